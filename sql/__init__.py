@@ -1,0 +1,1 @@
+"""SQL templates of svc-pg: migrations are state, everything else is behaviour."""

@@ -1,0 +1,138 @@
+"""Errors that svc-pg raises, each with a message and, where there is something to do, a hint.
+
+    SvcError
+    ├── ConfigError                  the configuration or the environment is wrong
+    │   ├── ConsoleWeakSecretError
+    │   └── ConsoleAutoApproveInProductionError
+    ├── RenderError                  a value cannot be put into SQL safely
+    ├── TransactionError             the connection is in the wrong transaction state
+    ├── NotInstalledError            the database has no (or an older) schema svc
+    ├── UnknownTableError            a table to audit does not exist or cannot be audited
+    ├── InstallError                 install stopped, and says what is finished
+    │   ├── DatabaseNewerError       the database was installed by a newer svc-pg
+    │   ├── MigrationChangedError    a released migration was edited
+    │   └── RemovalRefusedError      install would take capture or an event away
+    ├── AppendOnlyError              somebody tried to change the audit log
+    ├── UnknownEventError            the event is not defined
+    ├── PayloadError                 a webhook payload is too large or not JSON
+    ├── EndpointError                an endpoint's URL or events are not acceptable
+    ├── EncryptionKeyError           no key, or no key that opens the secret
+    └── WebhookSignatureError        a received webhook is not authentic
+"""
+
+from typing import Final
+
+
+class SvcError(Exception):
+    """The base of every error that svc-pg raises on purpose. ``hint`` says what to do next, or is None."""
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class ConfigError(SvcError):
+    """The configuration or the environment is wrong; the message names the place and every problem."""
+
+
+class ConsoleWeakSecretError(ConfigError):
+    """The console's connection token hash is too short to sign with in production."""
+
+
+class ConsoleAutoApproveInProductionError(ConfigError):
+    """Auto-approve hands out sessions without a proof of identity, so production refuses it."""
+
+
+class RenderError(SvcError):
+    """A value cannot be put into SQL safely."""
+
+
+class TransactionError(SvcError):
+    """The connection is in the wrong transaction state for this call."""
+
+
+class NotInstalledError(SvcError):
+    """The database has no schema ``svc``, or one older than this program."""
+
+
+class UnknownTableError(SvcError):
+    """A table to audit does not exist or cannot be audited."""
+
+
+class InstallError(SvcError):
+    """Install stopped; the message says what is finished and what is not."""
+
+
+class DatabaseNewerError(InstallError):
+    """The database was installed by a newer svc-pg than this one."""
+
+
+class MigrationChangedError(InstallError):
+    """A migration differs from the one that the database ran."""
+
+
+class RemovalRefusedError(InstallError):
+    """Install would take capture or an event away, and nobody asked for that."""
+
+
+class AppendOnlyError(SvcError):
+    """Somebody tried to change or delete entries of the audit log."""
+
+
+class UnknownEventError(SvcError):
+    """The event is not defined in this database."""
+
+
+class PayloadError(SvcError):
+    """A webhook payload is too large or not JSON."""
+
+
+class EndpointError(SvcError):
+    """An endpoint's URL or events are not acceptable."""
+
+
+class EncryptionKeyError(SvcError):
+    """There is no encryption key, or none that opens a stored secret."""
+
+
+class WebhookSignatureError(SvcError):
+    """A received webhook is not authentic; the message says why."""
+
+
+# Our SQLSTATEs (class SV) and those that PostgreSQL raises where schema svc is missing.
+BY_SQLSTATE: Final[dict[str, type[SvcError]]] = {
+    "SV001": AppendOnlyError,
+    "SV101": PayloadError,
+    "SV102": UnknownEventError,
+    "SV103": EndpointError,
+}
+MISSING_OBJECT: Final = frozenset({"3F000", "42P01", "42883"})
+
+
+def translate(error: Exception) -> SvcError | None:
+    """The SvcError that a driver's error stands for, or None.
+
+    Reads the SQLSTATE from ``sqlstate`` (psycopg 3) or ``pgcode`` (psycopg 2), also of the error that a wrapper such
+    as SQLAlchemy's or Django's was raised from.
+    """
+    source: BaseException | None = error
+    while source is not None:
+        sqlstate = getattr(source, "sqlstate", None) or getattr(source, "pgcode", None)
+        if isinstance(sqlstate, str):
+            return _translated(sqlstate, source)
+        source = getattr(source, "orig", None) or source.__cause__
+    return None
+
+
+def _translated(sqlstate: str, source: BaseException) -> SvcError | None:
+    diag = getattr(source, "diag", None)
+    message = getattr(diag, "message_primary", None) or str(source)
+    if sqlstate in BY_SQLSTATE:
+        detail = getattr(diag, "message_detail", None)
+        return BY_SQLSTATE[sqlstate](
+            f"{message} ({detail})" if detail else message, hint=getattr(diag, "message_hint", None)
+        )
+    if sqlstate in MISSING_OBJECT and "svc." in message.replace('"svc"', "svc."):
+        return NotInstalledError(message, hint="Run: svc-pg install")
+    return None

@@ -1,0 +1,40 @@
+"""Names of tables as people write them: ``public.customer``, ``customer``, ``public."odd.name"``."""
+
+import re
+from typing import NamedTuple
+
+from svc_pg.errors import ConfigError
+
+_PART = r'"(?:[^"]|"")+"|[^."]+'
+_QUALIFIED = re.compile(rf"(?:(?P<schema>{_PART})\.)?(?P<table>{_PART})")
+
+
+class TableName(NamedTuple):
+    """A schema and a table, exactly as the catalog spells them.
+
+    Its text is the ``table_name`` of an audit entry: ``schema.table``, where a part that contains a dot or a double
+    quote is quoted. Unlike in SQL, letters keep their case without quotes.
+    """
+
+    schema: str
+    table: str
+
+    def __str__(self) -> str:
+        return ".".join(_spelled(part) for part in self)
+
+    @classmethod
+    def parse(cls, text: str) -> "TableName":
+        """Read ``schema.table`` or ``table`` (in ``public``). Raises ConfigError where it is neither."""
+        match = _QUALIFIED.fullmatch(text)
+        if match is None:
+            raise ConfigError(f"{text!r} is not a table name", hint='Write schema.table, or schema."odd.table".')
+        schema, table = match["schema"], match["table"]
+        return cls("public" if schema is None else _plain(schema), _plain(table))
+
+
+def _spelled(part: str) -> str:
+    return '"' + part.replace('"', '""') + '"' if set('."') & set(part) else part
+
+
+def _plain(part: str) -> str:
+    return part[1:-1].replace('""', '"') if part.startswith('"') else part
