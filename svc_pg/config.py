@@ -9,7 +9,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, ValidationError, field_validator
 
 from svc_pg import durations
 from svc_pg.errors import ConfigError
@@ -63,6 +63,14 @@ class AuditConfig(_Model):
     """What the audit log records."""
 
     tables: list[AuditedTable] = []
+
+    @field_validator("tables")
+    @classmethod
+    def _each_once(cls, tables: list[AuditedTable]) -> list[AuditedTable]:
+        names = [table.name for table in tables]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"named more than once: {', '.join(twice)}")
+        return tables
 
     def table(self, name: str, *, redact: Sequence[str] = ()) -> None:
         """Audit one more table. Raises ConfigError where it is audited already or the name cannot be read."""

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, TypeAdapter, ValidationError
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_SHORT = re.compile(r"(\d{1,9})([smhdw])")
+_SHORT = re.compile(r"([0-9]{1,9})([smhdw])")
 _ISO_8601 = TypeAdapter(timedelta)
 
 

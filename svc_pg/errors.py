@@ -13,6 +13,7 @@
     │   ├── MigrationChangedError    a released migration was edited
     │   └── RemovalRefusedError      install would take capture or an event away
     ├── AppendOnlyError              somebody tried to change the audit log
+    ├── QueryError                   a filter or a cursor is not acceptable
     ├── UnknownEventError            the event is not defined
     ├── PayloadError                 a webhook payload is too large or not JSON
     ├── EndpointError                an endpoint's URL or events are not acceptable
@@ -78,6 +79,10 @@ class RemovalRefusedError(InstallError):
 
 class AppendOnlyError(SvcError):
     """Somebody tried to change or delete entries of the audit log."""
+
+
+class QueryError(SvcError):
+    """A filter or a cursor is not acceptable."""
 
 
 class UnknownEventError(SvcError):

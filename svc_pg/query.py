@@ -1,18 +1,41 @@
 """A query is a value: text, parameters and the row it makes. Two lines run it, sync or async."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Generic, LiteralString, TypeVar
 
-from psycopg import AsyncConnection, Connection
-from psycopg.rows import AsyncRowFactory, RowFactory, class_row
+from psycopg import AsyncConnection, AsyncCursor, Connection, Cursor
+from psycopg.abc import Buffer
+from psycopg.adapt import Loader
+from psycopg.rows import class_row, scalar_row
 
 Row = TypeVar("Row")
 
 
+class RawJson(str):
+    """A JSON text exactly as PostgreSQL wrote it: ``json.loads`` would turn 12345678901234567.10 into another number."""
+
+    __slots__ = ()
+
+    @property
+    def value(self) -> Any:  # noqa: ANN401 - JSON has no narrower type
+        """The parsed text; numbers with a fraction are Decimal."""
+        return json.loads(self, parse_float=Decimal)
+
+
+class _RawJsonLoader(Loader):
+    def load(self, data: Buffer) -> RawJson:
+        return RawJson(bytes(data), "utf-8")
+
+
 @dataclass(frozen=True, slots=True)
 class Query(Generic[Row]):
-    """One statement, its parameters (by position or name) and the class that a row becomes, column by column name."""
+    """One statement, its parameters (by position or name) and the class that a row becomes, column by column name.
+
+    Columns of type json and jsonb arrive as RawJson.
+    """
 
     text: LiteralString
     params: Sequence[object] | Mapping[str, object]
@@ -21,11 +44,25 @@ class Query(Generic[Row]):
 
 def fetch(conn: Connection[Any], query: Query[Row]) -> list[Row]:
     """Run ``query`` on ``conn`` and return all rows. Never commits."""
-    factory: RowFactory[Row] = class_row(query.row)
-    return conn.cursor(row_factory=factory).execute(query.text, query.params).fetchall()
+    cursor = _keep_json(conn.cursor(row_factory=class_row(query.row)))
+    return cursor.execute(query.text, query.params or None).fetchall()
 
 
 async def afetch(conn: AsyncConnection[Any], query: Query[Row]) -> list[Row]:
     """Run ``query`` on ``conn`` and return all rows. Never commits."""
-    factory: AsyncRowFactory[Row] = class_row(query.row)
-    return await (await conn.cursor(row_factory=factory).execute(query.text, query.params)).fetchall()
+    cursor = _keep_json(conn.cursor(row_factory=class_row(query.row)))
+    return await (await cursor.execute(query.text, query.params or None)).fetchall()
+
+
+def scalar(conn: Connection[Any], text: LiteralString, params: Sequence[object] = ()) -> Any:  # noqa: ANN401
+    """Run ``text`` and return the first column of its first row, or None."""
+    return conn.cursor(row_factory=scalar_row).execute(text, params or None).fetchone()
+
+
+AnyCursor = TypeVar("AnyCursor", Cursor[Any], AsyncCursor[Any])
+
+
+def _keep_json(cursor: AnyCursor) -> AnyCursor:
+    cursor.adapters.register_loader("json", _RawJsonLoader)
+    cursor.adapters.register_loader("jsonb", _RawJsonLoader)
+    return cursor

@@ -1,1 +1,6 @@
-"""TODO."""
+"""Install svc-pg into a database, and tell what differs from the configuration."""
+
+from svc_pg.schema.install import install, uninstall
+from svc_pg.schema.status import Status, plan, status
+
+__all__ = ["Status", "install", "plan", "status", "uninstall"]

@@ -1,0 +1,9 @@
+-- The keys of which two snapshots hold different values, in order.
+create or replace function svc.audit_changed(p_before jsonb, p_after jsonb) returns text[]
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $svc$
+    select array_agg(coalesce(b.key, a.key) order by coalesce(b.key, a.key) collate "C")
+      from jsonb_each(p_before) b full join jsonb_each(p_after) a on a.key = b.key
+     where a.value is distinct from b.value
+$svc$;

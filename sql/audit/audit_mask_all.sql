@@ -1,0 +1,7 @@
+-- A snapshot of which nothing but the keys is left: what is recorded where a redacted column cannot be found any more.
+create or replace function svc.audit_mask_all(p_snapshot jsonb) returns jsonb
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $svc$
+    select coalesce(jsonb_object_agg(k, '[masked]'), '{}') from jsonb_object_keys(p_snapshot) k
+$svc$;

@@ -1,0 +1,26 @@
+-- What is installed here, so that install can converge and status can tell what differs.
+create schema svc;
+
+create table svc.installation (
+    is_only boolean primary key default true check (is_only),
+    version text not null
+);
+
+create table svc.migrations (
+    number integer primary key,
+    name text not null,
+    sha256 text not null,
+    applied_at timestamptz not null default now()
+);
+
+-- One row for each function and trigger of ours. source_sha256 is that of the SQL that made it, catalog_sha256 that of
+-- what the catalog then said: another catalog means that somebody changed it, another source that we did.
+create table svc.installed_objects (
+    kind text not null check (kind in ('function', 'trigger')),
+    identity text not null,
+    audited_table text,
+    source_sha256 text not null,
+    catalog_sha256 text not null,
+    installed_at timestamptz not null default now(),
+    primary key (kind, identity)
+);

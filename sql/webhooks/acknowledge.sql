@@ -1,0 +1,105 @@
+-- Record the results of attempts: one call for a batch, arrays of equal length. Returns the ids that were accepted; the
+-- others had lost their lease. p_verdicts: delivered, retry, failed, canceled, or released (not sent: the attempt does
+-- not count). p_waits: seconds until the next attempt, for retry.
+create or replace function svc.acknowledge(
+    p_ids uuid[], p_leases uuid[], p_verdicts text[], p_waits float8[], p_outcomes text[], p_status_codes integer[],
+    p_errors text[], p_durations_ms integer[], p_response_headers json[], p_response_bodies text[], p_remote_ips inet[]
+) returns uuid[]
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_material = off
+set plan_cache_mode = force_generic_plan
+as $svc$
+declare
+    v_accepted uuid[];
+    v_endpoints uuid[];
+    v_succeeded boolean[];
+    v_failures integer[];
+    v_waiting boolean;
+begin
+    with result as materialized (
+        select * from unnest(
+            p_ids, p_leases, p_verdicts, p_waits, p_outcomes, p_status_codes,
+            p_errors, p_durations_ms, p_response_headers, p_response_bodies, p_remote_ips
+        ) as r(
+            id, lease_id, verdict, wait, outcome, status_code,
+            error, duration_ms, response_headers, response_body, remote_ip
+        )
+    ),
+    done as (
+        update svc.webhook_deliveries d
+           set status = case when r.verdict in ('retry', 'released') then 'pending' else r.verdict end,
+               attempts = d.attempts - (r.verdict = 'released')::integer,
+               next_attempt_at = case r.verdict when 'retry' then now() + make_interval(secs => r.wait)
+                                                when 'released' then now() end,
+               finished_at = case when r.verdict not in ('retry', 'released') then now() end,
+               lease_id = null, lease_until = null,
+               last_status_code = case when r.verdict = 'released' then d.last_status_code else r.status_code end,
+               last_error = case when r.verdict = 'released' then d.last_error else r.error end,
+               updated_at = now()
+          from result r
+         where d.id = r.id and d.lease_id = r.lease_id
+        returning d.id, d.endpoint_id, d.attempts, d.worker, r.verdict, r.outcome, r.status_code,
+                  r.error, r.duration_ms, r.response_headers, r.response_body, r.remote_ip
+    ),
+    attempt as (
+        insert into svc.webhook_delivery_attempts (
+            delivery_id, endpoint_id, attempt, started_at, duration_ms, outcome,
+            status_code, error, response_headers, response_body, remote_ip, worker
+        )
+        select d.id, d.endpoint_id, d.attempts, now() - make_interval(secs => d.duration_ms / 1000.0), d.duration_ms,
+               d.outcome, d.status_code, d.error, d.response_headers, d.response_body, d.remote_ip, d.worker
+          from done d where d.verdict <> 'released'
+    ),
+    health as (
+        select d.endpoint_id, bool_or(d.outcome = 'success') as succeeded,
+               (count(*) filter (where d.outcome <> 'success'))::integer as failures
+          from done d where d.verdict <> 'released'
+         group by d.endpoint_id
+    )
+    select array_agg(h.endpoint_id), array_agg(h.succeeded), array_agg(h.failures),
+           (select array_agg(d.id) from done d),
+           (select bool_or(d.verdict in ('retry', 'released')) from done d)
+      into v_endpoints, v_succeeded, v_failures, v_accepted, v_waiting
+      from health h;
+
+    -- health only where it changes (a healthy endpoint's success is noted every 10 s); rows are locked in the order of
+    -- their ids, so that two batches cannot deadlock
+    with health as materialized (
+        select s.endpoint_id, u.succeeded, u.failures
+          from unnest(v_endpoints, v_succeeded, v_failures) u(endpoint_id, succeeded, failures)
+          join svc.webhook_endpoint_state s on s.endpoint_id = u.endpoint_id
+         where u.failures > 0 or s.failure_streak > 0 or s.breaker_until is not null
+            or s.last_success_at is null or s.last_success_at < now() - interval '10 s'
+         order by s.endpoint_id for no key update of s
+    )
+    update svc.webhook_endpoint_state s
+       set last_success_at = case when h.succeeded then now() else s.last_success_at end,
+           last_failure_at = case when h.failures > 0 then now() else s.last_failure_at end,
+           failing_since = case when not h.succeeded then coalesce(s.failing_since, now()) end,
+           failure_streak = case when h.succeeded then 0 else s.failure_streak + h.failures end,
+           -- doubles only when the probe of a half-open breaker fails, not with failures that were in flight
+           breaker_count = case when h.succeeded then 0
+                                when s.breaker_until <= now() then s.breaker_count + 1
+                                else s.breaker_count end,
+           breaker_until = case when h.succeeded then null
+                                when s.breaker_until > now() then s.breaker_until
+                                when s.breaker_until is not null then now() + least(
+                                    interval '30 s' * power(2, least(s.breaker_count + 1, 10)), interval '30 min')
+                                when s.failure_streak + h.failures >= 10 then now() + interval '30 s' end
+      from health h
+     where s.endpoint_id = h.endpoint_id;
+
+    if v_waiting then
+        perform svc.webhook_ring();
+    end if;
+    return coalesce(v_accepted, '{}');
+end
+$svc$;
+revoke all on function
+    svc.acknowledge(uuid[], uuid[], text[], float8[], text[], integer[], text[], integer[], json[], text[], inet[])
+    from public;

@@ -1,0 +1,130 @@
+-- Lease up to p_batch due deliveries and return what a worker needs to send them. Call it outside a longer transaction.
+--
+-- One claimer at a time (the lock below, about a millisecond): every statement after it sees all earlier claims, so
+-- max_in_flight and the single probe of a half-open breaker are exact. Windows of 64 endpoints go round a ring until the
+-- batch is full or the ring is closed, so an empty answer means that nothing can start. The last row's endpoint_id is
+-- the next p_after. The planner has no choice (index nested loops, generic plan), so statistics do not matter.
+create or replace function svc.claim(
+    p_worker text, p_batch integer, p_after uuid default null,
+    p_grace interval default '15 s', p_share integer default 16
+) returns table (
+    delivery_id uuid, lease_id uuid, attempt integer, max_attempts integer,
+    endpoint_id uuid, endpoint_version integer, body text
+)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_material = off
+set plan_cache_mode = force_generic_plan
+as $svc$
+#variable_conflict use_column
+declare
+    v_zero constant uuid := '00000000-0000-0000-0000-000000000000';
+    v_start uuid := coalesce(p_after, v_zero);
+    v_place uuid := v_start;
+    v_wrapped boolean := false;
+    v_claimed integer := 0;
+    v_rows integer;
+    v_endpoints uuid[];
+    v_rooms integer[];
+    v_last uuid;
+begin
+    if not exists (select from svc.webhook_deliveries d where d.status = 'pending' and d.next_attempt_at <= now()) then
+        return;
+    end if;
+    perform pg_advisory_xact_lock(1937138032, 2);
+    loop
+        -- the next endpoints that have pending deliveries, by a loose index scan, and how many each may start
+        with recursive ring as (
+            (select d.endpoint_id, d.next_attempt_at, 1 as place
+               from svc.webhook_deliveries d
+              where d.status = 'pending' and d.endpoint_id > v_place
+              order by d.endpoint_id, d.next_attempt_at limit 1)
+            union all
+            select n.endpoint_id, n.next_attempt_at, r.place + 1
+              from ring r cross join lateral (
+                select d.endpoint_id, d.next_attempt_at
+                  from svc.webhook_deliveries d
+                 where d.status = 'pending' and d.endpoint_id > r.endpoint_id
+                 order by d.endpoint_id, d.next_attempt_at limit 1
+              ) n
+             where r.place < 64
+        ),
+        seen as (
+            select r.endpoint_id, r.place,
+                   case when r.next_attempt_at <= now() and e.status = 'active'
+                             and (s.breaker_until is null or s.breaker_until <= now())
+                        then case when s.breaker_until is null then e.max_in_flight else 1 end - (
+                            select count(*)::integer from svc.webhook_deliveries f
+                             where f.endpoint_id = e.id and f.lease_id is not null and f.lease_until > now()
+                        )
+                   end as room
+              from ring r
+              left join svc.webhook_endpoints e on e.id = r.endpoint_id
+              left join svc.webhook_endpoint_state s on s.endpoint_id = e.id
+        )
+        select array_agg(s.endpoint_id order by s.place) filter (where s.room > 0),
+               array_agg(least(s.room, p_share) order by s.place) filter (where s.room > 0),
+               (array_agg(s.endpoint_id order by s.place desc))[1]
+          into v_endpoints, v_rooms, v_last
+          from seen s;
+        if v_endpoints is not null then
+            return query
+            with pick as materialized (
+                select q.*, o.place
+                  from unnest(v_endpoints, v_rooms) with ordinality o(endpoint_id, room, place)
+                  cross join lateral (
+                    select d.id, d.lease_id, d.attempts, d.max_attempts, d.worker, d.endpoint_id, d.updated_at
+                      from svc.webhook_deliveries d
+                     where d.endpoint_id = o.endpoint_id and d.status = 'pending' and d.next_attempt_at <= now()
+                     order by d.next_attempt_at, d.id limit o.room
+                       for update skip locked
+                  ) q
+                 limit p_batch - v_claimed
+            ),
+            lost as (
+                insert into svc.webhook_delivery_attempts
+                    (delivery_id, endpoint_id, attempt, started_at, outcome, error, worker)
+                select p.id, p.endpoint_id, p.attempts, p.updated_at, 'lost',
+                       'the lease ended without an acknowledgement', p.worker
+                  from pick p where p.lease_id is not null
+            ),
+            exhausted as (
+                update svc.webhook_deliveries d
+                   set status = 'failed', finished_at = now(), next_attempt_at = null, lease_id = null,
+                       lease_until = null, last_status_code = null,
+                       last_error = 'the last attempt was lost', updated_at = now()
+                  from pick p
+                 where d.id = p.id and p.attempts >= p.max_attempts
+            ),
+            leased as (
+                update svc.webhook_deliveries d
+                   set attempts = d.attempts + 1, lease_id = gen_random_uuid(),
+                       lease_until = now() + e.timeout + p_grace, next_attempt_at = now() + e.timeout + p_grace,
+                       worker = p_worker, updated_at = now()
+                  from pick p join svc.webhook_endpoints e on e.id = p.endpoint_id
+                 where d.id = p.id and p.attempts < p.max_attempts
+                returning d.id, d.lease_id, d.attempts, d.max_attempts, d.endpoint_id, e.version, d.message_id, p.place
+            )
+            select l.id, l.lease_id, l.attempts, l.max_attempts, l.endpoint_id, l.version, svc.webhook_envelope(m)
+              from leased l join svc.webhook_messages m on m.id = l.message_id
+             order by l.place;
+            get diagnostics v_rows = row_count;
+            v_claimed := v_claimed + v_rows;
+            exit when v_claimed >= p_batch;
+        end if;
+        if v_last is null then
+            exit when v_wrapped;
+            v_wrapped := true;
+            v_place := v_zero;
+        else
+            v_place := v_last;
+        end if;
+        exit when v_wrapped and v_place >= v_start;
+    end loop;
+end
+$svc$;
+revoke all on function svc.claim(text, integer, uuid, interval, integer) from public;

@@ -1,0 +1,13 @@
+-- The body that is signed and sent. Every attempt has the same bytes: the payload is copied as it was stored.
+-- Has no SET, so that it can be inlined; hence the qualified names.
+create or replace function svc.webhook_envelope(p_message svc.webhook_messages) returns text
+language sql stable parallel safe
+as $svc$
+    select pg_catalog.format(
+        '{"id":"%s","type":%s,"timestamp":"%s","data":%s}',
+        p_message.id,
+        pg_catalog.to_json(p_message.event_name),
+        pg_catalog.to_char(p_message.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+        p_message.payload
+    )
+$svc$;

@@ -1,0 +1,95 @@
+"""What a configuration makes of a database: the functions and triggers, and the event types."""
+
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import PurePosixPath
+from typing import Any
+
+from psycopg import Connection
+
+from svc_pg.audit.capture import capture_objects
+from svc_pg.audit.tables import read_table
+from svc_pg.config import Config, EventDefinition
+from svc_pg.errors import SvcError, UnknownTableError
+from svc_pg.names import TableName
+from svc_pg.objects import SchemaObject
+from svc_pg.render import render
+from svc_pg.webhooks.backoff import max_attempts
+
+_FOLDERS = ("audit", "webhooks")
+# Templates that are rendered for something else than one function of their own name
+_PARTS = frozenset({"capture_function", "capture_trigger", "guard_trigger", "event_type"})
+
+
+@dataclass(frozen=True, slots=True)
+class Desired:
+    """The objects of the schema itself, those of each audited table by its name, and the event types by theirs."""
+
+    schema: list[SchemaObject]
+    tables: dict[str, list[SchemaObject]]
+    events: dict[str, EventDefinition]
+
+    @property
+    def objects(self) -> list[SchemaObject]:
+        """All objects."""
+        return [*self.schema, *(item for items in self.tables.values() for item in items)]
+
+
+def desired(conn: Connection[Any], config: Config) -> Desired:
+    """Render everything. Raises UnknownTableError that names every table which cannot be audited."""
+    return Desired(
+        schema=[*_functions(config), *_guard_triggers()],
+        tables=_captures(conn, config),
+        events=dict(config.webhooks.events),
+    )
+
+
+def _functions(config: Config) -> list[SchemaObject]:
+    values = {"max_attempts": max_attempts(config.webhooks.retry)}
+    templates = [
+        PurePosixPath(folder, file.name)
+        for folder in _FOLDERS
+        for file in files("svc_pg.sql").joinpath(folder).iterdir()
+    ]
+    return [
+        SchemaObject("function", f"svc.{template.name.split('.')[0]}", render(str(template), **values))
+        for template in sorted(templates)
+        if template.name.split(".")[0] not in _PARTS
+    ]
+
+
+def guards() -> list[SchemaObject]:
+    """What keeps the log append-only: all that an uninstall leaves beside the data."""
+    return [SchemaObject("function", "svc.audit_guard", render("audit/audit_guard.sql")), *_guard_triggers()]
+
+
+def _guard_triggers() -> list[SchemaObject]:
+    """Those of the log itself; svc.audit_ensure_partitions sees to its partitions."""
+    return [
+        SchemaObject(
+            "trigger",
+            f"{trigger} on svc.audit_logs",
+            render("audit/guard_trigger.sql.j2", trigger=trigger, truncate=truncate),
+        )
+        for trigger, truncate in (("audit_guard_row", False), ("audit_guard_truncate", True))
+    ]
+
+
+def _captures(conn: Connection[Any], config: Config) -> dict[str, list[SchemaObject]]:
+    captures, problems = {}, []
+    for rules in config.audit.tables:
+        try:
+            captures[rules.name] = capture_objects(read_table(conn, TableName.parse(rules.name)), rules)
+        except UnknownTableError as error:
+            problems.append(error)
+    if len(problems) == 1:
+        raise problems[0]
+    if problems:
+        raise UnknownTableError(
+            "\n".join(_with_hint(problem) for problem in problems), hint="Nothing has been changed."
+        )
+    return captures
+
+
+def _with_hint(error: SvcError) -> str:
+    return f"{error.message}; {error.hint}" if error.hint else error.message

@@ -1,0 +1,50 @@
+"""The event types of a configuration against those in the database."""
+
+import json
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from psycopg import Connection
+
+from svc_pg.config import EventDefinition
+from svc_pg.query import Query, RawJson, fetch, scalar
+from svc_pg.render import render
+
+_TYPES = "select name, description, schema from svc.webhook_event_types"
+
+
+@dataclass(frozen=True, slots=True)
+class _EventType:
+    name: str
+    description: str
+    schema: RawJson | None
+
+
+@dataclass(frozen=True, slots=True)
+class EventState:
+    """One event type and how it stands; ``sql`` makes it as the configuration says, or removes an orphan."""
+
+    name: str
+    state: Literal["ok", "missing", "outdated", "orphan"]
+    sql: str
+
+
+def compare_events(conn: Connection[Any], events: dict[str, EventDefinition]) -> list[EventState]:
+    """The state of every defined event type, then those that the configuration does not name."""
+    stored: dict[str, _EventType] = {}
+    if scalar(conn, "select to_regclass('svc.webhook_event_types') is not null"):
+        stored = {row.name: row for row in fetch(conn, Query(_TYPES, (), _EventType))}
+    result = []
+    for name, definition in events.items():
+        schema = None if definition.json_schema is None else json.dumps(definition.json_schema, sort_keys=True)
+        now = _EventType(name, definition.description, None if schema is None else RawJson(schema))
+        sql = render(
+            "webhooks/event_type.sql.j2", name=name, description=definition.description, schema=schema, is_wanted=True
+        )
+        state: Literal["ok", "missing", "outdated"] = "missing"
+        if name in stored:
+            state = "ok" if stored[name] == now else "outdated"
+        result.append(EventState(name, state, sql))
+    for name in sorted(stored.keys() - events.keys()):
+        result.append(EventState(name, "orphan", render("webhooks/event_type.sql.j2", name=name, is_wanted=False)))
+    return result
