@@ -55,6 +55,10 @@ class Selection:
         return page, _encode(key(page[-1])) if len(rows) > self.size else None
 
 
+EVERYTHING: Final = Selection()
+"""No conditions, and a page of 100 rows."""
+
+
 def _encode(key: tuple[str, ...]) -> str:
     return urlsafe_b64encode(json.dumps(key).encode()).decode().rstrip("=")
 
@@ -65,6 +69,6 @@ def decode(cursor: str, *readers: Callable[[str], Row]) -> list[Row]:
         key = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
         if isinstance(key, list) and all(isinstance(part, str) for part in key):
             return [read(part) for read, part in zip(readers, key, strict=True)]
-    except ValueError:
+    except (ValueError, RecursionError):
         pass
     raise QueryError(f"{cursor!r} is not a cursor", hint="Pass the cursor that came with the page before, unchanged.")

@@ -15,12 +15,12 @@ Row = TypeVar("Row")
 
 
 class RawJson(str):
-    """A JSON text exactly as PostgreSQL wrote it: ``json.loads`` would turn 12345678901234567.10 into another number."""
+    """A JSON text exactly as PostgreSQL wrote it: ``json.loads`` would change 12345678901234567.10."""
 
     __slots__ = ()
 
     @property
-    def value(self) -> Any:  # noqa: ANN401 - JSON has no narrower type
+    def value(self) -> Any:
         """The parsed text; numbers with a fraction are Decimal."""
         return json.loads(self, parse_float=Decimal)
 
@@ -54,7 +54,7 @@ async def afetch(conn: AsyncConnection[Any], query: Query[Row]) -> list[Row]:
     return await (await cursor.execute(query.text, query.params or None)).fetchall()
 
 
-def scalar(conn: Connection[Any], text: LiteralString, params: Sequence[object] = ()) -> Any:  # noqa: ANN401
+def scalar(conn: Connection[Any], text: LiteralString, params: Sequence[object] = ()) -> Any:
     """Run ``text`` and return the first column of its first row, or None."""
     return conn.cursor(row_factory=scalar_row).execute(text, params or None).fetchone()
 

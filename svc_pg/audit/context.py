@@ -3,7 +3,7 @@
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any
+from typing import Any, Final
 
 from psycopg import AsyncConnection, Connection
 from psycopg.pq import TransactionStatus
@@ -11,8 +11,13 @@ from psycopg.rows import tuple_row
 
 from svc_pg.errors import TransactionError
 
-_READ = "select current_setting('svc.actor_id', true), current_setting('svc.tenant_id', true), current_setting('svc.context', true)"
-_SET = "select set_config('svc.actor_id', %s, true), set_config('svc.tenant_id', %s, true), set_config('svc.context', %s, true)"
+_READ: Final = """
+select current_setting('svc.actor_id', true), current_setting('svc.tenant_id', true),
+       current_setting('svc.context', true)
+"""
+_SET: Final = """
+select set_config('svc.actor_id', %s, true), set_config('svc.tenant_id', %s, true), set_config('svc.context', %s, true)
+"""
 
 
 @contextmanager

@@ -9,15 +9,15 @@ from psycopg import AsyncConnection, Connection
 
 from svc_pg.errors import QueryError
 from svc_pg.names import TableName
-from svc_pg.pages import Selection, decode
+from svc_pg.pages import EVERYTHING, Selection, decode
 from svc_pg.query import Query, RawJson, afetch, fetch
 
 OPERATIONS: Final = ("INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT")
 
 _SELECT: Final = """
 select id::text, "timestamp", table_name, operation::text, record_id, actor_id, tenant_id, db_user, db_role,
-       before_data, after_data, changed_fields, label, severity::text, compliance, description, redacted_fields, context,
-       xact_id::text
+       before_data, after_data, changed_fields, label, severity::text, compliance, description, redacted_fields,
+       context, xact_id::text
   from svc.audit_logs
 """
 
@@ -59,7 +59,7 @@ class EntryPage:
 class AuditQuery:
     """A question to the audit log. Every method returns a new one; ``list`` or ``alist`` asks it."""
 
-    selection: Selection = Selection()
+    selection: Selection = EVERYTHING
 
     def _where(self, condition: LiteralString, *params: object) -> "AuditQuery":
         return AuditQuery(self.selection.where(condition, *params))

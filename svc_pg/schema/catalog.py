@@ -50,7 +50,7 @@ on conflict (kind, identity) do update
        catalog_sha256 = excluded.catalog_sha256, installed_at = now()
 """
 
-Key = tuple[str, str]
+Key = tuple[ObjectKind, str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,7 @@ def compare_events(conn: Connection[Any], events: dict[str, EventDefinition]) ->
         if name in stored:
             state = "ok" if stored[name] == now else "outdated"
         result.append(EventState(name, state, sql))
-    for name in sorted(stored.keys() - events.keys()):
-        result.append(EventState(name, "orphan", render("webhooks/event_type.sql.j2", name=name, is_wanted=False)))
-    return result
+    return result + [
+        EventState(name, "orphan", render("webhooks/event_type.sql.j2", name=name, is_wanted=False))
+        for name in sorted(stored.keys() - events.keys())
+    ]

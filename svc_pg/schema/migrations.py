@@ -10,6 +10,7 @@ from psycopg import Connection
 from psycopg.rows import tuple_row
 
 from svc_pg.errors import DatabaseNewerError, InstallError, MigrationChangedError
+from svc_pg.query import scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +46,19 @@ def pending(conn: Connection[Any]) -> list[Migration]:
     Raises DatabaseNewerError where it ran one that this program does not know, MigrationChangedError where it ran
     another text, and InstallError where a schema ``svc`` exists that is not ours.
     """
-    cursor = conn.cursor(row_factory=tuple_row)
-    row = cursor.execute("select to_regnamespace('svc') is null, to_regclass('svc.migrations') is null").fetchone()
-    assert row is not None
-    no_schema, no_record = row
-    if no_record:
-        if not no_schema:
+    if scalar(conn, "select to_regclass('svc.migrations') is null"):
+        if scalar(conn, "select to_regnamespace('svc') is not null"):
             raise InstallError(
                 "a schema svc exists in this database, and svc-pg did not make it",
                 hint="Rename or drop it; the name is fixed.",
             )
         return list(released())
-    applied = {number: (name, digest) for number, name, digest in cursor.execute(
-        "select number, name, sha256 from svc.migrations"
-    )}
+    applied = {
+        number: (name, digest)
+        for number, name, digest in conn.cursor(row_factory=tuple_row).execute(
+            "select number, name, sha256 from svc.migrations"
+        )
+    }
     _refuse_foreign(applied)
     return [migration for migration in released() if migration.number not in applied]
 
@@ -75,7 +75,7 @@ def _refuse_foreign(applied: dict[int, tuple[str, str]]) -> None:
         if known[number].sha256 != digest:
             raise MigrationChangedError(
                 f"migration {known[number]} is not the one that this database has run",
-                hint="A released migration is never edited: put the file back, and write the change as a new migration.",
+                hint="A released migration is never edited: put it back, and write the change as a new one.",
             )
 
 

@@ -81,9 +81,7 @@ def look(conn: Connection[Any], wanted: Desired) -> list[Status]:
         )
         for entry in catalog.compare(conn, wanted.objects)
     ]
-    events = [
-        Status("event", event.name, event.state, event.sql) for event in compare_events(conn, wanted.events)
-    ]
+    events = [Status("event", event.name, event.state, event.sql) for event in compare_events(conn, wanted.events)]
     everything = [*found, *(entry for entry in objects if not entry.audited_table), *events]
     everything += [entry for entry in objects if entry.audited_table]
     return sorted(everything, key=lambda entry: entry.action == "remove")

@@ -7,24 +7,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from svc_pg.webhooks.deliveries import deliveries
     from svc_pg.webhooks.events import asend, send
     from svc_pg.webhooks.signing import assert_webhook_signature, verify_webhook_signature
     from svc_pg.webhooks.worker import Worker
 
-__all__ = ["Worker", "asend", "assert_webhook_signature", "deliveries", "send", "verify_webhook_signature"]
+__all__ = ["Worker", "asend", "assert_webhook_signature", "send", "verify_webhook_signature"]
 
 _HOMES = {
     "Worker": "worker",
     "asend": "events",
     "assert_webhook_signature": "signing",
-    "deliveries": "deliveries",
     "send": "events",
     "verify_webhook_signature": "signing",
 }
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - PEP 562
+def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

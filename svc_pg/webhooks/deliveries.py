@@ -1,4 +1,4 @@
-"""Read deliveries: ``deliveries().endpoint(id).status("failed").list(conn)``."""
+"""Read deliveries: ``deliveries.query().endpoint(id).status("failed").list(conn)``."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from uuid import UUID
 from psycopg import AsyncConnection, Connection
 
 from svc_pg.errors import QueryError
-from svc_pg.pages import Selection, decode
+from svc_pg.pages import EVERYTHING, Selection, decode
 from svc_pg.query import Query, afetch, fetch
 
 STATUSES: Final = ("pending", "delivered", "failed", "canceled")
 
 _SELECT: Final = """
-select id::text, message_id::text, endpoint_id::text, event_name, status, attempts, max_attempts, created_at, updated_at,
-       next_attempt_at, finished_at, last_status_code, last_error
+select id::text, message_id::text, endpoint_id::text, event_name, status, attempts, max_attempts, created_at,
+       updated_at, next_attempt_at, finished_at, last_status_code, last_error
   from svc.webhook_deliveries
 """
 
@@ -52,7 +52,7 @@ class DeliveryPage:
 class DeliveryQuery:
     """A question to the queue. Every method returns a new one; ``list`` or ``alist`` asks it."""
 
-    selection: Selection = Selection()
+    selection: Selection = EVERYTHING
 
     def _where(self, condition: LiteralString, *params: object) -> "DeliveryQuery":
         return DeliveryQuery(self.selection.where(condition, *params))
@@ -101,6 +101,6 @@ class DeliveryQuery:
         return DeliveryPage(*self.selection.cut(rows, lambda delivery: (delivery.id,)))
 
 
-def deliveries() -> DeliveryQuery:
+def query() -> DeliveryQuery:
     """A question to the queue, with no conditions yet."""
     return DeliveryQuery()

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from difflib import get_close_matches
-from typing import Any, Final, LiteralString
+from typing import Any, Final
 from uuid import UUID
 
 from psycopg import Connection
@@ -16,25 +16,26 @@ from svc_pg.webhooks.guard import Guard
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.signing import new_secret
 
-SECRET_COLUMN: Final = "webhook_endpoints.secret"
-PREVIOUS_SECRET_COLUMN: Final = "webhook_endpoints.previous_secret"
+# What a sealed value is bound to, beside its endpoint's id
+SECRET_COLUMN: Final = "webhook_endpoints.secret"  # noqa: S105 - the name of a column
+PREVIOUS_SECRET_COLUMN: Final = "webhook_endpoints.previous_secret"  # noqa: S105 - the name of a column
+HEADERS_COLUMN: Final = "webhook_endpoints.headers"
 
 _PATTERN = re.compile(r"\*|[a-z0-9_-]+(\.[a-z0-9_-]+)*(\.\*)?")
-_COLUMNS: LiteralString = "id::text, url, description, tenant, events, status, timeout, created_at, updated_at"
 # health belongs to an endpoint from the start, so that workers only update it
-_INSERT: LiteralString = f"""
+_INSERT: Final = """
 with endpoint as (
     insert into svc.webhook_endpoints (id, url, description, tenant, events, secret)
     values (%s, %s, %s, %s, %s, %s) returning *
 ),
 state as (insert into svc.webhook_endpoint_state (endpoint_id) select id from endpoint)
-select {_COLUMNS} from endpoint
+select id::text, url, description, tenant, events, status, timeout, created_at, updated_at from endpoint
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A receiver of webhooks. ``events`` holds exact names, ``order.*`` and ``*``; ``timeout`` is that of an attempt."""
+    """A receiver of webhooks. ``events`` holds names, ``order.*`` and ``*``; ``timeout`` is that of one attempt."""
 
     id: str
     url: str

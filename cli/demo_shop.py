@@ -1,0 +1,101 @@
+"""The demo's applications: a small shop with the console in it, and a partner who receives its webhooks."""
+
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from decimal import Decimal
+from typing import Annotated, Any, Final
+
+from fastapi import FastAPI, Header, HTTPException, Request, Response
+from psycopg_pool import AsyncConnectionPool
+
+from svc_pg import Config, audit, webhooks
+from svc_pg.config import AuditConfig, AuditedTable, EventDefinition, WebhooksConfig
+from svc_pg.console import Console, new_connection_token
+from svc_pg.errors import WebhookSignatureError
+from svc_pg.settings import Settings
+
+SCHEMA: Final = """
+create table customer (
+    id bigint primary key, name text not null, email text not null, password_hash text not null
+);
+create table orders (
+    id bigint primary key, customer_id bigint not null references customer, total numeric(10, 2) not null,
+    status text not null default 'placed'
+);
+"""
+CONFIG: Final = Config(
+    audit=AuditConfig(
+        tables=[AuditedTable(name="public.customer", redact=["password_hash"]), AuditedTable(name="public.orders")]
+    ),
+    webhooks=WebhooksConfig(
+        allow_http=True,
+        allow_cidrs=["127.0.0.0/8"],
+        retry=[timedelta(milliseconds=300)] * 4,
+        events={"order.placed": EventDefinition(description="A customer has placed an order")},
+    ),
+)
+
+User = Annotated[str, Header(alias="x-user")]
+
+
+def shop(conninfo: str) -> FastAPI:
+    """The shop: each request acts as the user that its header names, in one transaction."""
+    _, token_hash = new_connection_token()
+    settings = Settings(env="development", console_auto_approve=True, console_connection_token_hash=token_hash)
+    pool = AsyncConnectionPool(conninfo, open=False, min_size=1)
+    console = Console(settings, pool=pool)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with pool, console.lifespan(app):
+            yield
+
+    app = FastAPI(lifespan=lifespan, openapi_url=None)
+
+    @app.post("/customers", status_code=201)
+    async def sign_up(customer_id: int, name: str, email: str, user: User) -> None:
+        async with pool.connection() as conn, audit.aactor(conn, user):
+            row = (customer_id, name, email, secrets.token_hex(16))
+            await conn.execute("insert into customer values (%s, %s, %s, %s)", row)
+
+    @app.patch("/customers/{customer_id}", status_code=204)
+    async def change_email(customer_id: int, email: str, user: User) -> None:
+        async with pool.connection() as conn, audit.aactor(conn, user):
+            await conn.execute("update customer set email = %s where id = %s", (email, customer_id))
+
+    @app.post("/orders", status_code=201)
+    async def place_order(order_id: int, customer_id: int, total: Decimal, user: User) -> None:
+        async with pool.connection() as conn, audit.aactor(conn, user, context={"request_id": f"r-{order_id}"}):
+            order = (order_id, customer_id, total)
+            await conn.execute("insert into orders (id, customer_id, total) values (%s, %s, %s)", order)
+            await webhooks.asend(conn, "order.placed", {"id": order_id, "total": str(total)})
+            if total > 1000:
+                raise HTTPException(402)  # rolls back the order, its audit entry and its message
+
+    console.install(app)
+    return app
+
+
+class Partner:
+    """Somebody else's application: it is down for the first webhook, verifies every other and keeps the good ones."""
+
+    def __init__(self) -> None:
+        self.secret = ""
+        self.received: list[dict[str, Any]] = []
+        self._is_up = False
+        self.app = FastAPI(openapi_url=None)
+        self.app.post("/webhooks")(self._receive)
+
+    async def _receive(self, request: Request) -> Response:
+        if not self._is_up:
+            self._is_up = True
+            return Response(status_code=500)
+        body = await request.body()
+        try:
+            event = webhooks.assert_webhook_signature(headers=request.headers, body=body, secret=self.secret)
+        except WebhookSignatureError:
+            return Response(status_code=401)
+        self.received.append(event)
+        return Response(status_code=204)

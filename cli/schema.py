@@ -1,0 +1,91 @@
+"""The commands install, plan, status and uninstall."""
+
+from typing import Annotated
+
+import typer
+
+from svc_pg import Config, schema
+from svc_pg.schema import Status
+
+from . import output
+from .options import ConfigReference, DatabaseUrl, Json, connect
+
+Prune = Annotated[bool, typer.Option("--prune", help="Remove what the configuration does not name any more.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    for command in (install, plan, status, uninstall):
+        app.command()(command)
+
+
+def install(
+    *, database_url: DatabaseUrl = None, config: ConfigReference = None, prune: Prune = False, json: Json = False
+) -> None:
+    """Make the database equal to the configuration: first install, upgrade and every change."""
+    wanted = Config.find(config)
+    with connect(database_url) as conn:
+        steps = schema.install(conn, wanted, prune=prune)
+    if json:
+        output.json_data({"changes": [_step(step) for step in steps]})
+        return
+    for step in steps:
+        output.words(f"{step.action:8}{step.kind:10}{step.identity}")
+    output.words(f"{len(steps)} changes." if steps else "Nothing to change: the database is as the configuration says.")
+
+
+def plan(*, database_url: DatabaseUrl = None, config: ConfigReference = None) -> None:
+    """Print the SQL that install would execute. Changes nothing."""
+    with connect(database_url) as conn:
+        steps = schema.plan(conn, Config.find(config))
+    for step in steps:
+        note = "; only with --prune" if step.needs_prune else ""
+        output.data(f"-- {step.action} {step.kind} {step.identity}{note}\n{step.sql.rstrip()}\n")
+    output.words(f"{len(steps)} changes." if steps else "Nothing to change.")
+
+
+def status(*, database_url: DatabaseUrl = None, config: ConfigReference = None, json: Json = False) -> None:
+    """Show what is installed and what differs. Exits with 3 where anything does."""
+    with connect(database_url) as conn:
+        found = schema.status(conn, Config.find(config))
+    differing = [entry for entry in found if entry.state != "ok"]
+    if json:
+        output.json_data({"isOk": not differing, "objects": [_step(entry) for entry in found]})
+    elif differing:
+        output.table("", ["state", "kind", "what"], [[entry.state, entry.kind, entry.identity] for entry in differing])
+        output.words(f"{len(differing)} of {len(found)} differ. To put them right: svc-pg install")
+    else:
+        output.words(f"ok: all {len(found)} migrations, functions, triggers and events are as they should be.")
+    if differing:
+        raise typer.Exit(3)
+
+
+def uninstall(
+    *,
+    database_url: DatabaseUrl = None,
+    drop_data: Annotated[bool, typer.Option("--drop-data", help="Drop the audit log and the queue as well.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before dropping data.")] = False,
+    json: Json = False,
+) -> None:
+    """Remove our triggers and functions; the data stays, unless --drop-data says otherwise."""
+    if drop_data and not yes:
+        typer.confirm("Drop the audit log, the webhook queue and all endpoints?", abort=True, err=True)
+    with connect(database_url) as conn:
+        steps = schema.uninstall(conn, drop_data=drop_data)
+    if json:
+        output.json_data({"changes": [_step(step) for step in steps]})
+        return
+    for step in steps:
+        output.words(f"{step.action:8}{step.kind:10}{step.identity}")
+    kept = "" if drop_data else " The data in schema svc is kept; --drop-data drops it."
+    output.words(f"{len(steps)} objects removed.{kept}" if steps else "Nothing to remove.")
+
+
+def _step(step: Status) -> dict[str, str | None]:
+    return {
+        "kind": step.kind,
+        "identity": step.identity,
+        "state": step.state,
+        "action": step.action,
+        "auditedTable": step.audited_table,
+    }

@@ -1,0 +1,79 @@
+"""Connections for the console: from the application's pool, or from one that the console opens and closes itself."""
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+import psycopg
+from psycopg import AsyncConnection
+from psycopg_pool import AsyncConnectionPool
+from pydantic import SecretStr
+
+from svc_pg.console.requests import Problem
+from svc_pg.errors import NotInstalledError, translate
+
+STATEMENT_TIMEOUT_SECONDS: Final = 5
+POOL_TIMEOUT_SECONDS: Final = 5
+
+logger = logging.getLogger("svc_pg.console")
+
+
+class Database:
+    """Where the console's connections come from. Without a pool, ``opened`` makes one."""
+
+    def __init__(self, url: SecretStr | None, pool: AsyncConnectionPool[Any] | None) -> None:
+        self._conninfo = "" if url is None else url.get_secret_value()  # libpq reads PG* where it is empty
+        self._pool = pool
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[None]:
+        """Have a pool until the end of the block. One that was given stays as it is, and open."""
+        if self._pool is not None:
+            yield
+            return
+        async with AsyncConnectionPool(
+            self._conninfo,
+            kwargs={"fallback_application_name": "svc-pg console"},
+            check=AsyncConnectionPool.check_connection,
+            min_size=0,  # the application starts without its database, and an idle console holds no connection
+            max_size=10,
+            open=False,
+            name="svc-pg console",
+        ) as pool:
+            self._pool = pool
+            try:
+                yield
+            finally:
+                self._pool = None
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[AsyncConnection[Any]]:
+        """A connection in a transaction of its own, where a statement ends after 5 seconds.
+
+        Raises Problem 503 where there is no connection, it breaks, a statement takes too long or schema svc is missing,
+        and 422 where a value does not fit its type.
+        """
+        if self._pool is None:
+            logger.error("the console has no pool: give it one, or run its lifespan")
+            raise _unavailable("database_unavailable", "The console is not connected to a database.")
+        try:
+            async with self._pool.connection(POOL_TIMEOUT_SECONDS) as conn, conn.transaction():
+                await conn.execute(
+                    "select set_config('statement_timeout', %s, true)", [f"{STATEMENT_TIMEOUT_SECONDS}s"]
+                )
+                yield conn
+        except psycopg.errors.QueryCanceled as error:
+            raise _unavailable("database_timeout", "The database took too long; ask for less.") from error
+        except psycopg.OperationalError as error:
+            raise _unavailable("database_unavailable", "The database cannot be reached at the moment.") from error
+        except psycopg.DataError as error:
+            raise Problem(422, "invalid_value", "The database cannot read a value of the request.") from error
+        except psycopg.ProgrammingError as error:
+            if not isinstance(translate(error), NotInstalledError):
+                raise
+            raise _unavailable("not_installed", "The database has no schema svc. Run: svc-pg install") from error
+
+
+def _unavailable(code: str, detail: str) -> Problem:
+    return Problem(503, code, detail, headers={"Retry-After": "5"})

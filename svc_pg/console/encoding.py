@@ -1,0 +1,60 @@
+"""Python values as the JSON of the API: fields in camelCase, times in RFC 3339 and UTC, stored JSON unchanged."""
+
+import json
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import fields, is_dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from uuid import UUID
+
+from pydantic.alias_generators import to_camel
+
+from svc_pg.query import RawJson
+
+
+def encode(value: object) -> bytes:
+    """One JSON document in UTF-8.
+
+    Names of a dataclass's fields become camelCase; keys of a mapping are data and stay. A RawJson is written verbatim.
+    Raises TypeError for other types and ValueError for NaN, infinity and a time without a zone.
+    """
+    return _text(value).encode()
+
+
+def _text(value: object) -> str:
+    match value:
+        case RawJson():
+            return str(value)
+        case None | bool() | int() | float() | str():
+            return json.dumps(value, ensure_ascii=False, allow_nan=False)
+        case Decimal() if value.is_finite():
+            return str(value)
+        case datetime() | date() | timedelta() | UUID():
+            return _text(_scalar(value))
+        case Mapping():
+            return _object(value)
+        case Sequence() | Set() if not isinstance(value, bytes | bytearray | memoryview):
+            return f"[{','.join(_text(item) for item in value)}]"
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            return _object({to_camel(field.name): getattr(value, field.name) for field in fields(value)})
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
+
+
+def _object(members: Mapping[object, object]) -> str:
+    if not all(isinstance(name, str) for name in members):
+        raise TypeError("the keys of a JSON object are strings")
+    return "{" + ",".join(f"{_text(name)}:{_text(value)}" for name, value in members.items()) + "}"
+
+
+def _scalar(value: datetime | date | timedelta | UUID) -> str | float:
+    match value:
+        case datetime():
+            if value.tzinfo is None:
+                raise ValueError("a time without a zone cannot be written as RFC 3339")
+            return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+        case date():
+            return value.isoformat()
+        case timedelta():
+            return value.total_seconds()
+        case UUID():
+            return str(value)

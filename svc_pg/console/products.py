@@ -1,0 +1,69 @@
+"""Products: the groups of routes that an application shows in the console, and who may call them."""
+
+import re
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.errors import ConfigError
+from svc_pg.settings import Permission
+
+Method = Literal["GET", "POST", "PATCH", "DELETE"]
+Handler = Callable[[AuthenticatedRequest], ConsoleResponse | Awaitable[ConsoleResponse]]
+
+PERMISSIONS: tuple[Permission, ...] = get_args(Permission)
+"""From the least to the greatest; each includes those before it."""
+
+RESERVED_IDS = frozenset({"account", "console", "ui"})
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProductEndpoint:
+    """One route of a product. ``path`` is relative to the product, and ``:name`` in it matches any one segment.
+
+    ``handler`` may be sync, then it runs in a thread.
+    """
+
+    method: Method
+    path: str
+    handler: Handler
+    required_permission: Permission = "read"
+
+    def __post_init__(self) -> None:
+        if self.method not in get_args(Method):
+            raise ConfigError(f"endpoint {self.path!r}: method {self.method!r} is not one of {_listed(Method)}")
+        if self.required_permission not in PERMISSIONS:
+            raise ConfigError(
+                f"endpoint {self.path!r}: permission {self.required_permission!r} is not one of {_listed(Permission)}"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Product:
+    """A group of routes under ``/<id>/``. ``name`` is for people."""
+
+    id: str
+    name: str
+    endpoints: Sequence[ProductEndpoint]
+
+    def __post_init__(self) -> None:
+        if not _ID.fullmatch(self.id):
+            raise ConfigError(
+                f"product id {self.id!r} cannot be a segment of a path",
+                hint="Write letters, digits, dots, hyphens and underscores.",
+            )
+        if self.id in RESERVED_IDS:
+            raise ConfigError(f"product id {self.id!r} is reserved for the console")
+
+
+def permits(granted: Collection[Permission], required: Permission) -> bool:
+    """Whether one of the granted permissions is the required one or a greater one."""
+    sufficient = PERMISSIONS[PERMISSIONS.index(required) :]
+    return any(permission in sufficient for permission in granted)
+
+
+def _listed(literal: object) -> str:
+    return ", ".join(get_args(literal))

@@ -1,0 +1,90 @@
+"""What the core handler takes and gives: requests, responses and problem documents (RFC 9457)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from urllib.parse import unquote
+
+from pydantic import JsonValue
+from pydantic.alias_generators import to_camel
+from starlette.datastructures import Headers, MutableHeaders, QueryParams
+
+from svc_pg.console.tokens import Session
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConsoleRequest:
+    """A request below ``/.well-known/svc``. ``path`` is without that prefix and still percent-encoded."""
+
+    method: str
+    path: str
+    headers: Headers
+    query: QueryParams
+    request_id: str
+    client: str | None = None
+    """The address of the peer, where the server knows it."""
+    body: JsonValue = None
+
+    @property
+    def segments(self) -> tuple[str, ...]:
+        """The decoded segments of the path. One that came as ``a%2Fb`` is ``a/b``."""
+        return tuple(unquote(segment) for segment in self.path.removeprefix("/").split("/"))
+
+    def authenticated(self, session: Session, params: Mapping[str, str], *, body: JsonValue) -> "AuthenticatedRequest":
+        """This request, with what a product's handler gets besides."""
+        return AuthenticatedRequest(**{**vars(self), "body": body}, session=session, params=params)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuthenticatedRequest(ConsoleRequest):
+    """A request to a product: with the session of its token and the values of the path's ``:param`` segments."""
+
+    session: Session
+    params: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class ConsoleResponse:
+    """The answer of a handler. ``body`` is encoded as JSON (see ``encoding``), None sends no body."""
+
+    status: int = 200
+    body: object = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedResponse:
+    """A response as it goes out."""
+
+    status: int
+    content: bytes
+    headers: MutableHeaders
+
+
+class Problem(Exception):
+    """Raised to answer with a problem document. ``members`` are further fields of it, in camelCase on the wire."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        detail: str | None = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        **members: object,
+    ) -> None:
+        super().__init__(code)
+        self.status = status
+        self.code = code
+        self.detail = detail
+        self.headers = headers or {}
+        self.members = members
+
+    def response(self, request_id: str) -> ConsoleResponse:
+        """The document as a response."""
+        document: dict[str, object] = {"title": HTTPStatus(self.status).phrase, "status": self.status}
+        if self.detail is not None:
+            document["detail"] = self.detail
+        document |= {"code": self.code, "requestId": request_id}
+        document |= {to_camel(name): value for name, value in self.members.items()}
+        return ConsoleResponse(self.status, document, {**self.headers, "Content-Type": "application/problem+json"})

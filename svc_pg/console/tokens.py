@@ -1,0 +1,155 @@
+"""Sign and verify the session tokens of the console: JSON Web Tokens (RFC 7519), HS256 only."""
+
+import secrets
+import time
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from typing import Literal
+from uuid import uuid4
+
+import jwt
+from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
+from pydantic.alias_generators import to_camel
+
+from svc_pg.errors import ConfigError, ConsoleWeakSecretError
+from svc_pg.settings import Environment, Permission
+
+SignInMethod = Literal["auto_approve", "magic_link"]
+
+ISSUER = "svc-pg"
+AUDIENCE = "svc-console"
+TYPE = "svc-console+jwt"
+MIN_SECRET_LENGTH = 32
+
+_HASH_VARIABLE = "SVC_CONSOLE_CONNECTION_TOKEN_HASH"
+_ALGORITHM = "HS256"
+_REQUIRED = ["iss", "aud", "sub", "iat", "exp", "jti"]
+_HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
+
+
+class TokenError(Exception):
+    """A session token is not acceptable. The message says why, for a log, and never contains the token."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Who makes a request, and what they may do."""
+
+    session_id: str
+    email: str
+    permissions: tuple[Permission, ...]
+    expires_at: datetime
+
+
+class _Claims(BaseModel):
+    """``expiresAt`` equals ``exp`` (seconds since 1970), ``sub`` equals ``email``, ``amr`` is the way of sign-in."""
+
+    model_config = ConfigDict(strict=True, alias_generator=to_camel, populate_by_name=True)
+
+    iss: str = ISSUER
+    aud: str = AUDIENCE
+    sub: str
+    iat: int
+    exp: int
+    jti: str
+    amr: list[str]
+    session_id: str
+    email: str
+    permissions: list[Permission]
+    expires_at: int
+
+
+def new_connection_token() -> tuple[str, str]:
+    """A random connection token, to be shown once, and the ``sha256:<hex>`` of it that the settings hold."""
+    raw = secrets.token_urlsafe(32)
+    return raw, f"sha256:{sha256(raw.encode()).hexdigest()}"
+
+
+def signing_key(token_hash: SecretStr | None, *, env: Environment) -> bytes:
+    """The key that signs sessions: the hexadecimal digits of the hash, as text. So whoever reads the hash can sign.
+
+    Raises ConfigError where the hash is missing or not hexadecimal, ConsoleWeakSecretError where it has fewer than 32
+    digits in production.
+    """
+    hint = "svc_pg.console.new_connection_token() makes a token and its hash."
+    if token_hash is None:
+        raise ConfigError(f"{_HASH_VARIABLE} is not set, and the console signs its sessions with it", hint=hint)
+    digits = token_hash.get_secret_value().removeprefix("sha256:")
+    if env == "production" and len(digits) < MIN_SECRET_LENGTH:
+        raise ConsoleWeakSecretError(
+            f"{_HASH_VARIABLE} has {len(digits)} characters after sha256:, and production needs {MIN_SECRET_LENGTH}",
+            hint=hint,
+        )
+    if not digits or not _HEX_DIGITS.issuperset(digits):
+        raise ConfigError(f"{_HASH_VARIABLE} must be sha256: and hexadecimal digits", hint=hint)
+    return digits.encode()
+
+
+def issue(
+    key: bytes, *, email: str, permissions: Sequence[Permission], lifetime: timedelta, method: SignInMethod
+) -> str:
+    """A signed token of a new session that ends after ``lifetime``."""
+    issued_at = int(time.time())
+    expires_at = issued_at + int(lifetime.total_seconds())
+    claims = _Claims(
+        sub=email,
+        iat=issued_at,
+        exp=expires_at,
+        jti=str(uuid4()),
+        amr=[method],
+        session_id=str(uuid4()),
+        email=email,
+        permissions=list(permissions),
+        expires_at=expires_at,
+    )
+    header = {"typ": TYPE, "kid": sha256(key).hexdigest()[:16]}
+    return jwt.encode(claims.model_dump(by_alias=True), key, algorithm=_ALGORITHM, headers=header)
+
+
+def verify(token: str, key: bytes, *, method: SignInMethod) -> Session:
+    """The session of a token that this key signed for this way of sign-in. Raises TokenError."""
+    if not _is_canonical(token):
+        raise TokenError("the token is not three parts of canonical base64url")
+    try:
+        decoded = jwt.decode_complete(
+            token,
+            key,
+            algorithms=[_ALGORITHM],
+            issuer=ISSUER,
+            audience=AUDIENCE,
+            options={"require": _REQUIRED, "strict_aud": True},
+        )
+        claims = _Claims.model_validate(decoded["payload"])
+    except jwt.PyJWTError as error:
+        raise TokenError(str(error)) from error
+    except ValidationError as error:
+        raise TokenError("the claims have unexpected types") from error
+    if decoded["header"].get("typ") != TYPE:
+        raise TokenError("the token has another type")
+    if (claims.expires_at, claims.email) != (claims.exp, claims.sub):
+        raise TokenError("the claims contradict each other")
+    if claims.amr != [method]:
+        raise TokenError("the token is of another way of sign-in")
+    return Session(
+        session_id=claims.session_id,
+        email=claims.email,
+        permissions=tuple(claims.permissions),
+        expires_at=datetime.fromtimestamp(claims.exp, UTC),
+    )
+
+
+def _is_canonical(token: str) -> bool:
+    """One signed content has one spelling; otherwise a token could differ from the one whose hash was stored."""
+    parts = token.split(".")
+    return len(parts) == 3 and all(_is_base64url(part) for part in parts)
+
+
+def _is_base64url(part: str) -> bool:
+    try:
+        decoded = urlsafe_b64decode(part + "=" * (-len(part) % 4))
+    except ValueError:
+        return False
+    return urlsafe_b64encode(decoded).rstrip(b"=").decode() == part

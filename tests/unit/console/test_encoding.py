@@ -1,0 +1,51 @@
+import json
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
+from uuid import UUID
+
+import pytest
+
+from svc_pg.console.encoding import encode
+from svc_pg.query import RawJson
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    endpoint_id: str
+    created_at: datetime
+    last_status_code: int | None
+    payload: RawJson | None = None
+
+
+def test_fields_become_camel_case_and_times_utc() -> None:
+    created_at = datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=timezone(timedelta(hours=2)))
+    assert json.loads(encode([Delivery("7", created_at, None)])) == [
+        {"endpointId": "7", "createdAt": "2026-01-02T01:04:05.000678Z", "lastStatusCode": None, "payload": None}
+    ]
+
+
+def test_stored_json_is_written_verbatim() -> None:
+    raw = RawJson('{"snake_case": 12345678901234567.10}')
+    delivery = Delivery("7", datetime(2026, 1, 1, tzinfo=UTC), 200, raw)
+    assert encode(delivery).endswith(b',"payload":{"snake_case": 12345678901234567.10}}')
+
+
+def test_keys_of_a_mapping_are_data() -> None:
+    assert encode({"before_data": {"a_b": 1}}) == b'{"before_data":{"a_b":1}}'
+
+
+def test_other_values_have_one_form_each() -> None:
+    values = (Decimal("1.10"), UUID(int=0), date(2026, 1, 2), timedelta(minutes=1.5), "é", True, None, 1)
+    assert encode(values) == (
+        '[1.10,"00000000-0000-0000-0000-000000000000","2026-01-02",90.0,"é",true,null,1]'.encode()
+    )
+
+
+@pytest.mark.parametrize(
+    "value",
+    [float("nan"), float("inf"), Decimal("NaN"), datetime(2026, 1, 1), b"x", object(), {1: 2}, Delivery],  # noqa: DTZ001
+)
+def test_what_has_no_json_form_is_an_error(value: object) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        encode({"value": value})

@@ -1,0 +1,105 @@
+import os
+from datetime import timedelta
+
+import pytest
+from pydantic import SecretStr, ValidationError
+
+from svc_pg.errors import ConfigError
+from svc_pg.settings import Settings
+
+SECRET = "hunter2-hunter2"
+
+
+@pytest.fixture(autouse=True)
+def _empty_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.startswith("SVC_") or name == "DATABASE_URL":
+            monkeypatch.delenv(name)
+
+
+def test_nothing_set_means_production_and_no_auto_approve() -> None:
+    settings = Settings.load()
+    assert settings.env == "production"
+    assert settings.console_auto_approve is False
+    assert settings.console_allowed_origins == ()
+    assert settings.console_allowed_actions == ("read", "write", "admin")
+    assert settings.console_token_lifetime == timedelta(hours=24)
+    assert settings.database_url is settings.encryption_keys is settings.console_connection_token_hash is None
+
+
+def test_the_environment_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgresql:///shop")
+    monkeypatch.setenv("SVC_ENV", "test")
+    monkeypatch.setenv("SVC_CONSOLE_AUTO_APPROVE", "true")
+    monkeypatch.setenv("SVC_CONSOLE_CONNECTION_TOKEN_HASH", "sha256:ab")
+    monkeypatch.setenv("SVC_CONSOLE_ALLOWED_ORIGINS", '["https://a.example", "https://b.example"]')
+    monkeypatch.setenv("SVC_CONSOLE_ALLOWED_ACTIONS", '["read"]')
+    settings = Settings.load()
+    assert settings.database_url == SecretStr("postgresql:///shop")
+    assert settings.env == "test"
+    assert settings.console_auto_approve is True
+    assert settings.console_allowed_origins == ("https://a.example", "https://b.example")
+    assert settings.console_allowed_actions == ("read",)
+
+
+def test_an_argument_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgresql:///environment")
+    monkeypatch.setenv("SVC_ENV", "test")
+    settings = Settings.load(database_url="postgresql:///argument", env="development")
+    assert settings.database_url == SecretStr("postgresql:///argument")
+    assert settings.env == "development"
+
+
+def test_an_empty_variable_is_unset(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SVC_ENV", "")
+    monkeypatch.setenv("SVC_CONSOLE_AUTO_APPROVE", "")
+    assert Settings.load() == Settings()
+
+
+@pytest.mark.parametrize("lifetime", ["24h", "86400", 86400, "P1D", timedelta(days=1)])
+def test_a_lifetime_is_a_duration_or_seconds(lifetime: object) -> None:
+    assert Settings.load(console_token_lifetime=lifetime).console_token_lifetime == timedelta(days=1)
+
+
+@pytest.mark.parametrize("lifetime", ["0", 0, -1, "", "soon", True, "9" * 30, None])
+def test_any_other_lifetime_is_refused(lifetime: object) -> None:
+    with pytest.raises(ConfigError, match=r"SVC_CONSOLE_TOKEN_LIFETIME: .* is not a duration"):
+        Settings.load(console_token_lifetime=lifetime)
+
+
+def test_all_problems_are_told_at_once_by_variable_and_no_secret_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SVC_ENV", "prod")
+    monkeypatch.setenv("SVC_CONSOLE_AUTO_APPROVE", "maybe")
+    monkeypatch.setenv("SVC_CONSOLE_CONNECTION_TOKEN_HASH", SECRET)
+    monkeypatch.setenv("SVC_CONSOLE_ALLOWED_ORIGINS", "https://a.example")
+    monkeypatch.setenv("SVC_CONSOLE_ALLOWED_ACTIONS", '["read", "root"]')
+    with pytest.raises(ConfigError) as refusal:
+        Settings.load()
+    assert [line.partition(":")[0] for line in refusal.value.message.splitlines()] == [
+        "SVC_ENV",
+        "SVC_CONSOLE_CONNECTION_TOKEN_HASH",
+        "SVC_CONSOLE_AUTO_APPROVE",
+        "SVC_CONSOLE_ALLOWED_ORIGINS",
+        "SVC_CONSOLE_ALLOWED_ACTIONS[1]",
+    ]
+    assert SECRET not in f"{refusal.value} {refusal.value.__cause__}"
+
+
+def test_an_unknown_setting_is_refused_with_the_known_names() -> None:
+    with pytest.raises(ConfigError, match=r"consle_auto_approve: unknown setting; known are .*console_auto_approve"):
+        Settings.load(consle_auto_approve=True)
+
+
+def test_no_actions_are_refused() -> None:
+    with pytest.raises(ConfigError, match="SVC_CONSOLE_ALLOWED_ACTIONS"):
+        Settings.load(console_allowed_actions=[])
+
+
+def test_settings_are_frozen_and_their_text_shows_no_secret() -> None:
+    settings = Settings.load(
+        database_url=f"postgresql://u:{SECRET}@h/d", encryption_keys=SECRET, console_connection_token_hash="sha256:abcd"
+    )
+    assert SECRET not in repr(settings)
+    assert "abcd" not in repr(settings)
+    with pytest.raises(ValidationError):
+        settings.env = "test"  # type: ignore[misc] # the error under test

@@ -1,0 +1,181 @@
+import base64
+import hmac
+import json
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+from pydantic import SecretStr
+
+from svc_pg.console import tokens
+from svc_pg.console.tokens import TokenError
+from svc_pg.errors import ConfigError, ConsoleWeakSecretError
+
+KEY = b"0123456789abcdef0123456789abcdef"
+HEADER = {"typ": tokens.TYPE, "alg": "HS256"}
+
+
+def new_token(*, lifetime: timedelta = timedelta(hours=1), key: bytes = KEY) -> str:
+    return tokens.issue(
+        key, email="ann@corp.example", permissions=["read", "write"], lifetime=lifetime, method="auto_approve"
+    )
+
+
+def verify(token: str) -> tokens.Session:
+    return tokens.verify(token, KEY, method="auto_approve")
+
+
+def claims_of(token: str) -> dict[str, Any]:
+    return dict(jwt.decode(token, options={"verify_signature": False}))
+
+
+def signed(claims: dict[str, Any], *, header: dict[str, Any] = HEADER) -> str:
+    parts = [base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=") for part in (header, claims)]
+    signature = hmac.digest(KEY, b".".join(parts), "sha256")
+    return b".".join([*parts, base64.urlsafe_b64encode(signature).rstrip(b"=")]).decode()
+
+
+def test_an_issued_token_verifies_to_its_session() -> None:
+    before = datetime.now(UTC).replace(microsecond=0)
+    session = verify(new_token())
+    assert session.email == "ann@corp.example"
+    assert session.permissions == ("read", "write")
+    assert before + timedelta(hours=1) <= session.expires_at <= datetime.now(UTC) + timedelta(hours=1)
+
+
+def test_a_token_carries_the_claims_of_the_specification_and_of_the_jwt_profile() -> None:
+    token = new_token()
+    claims = claims_of(token)
+    assert set(claims) == {
+        "sessionId", "email", "permissions", "expiresAt", "iss", "aud", "sub", "iat", "exp", "jti", "amr"
+    }  # fmt: skip
+    assert claims["expiresAt"] == claims["exp"] == claims["iat"] + 3600
+    assert claims["sub"] == claims["email"]
+    header = jwt.get_unverified_header(token)
+    assert header == {"alg": "HS256", "typ": "svc-console+jwt", "kid": sha256(KEY).hexdigest()[:16]}
+
+
+def test_two_tokens_are_two_sessions() -> None:
+    assert verify(new_token()).session_id != verify(new_token()).session_id
+
+
+def test_the_helper_that_signs_by_hand_makes_good_tokens() -> None:
+    assert verify(signed(claims_of(new_token()))).email == "ann@corp.example"
+
+
+def test_a_token_of_another_key_is_refused() -> None:
+    with pytest.raises(TokenError, match="Signature"):
+        verify(new_token(key=b"f" * 32))
+
+
+def test_an_expired_token_is_refused() -> None:
+    with pytest.raises(TokenError, match="expired"):
+        verify(new_token(lifetime=timedelta(seconds=-1)))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"aud": "somebody-else"},
+        {"aud": ["svc-console"]},
+        {"iss": "somebody-else"},
+        {"expiresAt": 4_000_000_000},
+        {"exp": "4000000000", "expiresAt": "4000000000"},
+        {"exp": 4_000_000_000.5, "expiresAt": 4_000_000_000.5},
+        {"sub": "bob@corp.example"},
+        {"iat": 4_000_000_000},
+        {"nbf": 4_000_000_000},
+        {"amr": ["magic_link"]},
+        {"amr": ["auto_approve", "magic_link"]},
+        {"amr": "auto_approve"},
+        {"permissions": ["root"]},
+        {"permissions": "admin"},
+        {"sessionId": 7},
+    ],
+    ids=str,
+)
+def test_a_signed_token_with_a_wrong_claim_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(TokenError):
+        verify(signed(claims_of(new_token()) | change))
+
+
+@pytest.mark.parametrize(
+    "claim", ["exp", "iat", "iss", "aud", "sub", "jti", "amr", "email", "permissions", "sessionId", "expiresAt"]
+)
+def test_a_signed_token_without_a_claim_is_refused(claim: str) -> None:
+    claims = claims_of(new_token())
+    del claims[claim]
+    with pytest.raises(TokenError):
+        verify(signed(claims))
+
+
+@pytest.mark.parametrize("type_", ["JWT", "SVC-CONSOLE+JWT", None])
+def test_a_signed_token_of_another_type_is_refused(type_: str | None) -> None:
+    header = {"alg": "HS256"} if type_ is None else {"alg": "HS256", "typ": type_}
+    with pytest.raises(TokenError, match="type"):
+        verify(signed(claims_of(new_token()), header=header))
+
+
+def test_alg_none_is_refused() -> None:
+    header, payload, _ = signed(claims_of(new_token()), header=HEADER | {"alg": "none"}).split(".")
+    for forged in (f"{header}.{payload}.", f"{header}.{payload}.AA"):
+        with pytest.raises(TokenError):
+            verify(forged)
+
+
+def test_rs256_is_refused() -> None:
+    private_key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    forged = jwt.encode(claims_of(new_token()), private_key, algorithm="RS256", headers={"typ": tokens.TYPE})
+    with pytest.raises(TokenError, match="alg"):
+        verify(forged)
+
+
+def test_a_second_spelling_of_a_token_is_refused() -> None:
+    token = new_token()
+    alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+    neighbour = alphabet[alphabet.index(token[-1]) ^ 1]  # the last character of 32 bytes has two unused bits
+    for spelling in (token[:-1] + neighbour, token + "=", token.replace("-", "+") + " ", f" {token}", token + "\n"):
+        with pytest.raises(TokenError, match="canonical"):
+            verify(spelling)
+
+
+@pytest.mark.parametrize("text", ["", ".", "..", "a.b", "a.b.c.d", "é.é.é", "\x00", "e30.e30.e30", "W10.e30.AA"])
+def test_anything_else_is_refused(text: str) -> None:
+    with pytest.raises(TokenError):
+        verify(text)
+
+
+def test_the_reason_of_a_refusal_never_contains_the_token() -> None:
+    token = new_token(key=b"f" * 32)
+    with pytest.raises(TokenError) as refusal:
+        verify(token)
+    assert not any(part in str(refusal.value) for part in token.split("."))
+
+
+def test_a_connection_token_is_random_and_its_hash_is_of_it() -> None:
+    raw, token_hash = tokens.new_connection_token()
+    assert token_hash == "sha256:" + sha256(raw.encode()).hexdigest()
+    assert raw != tokens.new_connection_token()[0]
+    assert tokens.signing_key(SecretStr(token_hash), env="production") == token_hash.removeprefix("sha256:").encode()
+
+
+def test_production_counts_the_secret_without_its_prefix() -> None:
+    with pytest.raises(ConsoleWeakSecretError, match="31"):
+        tokens.signing_key(SecretStr("sha256:" + "a" * 31), env="production")
+    assert tokens.signing_key(SecretStr("sha256:" + "a" * 32), env="production") == b"a" * 32
+    assert tokens.signing_key(SecretStr("sha256:" + "a" * 31), env="development") == b"a" * 31
+
+
+@pytest.mark.parametrize("digits", ["", "g" * 64, "é" * 64])
+def test_a_secret_that_is_not_hexadecimal_is_refused_without_being_shown(digits: str) -> None:
+    with pytest.raises(ConfigError) as refusal:
+        tokens.signing_key(SecretStr(f"sha256:{digits}"), env="development")
+    assert not digits or digits not in refusal.value.message
+
+
+def test_a_missing_secret_is_refused() -> None:
+    with pytest.raises(ConfigError, match="SVC_CONSOLE_CONNECTION_TOKEN_HASH is not set"):
+        tokens.signing_key(None, env="development")
