@@ -9,7 +9,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, ValidationError, field_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
 from svc_pg import durations
 from svc_pg.errors import ConfigError
@@ -36,15 +36,15 @@ def _network(value: object) -> IPv4Network | IPv6Network:
 
 def _retry(value: object) -> Literal["default", "long"] | list[timedelta]:
     if value in ("default", "long"):
-        return value  # type: ignore[return-value] # mypy does not narrow by membership
+        return value
     if isinstance(value, list) and 0 < len(value) <= 100:
         return [durations.parse(item) for item in value]
     raise ValueError(f'{value!r} is not a retry policy; write "default", "long" or a list of 1 to 100 durations')
 
 
 TableText = Annotated[str, AfterValidator(_canonical_table)]
-Network = Annotated[IPv4Network | IPv6Network, PlainValidator(_network)]
-Retry = Annotated[Literal["default", "long"] | list[timedelta], PlainValidator(_retry)]
+Network = Annotated[IPv4Network | IPv6Network, BeforeValidator(_network)]
+Retry = Annotated[Literal["default", "long"] | list[timedelta], BeforeValidator(_retry)]
 EventName = Annotated[str, Field(pattern=r"^[a-z0-9_-]+(\.[a-z0-9_-]+)*$", max_length=128)]
 
 
@@ -129,6 +129,11 @@ class Config(_Model):
     def from_attribute(cls, reference: str) -> "Config":
         """Import ``module:attribute``, which must be a Config. Raises ConfigError."""
         module_name, _, attribute = reference.partition(":")
+        if not all(part.isidentifier() for part in module_name.split(".")):
+            raise ConfigError(
+                f"{reference}: cannot import {module_name!r}: not the name of a module",
+                hint="Write module:attribute, such as shop.svc:config.",
+            )
         try:
             module = importlib.import_module(module_name)
         except ImportError as error:

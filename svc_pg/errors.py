@@ -1,24 +1,24 @@
 """Errors that svc-pg raises, each with a message and, where there is something to do, a hint.
 
-    SvcError
-    ├── ConfigError                  the configuration or the environment is wrong
-    │   ├── ConsoleWeakSecretError
-    │   └── ConsoleAutoApproveInProductionError
-    ├── RenderError                  a value cannot be put into SQL safely
-    ├── TransactionError             the connection is in the wrong transaction state
-    ├── NotInstalledError            the database has no (or an older) schema svc
-    ├── UnknownTableError            a table to audit does not exist or cannot be audited
-    ├── InstallError                 install stopped, and says what is finished
-    │   ├── DatabaseNewerError       the database was installed by a newer svc-pg
-    │   ├── MigrationChangedError    a released migration was edited
-    │   └── RemovalRefusedError      install would take capture or an event away
-    ├── AppendOnlyError              somebody tried to change the audit log
-    ├── QueryError                   a filter or a cursor is not acceptable
-    ├── UnknownEventError            the event is not defined
-    ├── PayloadError                 a webhook payload is too large or not JSON
-    ├── EndpointError                an endpoint's URL or events are not acceptable
-    ├── EncryptionKeyError           no key, or no key that opens the secret
-    └── WebhookSignatureError        a received webhook is not authentic
+SvcError
+├── ConfigError                  the configuration or the environment is wrong
+│   ├── ConsoleWeakSecretError
+│   └── ConsoleAutoApproveInProductionError
+├── RenderError                  a value cannot be put into SQL safely
+├── TransactionError             the connection is in the wrong transaction state
+├── NotInstalledError            the database has no (or an older) schema svc
+├── UnknownTableError            a table to audit does not exist or cannot be audited
+├── InstallError                 install stopped, and says what is finished
+│   ├── DatabaseNewerError       the database was installed by a newer svc-pg
+│   ├── MigrationChangedError    a released migration was edited
+│   └── RemovalRefusedError      install would take capture or an event away
+├── AppendOnlyError              somebody tried to change the audit log
+├── QueryError                   a filter or a cursor is not acceptable
+├── UnknownEventError            the event is not defined
+├── PayloadError                 a webhook payload is too large or not JSON
+├── EndpointError                an endpoint's URL or events are not acceptable
+├── EncryptionKeyError           no key, or no key that opens the secret
+└── WebhookSignatureError        a received webhook is not authentic
 """
 
 from typing import Final

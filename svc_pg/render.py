@@ -7,7 +7,7 @@ the template is rendered. Rendering is pure: equal input gives equal bytes.
 from collections.abc import Iterable
 from functools import cache
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, TemplateError
+from jinja2 import Environment, PackageLoader, StrictUndefined, TemplateError, Undefined
 from psycopg import sql
 
 from svc_pg.errors import RenderError
@@ -26,6 +26,7 @@ class _Quoted(str):
 
 def ident(name: str) -> str:
     """Quote one identifier."""
+    _refuse_undefined(name)
     if not isinstance(name, str):
         raise RenderError(f"an identifier must be a string, not {type(name).__name__}")
     size = len(_checked(name).encode())
@@ -49,7 +50,7 @@ def literal(value: LiteralValue) -> str:
     if value is None or isinstance(value, bool):
         return _Quoted({None: "null", True: "true", False: "false"}[value])
     if isinstance(value, int):
-        return _Quoted(str(value))
+        return _Quoted(f" {value}" if value < 0 else value)  # a minus before it would begin a comment
     if isinstance(value, str):
         return _Quoted(_text(value))
     if isinstance(value, Iterable):
@@ -77,7 +78,13 @@ def _checked(value: str) -> str:
     return value
 
 
+def _refuse_undefined(value: object) -> None:
+    if isinstance(value, Undefined):
+        str(value)  # raises the error that names it
+
+
 def _refuse_unquoted(value: object) -> object:
+    _refuse_undefined(value)
     if isinstance(value, _Quoted):
         return value
     raise RenderError(f"unquoted value {value!r} in a template", hint="Write {{ x | ident }} or {{ x | literal }}.")
@@ -93,7 +100,8 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters.update(ident=ident, idents=idents, literal=literal)
+    # No other filters: the output of a filter block does not come through finalize.
+    environment.filters = {"ident": ident, "idents": idents, "literal": literal, "length": len}
     return environment
 
 

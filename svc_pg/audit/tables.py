@@ -81,7 +81,7 @@ def _near(conn: Connection[Any], name: TableName) -> str | None:
             TableName,
         ),
     )
-    folded = {str(table).casefold(): str(table) for table in tables}
-    near = get_close_matches(str(name).casefold(), folded, n=3)
-    near += [str(table) for table in tables if table.table == name.table and str(table).casefold() not in near]
-    return f"Did you mean {' or '.join(folded.get(match, match) for match in near)}?" if near else None
+    spelled = {str(table).casefold(): str(table) for table in tables}
+    near = [spelled[match] for match in get_close_matches(str(name).casefold(), spelled, n=3, cutoff=0.8)]
+    near += [str(table) for table in tables if table.table == name.table and str(table) not in near]
+    return f"Did you mean {' or '.join(near)}?" if near else None

@@ -8,7 +8,7 @@ from svc_pg import __version__
 from svc_pg.config import Config
 from svc_pg.errors import DatabaseNewerError, InstallError, RemovalRefusedError
 from svc_pg.query import scalar
-from svc_pg.schema import catalog, migrations
+from svc_pg.schema import access, catalog, migrations
 from svc_pg.schema.desired import Desired, desired, guards
 from svc_pg.schema.status import Status, look
 from svc_pg.schema.transactions import locked
@@ -39,6 +39,7 @@ def install(conn: Connection[Any], config: Config, *, prune: bool = False) -> li
         try:
             with locked(conn):
                 done += _take(conn, [step for step in look(conn, wanted) if step.audited_table == table])
+                access.reset(conn)
         except Error as error:
             if conn.closed:
                 raise
@@ -73,8 +74,8 @@ def _take(conn: Connection[Any], steps: list[Status]) -> list[Status]:
 
 
 def _finish_schema(conn: Connection[Any]) -> None:
-    conn.execute("revoke all on schema svc from public")
     conn.execute("select svc.audit_ensure_partitions()")
+    access.reset(conn)
     conn.execute(
         "insert into svc.installation (version) values (%s) on conflict (is_only) do update"
         " set version = excluded.version where installation.version <> excluded.version",

@@ -56,7 +56,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Acknowledgement:
-    """What became of a claim. ``wait`` counts for ``retry``; ``result`` is None where nothing was sent (``released``)."""
+    """What became of a claim. ``wait`` counts for ``retry``; ``result`` is None for ``released``: nothing was sent."""
 
     claim: Claim
     verdict: Verdict

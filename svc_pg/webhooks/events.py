@@ -20,7 +20,7 @@ _AT_ONCE: Final = timedelta(0)
 class DbApiConnection(Protocol):
     """A DB-API connection whose driver writes parameters as ``%s``: psycopg's, SQLAlchemy's raw one, Django's."""
 
-    def cursor(self) -> Any:  # noqa: ANN401 - each driver has its own class
+    def cursor(self) -> Any:
         """Open a cursor."""
 
 
@@ -83,6 +83,6 @@ def _text(payload: Payload) -> str:
         ) from error
 
 
-def _message_id(row: Any) -> UUID:  # noqa: ANN401 - a tuple, or a mapping where the connection makes those
+def _message_id(row: Any) -> UUID:
     value = next(iter(row.values())) if isinstance(row, Mapping) else row[0]
     return value if isinstance(value, UUID) else UUID(value)

@@ -1,0 +1,166 @@
+"""Decide where webhooks may go: when an endpoint is registered, and again when a connection is opened (no SSRF)."""
+
+import errno
+import re
+import socket
+import string
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Any
+from urllib.parse import quote
+
+import idna
+
+from svc_pg.errors import EndpointError
+
+AddrInfo = tuple[int, int, int, str, tuple[Any, ...]]
+"""As socket.getaddrinfo returns it: family, type, protocol, canonical name, socket address."""
+
+# Not ipaddress.is_global: it calls 64:ff9b::7f00:1, 2002:7f00:1::, ::127.0.0.1 and multicast global.
+_DENIED_IPV4 = (
+    "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 "
+    "192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4"
+)
+_DENIED_IPV6 = (
+    "::/8 64:ff9b::/96 64:ff9b:1::/48 100::/64 2001::/23 2001:db8::/32 2002::/16 3fff::/20 5f00::/16 "
+    "fc00::/7 fe80::/10 fec0::/10 ff00::/8"
+)
+_DENIED = [ip_network(text) for text in (*_DENIED_IPV4.split(), *_DENIED_IPV6.split())]
+_MAX_URL = 2048
+_DEFAULT_PORT = {"http": 80, "https": 443}
+_URL = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/?#]+)(?P<rest>.*)", re.IGNORECASE)
+_AUTHORITY = re.compile(r"(\[(?P<ipv6>[^\[\]]+)\]|(?P<name>[^\[\]:]+))(:(?P<port>[0-9]{0,5}))?")
+_NAME = re.compile(r"(?!.{254})(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.(?!$)|$))+")
+_NUMERIC = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")  # a name that ends in a number is an IPv4 address (WHATWG)
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_VALUE = re.compile(r"[\t -~]*")
+_FRAMING_HEADERS = frozenset(
+    {"accept-encoding", "connection", "content-length", "expect", "host", "keep-alive", "proxy-connection", "te"}
+    | {"trailer", "transfer-encoding", "upgrade"}
+)
+_SIGNATURE_HEADERS = ("webhook-", "x-webhook-")
+
+
+class BlockedAddress(OSError):
+    """A connection to this address is not allowed."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(errno.EACCES, f"{address} is not a public address")
+        self.address = address
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Which addresses may be connected to: public ones, and those in ``allow_cidrs``."""
+
+    allow_cidrs: Sequence[IPv4Network | IPv6Network] = ()
+    allow_http: bool = field(default=False, kw_only=True)
+
+    def check_url(self, url: str) -> str:
+        """The URL as it is stored: scheme and host in lower case, the host in IDNA, no default port, in ASCII.
+
+        Raises EndpointError. What a name resolves to is not asked here: it may be another address tomorrow.
+        """
+        if len(url) > _MAX_URL:
+            raise EndpointError(f"the URL has {len(url)} characters", hint=f"At most {_MAX_URL} are accepted.")
+        if not url.isprintable() or "\\" in url or " " in url:
+            raise EndpointError(
+                "the URL contains a space, a backslash or a control character", hint="Percent-encode it."
+            )
+        if not (parts := _URL.fullmatch(url)):
+            raise EndpointError("the URL does not begin with https:// and a host")
+        scheme, authority, rest = parts["scheme"].lower(), parts["authority"], parts["rest"]
+        if scheme == "http" and not self.allow_http:
+            raise EndpointError("the URL is not https", hint="Use https, or set allow_http under [webhooks].")
+        if "@" in authority:
+            raise EndpointError("the URL contains a user name", hint="Send credentials in a custom header.")
+        if "#" in rest:
+            raise EndpointError("the URL contains a fragment (#)", hint="It would never be sent; leave it out.")
+        if not (place := _AUTHORITY.fullmatch(authority)):
+            raise EndpointError(f'"{authority}" is not a host and a port')
+        host = self._checked_ipv6(place["ipv6"]) if place["ipv6"] else self._checked_host(place["name"])
+        port = int(place["port"] or _DEFAULT_PORT[scheme])
+        if not 0 < port < 65536:
+            raise EndpointError(f"port {port} does not exist", hint="Ports are 1 to 65535.")
+        suffix = "" if port == _DEFAULT_PORT[scheme] else f":{port}"
+        return f"{scheme}://{host}{suffix}{quote(rest, safe=string.punctuation)}"
+
+    def is_allowed(self, address: str) -> bool:
+        """Whether a connection may go to this IP address. What is not an IP address is not allowed."""
+        try:
+            ip = ip_address(address)
+        except ValueError:
+            return False
+        if isinstance(ip, IPv6Address):
+            ip = ip.ipv4_mapped or ip
+        return any(ip in network for network in self.allow_cidrs) or not any(ip in network for network in _DENIED)
+
+    def socket_factory(self, addr_info: AddrInfo) -> socket.socket:
+        """A socket for this address. Raises BlockedAddress.
+
+        This is the check that cannot be passed by: whatever name or spelling led here, the address is final.
+        """
+        family, kind, protocol, _, address = addr_info
+        if not self.is_allowed(str(address[0])):
+            raise BlockedAddress(str(address[0]))
+        return socket.socket(family, kind, protocol)
+
+    def _checked_host(self, name: str) -> str:
+        try:
+            ascii_name = name if name.isascii() else idna.encode(name, uts46=True).decode()
+        except UnicodeError as error:
+            raise EndpointError(f'"{name}" is not a host name: {error}') from error
+        host = ascii_name.lower().removesuffix(".")
+        if _NUMERIC.fullmatch(host):
+            return self._checked_ipv4(host)
+        if not _NAME.fullmatch(host):
+            raise EndpointError(f'"{name}" is not a host name')
+        if host == "localhost" or host.endswith(".localhost"):
+            self._check_address("127.0.0.1", spelling=name)
+        return host
+
+    def _checked_ipv4(self, host: str) -> str:
+        """Dotted decimal, from any of the spellings that resolvers accept: 2130706433, 0x7f.1, 0177.0.0.1, 127.1."""
+        try:
+            address = str(IPv4Address(socket.inet_aton(host)))
+        except OSError as error:
+            raise EndpointError(f'"{host}" is not an IPv4 address') from error
+        self._check_address(address, spelling=host)
+        return address
+
+    def _checked_ipv6(self, host: str) -> str:
+        try:
+            address = IPv6Address(host)
+        except ValueError as error:
+            raise EndpointError(f'"{host}" is not an IPv6 address') from error
+        if address.scope_id is not None:
+            raise EndpointError(f'"{host}" has a zone', hint="Zones have a meaning on one machine only.")
+        self._check_address(str(address), spelling=host)
+        return f"[{address}]"
+
+    def _check_address(self, address: str, *, spelling: str) -> None:
+        if not self.is_allowed(address):
+            meaning = "" if spelling == address else f" ({address})"
+            raise EndpointError(
+                f'"{spelling}"{meaning} is not a public address',
+                hint="To deliver to your own network, add its range to allow_cidrs under [webhooks].",
+            )
+
+
+def check_header(name: str, value: str) -> None:
+    """Raise EndpointError where a header could change the request that it is part of. The value is never shown."""
+    if not _HEADER_NAME.fullmatch(name):
+        raise EndpointError(f"{name!r} is not the name of a header")
+    if name.lower() in _FRAMING_HEADERS:
+        raise EndpointError(f'header "{name}" is set by svc-pg', hint="Leave it out.")
+    if not _HEADER_VALUE.fullmatch(value):
+        raise EndpointError(f'header "{name}" contains a line break or a character outside ASCII')
+
+
+def check_custom_headers(headers: Mapping[str, str]) -> None:
+    """Raise EndpointError where a header that people give an endpoint is not acceptable."""
+    for name, value in headers.items():
+        check_header(name, value)
+        if name.lower().startswith(_SIGNATURE_HEADERS):
+            raise EndpointError(f'header "{name}" carries the signature', hint="Choose another name.")

@@ -1,0 +1,174 @@
+"""Sign webhook bodies, and verify them where they arrive (Standard Webhooks)."""
+
+import base64
+import hmac
+import json
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from secrets import token_bytes
+from typing import Any, NoReturn, Protocol
+
+from svc_pg.errors import WebhookSignatureError
+
+_MARK = "whsec_"
+_VERSION = "v1,"
+_UNIX_SECONDS = re.compile(r"[0-9]{1,12}")
+
+
+class HeaderMap(Protocol):
+    """What the headers of every framework have in common."""
+
+    def items(self) -> Iterable[tuple[object, object]]:
+        """Names in any case, and values: text, bytes, or a list that holds one of them."""
+
+
+def new_secret() -> str:
+    """A secret to sign with: ``whsec_`` and 32 random bytes in base64."""
+    return _MARK + base64.b64encode(token_bytes(32)).decode()
+
+
+def sign(*, delivery_id: str, timestamp: int, body: bytes, secrets: Sequence[str]) -> dict[str, str]:
+    """The headers of one attempt, under our names and under those of Standard Webhooks.
+
+    ``timestamp`` is in unix seconds. Each secret adds a signature, so that a receiver may hold either one during a
+    rotation. Raises WebhookSignatureError where a secret is unusable.
+    """
+    content = _signed_content(delivery_id, str(timestamp), body)
+    signatures = " ".join(_signature(key, content) for key in _keys(secrets))
+    return {
+        "X-Webhook-ID": delivery_id,
+        "X-Webhook-Timestamp": str(timestamp),
+        "X-Webhook-Signature": signatures,
+        "webhook-id": delivery_id,
+        "webhook-timestamp": str(timestamp),
+        "webhook-signature": signatures,
+    }
+
+
+def assert_webhook_signature(
+    *,
+    headers: HeaderMap,
+    body: bytes | str,
+    secret: str | Sequence[str],
+    tolerance: timedelta = timedelta(minutes=5),
+    now: datetime | None = None,
+) -> dict[str, Any]:
+    """The envelope of an authentic delivery: ``id``, ``type``, ``timestamp`` and ``data``.
+
+    ``body`` is the raw body, as it came. With several secrets any one may match. ``tolerance`` bounds the timestamp in
+    both directions. Whatever the arguments hold, the only error is WebhookSignatureError; its message is the reason.
+    """
+    keys = _keys(secret)
+    raw = _bytes(body)
+    delivery_id, timestamp, signatures = _signature_headers(headers)
+    content = _signed_content(delivery_id, timestamp, raw)
+    candidates = [_encode(candidate) for candidate in signatures.split() if candidate.startswith(_VERSION)]
+    expected = [_signature(key, content).encode() for key in keys]
+    # the sum compares every pair, so that the time does not tell which one matched
+    if not sum(hmac.compare_digest(ours, theirs) for ours in expected for theirs in candidates):
+        raise WebhookSignatureError(
+            "no signature matches", hint="Verify the raw body, before any parser, with the secret of this endpoint."
+        )
+    sent_at = timedelta(seconds=int(timestamp))
+    if abs(timedelta(seconds=(now or datetime.now(UTC)).timestamp()) - sent_at) > tolerance:
+        raise WebhookSignatureError(
+            f"the timestamp {timestamp} is more than {tolerance} from now", hint="Check the clock of this machine."
+        )
+    return _envelope(raw)
+
+
+def verify_webhook_signature(
+    *,
+    headers: HeaderMap,
+    body: bytes | str,
+    secret: str | Sequence[str],
+    tolerance: timedelta = timedelta(minutes=5),
+    now: datetime | None = None,
+) -> bool:
+    """Whether ``assert_webhook_signature`` accepts the same arguments."""
+    try:
+        assert_webhook_signature(headers=headers, body=body, secret=secret, tolerance=tolerance, now=now)
+    except WebhookSignatureError:
+        return False
+    return True
+
+
+def _signed_content(delivery_id: str, timestamp: str, body: bytes) -> bytes:
+    return _encode(f"{delivery_id}.{timestamp}.") + body
+
+
+def _signature(key: bytes, content: bytes) -> str:
+    return _VERSION + base64.b64encode(hmac.digest(key, content, "sha256")).decode()
+
+
+def _encode(text: str) -> bytes:
+    return text.encode(errors="surrogatepass")  # surrogates cannot match, but must not raise
+
+
+def _keys(secrets: str | Iterable[str]) -> list[bytes]:
+    if isinstance(secrets, str):
+        return [_key(secrets)]
+    keys = [_key(secret) for secret in secrets] if isinstance(secrets, Iterable) else []
+    if not keys:
+        raise WebhookSignatureError("there is no secret", hint="Give the text that creating the endpoint returned.")
+    return keys
+
+
+def _key(secret: object) -> bytes:
+    try:
+        key = base64.b64decode(secret.removeprefix(_MARK), validate=True) if isinstance(secret, str) else b""
+    except ValueError:
+        key = b""
+    if not key:
+        raise WebhookSignatureError("a secret is not whsec_ and base64", hint="Give it as it was returned, unchanged.")
+    return key
+
+
+def _bytes(body: object) -> bytes:
+    if isinstance(body, bytes | bytearray):
+        return bytes(body)
+    if isinstance(body, str):
+        return _encode(body)
+    raise WebhookSignatureError(
+        f"the body is of type {type(body).__name__}", hint="Give the raw body as bytes or str, not what was parsed."
+    )
+
+
+def _signature_headers(headers: HeaderMap) -> tuple[str, str, str]:
+    """Identifier, timestamp and signatures from whichever set of names is complete."""
+    try:
+        values = {_text(name).lower(): _text(value) for name, value in headers.items()}
+    except (AttributeError, TypeError, ValueError) as error:
+        raise WebhookSignatureError("the headers are not a mapping of names to values") from error
+    for prefix in ("webhook-", "x-webhook-"):
+        found = [values.get(prefix + name, "") for name in ("id", "timestamp", "signature")]
+        if all(found):
+            delivery_id, timestamp, signatures = found
+            if not _UNIX_SECONDS.fullmatch(timestamp):
+                raise WebhookSignatureError("the timestamp is not a number of seconds")
+            return delivery_id, timestamp, signatures
+    raise WebhookSignatureError("one of the headers webhook-id, webhook-timestamp and webhook-signature is missing")
+
+
+def _text(value: object) -> str:
+    """A header's name or value; empty where it is neither text, bytes nor a list of one."""
+    if isinstance(value, list | tuple) and len(value) == 1:
+        (value,) = value
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    return value if isinstance(value, str) else ""
+
+
+def _envelope(raw: bytes) -> dict[str, Any]:
+    try:
+        envelope = json.loads(raw.decode(), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise WebhookSignatureError(f"the body is not JSON: {error}") from error
+    if not isinstance(envelope, dict):
+        raise WebhookSignatureError("the body is not a JSON object")
+    return envelope
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")

@@ -1,0 +1,85 @@
+"""The PostgreSQL server of a test session, and databases and connections on it."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+
+from svc_pg import Config, schema
+from tests.postgres import URL_VARIABLE, new_database, server
+
+VERSION = pytest.StashKey[str | None]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--postgres",
+        metavar="DIR|docker[:TAG]",
+        help=f"folder with initdb and postgres, or a container; else the server that {URL_VARIABLE} names, or embedded",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    choice: str | None = config.getoption("--postgres")
+    if choice is None:
+        return
+    if os.environ.get(URL_VARIABLE):
+        raise pytest.UsageError(f"both --postgres and {URL_VARIABLE} name a server; give one")
+    if choice.partition(":")[0] != "docker" and not Path(choice, "postgres").is_file():
+        raise pytest.UsageError(f"--postgres={choice}: the folder has no program postgres")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if VERSION in config.stash:
+        terminalreporter.write_sep("-", f"PostgreSQL {config.stash[VERSION]}")
+
+
+@pytest.fixture(scope="session")
+def postgres(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The conninfo of a maintenance database, with superuser rights. One server a session."""
+    with server(request.config.getoption("--postgres")) as conninfo:
+        with psycopg.connect(conninfo) as conn:
+            request.config.stash[VERSION] = conn.info.parameter_status("server_version")
+        yield conninfo
+
+
+@pytest.fixture(scope="session")
+def template(postgres: str) -> Iterator[str]:
+    """The name of a database with svc installed. Nobody may stay connected to it, or it cannot be copied."""
+    with new_database(postgres) as conninfo:
+        with psycopg.connect(conninfo) as conn:
+            schema.install(conn, Config())
+        yield str(conninfo_to_dict(conninfo)["dbname"])
+
+
+@pytest.fixture(scope="session")
+def shared_database(postgres: str, template: str) -> Iterator[str]:
+    """The conninfo of a database with svc installed in which no test commits."""
+    with new_database(postgres, template=template) as conninfo:
+        yield conninfo
+
+
+@pytest.fixture
+def database(postgres: str, template: str) -> Iterator[str]:
+    """The conninfo of the test's own database with svc installed, for tests that commit."""
+    with new_database(postgres, template=template) as conninfo:
+        yield conninfo
+
+
+@pytest.fixture
+def empty_database(postgres: str) -> Iterator[str]:
+    """The conninfo of the test's own database with nothing in it."""
+    with new_database(postgres) as conninfo:
+        yield conninfo
+
+
+@pytest.fixture
+def conn(shared_database: str) -> Iterator[psycopg.Connection]:
+    """A connection to a database with svc installed, rolled back after the test."""
+    with psycopg.connect(shared_database) as conn:
+        yield conn
+        if not conn.closed:
+            conn.rollback()

@@ -1,0 +1,77 @@
+"""A database with events, an endpoint and a worker for tests of webhooks."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from threading import Thread
+from typing import Any
+
+import psycopg
+from psycopg.rows import dict_row
+
+from svc_pg import Config, schema
+from svc_pg.config import EventDefinition, WebhooksConfig
+from svc_pg.webhooks import endpoints
+from svc_pg.webhooks.guard import Guard
+from svc_pg.webhooks.secrets import KeyRing, new_key
+from svc_pg.webhooks.worker import Worker
+
+KEYS_TEXT = new_key("test")
+KEYS = KeyRing.parse(KEYS_TEXT)
+
+
+def hooks_config(*events: str, retry: timedelta = timedelta(milliseconds=50)) -> Config:
+    """A configuration with these events whose receivers may be on this machine, with quick retries."""
+    return Config(
+        webhooks=WebhooksConfig(
+            allow_http=True,
+            allow_cidrs=["127.0.0.0/8"],
+            retry=[retry] * 4,
+            events={event: EventDefinition() for event in events},
+        )
+    )
+
+
+def guard(config: Config) -> Guard:
+    """The guard of a configuration."""
+    return Guard(allow_cidrs=tuple(config.webhooks.allow_cidrs), allow_http=config.webhooks.allow_http)
+
+
+def endpoint(conninfo: str, config: Config, url: str, *, events: Sequence[str] = ("*",)) -> tuple[str, str]:
+    """Install the configuration and register an endpoint; return its id and its secret."""
+    with psycopg.connect(conninfo) as conn:
+        schema.install(conn, config)
+        created, secret = endpoints.create(conn, url=url, events=events, keys=KEYS, guard=guard(config))
+    return created.id, secret
+
+
+@contextmanager
+def working(conninfo: str, config: Config, **options: Any) -> Iterator[Worker]:
+    """Run a worker in a thread of its own until the block ends; its errors come out there."""
+    worker = Worker(conninfo, keys=KEYS, config=config, **options)
+    loop = asyncio.new_event_loop()
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            loop.run_until_complete(worker.run())
+        except BaseException as error:  # noqa: BLE001 - raised again in the thread of the test
+            failures.append(error)
+
+    thread = Thread(target=run)
+    thread.start()
+    try:
+        yield worker
+    finally:
+        loop.call_soon_threadsafe(worker.stop)
+        thread.join()
+        loop.close()
+    if failures:
+        raise failures[0]
+
+
+def rows(conninfo: str, table: str) -> list[dict[str, Any]]:
+    """All rows of one of our tables, oldest first."""
+    with psycopg.connect(conninfo, row_factory=dict_row) as conn:
+        return conn.execute(f"select * from svc.{table} order by id").fetchall()

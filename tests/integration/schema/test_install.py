@@ -1,0 +1,351 @@
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+
+from svc_pg import Config, SvcError, schema
+from svc_pg.errors import (
+    ConfigError,
+    DatabaseNewerError,
+    InstallError,
+    MigrationChangedError,
+    RemovalRefusedError,
+    TransactionError,
+    UnknownTableError,
+)
+from svc_pg.query import scalar
+from tests.tables import audited, log
+
+TWO_TABLES = "create table customer (id int primary key, email text); create table invoice (id int primary key)"
+
+
+@pytest.fixture
+def db(empty_database: str) -> Iterator[psycopg.Connection[Any]]:
+    with psycopg.connect(empty_database) as conn:
+        conn.execute(TWO_TABLES)
+        conn.commit()
+        yield conn
+
+
+def states(conn: psycopg.Connection[Any], config: Config) -> dict[str, str]:
+    return {entry.identity: entry.state for entry in schema.status(conn, config)}
+
+
+def differing(conn: psycopg.Connection[Any], config: Config) -> dict[str, str]:
+    return {identity: state for identity, state in states(conn, config).items() if state != "ok"}
+
+
+def test_a_second_install_changes_nothing(db: psycopg.Connection[Any]) -> None:
+    config = audited("customer", "invoice")
+    assert schema.install(db, config)
+    assert schema.install(db, config) == []
+    assert differing(db, config) == {}
+
+
+def test_install_leaves_the_connection_idle(db: psycopg.Connection[Any]) -> None:
+    schema.install(db, audited("customer"))
+    assert db.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+
+
+def test_install_works_whatever_rows_the_connection_makes(empty_database: str) -> None:
+    with psycopg.connect(empty_database, row_factory=dict_row) as conn:
+        assert schema.install(conn, Config())
+        assert schema.install(conn, Config()) == []
+
+
+def test_install_works_on_an_autocommit_connection_under_serializable(empty_database: str) -> None:
+    with psycopg.connect(empty_database, autocommit=True) as conn:
+        conn.execute("set default_transaction_isolation = 'serializable'")
+        assert schema.install(conn, Config())
+        assert schema.install(conn, Config()) == []
+
+
+def test_install_inside_a_transaction_is_refused(db: psycopg.Connection[Any]) -> None:
+    db.execute("select 1")
+    with pytest.raises(TransactionError, match="inside a transaction"):
+        schema.install(db, Config())
+
+
+def test_plan_changes_nothing_and_is_what_install_does(db: psycopg.Connection[Any]) -> None:
+    config = audited("customer")
+    planned = [(step.action, step.identity) for step in schema.plan(db, config)]
+    assert scalar(db, "select to_regnamespace('svc') is null")
+    db.rollback()
+    assert [(step.action, step.identity) for step in schema.install(db, config)] == planned
+
+
+def test_a_function_edited_by_hand_is_tampered_and_install_puts_it_back(db: psycopg.Connection[Any]) -> None:
+    schema.install(db, Config())
+    db.execute("create or replace function svc.webhook_ring() returns void language sql as 'select'")
+    db.commit()
+    assert differing(db, Config()) == {"svc.webhook_ring": "tampered"}
+    [step] = schema.install(db, Config())
+    assert (step.action, step.identity) == ("replace", "svc.webhook_ring")
+    assert differing(db, Config()) == {}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "alter function svc.capture_public_customer() security invoker",
+        "alter function svc.capture_public_customer() reset search_path",
+        "alter function svc.capture_public_customer() set search_path = public",
+    ],
+)
+def test_a_changed_attribute_of_a_function_is_tampered(db: psycopg.Connection[Any], change: Any) -> None:
+    config = audited("customer")
+    schema.install(db, config)
+    db.execute(change)
+    db.commit()
+    assert differing(db, config) == {"svc.capture_public_customer": "tampered"}
+
+
+def test_a_disabled_trigger_is_noticed_and_put_back(db: psycopg.Connection[Any]) -> None:
+    config = audited("customer")
+    schema.install(db, config)
+    db.execute('alter table customer disable trigger "00_svc_audit_write"')
+    db.commit()
+    assert differing(db, config) == {"00_svc_audit_write on public.customer": "tampered"}
+    schema.install(db, config)
+    assert differing(db, config) == {}
+
+
+def test_a_dropped_trigger_is_missing(db: psycopg.Connection[Any]) -> None:
+    config = audited("customer")
+    schema.install(db, config)
+    db.execute('drop trigger "00_svc_audit_update" on customer')
+    db.commit()
+    assert differing(db, config) == {"00_svc_audit_update on public.customer": "missing"}
+
+
+def test_a_new_column_makes_the_capture_function_outdated(db: psycopg.Connection[Any]) -> None:
+    config = audited("customer")
+    schema.install(db, config)
+    db.execute("alter table customer add column phone text")
+    db.commit()
+    assert differing(db, config) == {"svc.capture_public_customer": "outdated"}
+
+
+def test_a_changed_rule_replaces_the_function_only(db: psycopg.Connection[Any]) -> None:
+    schema.install(db, audited("customer"))
+    steps = schema.install(db, audited("customer", redact=["email"]))
+    assert [(step.action, step.identity) for step in steps] == [("replace", "svc.capture_public_customer")]
+
+
+def test_a_function_whose_signature_changed_is_replaced_and_leaves_no_overload(db: psycopg.Connection[Any]) -> None:
+    schema.install(db, Config())
+    db.execute("drop function svc.next_due()")
+    db.execute("create function svc.next_due() returns int language sql as 'select 1'")
+    db.execute("create function svc.next_due(x int) returns int language sql as 'select 1'")
+    db.commit()
+    assert differing(db, Config()) == {"svc.next_due": "tampered"}
+    schema.install(db, Config())
+    assert scalar(db, "select string_agg(oid::regprocedure::text, ' ') from pg_proc where proname = 'next_due'") == (
+        "svc.next_due()"
+    )
+
+
+def test_what_the_configuration_does_not_name_is_kept_and_named(db: psycopg.Connection[Any]) -> None:
+    config = audited("customer", "invoice")
+    config.webhooks.event("invoice.paid")
+    schema.install(db, config)
+    with pytest.raises(RemovalRefusedError, match=r"event invoice\.paid.*public\.customer|public\.customer.*event"):
+        schema.install(db, audited("invoice"))
+    assert differing(db, config) == {}
+
+
+def test_prune_removes_capture_and_events(db: psycopg.Connection[Any]) -> None:
+    config = audited("customer", "invoice")
+    config.webhooks.event("invoice.paid")
+    schema.install(db, config)
+    schema.install(db, audited("invoice"), prune=True)
+    assert differing(db, audited("invoice")) == {}
+    db.execute("insert into customer values (1)")
+    db.execute("insert into invoice values (1)")
+    assert [entry["table_name"] for entry in log(db)] == ["public.invoice"]
+
+
+def test_a_renamed_table_is_refused_then_pruned(db: psycopg.Connection[Any]) -> None:
+    schema.install(db, audited("customer"))
+    db.execute("alter table customer rename to client")
+    db.commit()
+    with pytest.raises(RemovalRefusedError, match=r"public\.customer"):
+        schema.install(db, audited("client"))
+    schema.install(db, audited("client"), prune=True)
+    assert differing(db, audited("client")) == {}
+    db.execute("insert into client values (1)")
+    assert [entry["table_name"] for entry in log(db)] == ["public.client"]
+
+
+def test_a_function_of_somebody_else_in_our_schema_is_shown_and_left_alone(db: psycopg.Connection[Any]) -> None:
+    schema.install(db, Config())
+    db.execute("create function svc.theirs() returns int language sql as 'select 1'")
+    db.commit()
+    assert differing(db, Config()) == {"svc.theirs": "orphan"}
+    assert schema.install(db, Config(), prune=True) == []
+
+
+def test_unknown_tables_are_all_named_with_near_matches_and_nothing_is_changed(db: psycopg.Connection[Any]) -> None:
+    with pytest.raises(UnknownTableError) as caught:
+        schema.install(db, audited("custmer", "shop.invoice"))
+    assert 'table "public.custmer" does not exist; Did you mean public.customer?' in caught.value.message
+    assert 'table "shop.invoice" does not exist; Did you mean public.invoice?' in caught.value.message
+    assert scalar(db, "select to_regnamespace('svc') is null")
+
+
+@pytest.mark.parametrize(
+    ("ddl", "name", "reason"),
+    [
+        ("create view v as select 1 as a", "v", "is a view"),
+        ("create materialized view m as select 1 as a", "m", "is a materialized view"),
+        ("create sequence s", "s", "is a sequence"),
+        ("select 1", "svc.audit_logs", "belongs to svc-pg"),
+    ],
+)
+def test_what_is_not_a_table_cannot_be_audited(db: psycopg.Connection[Any], ddl: Any, name: str, reason: str) -> None:
+    db.execute(ddl)
+    db.commit()
+    with pytest.raises(UnknownTableError, match=reason):
+        schema.install(db, audited(name))
+
+
+def test_redacting_an_unknown_column_names_the_nearest(db: psycopg.Connection[Any]) -> None:
+    with pytest.raises(ConfigError, match='redact names "emial"') as caught:
+        schema.install(db, audited("customer", redact=["emial"]))
+    assert caught.value.hint == 'Did you mean "email"?'
+
+
+def test_redacting_the_key_is_refused_because_the_record_id_would_tell_it(db: psycopg.Connection[Any]) -> None:
+    with pytest.raises(ConfigError, match="part of the key"):
+        schema.install(db, audited("customer", redact=["id"]))
+
+
+def test_an_edited_migration_is_refused(db: psycopg.Connection[Any]) -> None:
+    schema.install(db, Config())
+    db.execute("update svc.migrations set sha256 = 'other' where number = 2")
+    db.commit()
+    with pytest.raises(MigrationChangedError, match="0002_audit") as caught:
+        schema.install(db, Config())
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "trace",
+    [
+        "insert into svc.migrations (number, name, sha256) values (9999, 'future', 'x')",
+        "update svc.installation set version = '99.0.0'",
+    ],
+)
+def test_a_newer_database_is_refused(db: psycopg.Connection[Any], trace: Any) -> None:
+    schema.install(db, Config())
+    db.execute(trace)
+    db.commit()
+    with pytest.raises(DatabaseNewerError, match=r"9999_future|99\.0\.0"):
+        schema.install(db, Config())
+
+
+def test_a_schema_svc_of_somebody_else_is_refused(db: psycopg.Connection[Any]) -> None:
+    db.execute("create schema svc")
+    db.commit()
+    with pytest.raises(InstallError, match="did not make it"):
+        schema.install(db, Config())
+
+
+def test_two_installs_at_once_both_succeed_and_install_once(empty_database: str, db: psycopg.Connection[Any]) -> None:
+    config = audited("customer", "invoice")
+
+    def install(_: int) -> list[str]:
+        with psycopg.connect(empty_database) as conn:
+            return [step.identity for step in schema.install(conn, config)]
+
+    with ThreadPoolExecutor(4) as threads:
+        taken = [identity for steps in threads.map(install, range(4)) for identity in steps]
+    assert sorted(taken) == sorted(states(db, config))
+    assert differing(db, config) == {}
+
+
+def test_a_failing_table_is_named_the_others_stay_and_the_next_install_goes_on(db: psycopg.Connection[Any]) -> None:
+    db.execute("""
+        create function refuse() returns event_trigger language plpgsql as $$ begin
+            if exists (select from pg_event_trigger_ddl_commands() where object_identity ~ 'customer') then
+                raise exception 'no triggers on customer today';
+            end if;
+        end $$;
+        create event trigger refuse on ddl_command_end when tag in ('CREATE TRIGGER') execute function refuse();
+    """)
+    db.commit()
+    config = audited("customer", "invoice")
+    with pytest.raises(InstallError, match="no triggers on customer today") as caught:
+        schema.install(db, config)
+    assert "not installed: public.customer" in caught.value.message
+    assert all("customer" in identity for identity in differing(db, config))
+    db.execute("drop event trigger refuse")
+    db.commit()
+    assert all("customer" in step.identity for step in schema.install(db, config))
+    assert differing(db, config) == {}
+
+
+def test_uninstall_keeps_the_log_guarded_and_a_later_install_goes_on(db: psycopg.Connection[Any]) -> None:
+    config = audited("customer")
+    schema.install(db, config)
+    db.execute("insert into customer values (1)")
+    db.commit()
+    assert schema.uninstall(db)
+    db.execute("insert into customer values (2)")
+    assert len(log(db)) == 1
+    with pytest.raises(psycopg.DatabaseError, match="append-only"):
+        db.execute("delete from svc.audit_logs")
+    db.rollback()
+    assert schema.uninstall(db) == []
+    schema.install(db, config)
+    db.execute("insert into customer values (3)")
+    assert [entry["record_id"] for entry in log(db)] == ["1", "3"]
+
+
+def test_uninstall_with_drop_data_leaves_nothing(db: psycopg.Connection[Any]) -> None:
+    schema.install(db, audited("customer"))
+    schema.uninstall(db, drop_data=True)
+    assert scalar(db, "select to_regnamespace('svc') is null")
+    assert scalar(db, "select count(*) from pg_trigger where not tgisinternal") == 0
+    db.rollback()
+    assert schema.uninstall(db, drop_data=True) == []
+
+
+def test_uninstall_does_not_drop_views_of_the_application(db: psycopg.Connection[Any]) -> None:
+    schema.install(db, Config())
+    db.execute("create view recent as select * from svc.audit_logs")
+    db.commit()
+    with pytest.raises(InstallError, match="recent"):
+        schema.uninstall(db, drop_data=True)
+    assert differing(db, Config()) == {}
+
+
+@pytest.mark.parametrize("name", ["Odd Name", 'quo"te', "dot.ted", "ä" * 31, "x" * 63, "semi;colon", "new\nline", "$1"])
+def test_tables_with_odd_names_are_audited(db: psycopg.Connection[Any], name: str) -> None:
+    identifier = psycopg.sql.Identifier(name)
+    column = psycopg.sql.Identifier(name[:60])
+    db.execute(psycopg.sql.SQL("create table {} ({} int primary key, n int)").format(identifier, column))
+    db.commit()
+    spelled = '"' + name.replace('"', '""') + '"'
+    config = audited(f"public.{spelled}")
+    schema.install(db, config)
+    db.execute(psycopg.sql.SQL("insert into {} values (1, 2)").format(identifier))
+    assert [entry["record_id"] for entry in log(db)] == ["1"]
+    db.commit()
+    assert differing(db, config) == {}
+
+
+def test_tables_whose_names_run_together_get_functions_of_their_own(db: psycopg.Connection[Any]) -> None:
+    db.execute("create schema a_b; create schema a; create table a_b.c (id int); create table a.b_c (id int)")
+    db.commit()
+    schema.install(db, audited("a_b.c", "a.b_c"))
+    db.execute("insert into a_b.c values (1); insert into a.b_c values (1)")
+    assert [entry["table_name"] for entry in log(db)] == ["a_b.c", "a.b_c"]
+
+
+def test_errors_are_ours(db: psycopg.Connection[Any]) -> None:
+    with pytest.raises(SvcError):
+        schema.install(db, audited("nothing"))

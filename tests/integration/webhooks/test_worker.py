@@ -1,0 +1,236 @@
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import timedelta
+from threading import Event
+from typing import Any
+
+import psycopg
+import pytest
+from standardwebhooks import Webhook
+
+from svc_pg import webhooks
+from svc_pg.errors import NotInstalledError
+from svc_pg.query import scalar
+from svc_pg.webhooks.worker import Worker
+from tests.hooks import KEYS, KEYS_TEXT, endpoint, hooks_config, rows, working
+from tests.receiver import receiving
+from tests.waiting import wait_until
+
+CONFIG = hooks_config("order.created")
+
+
+def send(conninfo: str, payload: dict[str, Any]) -> None:
+    with psycopg.connect(conninfo) as conn:
+        webhooks.send(conn, "order.created", payload)
+
+
+def wait_for_status(conninfo: str, *statuses: str) -> list[dict[str, Any]]:
+    def found() -> bool:
+        return [row["status"] for row in rows(conninfo, "webhook_deliveries")] == list(statuses)
+
+    wait_until(found, f"deliveries are {statuses}")
+    return rows(conninfo, "webhook_deliveries")
+
+
+def test_a_delivery_arrives_signed_and_is_recorded(database: str) -> None:
+    with receiving() as receiver:
+        _, secret = endpoint(database, CONFIG, receiver.url)
+        with working(database, CONFIG):
+            send(database, {"id": 7})
+            [request] = receiver.wait_for(1)
+            [delivery] = wait_for_status(database, "delivered")
+    verified = Webhook(secret).verify(request.body, {name.lower(): value for name, value in request.headers.items()})
+    assert verified["type"] == "order.created"
+    assert verified["data"] == {"id": 7}
+    assert webhooks.assert_webhook_signature(headers=request.headers, body=request.body, secret=secret) == verified
+    assert request.headers["X-Webhook-ID"] == request.headers["webhook-id"] == str(delivery["id"])
+    assert request.headers["Content-Type"] == "application/json"
+    assert (delivery["attempts"], delivery["last_status_code"], delivery["lease_id"]) == (1, 204, None)
+    [attempt] = rows(database, "webhook_delivery_attempts")
+    assert (attempt["outcome"], attempt["status_code"], attempt["attempt"]) == ("success", 204, 1)
+    assert str(attempt["remote_ip"]) == "127.0.0.1"
+
+
+def test_a_failure_is_tried_again_with_the_same_body_and_id(database: str) -> None:
+    with receiving(lambda number: 500 if number < 3 else 200) as receiver:
+        endpoint(database, CONFIG, receiver.url)
+        with working(database, CONFIG):
+            send(database, {"id": 7})
+            requests = receiver.wait_for(3)
+            [delivery] = wait_for_status(database, "delivered")
+    assert delivery["attempts"] == 3
+    assert len({request.body for request in requests}) == len({r.headers["webhook-id"] for r in requests}) == 1
+    outcomes = [(row["attempt"], row["outcome"]) for row in rows(database, "webhook_delivery_attempts")]
+    assert outcomes == [(1, "http_error"), (2, "http_error"), (3, "success")]
+
+
+def test_after_its_last_attempt_a_delivery_has_failed(database: str) -> None:
+    with receiving(lambda _: 500) as receiver:
+        endpoint(database, CONFIG, receiver.url)
+        with working(database, CONFIG):
+            send(database, {})
+            [delivery] = wait_for_status(database, "failed")
+        assert len(receiver.requests) == 5
+    assert (delivery["attempts"], delivery["last_status_code"]) == (5, 500)
+    assert delivery["finished_at"] is not None
+
+
+def test_what_is_sent_before_the_worker_starts_is_delivered(database: str) -> None:
+    with receiving() as receiver:
+        endpoint(database, CONFIG, receiver.url)
+        for number in range(120):
+            send(database, {"id": number})
+        with working(database, CONFIG, concurrency=7):
+            receiver.wait_for(120)
+        assert {json.loads(r.body)["data"]["id"] for r in receiver.requests} == set(range(120))
+    assert {row["status"] for row in rows(database, "webhook_deliveries")} == {"delivered"}
+
+
+def test_several_workers_share_the_work_and_nothing_is_sent_twice(database: str) -> None:
+    with receiving() as receiver:
+        endpoint(database, CONFIG, receiver.url)
+        with working(database, CONFIG), working(database, CONFIG), working(database, CONFIG):
+            for number in range(100):
+                send(database, {"id": number})
+            receiver.wait_for(100)
+            wait_until(
+                lambda: {row["status"] for row in rows(database, "webhook_deliveries")} == {"delivered"}, "all arrived"
+            )
+        assert sorted(json.loads(r.body)["data"]["id"] for r in receiver.requests) == list(range(100))
+
+
+def test_stopping_finishes_what_is_under_way_and_claims_nothing_more(database: str) -> None:
+    began, may_answer = Event(), Event()
+
+    def answer(_: int) -> int:
+        began.set()
+        may_answer.wait(10)
+        return 204
+
+    with receiving(answer) as receiver:
+        endpoint(database, CONFIG, receiver.url)
+        with working(database, CONFIG, concurrency=1) as worker:
+            send(database, {"id": 1})
+            assert began.wait(10)
+            send(database, {"id": 2})
+            worker.stop()
+            may_answer.set()
+        assert len(receiver.requests) == 1
+    assert [row["status"] for row in rows(database, "webhook_deliveries")] == ["delivered", "pending"]
+    assert [row["attempts"] for row in rows(database, "webhook_deliveries")] == [1, 0]
+
+
+def test_a_worker_outlives_the_loss_of_all_its_connections(database: str) -> None:
+    began, may_answer = Event(), Event()
+
+    def answer(number: int) -> int:
+        if number == 1:
+            began.set()
+            may_answer.wait(10)
+        return 204
+
+    with receiving(answer) as receiver:
+        endpoint(database, CONFIG, receiver.url)
+        with working(database, CONFIG):
+            send(database, {"id": 1})
+            assert began.wait(10)
+            with psycopg.connect(database, autocommit=True) as conn:
+                conn.execute(
+                    """select pg_terminate_backend(pid) from pg_stat_activity
+                        where datname = current_database() and pid <> pg_backend_pid()
+                          and backend_type = 'client backend'"""
+                )
+            may_answer.set()
+            send(database, {"id": 2})
+            wait_for_status(database, "delivered", "delivered")
+        assert len(receiver.requests) == 2
+
+
+WORKER = """
+import asyncio, sys
+from datetime import timedelta
+from svc_pg import Config
+from svc_pg.webhooks.secrets import KeyRing
+from svc_pg.webhooks.worker import Worker
+conninfo, config, keys = sys.argv[1:]
+asyncio.run(Worker(conninfo, keys=KeyRing.parse(keys), config=Config.model_validate_json(config)).run())
+"""
+
+
+def kill_during_a_delivery(database: str, began: Callable[[], bool]) -> None:
+    """Start a worker as a process of its own, and kill -9 it once the condition holds."""
+    arguments = [database, CONFIG.model_dump_json(by_alias=True), KEYS_TEXT]
+    process = subprocess.Popen([sys.executable, "-c", WORKER, *arguments])
+    try:
+        wait_until(began, "the worker is delivering")
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_after_kill_9_during_a_delivery_it_is_delivered_and_the_lost_attempt_is_on_record(database: str) -> None:
+    never = Event()
+    with receiving(lambda number: 204 if number > 1 or never.wait(10) else 500) as receiver:
+        endpoint(database, CONFIG, receiver.url)
+        send(database, {"id": 7})
+        kill_during_a_delivery(database, lambda: len(receiver.requests) == 1)
+        [delivery] = rows(database, "webhook_deliveries")
+        assert (delivery["status"], delivery["attempts"]) == ("pending", 1)
+        assert delivery["lease_until"] is not None
+        assert rows(database, "webhook_delivery_attempts") == []
+        with psycopg.connect(database) as conn:  # as if the lease had ended
+            conn.execute("update svc.webhook_deliveries set lease_until = now(), next_attempt_at = now()")
+        with working(database, CONFIG):
+            receiver.wait_for(2)
+            [delivery] = wait_for_status(database, "delivered")
+        never.set()
+    assert delivery["attempts"] == 2
+    outcomes = [(row["attempt"], row["outcome"]) for row in rows(database, "webhook_delivery_attempts")]
+    assert outcomes == [(1, "lost"), (2, "success")]
+
+
+def test_a_lease_lasts_longer_than_the_attempt_may(database: str) -> None:
+    with receiving() as receiver:
+        endpoint(database, CONFIG, receiver.url)
+    send(database, {})
+    with psycopg.connect(database) as conn:
+        conn.execute("update svc.webhook_endpoints set timeout = '30 s'")
+        conn.execute("select * from svc.claim('w', 10)")
+        assert scalar(conn, "select lease_until - now() from svc.webhook_deliveries") == timedelta(seconds=45)
+
+
+def test_a_secret_that_cannot_be_opened_is_recorded_and_nothing_is_sent(database: str) -> None:
+    with receiving() as receiver:
+        endpoint(database, CONFIG, receiver.url)
+        send(database, {})
+        with psycopg.connect(database) as conn:
+            conn.execute("update svc.webhook_endpoints set secret = '\\x00'")
+        with working(database, CONFIG):
+            [delivery] = wait_for_status(database, "failed")
+        assert receiver.requests == []
+    assert "sealed secret" in delivery["last_error"]
+
+
+def test_an_address_that_is_not_allowed_is_blocked(database: str) -> None:
+    with receiving() as receiver:
+        endpoint(database, CONFIG, receiver.url)
+        send(database, {})
+        strict = CONFIG.model_copy(deep=True)
+        strict.webhooks.allow_cidrs = []
+        with working(database, strict):
+            wait_for_status(database, "failed")
+        assert receiver.requests == []
+    assert {row["outcome"] for row in rows(database, "webhook_delivery_attempts")} == {"blocked"}
+
+
+def test_a_worker_on_a_database_without_svc_pg_says_so(empty_database: str) -> None:
+    with pytest.raises(NotInstalledError):
+        asyncio.run(Worker(empty_database, keys=KEYS, config=CONFIG).run())
+
+
+def test_a_worker_without_a_database_says_so() -> None:
+    with pytest.raises(psycopg.OperationalError):
+        asyncio.run(Worker("host=127.0.0.1 port=9", keys=KEYS, config=CONFIG).run())

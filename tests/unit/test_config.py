@@ -1,0 +1,174 @@
+from datetime import timedelta
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from svc_pg import Config
+from svc_pg.errors import ConfigError
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "svc-pg.toml"
+    path.write_text(dedent(text), encoding="utf-8")
+    return path
+
+
+def refusal(folder: Path, text: str) -> str:
+    """What from_toml says against that text, without the file's name."""
+    path = written(folder, text)
+    with pytest.raises(ConfigError) as caught:
+        Config.from_toml(path)
+    lines = caught.value.message.splitlines()
+    assert all(line.startswith(f"{path}: ") for line in lines)
+    return "\n".join(line.removeprefix(f"{path}: ") for line in lines)
+
+
+def test_a_file_and_python_give_the_same_configuration(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        """
+        [[audit.tables]]
+        name = "customer"
+        redact = ["password_hash"]
+
+        [webhooks]
+        allow_http = true
+        allow_cidrs = ["127.0.0.0/8"]
+        retry = ["5s", "PT1M"]
+
+        [webhooks.events."order.created"]
+        description = "An order was placed"
+        schema = { type = "object" }
+        """,
+    )
+    config = Config()
+    config.audit.table("public.customer", redact=["password_hash"])
+    config.webhooks.event("order.created", description="An order was placed", schema={"type": "object"})
+    config.webhooks = config.webhooks.model_validate(
+        {
+            **config.webhooks.model_dump(),
+            "allow_http": True,
+            "allow_cidrs": ["127.0.0.0/8"],
+            "retry": [timedelta(seconds=5), timedelta(minutes=1)],
+        }
+    )
+    assert Config.from_toml(path) == config
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[audti]", 'audti: unknown key; did you mean "audit"?'),
+        ("[audit]\nzzz = 1", "audit.zzz: unknown key; known keys: "),
+        ('[[audit.tables]]\nname = "a"\nredcat = []', 'audit.tables[0].redcat: unknown key; did you mean "redact"?'),
+        (
+            '[webhooks.events."order.created"]\nshema = {}',
+            'webhooks.events."order.created".shema: unknown key; did you mean "schema"?',
+        ),
+        ("[[audit.tables]]", "audit.tables[0].name: missing"),
+        ('[[audit.tables]]\nname = "a.b.c"', "audit.tables[0].name: 'a.b.c' is not a table name"),
+        ("[webhooks.events.Order]", "webhooks.events.Order: not an event name; write lower-case words with dots"),
+        ('[webhooks]\nretry = "soon"', "webhooks.retry: 'soon' is not a retry policy; write \"default\""),
+        ('[webhooks]\nretry = ["soon"]', "webhooks.retry: 'soon' is not a duration; write 30s"),
+        ('[webhooks]\nallow_cidrs = ["10.0.0.1/8"]', "webhooks.allow_cidrs[0]: 10.0.0.1/8 has host bits set; write "),
+        ("[webhooks]\nallow_http = 3", "webhooks.allow_http: Input should be a valid boolean"),
+    ],
+)
+def test_a_problem_names_its_key_path_and_what_to_write(tmp_path: Path, text: str, expected: str) -> None:
+    assert refusal(tmp_path, text).startswith(expected)
+
+
+def test_every_problem_has_its_line(tmp_path: Path) -> None:
+    assert refusal(tmp_path, "[audti]\n[webhoks]").splitlines() == [
+        'audti: unknown key; did you mean "audit"?',
+        'webhoks: unknown key; did you mean "webhooks"?',
+    ]
+
+
+def test_a_table_named_twice_is_refused_however_it_is_spelled(tmp_path: Path) -> None:
+    problem = refusal(tmp_path, '[[audit.tables]]\nname = "customer"\n[[audit.tables]]\nname = "public.customer"')
+    assert problem == "audit.tables: named more than once: public.customer"
+
+
+def test_text_that_is_not_toml_is_refused_with_its_line(tmp_path: Path) -> None:
+    assert "line 2" in refusal(tmp_path, "[audit]\ntables =\n")
+
+
+def test_bytes_that_are_not_utf_8_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "svc-pg.toml"
+    path.write_bytes(b'[audit] # "\xff"')
+    with pytest.raises(ConfigError, match=r"svc-pg\.toml: cannot be read"):
+        Config.from_toml(path)
+
+
+def test_a_missing_file_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"none\.toml: cannot be read"):
+        Config.find(str(tmp_path / "none.toml"))
+
+
+def test_python_refuses_a_second_table_of_that_name() -> None:
+    config = Config()
+    config.audit.table("customer")
+    with pytest.raises(ConfigError, match=r'table "public\.customer" is audited already'):
+        config.audit.table("public.customer")
+    assert [table.name for table in config.audit.tables] == ["public.customer"]
+
+
+def test_python_refuses_a_second_event_of_that_name() -> None:
+    config = Config()
+    config.webhooks.event("order.created", description="first")
+    with pytest.raises(ConfigError, match=r'event "order\.created" is defined already'):
+        config.webhooks.event("order.created")
+    assert config.webhooks.events["order.created"].description == "first"
+
+
+def test_python_refuses_a_name_that_is_none() -> None:
+    with pytest.raises(ConfigError, match=r"config\.audit\.table: name: 'a\.b\.c' is not a table name"):
+        Config().audit.table("a.b.c")
+    with pytest.raises(ConfigError, match=r'config\.webhooks\.event: events\."Order\.Created": not an event name'):
+        Config().webhooks.event("Order.Created")
+
+
+def test_two_configurations_share_nothing() -> None:
+    Config().audit.table("customer")
+    Config().webhooks.event("order.created")
+    assert Config() == Config.model_validate({})
+
+
+def test_without_a_file_the_configuration_is_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert Config.find() == Config()
+
+
+def test_the_file_in_the_working_directory_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(tmp_path, '[[audit.tables]]\nname = "customer"')
+    monkeypatch.chdir(tmp_path)
+    assert [table.name for table in Config.find().audit.tables] == ["public.customer"]
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of a module that holds a configuration."""
+    name = "a_shop_of_the_tests"
+    (tmp_path / f"{name}.py").write_text("from svc_pg import Config\nconfig = Config()\nother = 3\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    return name
+
+
+def test_an_attribute_of_a_module_is_found(shop: str) -> None:
+    assert Config.find(f"{shop}:config") == Config()
+
+
+@pytest.mark.parametrize("attribute", ["other", "none", ""])
+def test_an_attribute_that_is_no_config_is_refused_with_those_that_are(shop: str, attribute: str) -> None:
+    with pytest.raises(ConfigError, match=f"'{attribute}' is not a svc_pg.Config") as caught:
+        Config.find(f"{shop}:{attribute}")
+    assert caught.value.hint == f"{shop} has: config."
+
+
+@pytest.mark.parametrize("reference", ["no_such_module:config", ":config", ".shop:config", "a..b:config"])
+def test_a_module_that_cannot_be_imported_is_refused(reference: str) -> None:
+    with pytest.raises(ConfigError, match="cannot import") as caught:
+        Config.find(reference)
+    assert caught.value.hint is not None

@@ -1,0 +1,94 @@
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
+
+from svc_pg.durations import Duration, parse
+
+UNITS = {
+    "s": timedelta(seconds=1),
+    "m": timedelta(minutes=1),
+    "h": timedelta(hours=1),
+    "d": timedelta(days=1),
+    "w": timedelta(weeks=1),
+}
+
+
+@given(count=st.integers(1, 100_000), unit=st.sampled_from(sorted(UNITS)))
+def test_a_count_and_a_unit_is_that_many_of_it(count: int, unit: str) -> None:
+    assert parse(f"{count}{unit}") == count * UNITS[unit]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("PT15M", timedelta(minutes=15)),
+        ("P1DT2H", timedelta(days=1, hours=2)),
+        ("P2W", timedelta(weeks=2)),
+        ("PT0.5S", timedelta(milliseconds=500)),
+    ],
+)
+def test_iso_8601_is_read(text: str, expected: timedelta) -> None:
+    assert parse(text) == expected
+
+
+def test_a_timedelta_is_itself() -> None:
+    assert parse(timedelta(seconds=3)) == timedelta(seconds=3)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "",
+        "5",
+        "s",
+        "1.5h",
+        "1 h",
+        "-5m",
+        "1h30m",
+        "1y",
+        "1H",
+        "PT",
+        "P",
+        "-PT1H",
+        "1h\n",
+        "\u0663h",
+        5,
+        1.5,
+        True,
+        None,
+    ],
+)
+def test_what_is_no_duration_is_refused_with_the_forms_to_write(value: object) -> None:
+    with pytest.raises(ValueError, match=r"is not a duration; write 30s, .* PT15M"):
+        parse(value)
+
+
+@pytest.mark.parametrize("value", ["0s", "PT0S", timedelta(0), timedelta(seconds=-1)])
+def test_a_duration_is_longer_than_nothing(value: object) -> None:
+    with pytest.raises(ValueError, match="is not a duration"):
+        parse(value)
+
+
+@given(st.text(st.sampled_from("0123456789PTYMWDHS.,-+smhdw")) | st.from_regex(r"P[0-9]+[YMWD](T[0-9]+[HMS])?"))
+def test_any_text_is_a_positive_duration_or_a_value_error(text: str) -> None:
+    try:
+        duration = parse(text)
+    except ValueError:
+        return
+    assert duration > timedelta(0)
+
+
+@pytest.mark.parametrize("text", ["999999999w", "P999999999W", "P9999999999999D"])
+def test_a_duration_beyond_measure_is_a_value_error(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a duration"):
+        parse(text)
+
+
+def test_a_field_of_a_model_reads_the_same_forms() -> None:
+    field = TypeAdapter[timedelta](Duration)
+    assert field.validate_python("7d") == timedelta(days=7)
+    with pytest.raises(ValidationError, match="write 30s"):
+        field.validate_python("soon")

@@ -1,0 +1,228 @@
+"""Signatures: what we sign verifies here and elsewhere, and hostile input gives a reason instead of a crash."""
+
+import base64
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from email.message import Message
+from typing import Any
+
+import pytest
+import standardwebhooks
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from svc_pg.errors import WebhookSignatureError
+from svc_pg.webhooks.signing import assert_webhook_signature, new_secret, sign, verify_webhook_signature
+
+SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+BODY = b'{"test": 2432232314}'
+TIMESTAMP = 1614265330
+NOW = datetime.fromtimestamp(TIMESTAMP, UTC)
+HEADERS = sign(delivery_id="msg_p5jXN8AQM9LWM0D4loKWxJek", timestamp=TIMESTAMP, body=BODY, secrets=[SECRET])
+
+keys = st.binary(min_size=1, max_size=64).map(lambda key: "whsec_" + base64.b64encode(key).decode())
+bodies = st.dictionaries(st.text(), st.text() | st.integers()).map(lambda value: json.dumps(value).encode())
+
+
+def reason(**changes: Any) -> str:
+    """Why a delivery that is authentic but for these changes is refused."""
+    arguments: dict[str, Any] = {"headers": HEADERS, "body": BODY, "secret": SECRET, "now": NOW}
+    with pytest.raises(WebhookSignatureError) as refusal:
+        assert_webhook_signature(**arguments | changes)
+    return refusal.value.message
+
+
+def signed(body: bytes) -> dict[str, Any]:
+    """The headers that make this body authentic, and the body."""
+    return {"headers": sign(delivery_id="m", timestamp=TIMESTAMP, body=body, secrets=[SECRET]), "body": body}
+
+
+def test_the_vector_of_standard_webhooks_has_its_signature() -> None:
+    assert HEADERS["webhook-signature"] == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+
+
+def test_both_sets_of_headers_carry_the_same_values() -> None:
+    assert HEADERS["X-Webhook-ID"] == HEADERS["webhook-id"] == "msg_p5jXN8AQM9LWM0D4loKWxJek"
+    assert HEADERS["X-Webhook-Timestamp"] == HEADERS["webhook-timestamp"] == str(TIMESTAMP)
+    assert HEADERS["X-Webhook-Signature"] == HEADERS["webhook-signature"]
+
+
+def test_a_new_secret_is_random_and_verifies_what_it_signs() -> None:
+    secret = new_secret()
+    assert len(base64.b64decode(secret.removeprefix("whsec_"))) == 32
+    assert secret != new_secret()
+    headers = sign(delivery_id="m", timestamp=TIMESTAMP, body=BODY, secrets=[secret])
+    assert assert_webhook_signature(headers=headers, body=BODY, secret=secret, now=NOW) == {"test": 2432232314}
+
+
+def test_the_current_time_is_the_default() -> None:
+    now = int(datetime.now(UTC).timestamp())
+    assert verify_webhook_signature(
+        headers=sign(delivery_id="m", timestamp=now, body=BODY, secrets=[SECRET]), body=BODY, secret=SECRET
+    )
+    assert not verify_webhook_signature(headers=HEADERS, body=BODY, secret=SECRET)
+
+
+@given(key=keys, delivery_id=st.uuids().map(str), body=bodies)
+def test_standardwebhooks_verifies_what_we_sign(key: str, delivery_id: str, body: bytes) -> None:
+    now = int(datetime.now(UTC).timestamp())
+    headers = sign(delivery_id=delivery_id, timestamp=now, body=body, secrets=[key])
+    assert standardwebhooks.Webhook(key).verify(body, headers) == json.loads(body)
+
+
+@given(key=keys, delivery_id=st.uuids().map(str), body=bodies, seconds=st.integers(0, 10**10))
+def test_we_verify_what_standardwebhooks_signs(key: str, delivery_id: str, body: bytes, seconds: int) -> None:
+    at = datetime.fromtimestamp(seconds, UTC)
+    headers = {
+        "webhook-id": delivery_id,
+        "webhook-timestamp": str(seconds),
+        "webhook-signature": standardwebhooks.Webhook(key).sign(delivery_id, at, body.decode()),
+    }
+    assert assert_webhook_signature(headers=headers, body=body, secret=key, now=at) == json.loads(body)
+
+
+@given(data=st.data())
+def test_one_changed_byte_anywhere_is_refused(data: st.DataObject) -> None:
+    at = data.draw(st.integers(0, len(BODY) - 1))
+    changed = bytearray(BODY)
+    changed[at] ^= data.draw(st.integers(1, 255))
+    assert reason(body=bytes(changed)) == "no signature matches"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {name: value for name, value in HEADERS.items() if name.startswith("X-")},
+        {name: value for name, value in HEADERS.items() if name.startswith("w")},
+        {name.upper(): value for name, value in HEADERS.items()},
+        {name.encode(): value.encode() for name, value in HEADERS.items()},
+        {name: [value] for name, value in HEADERS.items()},
+        HEADERS | {"webhook-id": ""},
+    ],
+)
+def test_either_set_of_headers_in_any_spelling_verifies(headers: Mapping[str, str]) -> None:
+    assert verify_webhook_signature(headers=headers, body=BODY, secret=SECRET, now=NOW)
+
+
+def test_headers_that_are_no_mapping_but_have_items_verify() -> None:
+    message = Message()
+    for name, value in HEADERS.items():
+        message[name] = value
+    assert verify_webhook_signature(headers=message, body=BODY, secret=SECRET, now=NOW)
+
+
+def test_the_body_may_be_text() -> None:
+    assert verify_webhook_signature(headers=HEADERS, body=BODY.decode(), secret=SECRET, now=NOW)
+
+
+def test_the_secret_may_lack_its_prefix() -> None:
+    assert verify_webhook_signature(headers=HEADERS, body=BODY, secret=SECRET.removeprefix("whsec_"), now=NOW)
+
+
+def test_during_a_rotation_the_old_and_the_new_secret_verify() -> None:
+    old, new = new_secret(), new_secret()
+    headers = sign(delivery_id="m", timestamp=TIMESTAMP, body=BODY, secrets=[new, old])
+    for secret in (old, new, [new_secret(), old]):
+        assert verify_webhook_signature(headers=headers, body=BODY, secret=secret, now=NOW)
+    assert reason(headers=headers, secret=new_secret()) == "no signature matches"
+
+
+@pytest.mark.parametrize("version", ["v1a,", "v2,", "V1,", ""])
+def test_signatures_of_other_versions_do_not_count(version: str) -> None:
+    other = HEADERS["webhook-signature"].replace("v1,", version)
+    assert reason(headers=HEADERS | {"webhook-signature": other}) == "no signature matches"
+    both = f"{other} {HEADERS['webhook-signature']}"
+    assert verify_webhook_signature(headers=HEADERS | {"webhook-signature": both}, body=BODY, secret=SECRET, now=NOW)
+
+
+@pytest.mark.parametrize("sign_of", [1, -1])
+def test_the_tolerance_holds_in_both_directions(sign_of: int) -> None:
+    within, beyond = NOW + sign_of * timedelta(minutes=5), NOW + sign_of * timedelta(minutes=5, seconds=1)
+    assert verify_webhook_signature(headers=HEADERS, body=BODY, secret=SECRET, now=within)
+    assert "is more than 0:05:00 from now" in reason(now=beyond)
+    assert verify_webhook_signature(
+        headers=HEADERS, body=BODY, secret=SECRET, tolerance=timedelta(minutes=6), now=beyond
+    )
+
+
+@pytest.mark.parametrize(
+    "timestamp", ["-1", "+1614265330", "1614265330.0", "1_614_265_330", "١٦١٤", "1" * 13, " 1", "x"]
+)
+def test_a_timestamp_is_ascii_digits_of_bounded_length(timestamp: str) -> None:
+    changed = {"webhook-timestamp": timestamp, "X-Webhook-Timestamp": timestamp}
+    assert reason(headers=HEADERS | changed) == "the timestamp is not a number of seconds"
+
+
+@pytest.mark.parametrize("secret", [None, 7, [], "", "whsec_", "whsec_?", "whsec_QUJD\n", "whsec_QUI", b"QUJD", [None]])
+def test_an_unusable_secret_is_a_reason(secret: object) -> None:
+    assert "secret" in reason(secret=secret)
+
+
+@pytest.mark.parametrize("headers", [None, [], "webhook-id", 7, {}, {"webhook-id": None}, {None: "m"}, {7: [1, 2]}])
+def test_headers_without_a_signature_are_a_reason(headers: object) -> None:
+    assert "headers" in reason(headers=headers)
+
+
+def test_a_parsed_body_is_explained() -> None:
+    assert reason(body={"test": 2432232314}) == "the body is of type dict"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"NaN", b'{"a": -Infinity}', b'{"a": ' + b"9" * 5000 + b"}", b"[" * 200_000, b'{"a": "\xff"}', b"{} {}"]
+    + ["{}".encode(encoding) for encoding in ("utf-8-sig", "utf-16", "utf-32")],
+)
+def test_an_authentic_body_that_is_not_json_is_a_reason(body: bytes) -> None:
+    assert "not JSON" in reason(**signed(body))
+
+
+@pytest.mark.parametrize("body", [b"[]", b"null", b'"text"', b"1e999"])
+def test_an_authentic_body_that_is_no_object_is_a_reason(body: bytes) -> None:
+    assert reason(**signed(body)) == "the body is not a JSON object"
+
+
+names = st.sampled_from([*HEADERS, *(name.upper() for name in HEADERS)])
+values = st.sampled_from(list(HEADERS.values())) | st.text() | st.binary() | st.none() | st.lists(st.text())
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.just(SECRET) | st.just(BODY),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(
+    headers=st.dictionaries(names | names.map(str.encode) | st.text() | st.none(), values) | anything,
+    body=st.text(st.characters()) | st.binary() | anything,
+    secret=keys | st.lists(keys) | anything,
+)
+@example(headers=HEADERS | {"webhook-id": "\ud800"}, body=BODY, secret=SECRET)
+@example(headers=HEADERS | {"webhook-signature": "v1,\ud800"}, body="\ud800", secret=SECRET)
+@example(headers=HEADERS, body=BODY, secret="\ud800")
+def test_whatever_comes_in_the_result_is_true_or_false(headers: Any, body: Any, secret: Any) -> None:
+    assert verify_webhook_signature(headers=headers, body=body, secret=secret, now=NOW) in (True, False)
+
+
+@given(body=st.binary())
+def test_whatever_authentic_body_comes_in_there_is_an_envelope_or_a_reason(body: bytes) -> None:
+    try:
+        envelope = assert_webhook_signature(**signed(body), secret=SECRET, now=NOW)
+    except WebhookSignatureError as error:
+        assert error.message  # noqa: PT017 # either outcome is right
+    else:
+        assert json.loads(body) == envelope
+
+
+def test_verifying_loads_neither_a_database_driver_nor_an_http_client() -> None:
+    program = """if True:
+        import sys
+        import svc_pg
+        before = set(sys.modules)
+        import svc_pg.webhooks.signing
+        assert not {"psycopg", "aiohttp"} & {*sys.modules}
+        added = {name.partition(".")[0] for name in {*sys.modules} - before}
+        print(added - sys.stdlib_module_names)
+    """
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "{'svc_pg'}"
