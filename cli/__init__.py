@@ -15,6 +15,7 @@ for _commands in (schema, webhooks, keys, demo):
 
 def main() -> None:
     """Run the command line. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 looked, and it is not as it should be."""
+    sys.path.insert(0, "")  # --config shop:config means the shop of the working folder
     try:
         _app()
     except (SvcError, psycopg.Error) as error:

@@ -10,7 +10,6 @@ import typer
 
 from svc_pg import Config
 from svc_pg.webhooks import endpoints
-from svc_pg.webhooks.worker import Worker
 
 from . import output
 from .options import ConfigReference, DatabaseUrl, Json, connect, conninfo, encryption_keys, guard
@@ -65,6 +64,8 @@ def worker(
     config: ConfigReference = None,
 ) -> None:
     """Deliver webhooks until SIGTERM or Ctrl-C; then finish what is under way."""
+    from svc_pg.webhooks.worker import Worker  # it loads aiohttp, which other commands do not need
+
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     runner = Worker(
         conninfo(database_url),
@@ -74,10 +75,10 @@ def worker(
         interval=timedelta(milliseconds=interval),
         listen_conninfo=listen_url,
     )
-    asyncio.run(_until_signal(runner))
 
+    async def run() -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, runner.stop)
+        await runner.run()
 
-async def _until_signal(runner: Worker) -> None:
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, runner.stop)
-    await runner.run()
+    asyncio.run(run())

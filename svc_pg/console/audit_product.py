@@ -19,7 +19,7 @@ _FILTERS: dict[str, Callable[[AuditQuery, str], AuditQuery]] = {
     "since": lambda builder, value: builder.since(moment(value)),
     "until": lambda builder, value: builder.until(moment(value)),
     "limit": lambda builder, value: builder.limit(whole_number(value)),
-    "after": AuditQuery.after,
+    "cursor": AuditQuery.after,
 }
 
 

@@ -12,12 +12,12 @@ from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.webhooks.deliveries import DeliveryQuery, query
 
 _FILTERS: dict[str, Callable[[DeliveryQuery, str], DeliveryQuery]] = {
-    "endpoint": DeliveryQuery.endpoint,
+    "endpointId": DeliveryQuery.endpoint,
     "status": DeliveryQuery.status,
     "event": DeliveryQuery.event,
     "since": lambda builder, value: builder.since(moment(value)),
     "limit": lambda builder, value: builder.limit(whole_number(value)),
-    "after": DeliveryQuery.after,
+    "cursor": DeliveryQuery.after,
 }
 
 

@@ -1,0 +1,83 @@
+import json
+import os
+import signal
+import subprocess
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.commands import PROGRAM, environment, svc_pg
+from tests.waiting import wait_until
+
+
+def test_the_demo_shows_every_part_and_ends_well(tmp_path: Path) -> None:
+    result = svc_pg("demo", "--once", "--json", folder=tmp_path, variables={"TMPDIR": str(tmp_path)})
+    assert result.returncode == 0, result.stderr
+    shown = json.loads(result.stdout)
+    actors = {entry["actorId"] for entry in shown["auditEntries"]}
+    assert {"alice", "bob", "support"} == actors
+    assert {delivery["status"] for delivery in shown["deliveries"]} == {"delivered"}
+    assert {delivery["attempts"] for delivery in shown["deliveries"]} == {1, 2}
+    for entry in shown["auditEntries"]:
+        assert "password_hash" not in (entry["beforeData"] or {}) | (entry["afterData"] or {})
+    assert shown["consoleUrl"].startswith("http://127.0.0.1:")
+    assert shown["steps"]
+    assert [path for path in tmp_path.iterdir() if path.is_dir()] == []
+
+
+def test_the_demo_prints_tables(tmp_path: Path) -> None:
+    result = svc_pg("demo", "--once", folder=tmp_path)
+    assert result.returncode == 0, result.stderr
+    for words in ("Who changed what", "support", "bob@example.com", "What was delivered", "2 of 5", "How long it took"):
+        assert words in result.stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_demo_stays_up_until_it_is_told_to_end_and_leaves_nothing_behind(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    temporary = tmp_path / "tmp"
+    temporary.mkdir(mode=0o755)
+    shown = tmp_path / "shown.json"
+    with shown.open("w") as output:
+        demo = subprocess.Popen(
+            [PROGRAM, "demo", "--json"],
+            stdout=output,
+            stderr=subprocess.DEVNULL,
+            env=environment(TMPDIR=str(temporary)),
+        )
+    try:
+        wait_until(lambda: shown.read_text().endswith("}\n"), "the demo has shown its findings")
+        found = json.loads(shown.read_text())
+        assert entries(found["consoleUrl"], found["consoleToken"]) == found["auditEntries"]
+        assert processes(temporary)
+        demo.send_signal(number)
+        assert demo.wait(timeout=20) == 0
+    finally:
+        demo.kill()
+        demo.wait()
+    assert processes(temporary) == []
+    assert [path for path in temporary.iterdir() if path.is_dir()] == []
+
+
+def entries(console: str, token: str) -> object:
+    request = urllib.request.Request(f"{console}/audit/entries", headers={"Authorization": f"Bearer {token}"})
+    with urllib.request.urlopen(request, timeout=10) as response:
+        return json.load(response)["data"]
+
+
+def processes(folder: Path) -> list[str]:
+    """The ids of the processes whose command line names the folder."""
+    return [
+        process.name
+        for process in Path("/proc").glob("[0-9]*")
+        if process.name != str(os.getpid()) and str(folder) in command_line(process)
+    ]
+
+
+def command_line(process: Path) -> str:
+    try:
+        return (process / "cmdline").read_text()
+    except OSError:
+        return ""  # it has ended meanwhile

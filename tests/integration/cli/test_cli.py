@@ -1,0 +1,176 @@
+import json
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from svc_pg import webhooks
+from svc_pg.query import scalar
+from svc_pg.webhooks.secrets import KeyRing
+from tests.commands import PROGRAM, environment, svc_pg
+from tests.hooks import KEYS_TEXT, rows
+from tests.receiver import receiving
+from tests.waiting import wait_until
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+CONFIG = """
+[[audit.tables]]
+name = "public.customer"
+
+[webhooks]
+allow_http = true
+allow_cidrs = ["127.0.0.0/8"]
+
+[webhooks.events."order.created"]
+"""
+
+
+@pytest.fixture
+def run(empty_database: str, tmp_path: Path) -> Run:
+    """Run a command in a folder with a configuration, on a database with the table that it names."""
+    with psycopg.connect(empty_database) as conn:
+        conn.execute("create table customer (id int primary key, email text)")
+    Path(tmp_path, "svc-pg.toml").write_text(CONFIG, encoding="utf-8")
+    variables = {"DATABASE_URL": empty_database, "SVC_ENCRYPTION_KEYS": KEYS_TEXT}
+    return lambda *arguments: svc_pg(*arguments, folder=tmp_path, variables=variables)
+
+
+def test_install_then_install_again(run: Run) -> None:
+    first = run("install")
+    assert (first.returncode, first.stdout) == (0, "")
+    assert "create  function  svc.send" in first.stderr
+    second = run("install")
+    assert (second.returncode, second.stdout) == (0, "")
+    assert second.stderr == "Nothing to change: the database is as the configuration says.\n"
+
+
+def test_status_is_ok_after_install_and_3_before(run: Run) -> None:
+    before = run("status")
+    assert before.returncode == 3
+    assert "missing" in before.stdout
+    run("install")
+    after = run("status")
+    assert (after.returncode, after.stdout) == (0, "")
+    assert after.stderr.startswith("ok: all ")
+
+
+def test_status_names_a_function_that_was_replaced_by_hand(run: Run, empty_database: str) -> None:
+    run("install")
+    with psycopg.connect(empty_database) as conn:
+        conn.execute("create or replace function svc.next_due() returns timestamptz language sql as 'select now()'")
+    found = run("status")
+    assert found.returncode == 3
+    assert "tampered" in found.stdout
+    assert "svc.next_due" in found.stdout
+    objects = json.loads(run("status", "--json").stdout)["objects"]
+    assert [entry["identity"] for entry in objects if entry["state"] != "ok"] == ["svc.next_due"]
+
+
+def test_plan_prints_sql_and_changes_nothing(run: Run, empty_database: str) -> None:
+    planned = run("plan")
+    assert planned.returncode == 0
+    assert "create schema svc;" in planned.stdout
+    with psycopg.connect(empty_database) as conn:
+        assert scalar(conn, "select to_regnamespace('svc') is null")
+
+
+def test_uninstall_keeps_data_and_drop_data_needs_a_yes(run: Run, empty_database: str) -> None:
+    run("install")
+    assert run("uninstall").returncode == 0
+    refused = run("uninstall", "--drop-data")
+    assert refused.returncode == 1
+    with psycopg.connect(empty_database) as conn:
+        assert scalar(conn, "select to_regclass('svc.audit_logs') is not null")
+    assert run("uninstall", "--drop-data", "--yes").returncode == 0
+    with psycopg.connect(empty_database) as conn:
+        assert scalar(conn, "select to_regnamespace('svc') is null")
+
+
+def test_another_folder_cannot_switch_the_audit_off(run: Run, empty_database: str, tmp_path: Path) -> None:
+    run("install")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    refused = svc_pg("install", folder=elsewhere, variables={"DATABASE_URL": empty_database})
+    assert refused.returncode == 1
+    assert "public.customer" in refused.stderr
+    assert "--prune" in refused.stderr
+    assert run("status").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["install", "--config", "missing.toml"], 1, "missing.toml: cannot be read"),
+        (["install", "--config", "shop.svc:config"], 1, "cannot import 'shop.svc'"),
+        (["install", "--database-url", "host=127.0.0.1 port=9"], 1, "error:"),
+        (["install", "--unknown"], 2, "No such option"),
+        (["worker", "--concurrency", "0"], 2, "concurrency"),
+        (["webhooks", "add"], 2, "Missing option"),
+    ],
+)
+def test_what_is_wrong_is_said_without_a_traceback(run: Run, arguments: list[str], code: int, message: str) -> None:
+    result = run(*arguments)
+    assert (result.returncode, result.stdout) == (code, "")
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_debug_shows_the_traceback(run: Run) -> None:
+    assert "Traceback" in run("--debug", "install", "--config", "missing.toml").stderr
+
+
+def test_a_configuration_in_python_is_found_in_the_working_folder(run: Run, tmp_path: Path) -> None:
+    Path(tmp_path, "shop.py").write_text(
+        "from svc_pg import Config\nconfig = Config()\nconfig.audit.table('customer')\n", encoding="utf-8"
+    )
+    assert run("install", "--config", "shop:config").returncode == 0
+    assert "public.customer" in run("status", "--config", "shop:config", "--json").stdout
+
+
+def test_a_new_key_is_a_line_for_the_environment(run: Run) -> None:
+    made = run("keys", "new", "encryption", "--id", "k7")
+    name, _, value = made.stdout.strip().partition("=")
+    assert name == "SVC_ENCRYPTION_KEYS"
+    assert list(KeyRing.parse(value).keys) == ["k7"]
+
+
+def test_without_a_key_nothing_is_added_and_the_command_that_makes_one_is_named(tmp_path: Path) -> None:
+    arguments = ["webhooks", "add", "--url", "https://example.com", "--event", "*"]
+    result = svc_pg(*arguments, folder=tmp_path)
+    assert result.returncode == 1
+    assert "svc-pg keys new encryption" in result.stderr
+
+
+def test_an_endpoint_is_added_and_the_worker_delivers_to_it_until_sigterm(
+    run: Run, empty_database: str, tmp_path: Path
+) -> None:
+    run("install")
+    with receiving() as receiver:
+        added = json.loads(run("webhooks", "add", "--url", receiver.url, "--event", "order.*", "--json").stdout)
+        with psycopg.connect(empty_database) as conn:
+            webhooks.send(conn, "order.created", {"id": 7})
+        worker = subprocess.Popen(
+            [PROGRAM, "worker"],
+            cwd=tmp_path,
+            env=environment(DATABASE_URL=empty_database, SVC_ENCRYPTION_KEYS=KEYS_TEXT),
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            [request] = receiver.wait_for(1)
+            wait_until(
+                lambda: [row["status"] for row in rows(empty_database, "webhook_deliveries")] == ["delivered"],
+                "the delivery is acknowledged",
+            )
+            worker.send_signal(signal.SIGTERM)
+            _, words = worker.communicate(timeout=20)
+        finally:
+            worker.kill()
+    assert worker.returncode == 0
+    assert "started" in words
+    assert "stopped" in words
+    webhooks.assert_webhook_signature(headers=request.headers, body=request.body, secret=added["secret"])
