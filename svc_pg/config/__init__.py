@@ -1,0 +1,77 @@
+"""The desired state of a database: audited tables and webhook events, from ``svc-pg.toml`` or from Python."""
+
+import importlib
+import tomllib
+from pathlib import Path
+
+from pydantic import Field
+
+from svc_pg.config.audit import AuditConfig, AuditedTable, Condition, EnrichmentRule
+from svc_pg.config.model import StrictModel, validated
+from svc_pg.config.webhooks import EventDefinition, Retry, WebhooksConfig
+from svc_pg.errors import ConfigError
+
+__all__ = [
+    "AuditConfig",
+    "AuditedTable",
+    "Condition",
+    "Config",
+    "EnrichmentRule",
+    "EventDefinition",
+    "Retry",
+    "WebhooksConfig",
+]
+
+DEFAULT_FILE = Path("svc-pg.toml")
+
+
+class Config(StrictModel):
+    """The desired state. ``install`` makes a database equal to it, ``status`` says what differs."""
+
+    audit: AuditConfig = Field(default_factory=AuditConfig)
+    webhooks: WebhooksConfig = Field(default_factory=WebhooksConfig)
+
+    @classmethod
+    def from_toml(cls, path: Path) -> "Config":
+        """Read a TOML file. Raises ConfigError that names the file, the key path and the nearest valid name."""
+        try:
+            document = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{path}: cannot be read: {error}") from error
+        except tomllib.TOMLDecodeError as error:
+            raise ConfigError(f"{path}: not valid TOML: {error}") from error
+        return validated(cls, document, source=str(path))
+
+    @classmethod
+    def from_attribute(cls, reference: str) -> "Config":
+        """Import ``module:attribute``, which must be a Config. Raises ConfigError."""
+        module_name, _, attribute = reference.partition(":")
+        if not all(part.isidentifier() for part in module_name.split(".")):
+            raise ConfigError(
+                f"{reference}: cannot import {module_name!r}: not the name of a module",
+                hint="Write module:attribute, such as shop.svc:config.",
+            )
+        try:
+            module = importlib.import_module(module_name)
+        except ImportError as error:
+            raise ConfigError(
+                f"{reference}: cannot import {module_name!r}: {error}",
+                hint="Run in the folder that holds it, or install it.",
+            ) from error
+        found = getattr(module, attribute, None)
+        if not isinstance(found, cls):
+            configs = [name for name, value in vars(module).items() if isinstance(value, cls)]
+            raise ConfigError(
+                f"{reference}: {attribute!r} is not a svc_pg.Config",
+                hint=f"{module_name} has: {', '.join(configs)}." if configs else None,
+            )
+        return found
+
+    @classmethod
+    def find(cls, reference: str | None = None) -> "Config":
+        """Load ``FILE`` or ``module:attribute``; without one ``svc-pg.toml`` here, else an empty configuration."""
+        if reference is None:
+            return cls.from_toml(DEFAULT_FILE) if DEFAULT_FILE.exists() else cls()
+        if ":" in reference and not Path(reference).exists():
+            return cls.from_attribute(reference)
+        return cls.from_toml(Path(reference))
