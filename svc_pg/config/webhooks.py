@@ -12,6 +12,9 @@ from svc_pg.config.model import StrictModel, validated
 from svc_pg.errors import ConfigError
 
 
+_LONGEST_WAIT = timedelta(days=30)
+
+
 def _network(value: object) -> IPv4Network | IPv6Network:
     if isinstance(value, IPv4Network | IPv6Network):
         return value
@@ -25,7 +28,10 @@ def _retry(value: object) -> Literal["default", "long"] | list[timedelta]:
     if value in ("default", "long"):
         return value
     if isinstance(value, list) and 0 < len(value) <= 100:
-        return [durations.parse(item) for item in value]
+        waits = [durations.parse(item) for item in value]
+        if max(waits) <= _LONGEST_WAIT:
+            return waits
+        raise ValueError(f"{max(waits)} is longer than {_LONGEST_WAIT.days} days")
     raise ValueError(f'{value!r} is not a retry policy; write "default", "long" or a list of 1 to 100 durations')
 
 

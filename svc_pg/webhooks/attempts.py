@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Final
 
 from svc_pg.config import Retry
-from svc_pg.errors import EncryptionKeyError, EndpointError
+from svc_pg.errors import EncryptionKeyError, EndpointError, WebhookSignatureError
 from svc_pg.webhooks import backoff
 from svc_pg.webhooks.claims import Acknowledgement, Claim, Target
 from svc_pg.webhooks.endpoints import HEADERS_COLUMN, PREVIOUS_SECRET_COLUMN, SECRET_COLUMN
@@ -25,7 +25,7 @@ async def attempt(
     """Send one claim to its target. Whatever the receiver or the stored secret is like, this returns a verdict."""
     try:
         request = _request(claim, target, keys)
-    except (EncryptionKeyError, EndpointError) as error:
+    except (EncryptionKeyError, EndpointError, WebhookSignatureError) as error:
         result = Result(outcome="blocked", error=error.message)
     else:
         result = await transport.send(request)

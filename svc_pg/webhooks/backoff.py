@@ -53,9 +53,8 @@ def wait(
 
 def _planned(retry: Retry, attempt: int) -> timedelta:
     if retry == "default":
-        return _DEFAULT_FIRST * 4.0 ** min(
-            attempt - 1, 10
-        )  # bounded, or attempt 500 overflows; the cap comes long before
+        exponent = min(attempt - 1, 10)  # far beyond the cap, and attempt 500 does not overflow
+        return _DEFAULT_FIRST * 4.0**exponent
     waits = _listed(retry)
     return waits[min(attempt, len(waits)) - 1]
 

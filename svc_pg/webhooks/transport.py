@@ -90,7 +90,8 @@ _attempt: ContextVar[_Attempt] = ContextVar("attempt")
 class AiohttpTransport:
     """The Transport on aiohttp and c-ares. Create it inside the event loop that uses it.
 
-    At most ``concurrency`` requests are under way; more wait for their turn before their clocks start.
+    At most ``concurrency`` requests are under way; more wait for their turn before their clocks start. The receiver's
+    headers are within aiohttp's own bounds, 8 KiB each and 128 of them.
     """
 
     def __init__(self, guard: Guard, *, concurrency: int) -> None:
@@ -113,9 +114,6 @@ class AiohttpTransport:
             auto_decompress=False,
             trust_env=False,
             read_bufsize=MAX_BODY_BYTES,
-            max_line_size=8190,
-            max_field_size=8190,
-            max_headers=128,
         )
 
     async def send(self, request: Request) -> Result:
@@ -137,7 +135,7 @@ class AiohttpTransport:
                 outcome=outcome,
                 status=attempt.status,
                 duration_ms=round((time.monotonic() - started) * 1000),
-                remote_ip=attempt.remote_ip,
+                remote_ip=attempt.remote_ip and attempt.remote_ip.partition("%")[0],  # inet knows no zones
                 retry_after=attempt.retry_after,
                 headers=attempt.headers,
                 body=body,
@@ -180,7 +178,7 @@ class AiohttpTransport:
     def _open_socket(self, addr_info: AddrInfoType) -> socket:
         attempt = _attempt.get()
         attempt.is_pooled = False
-        attempt.remote_ip = _without_zone(addr_info[4][0])
+        attempt.remote_ip = addr_info[4][0]
         try:
             return self._guard.socket_factory(addr_info)
         except BlockedAddress as error:  # noted, because aiohttp merges the errors of several addresses into one
@@ -198,7 +196,7 @@ class _Response(aiohttp.ClientResponse):
         attempt = _attempt.get()
         attempt.is_pooled = attempt.is_pooled is None
         if peer := transport.get_extra_info("peername"):
-            attempt.remote_ip = _without_zone(peer[0])
+            attempt.remote_ip = peer[0]
         read, reads = protocol.read, 0
 
         async def read_within_bounds() -> Any:
@@ -244,11 +242,8 @@ def _failure(exc: Exception, request: Request, attempt: _Attempt) -> tuple[Outco
         case aiohttp.ClientConnectorError() if attempt.blocked:
             return "blocked", str(attempt.blocked.strerror)
         case aiohttp.ClientConnectorError():
-            return "connect_error", f"cannot connect to {exc.host}: {os.strerror(exc.errno or 0)}"
+            reason = os.strerror(exc.errno) if exc.errno else "none of its addresses accepts"
+            return "connect_error", f"cannot connect to {exc.host}: {reason}"
         case aiohttp.ClientConnectionError() | aiohttp.ClientPayloadError() | OSError():
             return "connect_error", "the connection was lost before the response was complete"
     return "http_error", "the response is not HTTP, or its headers are too many or too large"
-
-
-def _without_zone(address: str) -> str:
-    return address.partition("%")[0]  # PostgreSQL's inet knows no zones

@@ -88,6 +88,7 @@ def test_a_date_in_the_year_9999_is_a_long_wait() -> None:
         "soon",
         "Sun, 06 Nov 1994 08:49:37 GMT",
         "0 Jan 0 0:0:0",
+        f"1 Jan {10**20} 0:0:0",
     ],
 )
 def test_anything_else_is_no_retry_after(value: str) -> None:

@@ -43,6 +43,7 @@ def test_the_first_key_seals_and_all_open() -> None:
 
 
 @given(owner=names, column=names)
+@example(owner="8", column="secret")
 @example(owner="7s", column="ecret")
 @example(owner="", column="7secret")
 @example(owner="7", column="previous_secret")
@@ -89,6 +90,7 @@ KEY = base64.b64encode(os.urandom(32)).decode()
         (f"{'k' * 33}:{KEY}", "encryption key 1: it does not begin with an id"),
         (f"k1:{KEY},k1:{KEY}", 'encryption key 2: id "k1" is used twice'),
         (f"k1:{KEY[:-1]}", 'encryption key 1, "k1": the key is not base64'),
+        (f"k1:{KEY}!", 'encryption key 1, "k1": the key is not base64'),
         ("k1:äöü", 'encryption key 1, "k1": the key is not base64'),
         (f"k2:{KEY},k1:c2hvcnQ=", 'encryption key 2, "k1": the key has 5 bytes, not 32'),
     ],
