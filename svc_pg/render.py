@@ -1,7 +1,8 @@
 """Render SQL templates in which every hole is quoted.
 
-A hole is written ``{{ x | ident }}``, ``{{ x | idents }}`` or ``{{ x | literal }}``; anything else is refused when
-the template is rendered. Rendering is pure: equal input gives equal bytes.
+A hole is written ``{{ x | ident }}``, ``{{ x | idents }}`` or ``{{ x | literal }}``, or ``{{ x | expression }}`` for
+what Python composed of such parts; anything else is refused when the template is rendered. Rendering is pure: equal
+input gives equal bytes.
 """
 
 from collections.abc import Iterable
@@ -58,6 +59,13 @@ def literal(value: LiteralValue) -> str:
     raise RenderError(f"a literal cannot be made of {type(value).__name__}")
 
 
+def expression(value: sql.Composable) -> str:
+    """Put in an expression that Python composed of constant texts and quoted values (psycopg.sql)."""
+    if not isinstance(value, sql.Composable):
+        raise RenderError(f"an expression must be composed, not a {type(value).__name__}")
+    return _Quoted(_checked(value.as_string(None)))
+
+
 def _text(value: str) -> str:
     if not isinstance(value, str):
         raise RenderError(f"an array of text cannot hold {type(value).__name__}")
@@ -101,7 +109,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     # No other filters: the output of a filter block does not come through finalize.
-    environment.filters = {"ident": ident, "idents": idents, "literal": literal, "length": len}
+    environment.filters = {"length": len} | {f.__name__: f for f in (ident, idents, literal, expression)}
     return environment
 
 

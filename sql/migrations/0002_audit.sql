@@ -34,5 +34,22 @@ create index audit_logs_table on svc.audit_logs (table_name, "timestamp", id);
 create index audit_logs_actor on svc.audit_logs (actor_id, "timestamp") where actor_id is not null;
 create index audit_logs_xact on svc.audit_logs using brin (xact_id) with (pages_per_range = 32, autosummarize = on);
 
+-- The key of svc.audit_hash, padded as HMAC wants it (RFC 2104): made here, and never seen by anybody.
+create table svc.audit_hash_key (
+    is_only boolean primary key default true check (is_only),
+    inner_pad bytea not null,
+    outer_pad bytea not null
+);
+with key as (
+    select decode(replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''), 'hex')
+           || decode(repeat('00', 32), 'hex') as bytes
+),
+pads as (
+    select string_agg(set_byte('\x00', 0, get_byte(bytes, n) # 54), '' order by n) as inner_pad,
+           string_agg(set_byte('\x00', 0, get_byte(bytes, n) # 92), '' order by n) as outer_pad
+      from key, generate_series(0, 63) n
+)
+insert into svc.audit_hash_key (inner_pad, outer_pad) select inner_pad, outer_pad from pads;
+
 -- A month that nobody made in time must not stop the application's writes.
 create table svc.audit_logs_default partition of svc.audit_logs default;

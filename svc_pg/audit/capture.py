@@ -1,56 +1,117 @@
-"""Render the function and the triggers that record the changes of one table."""
+"""Render the functions and the triggers that record the changes of one table."""
 
+from collections.abc import Iterable
 from difflib import get_close_matches
 from hashlib import sha256
+from typing import Final
 
+from psycopg.sql import SQL, Composable, Literal
+
+from svc_pg.audit.enrichment import Operation, enrichment
 from svc_pg.audit.tables import Table
-from svc_pg.config import AuditedTable
+from svc_pg.config import AuditedTable, description
 from svc_pg.errors import ConfigError
 from svc_pg.names import TableName
 from svc_pg.objects import SchemaObject
 from svc_pg.render import MAX_IDENTIFIER_BYTES, render
 
+_OPERATIONS: Final[tuple[Operation, ...]] = ("UPDATE", "INSERT", "DELETE", "TRUNCATE")
+_TRUNCATE: Final = "00_svc_audit_truncate"
 # 00: PostgreSQL fires triggers in the order of their names, and capture precedes the application's own
-_TRIGGERS = {"write": "00_svc_audit_write", "update": "00_svc_audit_update", "truncate": "00_svc_audit_truncate"}
+_TRIGGERS: Final = {
+    "row": ("00_svc_audit_write", "00_svc_audit_update", _TRUNCATE),
+    "statement": ("00_svc_audit_insert", "00_svc_audit_update", "00_svc_audit_delete", _TRUNCATE),
+}
 
 
 def capture_objects(table: Table, rules: AuditedTable) -> list[SchemaObject]:
-    """The function, then its triggers. Raises ConfigError where a rule does not fit the table."""
-    _check_redaction(table, rules)
-    function = function_name(table.name)
-    values = {
+    """The functions, then the triggers that call them. Raises ConfigError where a rule does not fit the table."""
+    check(table, rules)
+    redact = _redact_function(table, rules)
+    capture = _capture_function(table, rules, is_redacted=redact is not None)
+    triggers = _triggers(table, rules)
+    return [redact, capture, *triggers] if redact else [capture, *triggers]
+
+
+def key_of(table: Table, rules: AuditedTable) -> list[str]:
+    """The columns that identify a record."""
+    return rules.key or table.key
+
+
+def _redact_function(table: Table, rules: AuditedTable) -> SchemaObject | None:
+    """The function that makes a snapshot recordable; None where everything is recorded as it is."""
+    redactions = {column: kind for column, kind in rules.redactions.items() if column in table.columns}
+    if not redactions and rules.columns is None and rules.max_value_bytes is None:
+        return None
+    removed = sorted(column for column, kind in redactions.items() if kind == "remove")
+    kept = None if rules.columns is None else {*rules.columns, *key_of(table, rules)}.difference(removed)
+    function = function_name("redact", table.name)
+    sql = render(
+        "audit/redact_function.sql.j2",
+        function=function,
+        table_name=str(table.name),
+        guarded=sorted({*redactions, *(kept or ())}),
+        columns=None if kept is None else sorted(kept),
+        removed=removed,
+        replaced=sorted((column, kind) for column, kind in redactions.items() if kind != "remove"),
+        max_value_bytes=rules.max_value_bytes,
+        on_drift=rules.on_drift,
+    )
+    return SchemaObject("function", f"svc.{function}", sql, audited_table=str(table.name))
+
+
+def _capture_function(table: Table, rules: AuditedTable, *, is_redacted: bool) -> SchemaObject:
+    function = function_name("capture", table.name)
+    values: dict[str, object] = {
         "function": function,
         "table_name": str(table.name),
         "columns": sorted(table.columns),
-        "key": table.key,
+        "key": key_of(table, rules),
         "virtual": table.virtual,
-        "redact": sorted(rules.redact),
+        "redact_function": function_name("redact", table.name) if is_redacted else None,
+        "redacted": _redacted_fields(table, rules),
+        "on_error": rules.on_error,
     }
-    blank = render("audit/capture_function.sql.j2", **values, template_hash="")
-    body = render("audit/capture_function.sql.j2", **values, template_hash=sha256(blank.encode()).hexdigest())
-    return [
-        SchemaObject("function", f"svc.{function}", body, audited_table=str(table.name)),
-        *(
-            SchemaObject(
-                "trigger",
-                f"{trigger} on {table.name}",
-                render(
-                    "audit/capture_trigger.sql.j2",
-                    trigger=trigger,
-                    operation=operation,
-                    table=tuple(table.name),
-                    function=function,
-                ),
-                audited_table=str(table.name),
-            )
-            for operation, trigger in _TRIGGERS.items()
-        ),
-    ]
+    if rules.level == "row":
+        template = "audit/capture_function.sql.j2"
+        values["operations"] = [(operation, enrichment(rules.enrich, operation)) for operation in _OPERATIONS]
+    else:
+        template = "audit/capture_statement_function.sql.j2"
+        values["enrichment"] = enrichment(rules.enrich, None)
+    blank = render(template, **values, template_hash="")
+    sql = render(template, **values, template_hash=sha256(blank.encode()).hexdigest())
+    return SchemaObject("function", f"svc.{function}", sql, audited_table=str(table.name))
 
 
-def function_name(table: TableName) -> str:
-    """``capture_schema_table``; with a digest where that is too long or where the schema's end could not be told."""
-    plain = f"capture_{table.schema}_{table.table}"
+def _redacted_fields(table: Table, rules: AuditedTable) -> Composable:
+    """The fields that an entry lacks or disguises; ``*`` where a redacted column was gone and all are masked."""
+    fields = sorted(column for column in rules.redactions if column in table.columns)
+    if not fields:
+        return SQL("null")
+    names = SQL("array[{}]").format(SQL(", ").join(Literal(field) for field in fields))
+    return SQL("case when coalesce(v_after, v_before) ?& {0} then {0} else '{{*}}' end").format(names)
+
+
+def _triggers(table: Table, rules: AuditedTable) -> Iterable[SchemaObject]:
+    def trigger(name: str, on: TableName) -> SchemaObject:
+        sql = render(
+            "audit/capture_trigger.sql.j2",
+            trigger=name,
+            table=tuple(on),
+            level=rules.level,
+            function=function_name("capture", table.name),
+            replica=rules.replica,
+        )
+        return SchemaObject("trigger", f"{name} on {on}", sql, audited_table=str(table.name))
+
+    yield from (trigger(name, table.name) for name in _TRIGGERS[rules.level])
+    # row triggers are cloned to partitions, statement triggers are not
+    yield from (trigger(_TRUNCATE, partition) for partition in table.partitions)
+
+
+def function_name(prefix: str, table: TableName) -> str:
+    """``prefix_schema_table``; with a digest where that is too long or where the schema's end could not be told."""
+    plain = f"{prefix}_{table.schema}_{table.table}"
     if "_" not in table.schema and len(plain.encode()) <= MAX_IDENTIFIER_BYTES:
         return plain
     digest = sha256("\0".join(table).encode()).hexdigest()[:10]
@@ -58,16 +119,58 @@ def function_name(table: TableName) -> str:
     return f"{plain.encode()[:room].decode(errors='ignore')}_{digest}"
 
 
-def _check_redaction(table: Table, rules: AuditedTable) -> None:
-    for field in rules.redact:
-        if field in table.key:
+def check(table: Table, rules: AuditedTable) -> None:
+    """Raise ConfigError where a rule names what the table does not have, or would record what must not be."""
+    named = [("key", rules.key), ("columns", rules.columns or [])]
+    if not rules.is_pattern:  # of a pattern's tables, some have the column and some have not
+        named.append(("redact", list(rules.redactions)))
+    for option, columns in named:
+        for column in columns:
+            _check_column(table, option, column)
+    for rule in rules.enrich:
+        for column in rule.when.columns() if rule.when else ():
+            _check_column(table, "when", column)
+        for value in description.parse(rule.description or ""):
+            if isinstance(value, description.Value) and value.column is not None:
+                _check_column(table, "description", value.column)
+                if value.column in rules.redactions or (rules.columns and value.column not in rules.columns):
+                    raise ConfigError(
+                        f'table "{table.name}": a description names "{value.column}", which is redacted',
+                        hint="What is redacted must not be anywhere in an entry.",
+                    )
+    for column in key_of(table, rules):
+        if column in rules.redactions:
             raise ConfigError(
-                f'table "{table.name}": redact names "{field}", which is part of the key',
-                hint="The key is every entry's record_id. Audit the table under another key, or leave the column.",
+                f'table "{table.name}": redact names "{column}", which is part of the key',
+                hint="The key is every entry's record_id. Name another key, or leave the column.",
             )
-        if field not in table.columns:
-            near = get_close_matches(field, table.columns, n=1)
-            raise ConfigError(
-                f'table "{table.name}": redact names "{field}", and there is no such column',
-                hint=f'Did you mean "{near[0]}"?' if near else f"Columns: {', '.join(table.columns)}.",
-            )
+    if rules.level == "statement":
+        _check_statement_level(table, rules)
+
+
+def _check_column(table: Table, option: str, column: str) -> None:
+    if column in table.columns:
+        return
+    if column in table.virtual:
+        raise ConfigError(
+            f'table "{table.name}": {option} names "{column}", a virtual generated column, which triggers cannot see'
+        )
+    near = get_close_matches(column, table.columns, n=1)
+    raise ConfigError(
+        f'table "{table.name}": {option} names "{column}", and there is no such column',
+        hint=f'Did you mean "{near[0]}"?' if near else f"Columns: {', '.join(table.columns)}.",
+    )
+
+
+def _check_statement_level(table: Table, rules: AuditedTable) -> None:
+    reason = None
+    if table.is_partitioned:
+        reason = "is partitioned"
+    elif table.parent is not None:
+        reason = f'is a partition of "{table.parent}"'
+    elif not key_of(table, rules):
+        reason = "has no key by which rows before and after could be paired"
+    if reason:
+        raise ConfigError(
+            f'table "{table.name}" {reason}, so it cannot be audited by statement', hint='Use level = "row".'
+        )

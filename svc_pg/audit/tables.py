@@ -1,30 +1,35 @@
-"""What the catalog says about a table to audit: its columns, its key, and whether it can be audited at all."""
+"""What the catalog says about tables to audit: their columns, their keys, and whether they can be audited at all."""
 
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Final
 
 from psycopg import Connection
 
-from svc_pg.errors import UnknownTableError
+from svc_pg.config import AuditedTable
+from svc_pg.errors import ConfigError, UnknownTableError
 from svc_pg.names import TableName
 from svc_pg.query import Query, fetch
 
-_KINDS = {"v": "a view", "m": "a materialized view", "f": "a foreign table", "i": "an index", "S": "a sequence"}
-_TABLES = "rp"  # pg_class.relkind of an ordinary and of a partitioned table
+_KINDS: Final = {"v": "a view", "m": "a materialized view", "f": "a foreign table", "i": "an index", "S": "a sequence"}
+_TABLES: Final = "rp"  # pg_class.relkind of an ordinary and of a partitioned table
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table as its trigger sees it. ``key`` is the primary key's columns in order, empty where there is none.
 
-    ``virtual`` columns are computed when read, and triggers see NULL in their place.
+    ``virtual`` columns are computed when read, and triggers see NULL in their place. ``partitions`` are all below it,
+    ``parent`` is the table of which it is a partition.
     """
 
     name: TableName
     columns: list[str]
     key: list[str]
     virtual: list[str]
+    is_partitioned: bool
+    partitions: list[TableName]
+    parent: TableName | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +40,11 @@ class _Relation:
     columns: list[str]
     virtual: list[str]
     key: list[str]
+    partitions: list[list[str]]
+    parent: list[str] | None
 
 
-_RELATION = """
+_RELATION: Final = """
 select n.nspname as schema, c.relname as "table", c.relkind::text as kind,
        array(select a.attname::text from pg_attribute a
               where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped order by a.attnum) as columns,
@@ -48,9 +55,44 @@ select n.nspname as schema, c.relname as "table", c.relkind::text as kind,
                from pg_index i
               cross join lateral unnest(i.indkey::smallint[]) with ordinality k(attnum, place)
                join pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum
-              where i.indrelid = c.oid and i.indisprimary and k.place <= i.indnkeyatts order by k.place) as key
+              where i.indrelid = c.oid and i.indisprimary and k.place <= i.indnkeyatts order by k.place) as key,
+       array(select array[pn.nspname::text, p.relname::text]
+               from pg_partition_tree(c.oid) t join pg_class p on p.oid = t.relid
+               join pg_namespace pn on pn.oid = p.relnamespace
+              where t.level > 0 order by pn.nspname, p.relname) as partitions,
+       (select array[pn.nspname::text, p.relname::text]
+          from pg_inherits i join pg_class p on p.oid = i.inhparent join pg_namespace pn on pn.oid = p.relnamespace
+         where c.relispartition and i.inhrelid = c.oid) as parent
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
 """
+_NAMES: Final = """
+select n.nspname as schema, c.relname as "table"
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace
+ where c.relkind in ('r', 'p') and n.nspname !~ '^(pg_|information_schema$|svc$)'
+"""
+
+
+def resolve(conn: Connection[Any], wanted: list[AuditedTable]) -> dict[TableName, AuditedTable]:
+    """The tables that the rules are for: a pattern stands for every table that it covers and that no name covers.
+
+    Partitions are left to their parents. Raises ConfigError where two patterns cover a table or one covers none.
+    """
+    named = {TableName.parse(rules.name): rules for rules in wanted if not rules.is_pattern}
+    found = fetch(conn, Query(_NAMES + " and not c.relispartition order by 1, 2", (), TableName))
+    covered: dict[TableName, AuditedTable] = {}
+    for rules in wanted:
+        if not rules.is_pattern:
+            continue
+        tables = [table for table in found if rules.matches(str(table))]
+        if not tables:
+            raise UnknownTableError(f'no table matches "{rules.name}"', hint="Patterns are compared with schema.table.")
+        if twice := [table for table in tables if table in covered]:
+            raise ConfigError(
+                f'two patterns cover "{twice[0]}": {covered[twice[0]].name} and {rules.name}',
+                hint="Exclude it from one of them, or name the table itself.",
+            )
+        covered |= dict.fromkeys(tables, rules)
+    return covered | named
 
 
 def read_table(conn: Connection[Any], name: TableName) -> Table:
@@ -66,21 +108,19 @@ def read_table(conn: Connection[Any], name: TableName) -> Table:
             f'"{name}" is {_KINDS.get(relation.kind, "not a table")}, and only tables can be audited',
             hint="Name the tables below it.",
         )
-    columns = [column for column in relation.columns if column not in relation.virtual]
-    return Table(name=name, columns=columns, key=relation.key, virtual=relation.virtual)
+    return Table(
+        name=name,
+        columns=[column for column in relation.columns if column not in relation.virtual],
+        key=relation.key,
+        virtual=relation.virtual,
+        is_partitioned=relation.kind == "p",
+        partitions=[TableName(*partition) for partition in relation.partitions],
+        parent=None if relation.parent is None else TableName(*relation.parent),
+    )
 
 
 def _near(conn: Connection[Any], name: TableName) -> str | None:
-    tables = fetch(
-        conn,
-        Query(
-            """select n.nspname as schema, c.relname as "table"
-                 from pg_class c join pg_namespace n on n.oid = c.relnamespace
-                where c.relkind in ('r', 'p') and n.nspname !~ '^(pg_|information_schema$|svc$)'""",
-            (),
-            TableName,
-        ),
-    )
+    tables = fetch(conn, Query(_NAMES, (), TableName))
     spelled = {str(table).casefold(): str(table) for table in tables}
     near = [spelled[match] for match in get_close_matches(str(name).casefold(), spelled, n=3, cutoff=0.8)]
     near += [str(table) for table in tables if table.table == name.table and str(table) not in near]

@@ -167,8 +167,9 @@ class AuditedTable(StrictModel):
 
 
 class AuditConfig(StrictModel):
-    """What the audit log records."""
+    """What the audit log records, and for how many days ``svc-pg purge`` keeps it: for ever, where it does not say."""
 
+    retention_days: int | None = Field(default=None, strict=True, ge=1, le=36500)
     tables: list[AuditedTable] = []
 
     @field_validator("tables")

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from string import Formatter
 from typing import Final, Literal, NamedTuple, NoReturn
 
-Source = Literal["before", "after", "actor_id", "tenant_id", "record_id"]
+Source = Literal["before", "after", "actor_id", "tenant_id"]
 Describe = Callable[..., str]
 
 _ROW: Final = re.compile(r"(?P<source>before|after)\[(?P<column>.+)\]")
-_PLAIN: Final = ("actor_id", "tenant_id", "record_id")
-_EXAMPLE: Final = "write {actor_id}, {tenant_id}, {record_id}, {before[column]} or {after[column]}"
+_PLAIN: Final = ("actor_id", "tenant_id")
+_EXAMPLE: Final = "write {actor_id}, {tenant_id}, {before[column]} or {after[column]}"
 # What surrounds a traced value in the text that a callable returns; PostgreSQL could not store it anyway
 _MARK: Final = "\0"
 

@@ -8,17 +8,26 @@ from typing import Any
 from psycopg import Connection
 
 from svc_pg.audit.capture import capture_objects
-from svc_pg.audit.tables import read_table
+from svc_pg.audit.enrichment import check_conditions
+from svc_pg.audit.tables import read_table, resolve
 from svc_pg.config import Config, EventDefinition
 from svc_pg.errors import SvcError, UnknownTableError
-from svc_pg.names import TableName
 from svc_pg.objects import SchemaObject
 from svc_pg.render import render
 from svc_pg.webhooks.backoff import max_attempts
 
 _FOLDERS = ("audit", "webhooks")
 # Templates that are rendered for something else than one function of their own name
-_PARTS = frozenset({"capture_function", "capture_trigger", "guard_trigger", "event_type"})
+_PARTS = frozenset(
+    {
+        "capture_function",
+        "capture_statement_function",
+        "capture_trigger",
+        "event_type",
+        "guard_trigger",
+        "redact_function",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +86,10 @@ def _guard_triggers() -> list[SchemaObject]:
 
 def _captures(conn: Connection[Any], config: Config) -> dict[str, list[SchemaObject]]:
     captures, problems = {}, []
-    for rules in config.audit.tables:
+    for name, rules in resolve(conn, config.audit.tables).items():
         try:
-            captures[rules.name] = capture_objects(read_table(conn, TableName.parse(rules.name)), rules)
+            captures[str(name)] = capture_objects(read_table(conn, name), rules)
+            check_conditions(conn, str(name), rules.enrich)
         except UnknownTableError as error:
             problems.append(error)
     if len(problems) == 1:

@@ -33,7 +33,7 @@ def install(conn: Connection[Any], config: Config, *, prune: bool = False) -> li
             _refuse_removals(steps)
         done = _take(conn, [step for step in steps if step.action != "remove" and not step.audited_table])
         _finish_schema(conn)
-    units = {step.audited_table for step in steps if step.audited_table and step.action != "remove"}
+    units = {step.audited_table for step in steps}
     failures: dict[str, str] = {}
     for table in [table for table in wanted.tables if table in units]:
         try:

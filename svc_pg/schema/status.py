@@ -22,7 +22,8 @@ class Status:
 
     ``state`` is ``ok``; ``missing``; ``outdated``, where the configuration or svc-pg has changed since; ``tampered``,
     where somebody else changed it; or ``orphan``, where the configuration does not name it. ``sql`` is what install
-    executes to put it right, and ``audited_table`` the table whose changes it records.
+    executes to put it right, and ``audited_table`` the table whose changes it records. An orphan ``is_foreign`` where
+    we did not make it, and ``is_superseded`` where its table is audited in another way now.
     """
 
     kind: Kind
@@ -31,6 +32,7 @@ class Status:
     sql: str
     audited_table: str | None = None
     is_foreign: bool = False
+    is_superseded: bool = False
     item: SchemaObject | None = None
 
     @property
@@ -45,7 +47,8 @@ class Status:
     @property
     def needs_prune(self) -> bool:
         """Whether the step takes capture or an event away; our own old functions go without being asked for."""
-        return self.action == "remove" and (self.kind != "function" or self.audited_table is not None)
+        is_ours_alone = self.kind == "function" and self.audited_table is None
+        return self.action == "remove" and not self.is_superseded and not is_ours_alone
 
 
 def status(conn: Connection[Any], config: Config) -> list[Status]:
@@ -77,6 +80,7 @@ def look(conn: Connection[Any], wanted: Desired) -> list[Status]:
             sql=entry.item.sql if entry.item else entry.drop_sql or "",
             audited_table=entry.audited_table,
             is_foreign=entry.kind == "function" and entry.state == "orphan" and not entry.is_recorded,
+            is_superseded=entry.state == "orphan" and entry.audited_table in wanted.tables,
             item=entry.item,
         )
         for entry in catalog.compare(conn, wanted.objects)

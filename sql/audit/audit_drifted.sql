@@ -1,0 +1,10 @@
+-- Refuse a write: columns that must not be recorded cannot be found, and the configuration says on_drift = "raise".
+create or replace function svc.audit_drifted(p_table text) returns jsonb
+language plpgsql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $svc$
+begin
+    raise exception 'a redacted column of "%" was renamed or dropped', p_table
+        using errcode = 'SV002', hint = 'Run svc-pg install with a configuration that names the columns as they are now.';
+end
+$svc$;

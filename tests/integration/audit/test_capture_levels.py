@@ -1,0 +1,277 @@
+"""What both levels of capture must record, and where they may differ."""
+
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+
+from svc_pg import Config, audit, schema
+from svc_pg.config import AuditConfig, AuditedTable
+from svc_pg.errors import ConfigError
+from tests.tables import create_and_audit, log
+
+Connect = Callable[..., psycopg.Connection[Any]]
+
+DDL = "create table t (id int primary key, a text, n numeric(10, 2), j json, secret text)"
+
+
+@pytest.fixture(params=["row", "statement"])
+def connect(request: pytest.FixtureRequest, database: str) -> Any:
+    """Create and audit a table, at each level in turn, and connect."""
+    opened = []
+
+    def connected(ddl: Any = DDL, **options: Any) -> psycopg.Connection[Any]:
+        table = AuditedTable(name="t", level=request.param, **options)
+        create_and_audit(database, ddl, Config(audit=AuditConfig(tables=[table])))
+        opened.append(psycopg.connect(database))
+        return opened[-1]
+
+    yield connected
+    for conn in opened:
+        conn.close()
+
+
+def brief(conn: psycopg.Connection[Any]) -> list[tuple[Any, ...]]:
+    return [(e["operation"], e["record_id"], e["changed_fields"]) for e in log(conn)]
+
+
+def test_bulk_changes_leave_one_entry_a_row(connect: Connect) -> None:
+    conn = connect()
+    with audit.actor(conn, "alice", tenant="acme", context={"r": 1}):
+        conn.execute("insert into t (id, a) select n, 'a' from generate_series(1, 500) n")
+        conn.execute("update t set a = 'b', n = 1 where id % 2 = 0")
+        conn.execute("delete from t where id <= 100")
+    entries = log(conn)
+    assert [sum(e["operation"] == o for e in entries) for o in ("INSERT", "UPDATE", "DELETE")] == [500, 250, 100]
+    assert {(e["actor_id"], e["tenant_id"], e["context"]["r"], e["table_name"]) for e in entries} == {
+        ("alice", "acme", 1, "public.t")
+    }
+    updates = [e for e in entries if e["operation"] == "UPDATE"]
+    assert all(e["before_data"]["id"] == e["after_data"]["id"] == int(e["record_id"]) for e in updates)
+    assert {tuple(e["changed_fields"]) for e in updates} == {("a", "n")}
+
+
+def test_rows_that_an_update_does_not_change_leave_no_entry(connect: Connect) -> None:
+    conn = connect()
+    conn.execute("insert into t (id, a) values (1, 'a'), (2, 'b')")
+    conn.execute("update t set a = 'b'")
+    assert brief(conn)[2:] == [("UPDATE", "1", ["a"])]
+
+
+def test_a_change_that_json_cannot_see_is_recorded_without_changed_fields(connect: Connect) -> None:
+    conn = connect("create table t (id int primary key, n numeric, j json)")
+    conn.execute("insert into t values (1, 1.0, '{}')")
+    conn.execute("update t set n = 1.00")
+    conn.execute("update t set j = '{ }'")
+    assert brief(conn)[1:] == [("UPDATE", "1", []), ("UPDATE", "1", [])]
+
+
+def test_a_key_that_moves_keeps_both_rows_on_record(connect: Connect) -> None:
+    conn = connect()
+    conn.execute("insert into t (id, a) values (1, 'a')")
+    conn.execute("update t set id = id + 100")
+    moved = log(conn)[1:]
+    assert [e["before_data"]["id"] for e in moved if e["before_data"]] == [1]
+    assert [e["after_data"]["id"] for e in moved if e["after_data"]] == [101]
+    assert {e["operation"] for e in moved} in ({"UPDATE"}, {"DELETE", "INSERT"})
+
+
+def test_keys_that_change_places_are_paired_by_key(connect: Connect) -> None:
+    conn = connect("create table t (id int primary key deferrable initially deferred, a text)")
+    conn.execute("insert into t values (1, 'one'), (2, 'two')")
+    conn.execute("update t set id = 3 - id")
+    rows = {1: "one", 2: "two"}
+    for entry in log(conn)[2:]:
+        if entry["before_data"]:
+            assert rows[entry["before_data"]["id"]] == entry["before_data"]["a"]
+    assert sorted((e["after_data"]["id"], e["after_data"]["a"]) for e in log(conn)[2:]) == [(1, "two"), (2, "one")]
+
+
+def test_upserts_and_merges_are_recorded(connect: Connect) -> None:
+    conn = connect()
+    conn.execute("insert into t (id, a) values (1, 'a')")
+    conn.execute("insert into t (id, a) values (1, 'b'), (2, 'c') on conflict (id) do update set a = excluded.a")
+    conn.execute("insert into t (id) values (1) on conflict do nothing")
+    assert sorted(brief(conn)[1:], key=str) == [("INSERT", "2", None), ("UPDATE", "1", ["a"])]
+    if conn.info.server_version >= 150000:
+        conn.execute("""
+            merge into t using (values (1, 'm'), (3, 'n')) s (id, a) on t.id = s.id
+             when matched then update set a = s.a when not matched then insert (id, a) values (s.id, s.a)
+        """)
+        assert sorted(brief(conn)[3:], key=str) == [("INSERT", "3", None), ("UPDATE", "1", ["a"])]
+
+
+def test_writes_inside_a_query_are_recorded(connect: Connect) -> None:
+    conn = connect()
+    conn.execute("""
+        with made as (insert into t (id, a) values (1, 'a'), (2, 'b') returning id)
+        insert into t (id, a) select id + 10, 'c' from made
+    """)
+    assert sorted(record for _, record, _ in brief(conn)) == ["1", "11", "12", "2"]
+
+
+def test_truncate_is_one_entry(connect: Connect) -> None:
+    conn = connect()
+    conn.execute("insert into t (id) values (1), (2)")
+    conn.execute("truncate t")
+    assert brief(conn)[2:] == [("TRUNCATE", None, None)]
+
+
+def test_columns_may_come_go_and_change_between_statements_of_one_session(connect: Connect) -> None:
+    conn = connect()
+    conn.execute("insert into t (id, a) values (1, 'a')")
+    conn.execute("alter table t add column z int")
+    conn.execute("update t set z = 1")
+    conn.execute("alter table t drop column j")
+    conn.execute("alter table t rename column a to b")
+    conn.execute("alter table t alter column n type text")
+    conn.execute("update t set b = 'c', n = 'x'")
+    assert [sorted(changed) for _, _, changed in brief(conn)[1:]] == [["z"], ["b", "n"]]
+
+
+def test_a_renamed_key_does_not_break_writes_and_loses_nothing(connect: Connect) -> None:
+    conn = connect()
+    conn.execute("insert into t (id, a) values (1, 'a')")
+    conn.execute("alter table t rename column id to nr")
+    conn.execute("update t set a = 'b'")
+    conn.execute("delete from t")
+    changed = [e for e in log(conn)[1:] if e["after_data"]]
+    assert [e["after_data"]["a"] for e in changed] == ["b"]
+    assert log(conn)[-1]["operation"] == "DELETE"
+
+
+def test_a_key_can_be_named_for_a_table_that_has_none(connect: Connect) -> None:
+    conn = connect("create table t (a int, b text, c text)", key=["b", "a"])
+    conn.execute("insert into t values (1, 'x', 'c')")
+    conn.execute("update t set c = 'd'")
+    assert brief(conn) == [("INSERT", '["x", 1]', None), ("UPDATE", '["x", 1]', ["c"])]
+
+
+def test_redaction_keeps_every_secret_out_of_the_log(connect: Connect) -> None:
+    conn = connect(
+        "create table t (id int primary key, removed text, masked text, hashed text, card text, keep text)",
+        redact={"removed": "remove", "masked": "mask", "hashed": "hash", "card": "last4"},
+        enrich=[{"operation": "UPDATE", "description": "{actor_id} changed {before[keep]} to {after[keep]}"}],
+    )
+    conn.execute("insert into t values (1, 'hush-a', 'hush-b', 'hush-c', 'hush-d-1234', 'k')")
+    conn.execute("insert into t values (2, null, null, 'hush-c', 'short', 'k')")
+    conn.execute("update t set removed = 'hush-e', keep = 'l' where id = 1")
+    conn.execute("delete from t")
+    assert conn.execute("select count(*) from svc.audit_logs l where l::text like '%hush%'").fetchone() == (0,)
+    first, second = (e["after_data"] for e in log(conn)[:2])
+    assert "removed" not in first
+    assert (first["masked"], first["card"], second["card"]) == ("[masked]", "****1234", "****")
+    assert first["hashed"] == second["hashed"] != "hush-c"
+    assert len(first["hashed"]) == 64
+    assert {tuple(e["redacted_fields"]) for e in log(conn)} == {("card", "hashed", "masked", "removed")}
+
+
+def test_where_a_redacted_column_is_gone_everything_is_masked_and_the_entry_says_so(connect: Connect) -> None:
+    conn = connect(redact=["secret"])
+    conn.execute("insert into t (id, secret) values (1, 'hush')")
+    conn.execute("alter table t rename column secret to hidden")
+    conn.execute("update t set a = 'b'")
+    conn.execute("delete from t")
+    for entry in log(conn)[1:]:
+        snapshot = entry["after_data"] or entry["before_data"]
+        assert set(snapshot.values()) == {"[masked]"}
+        assert entry["redacted_fields"] == ["*"]
+        assert entry["record_id"] == "1"
+
+
+def test_on_drift_raise_refuses_the_write(connect: Connect) -> None:
+    conn = connect(redact=["secret"], on_drift="raise")
+    conn.execute("alter table t drop column secret")
+    with pytest.raises(psycopg.DatabaseError, match="renamed or dropped") as caught:
+        conn.execute("insert into t (id) values (1)")
+    assert caught.value.sqlstate == "SV002"
+
+
+def test_an_allow_list_records_these_columns_and_the_key(connect: Connect) -> None:
+    conn = connect(columns=["a"])
+    conn.execute("insert into t (id, a, secret) values (1, 'a', 'hush')")
+    conn.execute("alter table t add column later text")
+    conn.execute("update t set later = 'hush', a = 'b'")
+    assert [e["after_data"] for e in log(conn)] == [{"id": 1, "a": "a"}, {"id": 1, "a": "b"}]
+
+
+def test_oversized_values_are_replaced_by_size_and_hash(connect: Connect) -> None:
+    conn = connect(max_value_bytes=256)
+    conn.execute("insert into t (id, a) values (1, repeat('x', 1000000)), (2, 'small')")
+    big, small = (e["after_data"]["a"] for e in log(conn))
+    assert big["oversized"] is True
+    assert big["bytes"] == 1000002
+    assert len(big["sha256"]) == 64
+    assert small == "small"
+
+
+def test_a_value_of_ten_megabytes_is_recorded(connect: Connect) -> None:
+    conn = connect()
+    conn.execute("insert into t (id, a) values (1, repeat('x', 10000000))")
+    assert len(log(conn)[0]["after_data"]["a"]) == 10_000_000
+
+
+def test_on_error_raise_stops_the_write_and_on_error_warn_lets_it_go_on(connect: Connect) -> None:
+    conn = connect()
+    conn.execute("alter table svc.audit_logs rename to elsewhere")
+    with pytest.raises(psycopg.DatabaseError, match=r"svc\.audit_logs"):
+        conn.execute("insert into t (id) values (1)")
+
+
+def test_on_error_warn_says_what_is_not_on_record(connect: Connect) -> None:
+    conn = connect(on_error="warn")
+    notices: list[str] = []
+    conn.add_notice_handler(lambda notice: notices.append(notice.message_primary or ""))
+    conn.execute("alter table svc.audit_logs rename to elsewhere")
+    conn.execute("insert into t (id) values (1)")
+    assert conn.execute("select count(*) from t").fetchone() == (1,)
+    assert ["public.t" in notice and "not on record" in notice for notice in notices] == [True]
+
+
+def test_replica_also_records_what_replication_writes(connect: Connect) -> None:
+    conn = connect(replica=True)
+    conn.execute("set local session_replication_role = replica")
+    conn.execute("insert into t (id) values (1)")
+    conn.execute("set local session_replication_role = origin")
+    assert brief(conn) == [("INSERT", "1", None)]
+
+
+def test_without_replica_nothing_is_recorded_of_what_replication_writes(connect: Connect) -> None:
+    conn = connect()
+    conn.execute("set local session_replication_role = replica")
+    conn.execute("insert into t (id) values (1)")
+    conn.execute("set local session_replication_role = origin")
+    assert brief(conn) == []
+
+
+def test_the_level_can_change_without_a_gap_or_a_double(database: str) -> None:
+    def config(level: Any) -> Config:
+        return Config(audit=AuditConfig(tables=[AuditedTable(name="t", level=level)]))
+
+    create_and_audit(database, DDL, config("row"))
+    with psycopg.connect(database) as conn:
+        for number, level in enumerate(("statement", "row", "statement")):
+            schema.install(conn, config(level))
+            assert schema.install(conn, config(level)) == []
+            conn.execute("insert into t (id) values (%s)", (number,))
+            conn.commit()
+        assert [record for _, record, _ in brief(conn)] == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("ddl", "name", "reason"),
+    [
+        ("create table t (a int)", "t", "has no key"),
+        ("create table t (id int primary key) partition by range (id)", "t", "is partitioned"),
+        (
+            "create table m (id int primary key) partition by range (id);"
+            " create table t partition of m for values from (0) to (9)",
+            "t",
+            "is a partition of",
+        ),
+    ],
+)
+def test_what_cannot_be_captured_by_statement_is_refused(database: str, ddl: Any, name: str, reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        create_and_audit(database, ddl, Config(audit=AuditConfig(tables=[AuditedTable(name=name, level="statement")])))
