@@ -1,6 +1,6 @@
 """Render the functions and the triggers that record the changes of one table."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from hashlib import sha256
 from typing import Final
@@ -31,6 +31,20 @@ def capture_objects(table: Table, rules: AuditedTable) -> list[SchemaObject]:
     capture = _capture_function(table, rules, is_redacted=redact is not None)
     triggers = _triggers(table, rules)
     return [redact, capture, *triggers] if redact else [capture, *triggers]
+
+
+def snapshot_sql(table: Table, rules: AuditedTable) -> str:
+    """The statements that write a SNAPSHOT entry for each row that the log does not know, in one transaction."""
+    is_redacted = _redact_function(table, rules) is not None
+    return render(
+        "audit/snapshot.sql.j2",
+        table=tuple(table.name),
+        table_name=str(table.name),
+        key=key_of(table, rules),
+        virtual=table.virtual,
+        redact_function=function_name("redact", table.name) if is_redacted else None,
+        redacted=_redacted_fields(table, rules),
+    )
 
 
 def key_of(table: Table, rules: AuditedTable) -> list[str]:
@@ -146,6 +160,18 @@ def check(table: Table, rules: AuditedTable) -> None:
             )
     if rules.level == "statement":
         _check_statement_level(table, rules)
+
+
+def check_pattern(rules: AuditedTable, tables: Sequence[Table]) -> None:
+    """Raise ConfigError where a column that a pattern redacts is in none of its tables: it is misspelt, then."""
+    columns = {column for table in tables for column in table.columns}
+    for column in rules.redactions if rules.is_pattern else ():
+        if column not in columns:
+            near = get_close_matches(column, columns, n=1)
+            raise ConfigError(
+                f'pattern "{rules.name}": redact names "{column}", and no table has such a column',
+                hint=f'Did you mean "{near[0]}"?' if near else None,
+            )
 
 
 def _check_column(table: Table, option: str, column: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from psycopg import Connection
 
-from svc_pg.audit.capture import capture_objects
+from svc_pg.audit.capture import capture_objects, check_pattern
 from svc_pg.audit.enrichment import check_conditions
 from svc_pg.audit.tables import read_table, resolve
 from svc_pg.config import Config, EventDefinition
@@ -26,6 +26,7 @@ _PARTS = frozenset(
         "event_type",
         "guard_trigger",
         "redact_function",
+        "snapshot",
     }
 )
 
@@ -85,11 +86,11 @@ def _guard_triggers() -> list[SchemaObject]:
 
 
 def _captures(conn: Connection[Any], config: Config) -> dict[str, list[SchemaObject]]:
-    captures, problems = {}, []
-    for name, rules in resolve(conn, config.audit.tables).items():
+    wanted = resolve(conn, config.audit.tables)
+    tables, problems = {}, []
+    for name in wanted:
         try:
-            captures[str(name)] = capture_objects(read_table(conn, name), rules)
-            check_conditions(conn, str(name), rules.enrich)
+            tables[name] = read_table(conn, name)
         except UnknownTableError as error:
             problems.append(error)
     if len(problems) == 1:
@@ -98,7 +99,11 @@ def _captures(conn: Connection[Any], config: Config) -> dict[str, list[SchemaObj
         raise UnknownTableError(
             "\n".join(_with_hint(problem) for problem in problems), hint="Nothing has been changed."
         )
-    return captures
+    for rules in config.audit.tables:
+        check_pattern(rules, [tables[name] for name in wanted if wanted[name] is rules])
+    for name, rules in wanted.items():
+        check_conditions(conn, str(name), rules.enrich)
+    return {str(name): capture_objects(tables[name], rules) for name, rules in wanted.items()}
 
 
 def _with_hint(error: SvcError) -> str:

@@ -1,0 +1,46 @@
+"""Write entries that no trigger sees: of what happens outside audited tables."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from psycopg import Connection
+
+from svc_pg.config.audit import Severity
+from svc_pg.errors import translate
+from svc_pg.query import scalar
+
+_CAPTURE: Final = "select svc.capture_log(%s, %s, %s, %s::jsonb, %s::jsonb, %s, %s, %s, %s)::text"
+
+
+def capture_log(
+    conn: Connection[Any],
+    table_name: str,
+    operation: str,
+    *,
+    record_id: str | None = None,
+    before: Mapping[str, Any] | None = None,
+    after: Mapping[str, Any] | None = None,
+    label: str | None = None,
+    severity: Severity | None = None,
+    compliance: Sequence[str] = (),
+    description: str | None = None,
+) -> str:
+    """Write an entry in the caller's transaction, and return its id.
+
+    ``table_name`` may be any name: of a file, of another system, of a table on another server. The actor, tenant and
+    context are those of the transaction. Nothing is redacted: pass only what may be recorded. Needs the right to
+    execute ``svc.capture_log``. Raises NotInstalledError.
+    """
+    values = (table_name, operation, record_id, _json(before), _json(after), label, severity)
+    try:
+        entry_id: str = scalar(conn, _CAPTURE, (*values, list(compliance) or None, description))
+    except Exception as error:
+        if known := translate(error):
+            raise known from error
+        raise
+    return entry_id
+
+
+def _json(snapshot: Mapping[str, Any] | None) -> str | None:
+    return None if snapshot is None else json.dumps(snapshot, allow_nan=False)
