@@ -15,7 +15,7 @@ declare
     v_leaf text;
     v_leaves text[];
     v_guard name;
-    v_made text[] := '{}';
+    v_made text[] := '{}'::text[];
 begin
     perform pg_advisory_xact_lock(1937138032, 3);
     -- an array, because ALTER TABLE refuses a table on which the query of a FOR loop is still open

@@ -22,7 +22,7 @@ set plan_cache_mode = force_generic_plan
 as $svc$
 #variable_conflict use_column
 declare
-    v_zero constant uuid := '00000000-0000-0000-0000-000000000000';
+    v_zero constant uuid := '00000000-0000-0000-0000-000000000000'::uuid;
     v_start uuid := coalesce(p_after, v_zero);
     v_place uuid := v_start;
     v_wrapped boolean := false;

@@ -88,7 +88,9 @@ def _capture_function(table: Table, rules: AuditedTable, *, is_redacted: bool) -
     }
     if rules.level == "row":
         template = "audit/capture_function.sql.j2"
-        values["operations"] = [(operation, enrichment(rules.enrich, operation)) for operation in _OPERATIONS]
+        operations = [(operation, enrichment(rules.enrich, operation)) for operation in _OPERATIONS]
+        values["operations"] = operations
+        values["has_choice"] = any(words and words.choice for _, words in operations)
     else:
         template = "audit/capture_statement_function.sql.j2"
         values["enrichment"] = enrichment(rules.enrich, None)
@@ -196,6 +198,8 @@ def _check_statement_level(table: Table, rules: AuditedTable) -> None:
         reason = f'is a partition of "{table.parent}"'
     elif not key_of(table, rules):
         reason = "has no key by which rows before and after could be paired"
+    elif rules.key and not any(set(columns) <= set(rules.key) for columns in table.unique):
+        reason = f"has no unique index on {', '.join(rules.key)} without NULL"
     if reason:
         raise ConfigError(
             f'table "{table.name}" {reason}, so it cannot be audited by statement', hint='Use level = "row".'

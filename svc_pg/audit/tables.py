@@ -9,7 +9,7 @@ from psycopg import Connection
 from svc_pg.config import AuditedTable
 from svc_pg.errors import ConfigError, UnknownTableError
 from svc_pg.names import TableName
-from svc_pg.query import Query, fetch
+from svc_pg.query import Query, RawJson, fetch
 
 _KINDS: Final = {"v": "a view", "m": "a materialized view", "f": "a foreign table", "i": "an index", "S": "a sequence"}
 _TABLES: Final = "rp"  # pg_class.relkind of an ordinary and of a partitioned table
@@ -19,14 +19,15 @@ _TABLES: Final = "rp"  # pg_class.relkind of an ordinary and of a partitioned ta
 class Table:
     """A table as its trigger sees it. ``key`` is the primary key's columns in order, empty where there is none.
 
-    ``virtual`` columns are computed when read, and triggers see NULL in their place. ``partitions`` are all below it,
-    ``parent`` is the table of which it is a partition.
+    ``virtual`` columns are computed when read, and triggers see NULL in their place. ``unique`` holds the columns of
+    every unique index that lets no NULL in. ``partitions`` are all below it, ``parent`` is what it is a partition of.
     """
 
     name: TableName
     columns: list[str]
     key: list[str]
     virtual: list[str]
+    unique: list[list[str]]
     is_partitioned: bool
     partitions: list[TableName]
     parent: TableName | None
@@ -40,6 +41,7 @@ class _Relation:
     columns: list[str]
     virtual: list[str]
     key: list[str]
+    unique: RawJson
     partitions: list[list[str]]
     parent: list[str] | None
 
@@ -56,6 +58,14 @@ select n.nspname as schema, c.relname as "table", c.relkind::text as kind,
               cross join lateral unnest(i.indkey::smallint[]) with ordinality k(attnum, place)
                join pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum
               where i.indrelid = c.oid and i.indisprimary and k.place <= i.indnkeyatts order by k.place) as key,
+       (select coalesce(json_agg(columns), '[]')
+          from (select array_agg(a.attname::text) as columns
+                  from pg_index i
+                 cross join lateral unnest(i.indkey::smallint[]) with ordinality k(attnum, place)
+                  join pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum
+                 where i.indrelid = c.oid and i.indisunique and i.indpred is null and i.indexprs is null
+                   and k.place <= i.indnkeyatts
+                 group by i.indexrelid having bool_and(a.attnotnull)) u) as "unique",
        array(select array[pn.nspname::text, p.relname::text]
                from pg_partition_tree(c.oid) t join pg_class p on p.oid = t.relid
                join pg_namespace pn on pn.oid = p.relnamespace
@@ -113,6 +123,7 @@ def read_table(conn: Connection[Any], name: TableName) -> Table:
         columns=[column for column in relation.columns if column not in relation.virtual],
         key=relation.key,
         virtual=relation.virtual,
+        unique=relation.unique.value,
         is_partitioned=relation.kind == "p",
         partitions=[TableName(*partition) for partition in relation.partitions],
         parent=None if relation.parent is None else TableName(*relation.parent),

@@ -142,7 +142,7 @@ def test_a_renamed_key_does_not_break_writes_and_loses_nothing(connect: Connect)
 
 
 def test_a_key_can_be_named_for_a_table_that_has_none(connect: Connect) -> None:
-    conn = connect("create table t (a int, b text, c text)", key=["b", "a"])
+    conn = connect("create table t (a int not null, b text not null, c text, unique (a, b))", key=["b", "a"])
     conn.execute("insert into t values (1, 'x', 'c')")
     conn.execute("update t set c = 'd'")
     assert brief(conn) == [("INSERT", '["x", 1]', None), ("UPDATE", '["x", 1]', ["c"])]
@@ -275,3 +275,14 @@ def test_the_level_can_change_without_a_gap_or_a_double(database: str) -> None:
 def test_what_cannot_be_captured_by_statement_is_refused(database: str, ddl: Any, name: str, reason: str) -> None:
     with pytest.raises(ConfigError, match=reason):
         create_and_audit(database, ddl, Config(audit=AuditConfig(tables=[AuditedTable(name=name, level="statement")])))
+
+
+@pytest.mark.parametrize("index", ["", ", unique (a)", ", unique (b)"])
+def test_a_named_key_that_may_repeat_cannot_pair_the_rows_of_a_statement(database: str, index: str) -> None:
+    table = AuditedTable(name="t", level="statement", key=["a"])
+    with pytest.raises(ConfigError, match="no unique index on a without NULL"):
+        create_and_audit(
+            database,
+            f"create table t (a int, b int{index})",
+            Config(audit=AuditConfig(tables=[table])),
+        )

@@ -1,0 +1,181 @@
+-- What of a row may be recorded. Has no SET, so that it can be inlined: its callers pin the search_path.
+create or replace function svc."redact_public_customer"(p_row jsonb) returns jsonb
+language sql stable parallel safe
+as $svc$
+    select case
+        when p_row is null then null
+        when not p_row ?& array['card_number', 'password_hash']::text[] then svc.audit_mask_all(p_row)
+        else
+            p_row - array['password_hash']::text[]
+            || pg_catalog.jsonb_build_object(
+                'card_number', svc.audit_last4(p_row ->> 'card_number')
+            )
+    end
+$svc$;
+revoke all on function svc."redact_public_customer"(jsonb) from public;
+
+create or replace function svc."capture_public_customer"() returns trigger
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set "TimeZone" = 'UTC'
+set "DateStyle" = 'ISO, YMD'
+set "IntervalStyle" = 'iso_8601'
+set bytea_output = 'hex'
+set extra_float_digits = 1
+set lc_monetary = 'C'
+set enable_nestloop = off  -- the plan is kept from a first statement of one row, and would be quadratic for many
+as $svc$
+declare
+    v_actor text := nullif(current_setting('svc.actor_id', true), '');
+    v_tenant text := nullif(current_setting('svc.tenant_id', true), '');
+    v_role text := nullif(current_setting('role'), 'none');
+    v_context jsonb := nullif(current_setting('svc.context', true), '')::jsonb;
+begin
+    -- the aliases have a space, because a column of the same name would hide the row
+    if tg_op = 'INSERT' then
+        insert into svc.audit_logs (
+            table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
+            changed_fields, redacted_fields, context, template_hash, label, severity, compliance, description
+        )
+        select 'public.customer', tg_relid, v_operation::svc.audit_operation,
+               coalesce(v_after, v_before) ->> 'id',
+               v_actor, v_tenant, v_role,
+               svc."redact_public_customer"(v_before), svc."redact_public_customer"(v_after),
+               v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, v_context, '226730ceaf65a4b8942f45ff268eff3b3dcd94631a4813505dd034a0cf252824',
+               case v_rule when 0 then 'customer edited' when 1 then null when 2 then 'customer changed' end, case v_rule when 0 then 'medium'::svc.audit_severity when 1 then 'high'::svc.audit_severity when 2 then 'low'::svc.audit_severity end,
+               case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(v_actor, ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end
+          from (
+            select *, case  when v_operation = 'UPDATE' and (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when v_operation = 'UPDATE' and (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end as v_rule
+              from (
+                select 'INSERT' as v_operation, null::jsonb as v_before,
+                       to_jsonb("svc new") - array['display_name']::text[] as v_after, null::text[] as v_changed
+                  from new_rows "svc new"
+                offset 0
+            ) change
+          ) entry;
+    elsif tg_op = 'UPDATE' then
+        insert into svc.audit_logs (
+            table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
+            changed_fields, redacted_fields, context, template_hash, label, severity, compliance, description
+        )
+        select 'public.customer', tg_relid, v_operation::svc.audit_operation,
+               coalesce(v_after, v_before) ->> 'id',
+               v_actor, v_tenant, v_role,
+               svc."redact_public_customer"(v_before), svc."redact_public_customer"(v_after),
+               v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, v_context, '226730ceaf65a4b8942f45ff268eff3b3dcd94631a4813505dd034a0cf252824',
+               case v_rule when 0 then 'customer edited' when 1 then null when 2 then 'customer changed' end, case v_rule when 0 then 'medium'::svc.audit_severity when 1 then 'high'::svc.audit_severity when 2 then 'low'::svc.audit_severity end,
+               case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(v_actor, ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end
+          from (
+            select *, case  when v_operation = 'UPDATE' and (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when v_operation = 'UPDATE' and (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end as v_rule
+              from (
+                -- rows are paired by their key; one that moved to another key is a DELETE and an INSERT
+                select case when v_before is null then 'INSERT' when v_after is null then 'DELETE' else 'UPDATE' end as v_operation,
+                       v_before, v_after,
+                       case when v_before is not null and v_after is not null then
+                           coalesce(svc.audit_changed(v_before, v_after), '{}')
+                       end as v_changed
+                  from (select "svc old" as row, to_jsonb("svc old") - array['display_name']::text[] as v_before from old_rows "svc old" offset 0) o
+                  full join (select "svc new" as row, to_jsonb("svc new") - array['display_name']::text[] as v_after from new_rows "svc new" offset 0) n
+                    on v_before -> 'id' = v_after -> 'id'
+                 -- strict, so null where a side is missing
+                 where (o.row operator(pg_catalog.*<>) n.row) is not false
+                offset 0
+            ) change
+          ) entry;
+    elsif tg_op = 'DELETE' then
+        insert into svc.audit_logs (
+            table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
+            changed_fields, redacted_fields, context, template_hash, label, severity, compliance, description
+        )
+        select 'public.customer', tg_relid, v_operation::svc.audit_operation,
+               coalesce(v_after, v_before) ->> 'id',
+               v_actor, v_tenant, v_role,
+               svc."redact_public_customer"(v_before), svc."redact_public_customer"(v_after),
+               v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, v_context, '226730ceaf65a4b8942f45ff268eff3b3dcd94631a4813505dd034a0cf252824',
+               case v_rule when 0 then 'customer edited' when 1 then null when 2 then 'customer changed' end, case v_rule when 0 then 'medium'::svc.audit_severity when 1 then 'high'::svc.audit_severity when 2 then 'low'::svc.audit_severity end,
+               case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(v_actor, ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end
+          from (
+            select *, case  when v_operation = 'UPDATE' and (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when v_operation = 'UPDATE' and (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end as v_rule
+              from (
+                select 'DELETE' as v_operation, to_jsonb("svc old") - array['display_name']::text[] as v_before,
+                       null::jsonb as v_after, null::text[] as v_changed
+                  from old_rows "svc old"
+                offset 0
+            ) change
+          ) entry;
+    elsif tg_op = 'TRUNCATE' then
+        insert into svc.audit_logs (
+            table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
+            changed_fields, redacted_fields, context, template_hash, label, severity, compliance, description
+        )
+        select 'public.customer', tg_relid, v_operation::svc.audit_operation,
+               coalesce(v_after, v_before) ->> 'id',
+               v_actor, v_tenant, v_role,
+               svc."redact_public_customer"(v_before), svc."redact_public_customer"(v_after),
+               v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, v_context, '226730ceaf65a4b8942f45ff268eff3b3dcd94631a4813505dd034a0cf252824',
+               case v_rule when 0 then 'customer edited' when 1 then null when 2 then 'customer changed' end, case v_rule when 0 then 'medium'::svc.audit_severity when 1 then 'high'::svc.audit_severity when 2 then 'low'::svc.audit_severity end,
+               case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(v_actor, ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end
+          from (
+            select *, case  when v_operation = 'UPDATE' and (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when v_operation = 'UPDATE' and (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end as v_rule
+              from (
+                select 'TRUNCATE' as v_operation, null::jsonb as v_before, null::jsonb as v_after, null::text[] as v_changed
+                offset 0
+            ) change
+          ) entry;
+    end if;
+    return null;
+end
+$svc$;
+revoke all on function svc."capture_public_customer"() from public;
+
+drop trigger if exists "00_svc_audit_insert" on "public"."customer";
+create trigger "00_svc_audit_insert"
+    after insert on "public"."customer" referencing new table as new_rows for each statement
+    execute function svc."capture_public_customer"();
+
+drop trigger if exists "00_svc_audit_update" on "public"."customer";
+create trigger "00_svc_audit_update"
+    after update on "public"."customer" referencing old table as old_rows new table as new_rows for each statement
+    execute function svc."capture_public_customer"();
+
+drop trigger if exists "00_svc_audit_delete" on "public"."customer";
+create trigger "00_svc_audit_delete"
+    after delete on "public"."customer" referencing old table as old_rows for each statement
+    execute function svc."capture_public_customer"();
+
+drop trigger if exists "00_svc_audit_truncate" on "public"."customer";
+create trigger "00_svc_audit_truncate"
+    after truncate on "public"."customer" for each statement
+    execute function svc."capture_public_customer"();
+
+-- Write a SNAPSHOT entry for every row that the log does not know: it is new to it, or was last seen deleted.
+lock table "public"."customer" in share row exclusive mode;
+set local "TimeZone" = 'UTC';
+set local "DateStyle" = 'ISO, YMD';
+set local "IntervalStyle" = 'iso_8601';
+set local bytea_output = 'hex';
+set local extra_float_digits = 1;
+set local lc_monetary = 'C';
+insert into svc.audit_logs (
+    table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, after_data, redacted_fields, context
+)
+select 'public.customer', v_table, 'SNAPSHOT', v_record,
+       nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
+       nullif(current_setting('role'), 'none'),
+       svc."redact_public_customer"(v_after),
+       case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, nullif(current_setting('svc.context', true), '')::jsonb
+  from (
+    select v_table, v_before, v_after,
+           v_after ->> 'id' as v_record
+      from (
+        select "svc row".tableoid as v_table, null::jsonb as v_before,
+               to_jsonb("svc row") - array['display_name']::text[] as v_after
+          from "public"."customer" "svc row"
+        offset 0
+      ) image
+  ) row
+ where coalesce((
+    select l.operation from svc.audit_logs l
+     where l.table_name = 'public.customer' and l.record_id = v_record
+     order by l."timestamp" desc, l.id desc limit 1
+ ), 'DELETE') in ('DELETE', 'TRUNCATE');

@@ -1,0 +1,152 @@
+create or replace function svc."capture_shop_Order Line"() returns trigger
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set "TimeZone" = 'UTC'
+set "DateStyle" = 'ISO, YMD'
+set "IntervalStyle" = 'iso_8601'
+set bytea_output = 'hex'
+set extra_float_digits = 1
+set lc_monetary = 'C'
+as $svc$
+declare
+    v_before jsonb;
+    v_after jsonb;
+    v_changed text[];
+    v_actor text := nullif(current_setting('svc.actor_id', true), '');
+    v_tenant text := nullif(current_setting('svc.tenant_id', true), '');
+begin
+    if tg_op = 'UPDATE' then
+        v_before := to_jsonb(old);
+        v_after := to_jsonb(new);
+        -- a comparison for each column known here costs a third of jsonb_each; columns added since come after
+        v_changed := array_remove(array[
+            case when v_before -> 'order_id' is distinct from v_after -> 'order_id' then 'order_id' end,
+            case when v_before -> 'place' is distinct from v_after -> 'place' then 'place' end,
+            case when v_before -> 'quantity' is distinct from v_after -> 'quantity' then 'quantity' end
+        ]::text[], null);
+        if v_before - array['order_id', 'place', 'quantity']::text[] is distinct from v_after - array['order_id', 'place', 'quantity']::text[] then
+            v_changed := v_changed || svc.audit_changed(v_before - array['order_id', 'place', 'quantity']::text[], v_after - array['order_id', 'place', 'quantity']::text[]);
+        end if;
+        insert into svc.audit_logs (
+            table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
+            changed_fields, redacted_fields, context, template_hash
+        ) values (
+            'shop.Order Line', tg_relid, 'UPDATE',
+            jsonb_build_array("v_after" -> 'order_id', "v_after" -> 'place')::text,
+            v_actor, v_tenant, nullif(current_setting('role'), 'none'),
+            v_before,
+            v_after,
+            v_changed, null,
+            nullif(current_setting('svc.context', true), '')::jsonb, 'b9f7a21b6b987783b91b8a4a6a116324be2b3581c262929e61d6d1e11067624e'
+        );
+    elsif tg_op = 'INSERT' then
+        v_after := to_jsonb(new);
+        insert into svc.audit_logs (
+            table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
+            changed_fields, redacted_fields, context, template_hash
+        ) values (
+            'shop.Order Line', tg_relid, 'INSERT',
+            jsonb_build_array("v_after" -> 'order_id', "v_after" -> 'place')::text,
+            v_actor, v_tenant, nullif(current_setting('role'), 'none'),
+            null,
+            v_after,
+            null, null,
+            nullif(current_setting('svc.context', true), '')::jsonb, 'b9f7a21b6b987783b91b8a4a6a116324be2b3581c262929e61d6d1e11067624e'
+        );
+    elsif tg_op = 'DELETE' then
+        v_before := to_jsonb(old);
+        insert into svc.audit_logs (
+            table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
+            changed_fields, redacted_fields, context, template_hash
+        ) values (
+            'shop.Order Line', tg_relid, 'DELETE',
+            jsonb_build_array("v_before" -> 'order_id', "v_before" -> 'place')::text,
+            v_actor, v_tenant, nullif(current_setting('role'), 'none'),
+            v_before,
+            null,
+            null, null,
+            nullif(current_setting('svc.context', true), '')::jsonb, 'b9f7a21b6b987783b91b8a4a6a116324be2b3581c262929e61d6d1e11067624e'
+        );
+    elsif tg_op = 'TRUNCATE' then
+        insert into svc.audit_logs (
+            table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
+            changed_fields, redacted_fields, context, template_hash
+        ) values (
+            'shop.Order Line', tg_relid, 'TRUNCATE',
+            null,
+            v_actor, v_tenant, nullif(current_setting('role'), 'none'),
+            null,
+            null,
+            null, null,
+            nullif(current_setting('svc.context', true), '')::jsonb, 'b9f7a21b6b987783b91b8a4a6a116324be2b3581c262929e61d6d1e11067624e'
+        );
+    end if;
+    return null;
+exception when others then
+    raise warning 'svc-pg: a change of % is not on record: %', 'shop.Order Line', sqlerrm using errcode = sqlstate;
+    return null;
+end
+$svc$;
+revoke all on function svc."capture_shop_Order Line"() from public;
+
+drop trigger if exists "00_svc_audit_write" on "shop"."Order Line";
+create trigger "00_svc_audit_write"
+    after insert or delete on "shop"."Order Line" for each row
+    execute function svc."capture_shop_Order Line"();
+alter table "shop"."Order Line" enable always trigger "00_svc_audit_write";
+
+drop trigger if exists "00_svc_audit_update" on "shop"."Order Line";
+create trigger "00_svc_audit_update"
+    after update on "shop"."Order Line" for each row when (old.* operator(pg_catalog.*<>) new.*)
+    execute function svc."capture_shop_Order Line"();
+alter table "shop"."Order Line" enable always trigger "00_svc_audit_update";
+
+drop trigger if exists "00_svc_audit_truncate" on "shop"."Order Line";
+create trigger "00_svc_audit_truncate"
+    after truncate on "shop"."Order Line" for each statement
+    execute function svc."capture_shop_Order Line"();
+alter table "shop"."Order Line" enable always trigger "00_svc_audit_truncate";
+
+drop trigger if exists "00_svc_audit_truncate" on "shop"."line_2026";
+create trigger "00_svc_audit_truncate"
+    after truncate on "shop"."line_2026" for each statement
+    execute function svc."capture_shop_Order Line"();
+alter table "shop"."line_2026" enable always trigger "00_svc_audit_truncate";
+
+drop trigger if exists "00_svc_audit_truncate" on "shop"."line_2027";
+create trigger "00_svc_audit_truncate"
+    after truncate on "shop"."line_2027" for each statement
+    execute function svc."capture_shop_Order Line"();
+alter table "shop"."line_2027" enable always trigger "00_svc_audit_truncate";
+
+-- Write a SNAPSHOT entry for every row that the log does not know: it is new to it, or was last seen deleted.
+lock table "shop"."Order Line" in share row exclusive mode;
+set local "TimeZone" = 'UTC';
+set local "DateStyle" = 'ISO, YMD';
+set local "IntervalStyle" = 'iso_8601';
+set local bytea_output = 'hex';
+set local extra_float_digits = 1;
+set local lc_monetary = 'C';
+insert into svc.audit_logs (
+    table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, after_data, redacted_fields, context
+)
+select 'shop.Order Line', v_table, 'SNAPSHOT', v_record,
+       nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
+       nullif(current_setting('role'), 'none'),
+       v_after,
+       null, nullif(current_setting('svc.context', true), '')::jsonb
+  from (
+    select v_table, v_before, v_after,
+           jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text as v_record
+      from (
+        select "svc row".tableoid as v_table, null::jsonb as v_before,
+               to_jsonb("svc row") as v_after
+          from "shop"."Order Line" "svc row"
+        offset 0
+      ) image
+  ) row
+ where coalesce((
+    select l.operation from svc.audit_logs l
+     where l.table_name = 'shop.Order Line' and l.record_id = v_record
+     order by l."timestamp" desc, l.id desc limit 1
+ ), 'DELETE') in ('DELETE', 'TRUNCATE');

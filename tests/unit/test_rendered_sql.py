@@ -1,0 +1,78 @@
+"""The SQL of a representative configuration, kept so that a change of a template shows what it does."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from svc_pg.audit.capture import capture_objects, snapshot_sql
+from svc_pg.audit.tables import Table
+from svc_pg.config import AuditedTable
+from svc_pg.names import TableName
+
+SNAPSHOTS = Path(__file__).parents[1] / "snapshots"
+UPDATE = "SVC_TEST_UPDATE_SNAPSHOTS"
+
+CUSTOMER = Table(
+    name=TableName("public", "customer"),
+    columns=["id", "name", "email", "password_hash", "card_number", "status", "credit"],
+    key=["id"],
+    virtual=["display_name"],
+    unique=[["id"]],
+    is_partitioned=False,
+    partitions=[],
+    parent=None,
+)
+LINE = Table(
+    name=TableName("shop", "Order Line"),
+    columns=["order_id", "place", "quantity"],
+    key=["order_id", "place"],
+    virtual=[],
+    unique=[["order_id", "place"]],
+    is_partitioned=True,
+    partitions=[TableName("shop", "line_2026"), TableName("shop", "line_2027")],
+    parent=None,
+)
+RULES = {
+    "redact": {"password_hash": "remove", "card_number": "last4"},
+    "enrich": [
+        {
+            "operation": "UPDATE",
+            "label": "customer edited",
+            "severity": "medium",
+            "compliance": ["gdpr"],
+            "description": "{actor_id} changed email from {before[email]} to {after[email]}",
+            "when": {"changed": "email", "not": {"after": {"status": ["test", "demo"]}}},
+        },
+        {"operation": "UPDATE", "severity": "high", "when": {"after": {"credit": {"gt": 10000}}}},
+        {"operation": "*", "label": "customer changed", "severity": "low"},
+    ],
+}
+CASES = {
+    "customer_row": (CUSTOMER, {"name": "customer"}),
+    "customer_row_with_rules": (CUSTOMER, {"name": "customer", "max_value_bytes": 65536} | RULES),
+    "customer_statement_with_rules": (CUSTOMER, {"name": "customer", "level": "statement"} | RULES),
+    "line_row_partitioned": (LINE, {"name": "shop.Order Line", "on_error": "warn", "replica": True}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_rendered_sql_is_the_one_that_was_reviewed(name: str) -> None:
+    table, rules = CASES[name]
+    audited = AuditedTable.model_validate(rules)
+    parts = [item.sql for item in capture_objects(table, audited)] + [snapshot_sql(table, audited)]
+    rendered = "\n".join(parts)
+    kept = SNAPSHOTS / f"{name}.sql"
+    if os.environ.get(UPDATE):
+        kept.write_text(rendered, encoding="utf-8")
+    assert rendered == kept.read_text(encoding="utf-8"), f"read the difference, then run with {UPDATE}=1"
+
+
+def test_no_snapshot_is_left_over() -> None:
+    assert {path.stem for path in SNAPSHOTS.glob("*.sql")} == set(CASES)
+
+
+def test_rendering_twice_gives_the_same_bytes() -> None:
+    table, rules = CASES["customer_row_with_rules"]
+    audited = AuditedTable.model_validate(rules)
+    assert capture_objects(table, audited) == capture_objects(table, audited)
