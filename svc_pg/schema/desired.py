@@ -9,6 +9,7 @@ from psycopg import Connection
 
 from svc_pg.audit.capture import capture_objects, check_pattern
 from svc_pg.audit.enrichment import check_conditions
+from svc_pg.audit.own_tables import OWN_TABLES
 from svc_pg.audit.tables import read_table, resolve
 from svc_pg.config import Config, EventDefinition
 from svc_pg.errors import SvcError, UnknownTableError
@@ -103,7 +104,8 @@ def _captures(conn: Connection[Any], config: Config) -> dict[str, list[SchemaObj
         check_pattern(rules, [tables[name] for name in wanted if wanted[name] is rules])
     for name, rules in wanted.items():
         check_conditions(conn, str(name), rules.enrich)
-    return {str(name): capture_objects(tables[name], rules) for name, rules in wanted.items()}
+    captured = [*OWN_TABLES, *((tables[name], rules) for name, rules in wanted.items())]
+    return {str(table.name): capture_objects(table, rules) for table, rules in captured}
 
 
 def _with_hint(error: SvcError) -> str:

@@ -1,0 +1,44 @@
+"""The tables of svc-pg itself that are always audited: what people do in the console is on the same record."""
+
+from typing import Final
+
+from svc_pg.audit.tables import Table
+from svc_pg.config import AuditedTable
+from svc_pg.names import TableName
+
+# Written down, because they are rendered before the migration that makes the table has run
+OWN_TABLES: Final = [
+    (
+        Table(
+            name=TableName("svc", "webhook_endpoints"),
+            columns=[
+                "id",
+                "url",
+                "description",
+                "tenant",
+                "events",
+                "secret",
+                "previous_secret",
+                "previous_secret_expires_at",
+                "headers",
+                "status",
+                "disabled_reason",
+                "max_in_flight",
+                "timeout",
+                "version",
+                "created_at",
+                "updated_at",
+            ],
+            key=["id"],
+            virtual=[],
+            unique=[["id"]],
+            is_partitioned=False,
+            partitions=[],
+            parent=None,
+        ),
+        AuditedTable(
+            name="svc.webhook_endpoints",
+            redact={"secret": "remove", "previous_secret": "remove", "headers": "remove"},
+        ),
+    ),
+]
