@@ -12,8 +12,11 @@ select operation::text, before_data::text, after_data::text from svc.audit_logs
  where table_name = %s and id > %s order by id
 """
 _INSERT = sql.SQL("insert into {0} select * from jsonb_populate_record(null::{0}, %s::jsonb)")
-# By the position of one equal row, so that of rows that are equal only one goes
-_DELETE = sql.SQL("delete from {0} where ctid = (select ctid from {0} t where to_jsonb(t) = %s::jsonb limit 1)")
+# Compared as text, which every type has; by its position, so that of rows that are equal only one goes
+_DELETE = sql.SQL("""
+delete from {0} where ctid = (
+    select t.ctid from {0} t where t::text = jsonb_populate_record(null::{0}, %s::jsonb)::text limit 1)
+""")
 _TRUNCATE = sql.SQL("truncate {}")
 
 

@@ -67,6 +67,7 @@ class Worker:
         self._freed = asyncio.Event()
         self._finished: asyncio.Queue[Acknowledgement | None] = asyncio.Queue()
         self._unacknowledged: list[Acknowledgement] = []
+        self._acknowledged = asyncio.Event()
         self._stopping = asyncio.Event()
 
     def stop(self) -> None:
@@ -137,19 +138,20 @@ class Worker:
             await bell.listen()
             while not self._stopping.is_set():
                 await self._places()
+                self._acknowledged.clear()
                 if self._stopping.is_set() or await self._claim(conn, transport):
                     continue
                 async with bell.asleep() as granted:
                     if not granted:
-                        await self._unless_stopping(bell.moment())
+                        await self._until_news(bell.moment())
                     elif not await self._claim(conn, transport):
-                        await self._unless_stopping(bell.ring(within=await claims.next_due(conn)))
+                        await self._until_news(bell.ring(within=await claims.next_due(conn)))
 
     async def _places(self) -> None:
         """Wait until there are free places, and under load a moment more, so that a claim fills several."""
         while len(self._running) >= self._concurrency:
             self._freed.clear()
-            await self._unless_stopping(self._freed.wait())
+            await self._until_news(self._freed.wait())
             if self._stopping.is_set():
                 return
             with suppress(TimeoutError):
@@ -212,15 +214,17 @@ class Worker:
                 if lost := len(self._unacknowledged) - len(accepted):
                     _log.warning("%s deliveries had lost their lease; they will be sent again", lost)
                 self._unacknowledged.clear()
+                self._acknowledged.set()
 
     def _take(self, item: Acknowledgement | None) -> bool:
         if item is not None:
             self._unacknowledged.append(item)
         return item is None
 
-    async def _unless_stopping(self, waiting: Awaitable[object]) -> None:
-        """Wait, but not longer than until ``stop`` is called."""
-        tasks = {asyncio.ensure_future(waiting), asyncio.create_task(self._stopping.wait())}
+    async def _until_news(self, waiting: Awaitable[object]) -> None:
+        """Wait, but only until ``stop`` is called or an acknowledgement has made room at an endpoint that was full."""
+        news = (self._stopping.wait(), self._acknowledged.wait())
+        tasks = {asyncio.ensure_future(waiting), *map(asyncio.create_task, news)}
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:

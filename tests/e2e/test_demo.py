@@ -16,7 +16,7 @@ def test_the_demo_shows_every_part_and_ends_well(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
     shown = json.loads(result.stdout)
     actors = {entry["actorId"] for entry in shown["auditEntries"]}
-    assert {"alice", "bob", "support"} == actors
+    assert actors == {"alice", "bob", "support", "operator"}
     assert {delivery["status"] for delivery in shown["deliveries"]} == {"delivered"}
     assert {delivery["attempts"] for delivery in shown["deliveries"]} == {1, 2}
     for entry in shown["auditEntries"]:

@@ -89,6 +89,17 @@ def test_what_is_sent_before_the_worker_starts_is_delivered(database: str) -> No
     assert {row["status"] for row in rows(database, "webhook_deliveries")} == {"delivered"}
 
 
+def test_an_endpoint_that_is_full_gets_the_next_as_soon_as_there_is_room(database: str) -> None:
+    with receiving() as receiver:
+        endpoint(database, CONFIG, receiver.url)
+        with psycopg.connect(database) as conn:
+            conn.execute("update svc.webhook_endpoints set max_in_flight = 1")
+        for number in range(30):
+            send(database, {"id": number})
+        with working(database, CONFIG):
+            receiver.wait_for(30)
+
+
 def test_several_workers_share_the_work_and_nothing_is_sent_twice(database: str) -> None:
     with receiving() as receiver:
         endpoint(database, CONFIG, receiver.url)
