@@ -5,15 +5,18 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from decimal import Decimal
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
-from fastapi import FastAPI, Header, HTTPException, Request, Response
+from fastapi import FastAPI, HTTPException, Request, Response
 from psycopg_pool import AsyncConnectionPool
 
-from svc_pg import Config, audit, webhooks
+from svc_pg import Config, webhooks
 from svc_pg.config import AuditConfig, AuditedTable, EventDefinition, WebhooksConfig
 from svc_pg.console import Console, new_connection_token
 from svc_pg.errors import WebhookSignatureError
+from svc_pg.integrations.asgi import ActorMiddleware
+from svc_pg.integrations.extractors import from_header
+from svc_pg.integrations.psycopg import with_audit
 from svc_pg.settings import Settings
 
 SCHEMA: Final = """
@@ -37,14 +40,12 @@ CONFIG: Final = Config(
     ),
 )
 
-User = Annotated[str, Header(alias="x-user")]
-
 
 def shop(conninfo: str) -> FastAPI:
-    """The shop: each request acts as the user that its header names, in one transaction."""
+    """The shop: each request acts as the user that its header names, as behind a gateway that has checked who it is."""
     _, token_hash = new_connection_token()
     settings = Settings(env="development", console_auto_approve=True, console_connection_token_hash=token_hash)
-    pool = AsyncConnectionPool(conninfo, open=False, min_size=1)
+    pool = with_audit(AsyncConnectionPool(conninfo, open=False, min_size=1))
     console = Console(settings, pool=pool)
 
     @asynccontextmanager
@@ -53,21 +54,22 @@ def shop(conninfo: str) -> FastAPI:
             yield
 
     app = FastAPI(lifespan=lifespan, openapi_url=None)
+    app.add_middleware(ActorMiddleware, extractor=from_header("x-user"), records_request=True)
 
     @app.post("/customers", status_code=201)
-    async def sign_up(customer_id: int, name: str, email: str, user: User) -> None:
-        async with pool.connection() as conn, audit.aactor(conn, user):
+    async def sign_up(customer_id: int, name: str, email: str) -> None:
+        async with pool.connection() as conn:
             row = (customer_id, name, email, secrets.token_hex(16))
             await conn.execute("insert into customer values (%s, %s, %s, %s)", row)
 
     @app.patch("/customers/{customer_id}", status_code=204)
-    async def change_email(customer_id: int, email: str, user: User) -> None:
-        async with pool.connection() as conn, audit.aactor(conn, user):
+    async def change_email(customer_id: int, email: str) -> None:
+        async with pool.connection() as conn:
             await conn.execute("update customer set email = %s where id = %s", (email, customer_id))
 
     @app.post("/orders", status_code=201)
-    async def place_order(order_id: int, customer_id: int, total: Decimal, user: User) -> None:
-        async with pool.connection() as conn, audit.aactor(conn, user, context={"request_id": f"r-{order_id}"}):
+    async def place_order(order_id: int, customer_id: int, total: Decimal) -> None:
+        async with pool.connection() as conn:
             order = (order_id, customer_id, total)
             await conn.execute("insert into orders (id, customer_id, total) values (%s, %s, %s)", order)
             await webhooks.asend(conn, "order.placed", {"id": order_id, "total": str(total)})

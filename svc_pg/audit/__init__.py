@@ -1,6 +1,17 @@
 """Record who changed what in which table, and read it."""
 
-from svc_pg.audit.context import aactor, actor
+from svc_pg.audit.context import Actor, aactor, acting, acting_as, actor, current_actor
 from svc_pg.audit.log import AuditQuery, Entry, EntryPage, query
 
-__all__ = ["AuditQuery", "Entry", "EntryPage", "aactor", "actor", "query"]
+__all__ = [
+    "Actor",
+    "AuditQuery",
+    "Entry",
+    "EntryPage",
+    "aactor",
+    "acting",
+    "acting_as",
+    "actor",
+    "current_actor",
+    "query",
+]

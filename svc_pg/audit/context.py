@@ -1,23 +1,85 @@
-"""Who acts: put the actor, the tenant and a context into the transaction, where the triggers read them."""
+"""Who acts: the actor of the running code, and how it gets into the transaction, where the triggers read it."""
 
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from psycopg import AsyncConnection, Connection
 from psycopg.pq import TransactionStatus
-from psycopg.rows import tuple_row
+from psycopg.rows import dict_row
 
 from svc_pg.errors import TransactionError
 
-_READ: Final = """
-select current_setting('svc.actor_id', true), current_setting('svc.tenant_id', true),
-       current_setting('svc.context', true)
+MAX_ID_LENGTH: Final = 512
+
+SET_ACTOR: Final = """
+select set_config('svc.actor_id', %(actor_id)s, true), set_config('svc.tenant_id', %(tenant_id)s, true),
+       set_config('svc.context', %(context)s, true)
 """
-_SET: Final = """
-select set_config('svc.actor_id', %s, true), set_config('svc.tenant_id', %s, true), set_config('svc.context', %s, true)
+_GET_ACTOR: Final = """
+select current_setting('svc.actor_id', true) as actor_id, current_setting('svc.tenant_id', true) as tenant_id,
+       current_setting('svc.context', true) as context
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who acts, for which tenant, with what beside it: ``context`` is stored as JSON with every entry.
+
+    Raises ValueError where the id or the tenant is empty, longer than 512 characters or no text for PostgreSQL, and
+    TypeError where the context is not JSON.
+    """
+
+    id: str
+    tenant: str | None = None
+    context: Mapping[str, object] | None = field(default=None, hash=False)
+    _parameters: Mapping[str, str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        _check("an actor", self.id)
+        if self.tenant is not None:
+            _check("a tenant", self.tenant)
+        context = "" if self.context is None else json.dumps(self.context)
+        parameters = {"actor_id": self.id, "tenant_id": self.tenant or "", "context": context}
+        object.__setattr__(self, "_parameters", parameters)
+
+
+def parameters(actor: Actor | None) -> Mapping[str, str]:
+    """The parameters with which SET_ACTOR makes ``actor`` that of the transaction; None is nobody."""
+    return _NOBODY if actor is None else actor._parameters
+
+
+_NOBODY: Final = {"actor_id": "", "tenant_id": "", "context": ""}
+_current: Final[ContextVar[Actor | None]] = ContextVar("svc_pg_actor", default=None)
+
+
+def current_actor() -> Actor | None:
+    """The actor of the innermost ``acting`` block that this code runs in, or None."""
+    return _current.get()
+
+
+@contextmanager
+def acting(actor_id: str, *, tenant: str | None = None, context: Mapping[str, object] | None = None) -> Iterator[None]:
+    """Record what the block changes through connections ``with_audit`` as done by ``actor_id``.
+
+    Holds for the tasks that the block starts and for threads of ``asyncio.to_thread`` and anyio, but not for a bare
+    ``threading.Thread``. Blocks nest: the innermost counts, with its own tenant and context. Raises as ``Actor`` does.
+    """
+    with acting_as(Actor(actor_id, tenant, context)):
+        yield
+
+
+@contextmanager
+def acting_as(actor: Actor | None) -> Iterator[None]:
+    """As ``acting``, for an actor that there is already. None is nobody, whoever acts outside the block."""
+    token = _current.set(actor)
+    try:
+        yield
+    finally:
+        _current.reset(token)
 
 
 @contextmanager
@@ -27,18 +89,21 @@ def actor(
     """Record what this transaction changes inside the block as done by ``actor_id``, for ``tenant``, with ``context``.
 
     ``context`` is stored as JSON with every entry, such as ``{"request_id": "r-81"}``. The actor belongs to the
-    transaction: a commit or rollback inside the block ends it, and leaving the block restores the one before. Raises
+    transaction: a commit or rollback inside the block ends it, and leaving the block restores the one before. The block
+    is an ``acting`` block too, so a connection ``with_audit`` goes on with the actor in its next transaction. Raises
     TransactionError on an autocommit connection outside a transaction, where it would last for one statement only.
     """
+    who = Actor(actor_id, tenant, context)
     _require_transaction(conn)
-    cursor = conn.cursor(row_factory=tuple_row)
-    before = cursor.execute(_READ).fetchone()
-    cursor.execute(_SET, _values(actor_id, tenant, context))
+    cursor = conn.cursor(row_factory=dict_row)
+    before = cursor.execute(_GET_ACTOR).fetchone()
     try:
-        yield
+        with acting_as(who):
+            cursor.execute(SET_ACTOR, parameters(who))
+            yield
     finally:
         if conn.info.transaction_status == TransactionStatus.INTRANS:
-            cursor.execute(_SET, before)
+            cursor.execute(SET_ACTOR, before)
 
 
 @asynccontextmanager
@@ -46,21 +111,26 @@ async def aactor(
     conn: AsyncConnection[Any], actor_id: str, *, tenant: str | None = None, context: Mapping[str, object] | None = None
 ) -> AsyncIterator[None]:
     """As ``actor``, for an async connection."""
+    who = Actor(actor_id, tenant, context)
     _require_transaction(conn)
-    cursor = conn.cursor(row_factory=tuple_row)
-    before = await (await cursor.execute(_READ)).fetchone()
-    await cursor.execute(_SET, _values(actor_id, tenant, context))
+    cursor = conn.cursor(row_factory=dict_row)
+    before = await (await cursor.execute(_GET_ACTOR)).fetchone()
     try:
-        yield
+        with acting_as(who):
+            await cursor.execute(SET_ACTOR, parameters(who))
+            yield
     finally:
         if conn.info.transaction_status == TransactionStatus.INTRANS:
-            await cursor.execute(_SET, before)
+            await cursor.execute(SET_ACTOR, before)
 
 
-def _values(actor_id: str, tenant: str | None, context: Mapping[str, object] | None) -> tuple[str, str, str]:
-    if not actor_id:
-        raise ValueError("an actor needs a name")
-    return actor_id, tenant or "", "" if context is None else json.dumps(context)
+def _check(what: str, text: str) -> None:
+    if not text:
+        raise ValueError(f"{what} needs a name")
+    if len(text) > MAX_ID_LENGTH:
+        raise ValueError(f"{what} has at most {MAX_ID_LENGTH} characters, not {len(text)}")
+    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        raise ValueError(f"{what} has no NUL and no lone surrogates, which PostgreSQL cannot store")
 
 
 def _require_transaction(conn: Connection[Any] | AsyncConnection[Any]) -> None:

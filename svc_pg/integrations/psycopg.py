@@ -1,0 +1,198 @@
+"""Put the current actor into every transaction of psycopg connections and pools.
+
+A transaction gets its actor together with BEGIN, in one message, so it costs no round trip. Where the actor changes
+inside a transaction, each further statement of that transaction is preceded by the actor of that moment: a rollback to
+a savepoint would undo a setting made once. The settings are local to the transaction, so the next user of a pooled
+connection, or of PgBouncer's, finds nothing.
+
+On an autocommit connection ``execute`` sends the actor and its statement together: one implicit transaction, one round
+trip. A text of several statements, a server-side cursor, and every statement where libpq is older than 14, gets a
+transaction block instead. ``copy``, ``stream``, that libpq's ``executemany`` and cursors that were not made by
+``conn.cursor()`` raise TransactionError outside ``conn.transaction()``. What cannot run in a transaction (VACUUM) needs
+``acting_as(None)``.
+
+COMMIT AND CHAIN, and a COMMIT and BEGIN in one text, begin a transaction unseen: it has no actor.
+"""
+
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
+
+from psycopg import (
+    AsyncConnection,
+    AsyncCursor,
+    AsyncServerCursor,
+    BaseConnection,
+    ClientCursor,
+    Connection,
+    Cursor,
+    Pipeline,
+    ServerCursor,
+    generators,
+)
+from psycopg.abc import PQGen, Query
+from psycopg.errors import error_from_result
+from psycopg.pq import ExecStatus, Format, TransactionStatus
+from psycopg.pq.abc import PGresult
+from psycopg.sql import Composable
+from psycopg_pool import AsyncConnectionPool, ConnectionPool
+
+from svc_pg.audit.context import SET_ACTOR, Actor, current_actor, parameters
+from svc_pg.errors import TransactionError
+
+Target = TypeVar(
+    "Target", bound=Connection[Any] | AsyncConnection[Any] | ConnectionPool[Any] | AsyncConnectionPool[Any]
+)
+_SEVERAL: Final = object()
+
+
+def with_audit(target: Target) -> Target:
+    """Make every transaction of a connection, or of each connection that a pool hands out, that of the current actor.
+
+    Changes the object itself, whenever it was made, and returns it. Doing so twice is doing so once.
+    """
+    for kind, audited in _AUDITED.items():
+        if isinstance(target, kind):
+            if not isinstance(target, audited):
+                _become(target, audited)
+            return target
+    raise TypeError(f"{type(target).__name__} is neither a connection nor a pool of psycopg")
+
+
+class _AuditedBase(BaseConnection[Any]):
+    """Overrides the two methods through which psycopg sends BEGIN and comes to a statement, whatever the cursor is."""
+
+    _set_for: object = None
+    """The actor that the transaction has had since its BEGIN, or _SEVERAL where that has changed."""
+
+    def _exec_command(self, command: Any, result_format: Format = Format.TEXT) -> PQGen[PGresult | None]:
+        if not (isinstance(command, bytes) and command.startswith(b"BEGIN")):
+            return (yield from super()._exec_command(command, result_format))
+        actor = self._set_for = current_actor()
+        if actor is None or self._pipeline:
+            result = yield from super()._exec_command(command, result_format)
+            if actor is not None:
+                yield from super()._exec_command(self._set_actor(actor))
+            return result
+        self._check_connection_ok()
+        self.pgconn.send_query(command + b";" + self._set_actor(actor))
+        results: list[PGresult] = yield from generators.execute(self.pgconn)
+        for result in results:
+            if result.status == ExecStatus.FATAL_ERROR:
+                raise error_from_result(result, encoding=self.info.encoding)
+        return results[0]
+
+    def _start_query(self) -> PQGen[None]:
+        if self.pgconn.transaction_status == TransactionStatus.IDLE:
+            self._set_for = None
+            if self._is_bare():
+                raise TransactionError(
+                    "an actor needs a transaction, and this autocommit connection is outside one",
+                    hint="Write: with conn.transaction():",
+                )
+        yield from super()._start_query()
+        actor = current_actor()
+        if actor != self._set_for and self.pgconn.transaction_status != TransactionStatus.INERROR:
+            self._set_for = _SEVERAL
+            yield from super()._exec_command(self._set_actor(actor))
+
+    def _set_actor(self, actor: Actor | None) -> bytes:
+        cursor: ClientCursor[Any] = ClientCursor(cast("Connection[Any]", self))
+        return cursor.mogrify(SET_ACTOR, parameters(actor)).encode(self.info.encoding)
+
+    def _is_bare(self) -> bool:
+        """A statement sent now would be a transaction by itself, with no room for the actor that there is."""
+        return (
+            self.autocommit
+            and self.pgconn.transaction_status == TransactionStatus.IDLE
+            and not self._pipeline
+            and current_actor() is not None
+        )
+
+    def _is_one_message(self, query: Query, cursor: object) -> bool:
+        """The statement can share a pipeline with its actor; a text of several statements cannot."""
+        if isinstance(cursor, ServerCursor | AsyncServerCursor) or not Pipeline.is_supported():
+            return False
+        if isinstance(query, Composable):
+            query = query.as_bytes(self)
+        text = query.encode() if isinstance(query, str) else query
+        return isinstance(text, bytes) and b";" not in text.rstrip(b"; \t\r\n")
+
+
+class _AuditedConnection(_AuditedBase, Connection[Any]):
+    def cursor(self, *args: Any, **options: Any) -> Any:
+        return _audited_cursor(super().cursor(*args, **options))
+
+    def _room(self, query: Query, cursor: object) -> AbstractContextManager[object]:
+        if not self._is_bare():
+            return nullcontext()
+        return self.pipeline() if self._is_one_message(query, cursor) else self.transaction()
+
+
+class _AuditedAsyncConnection(_AuditedBase, AsyncConnection[Any]):
+    def cursor(self, *args: Any, **options: Any) -> Any:
+        return _audited_cursor(super().cursor(*args, **options))
+
+    def _room(self, query: Query, cursor: object) -> AbstractAsyncContextManager[object]:
+        if not self._is_bare():
+            return nullcontext()
+        return self.pipeline() if self._is_one_message(query, cursor) else self.transaction()
+
+
+if TYPE_CHECKING:
+    _Sync = Cursor[Any]
+    _Async = AsyncCursor[Any]
+else:
+    _Sync = _Async = object  # or else a subclass would not look the same in memory as a cursor class of Django's
+
+
+class _AuditedCursor(_Sync):
+    __slots__ = ()
+    _conn: _AuditedConnection
+
+    def execute(self, query: Query, *args: Any, **options: Any) -> Self:
+        with self._conn._room(query, self):
+            return super().execute(query, *args, **options)
+
+
+class _AuditedAsyncCursor(_Async):
+    __slots__ = ()
+    _conn: _AuditedAsyncConnection
+
+    async def execute(self, query: Query, *args: Any, **options: Any) -> Self:
+        async with self._conn._room(query, self):
+            return await super().execute(query, *args, **options)
+
+
+class _AuditedPool(ConnectionPool[Any]):
+    def getconn(self, *args: Any, **options: Any) -> Any:
+        return with_audit(super().getconn(*args, **options))
+
+
+class _AuditedAsyncPool(AsyncConnectionPool[Any]):
+    async def getconn(self, *args: Any, **options: Any) -> Any:
+        return with_audit(await super().getconn(*args, **options))
+
+
+_AUDITED: Final[dict[type, type]] = {
+    Connection: _AuditedConnection,
+    AsyncConnection: _AuditedAsyncConnection,
+    ConnectionPool: _AuditedPool,
+    AsyncConnectionPool: _AuditedAsyncPool,
+}
+
+
+def _audited_cursor(cursor: Any) -> Any:
+    _become(cursor, _AuditedCursor if isinstance(cursor, Cursor) else _AuditedAsyncCursor)
+    return cursor
+
+
+def _become(target: Any, audited: type) -> None:
+    given: Any = type(target)
+    target.__class__ = _subclass(audited, given)
+
+
+@cache
+def _subclass(audited: Any, given: Any) -> Any:
+    """A class whose objects look the same in memory as those of ``given``, with our methods before its own."""
+    return type(given.__name__, (audited, given), {"__slots__": (), "__module__": given.__module__})

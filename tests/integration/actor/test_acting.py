@@ -1,0 +1,146 @@
+"""The current actor, and actors given to one connection by hand."""
+
+import asyncio
+import contextvars
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import anyio.to_thread
+import psycopg
+import pytest
+
+from svc_pg import audit
+from svc_pg.audit import Actor, acting, acting_as, current_actor
+from svc_pg.errors import TransactionError
+from svc_pg.integrations.psycopg import with_audit
+from tests.integration.actor.entries import ACTOR, INSERT, actors, entries
+
+
+def name() -> str | None:
+    actor = current_actor()
+    return actor.id if actor else None
+
+
+def test_blocks_nest_and_restore_the_actor_before() -> None:
+    with acting("alice", tenant="acme"):
+        with acting("bob"):
+            assert current_actor() == Actor("bob")
+        with acting_as(None):
+            assert current_actor() is None
+        with pytest.raises(ZeroDivisionError), acting("carol"):
+            raise ZeroDivisionError
+        assert current_actor() == Actor("alice", "acme")
+    assert current_actor() is None
+
+
+def test_threads_of_asyncio_and_anyio_and_tasks_keep_the_actor() -> None:
+    async def names() -> list[str | None]:
+        with acting("alice"):
+            task = asyncio.create_task(asyncio.to_thread(name))
+            in_anyio = await anyio.to_thread.run_sync(name)
+        return [await task, in_anyio, name()]
+
+    assert asyncio.run(names()) == ["alice", "alice", None]
+
+
+def test_a_bare_thread_and_an_executor_have_no_actor_of_somebody_else() -> None:
+    found: list[str | None] = []
+    with ThreadPoolExecutor(1) as executor:
+        with acting("alice"):
+            thread = threading.Thread(target=lambda: found.append(name()))
+            thread.start()
+            thread.join()
+            executor.submit(contextvars.copy_context().run, name).result()
+        found.append(executor.submit(name).result())
+    assert found == [None, None]
+
+
+def test_tasks_do_not_see_the_actors_of_each_other() -> None:
+    async def both() -> list[str | None]:
+        meeting = asyncio.Barrier(2)
+
+        async def act(actor_id: str) -> str | None:
+            with acting(actor_id):
+                await meeting.wait()
+                return name()
+
+        return list(await asyncio.gather(act("alice"), act("bob")))
+
+    assert asyncio.run(both()) == ["alice", "bob"]
+
+
+@pytest.mark.parametrize("actor_id", ["", "a\0b", "\udcff", "x" * 513])
+def test_an_actor_that_postgresql_cannot_store_is_refused(actor_id: str) -> None:
+    with pytest.raises(ValueError, match="an actor"):
+        Actor(actor_id)
+    with pytest.raises(ValueError, match="a tenant"):
+        Actor("alice", tenant=actor_id)
+
+
+def test_actors_are_values() -> None:
+    assert Actor("alice", "acme", {"a": 1}) == Actor("alice", "acme", {"a": 1})
+    assert len({Actor("alice", None, {"a": 1}), Actor("alice", None, {"a": 1})}) == 1
+
+
+def test_a_setting_that_is_unset_or_empty_is_nobody(notes: str) -> None:
+    with psycopg.connect(notes) as conn:
+        conn.execute(INSERT, [1])
+        conn.commit()
+        with audit.actor(conn, "alice"):
+            conn.execute(INSERT, [2])
+        conn.commit()
+        assert conn.execute(ACTOR).fetchone() == ("",)
+        conn.execute(INSERT, [3])
+    assert actors(notes) == {1: None, 2: "alice", 3: None}
+
+
+def test_an_actor_by_hand_brings_tenant_and_context(notes: str) -> None:
+    with psycopg.connect(notes) as conn, audit.actor(conn, "alice", tenant="acme", context={"request_id": "r-1"}):
+        conn.execute(INSERT, [1])
+    (entry,) = entries(notes)
+    assert (entry.actor_id, entry.tenant_id) == ("alice", "acme")
+    assert entry.context is not None
+    assert entry.context.value == {"request_id": "r-1"}
+
+
+def test_an_actor_by_hand_ends_with_the_transaction_of_a_plain_connection(notes: str) -> None:
+    with psycopg.connect(notes) as conn, audit.actor(conn, "alice"):
+        conn.execute(INSERT, [1])
+        conn.commit()
+        conn.execute(INSERT, [2])
+    assert actors(notes) == {1: "alice", 2: None}
+
+
+def test_an_audited_connection_goes_on_with_an_actor_by_hand(notes: str) -> None:
+    with with_audit(psycopg.connect(notes)) as conn:
+        with acting("bob"):
+            with audit.actor(conn, "alice"):
+                conn.execute(INSERT, [1])
+                conn.commit()
+                conn.execute(INSERT, [2])
+                with acting("carol"):
+                    conn.execute(INSERT, [3])
+                conn.execute(INSERT, [4])
+            conn.execute(INSERT, [5])
+        conn.execute(INSERT, [6])
+    assert actors(notes) == {1: "alice", 2: "alice", 3: "carol", 4: "alice", 5: "bob", 6: None}
+
+
+def test_an_autocommit_connection_outside_a_transaction_refuses_an_actor_by_hand(notes: str) -> None:
+    with psycopg.connect(notes, autocommit=True) as conn:
+        with pytest.raises(TransactionError, match="needs a transaction"), audit.actor(conn, "alice"):
+            pass
+        with conn.transaction(), audit.actor(conn, "alice"):
+            conn.execute(INSERT, [1])
+    assert actors(notes) == {1: "alice"}
+
+
+def test_an_async_actor_by_hand_is_as_a_sync_one(notes: str) -> None:
+    async def write() -> None:
+        async with await psycopg.AsyncConnection.connect(notes) as conn:
+            async with audit.aactor(conn, "alice"):
+                await conn.execute(INSERT, [1])
+            await conn.execute(INSERT, [2])
+
+    asyncio.run(write())
+    assert actors(notes) == {1: "alice", 2: None}
