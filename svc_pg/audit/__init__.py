@@ -1,6 +1,7 @@
 """Record who changed what in which table, and read it."""
 
 from svc_pg.audit.context import Actor, aactor, acting, acting_as, actor, current_actor
+from svc_pg.audit.entries import capture_log
 from svc_pg.audit.log import AuditQuery, Entry, EntryPage, query
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "acting",
     "acting_as",
     "actor",
+    "capture_log",
     "current_actor",
     "query",
 ]

@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import Field
 
 from svc_pg.config.audit import AuditConfig, AuditedTable, Condition, EnrichmentRule
+from svc_pg.config.grants import Grants
 from svc_pg.config.model import StrictModel, validated
 from svc_pg.config.webhooks import EventDefinition, Retry, WebhooksConfig
 from svc_pg.errors import ConfigError
@@ -18,6 +19,7 @@ __all__ = [
     "Config",
     "EnrichmentRule",
     "EventDefinition",
+    "Grants",
     "Retry",
     "WebhooksConfig",
 ]
@@ -30,6 +32,7 @@ class Config(StrictModel):
 
     audit: AuditConfig = Field(default_factory=AuditConfig)
     webhooks: WebhooksConfig = Field(default_factory=WebhooksConfig)
+    grants: Grants = Field(default_factory=Grants)
 
     @classmethod
     def from_toml(cls, path: Path) -> "Config":

@@ -1,0 +1,49 @@
+from typing import Any
+
+import psycopg
+import pytest
+
+from svc_pg import audit
+from svc_pg.errors import NotInstalledError
+from tests.tables import log
+
+
+def test_an_entry_that_no_trigger_sees_is_written_with_the_actor_of_the_transaction(
+    conn: psycopg.Connection[Any],
+) -> None:
+    with audit.actor(conn, "alice", context={"request_id": "r-1"}):
+        entry_id = audit.capture_log(
+            conn,
+            "files",
+            "UPDATE",
+            record_id="report.pdf",
+            before={"size": 1, "name": "a"},
+            after={"size": 2, "name": "a"},
+            label="file replaced",
+            severity="low",
+            compliance=["soc2"],
+            description="by hand",
+        )
+    [entry] = log(conn)
+    assert str(entry["id"]) == entry_id
+    assert (entry["table_name"], entry["record_id"], entry["actor_id"]) == ("files", "report.pdf", "alice")
+    assert (entry["changed_fields"], entry["before_data"]) == (["size"], {"size": 1, "name": "a"})
+    assert (entry["label"], entry["severity"], entry["compliance"]) == ("file replaced", "low", ["soc2"])
+    assert (entry["context"], entry["table_oid"]) == ({"request_id": "r-1"}, 0)
+
+
+def test_it_belongs_to_the_transaction(conn: psycopg.Connection[Any]) -> None:
+    with conn.transaction(force_rollback=True):
+        audit.capture_log(conn, "files", "INSERT")
+    assert log(conn) == []
+
+
+@pytest.mark.parametrize("wrong", [{"operation": "RENAME"}, {"severity": "huge"}])
+def test_an_unknown_operation_or_severity_is_refused(conn: psycopg.Connection[Any], wrong: dict[str, Any]) -> None:
+    with pytest.raises(psycopg.DataError):
+        audit.capture_log(conn, **({"table_name": "files", "operation": "INSERT"} | wrong))
+
+
+def test_a_database_without_svc_pg_says_so(empty_database: str) -> None:
+    with psycopg.connect(empty_database) as conn, pytest.raises(NotInstalledError):
+        audit.capture_log(conn, "files", "INSERT")
