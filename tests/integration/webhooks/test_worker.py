@@ -16,6 +16,7 @@ from svc_pg.errors import NotInstalledError
 from svc_pg.query import scalar
 from svc_pg.webhooks.worker import Worker
 from tests.hooks import KEYS, KEYS_TEXT, endpoint, hooks_config, rows, working
+from tests.pgbouncer import pgbouncer
 from tests.receiver import receiving
 from tests.waiting import wait_until
 
@@ -245,3 +246,26 @@ def test_a_worker_on_a_database_without_svc_pg_says_so(empty_database: str) -> N
 def test_a_worker_without_a_database_says_so() -> None:
     with pytest.raises(psycopg.OperationalError):
         asyncio.run(Worker("host=127.0.0.1 port=9", keys=KEYS, config=CONFIG).run())
+
+
+def test_a_worker_behind_a_pooler_notices_asks_and_delivers(database: str, caplog: pytest.LogCaptureFixture) -> None:
+    with receiving() as receiver, pgbouncer(database) as pooled:
+        endpoint(database, CONFIG, receiver.url)
+        with working(pooled, CONFIG, interval=timedelta(milliseconds=50)):
+            for number in range(20):
+                send(pooled, {"id": number})
+            receiver.wait_for(20)
+            wait_until(
+                lambda: {row["status"] for row in rows(database, "webhook_deliveries")} == {"delivered"}, "all arrived"
+            )
+    assert "a pooler is in front of PostgreSQL" in caplog.text
+
+
+def test_a_worker_behind_a_pooler_listens_where_it_is_told_to(database: str, caplog: pytest.LogCaptureFixture) -> None:
+    with receiving() as receiver, pgbouncer(database) as pooled:
+        endpoint(database, CONFIG, receiver.url)
+        with working(pooled, CONFIG, listen_conninfo=database, interval=timedelta(hours=1)):
+            for number in range(20):
+                send(pooled, {"id": number})
+                receiver.wait_for(number + 1)
+    assert "pooler" not in caplog.text
