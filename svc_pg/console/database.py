@@ -69,8 +69,8 @@ class Database:
             raise _unavailable("database_unavailable", "The database cannot be reached at the moment.") from error
         except psycopg.DataError as error:
             raise Problem(422, "invalid_value", "The database cannot read a value of the request.") from error
-        except psycopg.ProgrammingError as error:
-            if not isinstance(translate(error), NotInstalledError):
+        except (psycopg.ProgrammingError, NotInstalledError) as error:
+            if not isinstance(error, NotInstalledError) and not isinstance(translate(error), NotInstalledError):
                 raise
             raise _unavailable("not_installed", "The database has no schema svc. Run: svc-pg install") from error
 
