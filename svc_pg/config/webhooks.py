@@ -11,7 +11,6 @@ from svc_pg import durations
 from svc_pg.config.model import StrictModel, validated
 from svc_pg.errors import ConfigError
 
-
 _LONGEST_WAIT = timedelta(days=30)
 
 
