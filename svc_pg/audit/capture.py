@@ -79,7 +79,9 @@ def _capture_function(table: Table, rules: AuditedTable, *, is_redacted: bool) -
     values: dict[str, object] = {
         "function": function,
         "table_name": str(table.name),
-        "columns": sorted(table.columns),
+        "columns": sorted(set(table.columns).difference(table.json_columns)),
+        "json_columns": sorted(table.json_columns),
+        "known": sorted(table.columns),
         "key": key_of(table, rules),
         "virtual": table.virtual,
         "redact_function": function_name("redact", table.name) if is_redacted else None,

@@ -16,13 +16,16 @@ from svc_pg.errors import ConfigError
 Operation = Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE"]
 
 _NULL: Final = SQL("null")
-_FACTS: Final = {"actor_id": SQL("v_actor"), "tenant_id": SQL("v_tenant")}
+_FACTS: Final = {
+    "actor_id": SQL("nullif(current_setting('svc.actor_id', true), '')"),
+    "tenant_id": SQL("nullif(current_setting('svc.tenant_id', true), '')"),
+}
 _ORDERS: Final = {"gt": SQL(">"), "ge": SQL(">="), "lt": SQL("<"), "le": SQL("<=")}
 
 
 @dataclass(frozen=True, slots=True)
 class Enrichment:
-    """What rules say of an entry, as SQL expressions over v_before, v_after, v_changed, v_actor and v_tenant.
+    """What rules say of an entry, as SQL expressions over v_before, v_after and v_changed.
 
     ``choice`` tells the number of the rule that applies, which the others read as ``v_rule``; it is None where that is
     known already, because the first rule always applies.
@@ -69,7 +72,7 @@ def check_conditions(conn: Connection[Any], table: str, rules: Sequence[Enrichme
 
 _PROBE: Final = SQL("""
 select {} from (
-    select null::jsonb as v_before, null::jsonb as v_after, null::text[] as v_changed, null::text as v_actor
+    select null::jsonb as v_before, null::jsonb as v_after, null::text[] as v_changed
 ) as entry
 """)
 
@@ -142,12 +145,12 @@ def condition(wanted: Condition) -> Composable:
         parts.append(SQL("(not {})").format(condition(wanted.none_of)))
     if wanted.sql is not None:
         # said in the configuration to be SQL, and refused by the template if it would end the function's body
-        parts.append(SQL(_WRITTEN).format(SQL(wanted.sql)))
+        parts.append(SQL(_WRITTEN).format(SQL(wanted.sql), _FACTS["actor_id"]))
     return SQL("({})").format(SQL(" and ").join(parts))
 
 
 _WRITTEN: Final = """coalesce((
-                select ({}) from (select v_before as before, v_after as after, v_actor as actor_id) as entry
+                select ({}) from (select v_before as before, v_after as after, {} as actor_id) as entry
             ), false)"""
 
 

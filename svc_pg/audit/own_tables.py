@@ -29,6 +29,7 @@ OWN_TABLES: Final = [
                 "created_at",
                 "updated_at",
             ],
+            json_columns=[],
             key=["id"],
             virtual=[],
             unique=[["id"]],

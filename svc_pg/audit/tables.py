@@ -20,11 +20,12 @@ class Table:
     """A table as its trigger sees it. ``key`` is the primary key's columns in order, empty where there is none.
 
     ``virtual`` columns are computed when read, and triggers see NULL in their place. ``unique`` holds the columns of
-    every unique index that lets no NULL in. ``partitions`` are all below it, ``parent`` is what it is a partition of.
+    every unique index that lets no NULL in, ``json_columns`` those of type json and jsonb. ``partitions`` are all below it, ``parent`` is what it is a partition of.
     """
 
     name: TableName
     columns: list[str]
+    json_columns: list[str]
     key: list[str]
     virtual: list[str]
     unique: list[list[str]]
@@ -39,6 +40,7 @@ class _Relation:
     table: str
     kind: str
     columns: list[str]
+    json_columns: list[str]
     virtual: list[str]
     key: list[str]
     unique: RawJson
@@ -50,6 +52,10 @@ _RELATION: Final = """
 select n.nspname as schema, c.relname as "table", c.relkind::text as kind,
        array(select a.attname::text from pg_attribute a
               where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped order by a.attnum) as columns,
+       array(select a.attname::text from pg_attribute a join pg_type t on t.oid = a.atttypid
+              where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+                -- a domain has the category of its type, which for json and jsonb is U
+                and (t.typname in ('json', 'jsonb') or t.typtype = 'd' and t.typcategory = 'U')) as json_columns,
        array(select a.attname::text from pg_attribute a
               where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = 'v'
               order by a.attnum) as virtual,
@@ -121,6 +127,7 @@ def read_table(conn: Connection[Any], name: TableName) -> Table:
     return Table(
         name=name,
         columns=[column for column in relation.columns if column not in relation.virtual],
+        json_columns=relation.json_columns,
         key=relation.key,
         virtual=relation.virtual,
         unique=relation.unique.value,

@@ -41,9 +41,9 @@ begin
                coalesce(v_after, v_before) ->> 'id',
                v_actor, v_tenant, v_role,
                svc."redact_public_customer"(v_before), svc."redact_public_customer"(v_after),
-               v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, v_context, '226730ceaf65a4b8942f45ff268eff3b3dcd94631a4813505dd034a0cf252824',
+               v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, v_context, '7241f977bd8fe755efceeefa6adb85171710e9650fb260506e3a93c9ac1e0e27',
                case v_rule when 0 then 'customer edited' when 1 then null when 2 then 'customer changed' end, case v_rule when 0 then 'medium'::svc.audit_severity when 1 then 'high'::svc.audit_severity when 2 then 'low'::svc.audit_severity end,
-               case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(v_actor, ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end
+               case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(nullif(current_setting('svc.actor_id', true), ''), ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end
           from (
             select *, case  when v_operation = 'UPDATE' and (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when v_operation = 'UPDATE' and (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end as v_rule
               from (
@@ -62,9 +62,9 @@ begin
                coalesce(v_after, v_before) ->> 'id',
                v_actor, v_tenant, v_role,
                svc."redact_public_customer"(v_before), svc."redact_public_customer"(v_after),
-               v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, v_context, '226730ceaf65a4b8942f45ff268eff3b3dcd94631a4813505dd034a0cf252824',
+               v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, v_context, '7241f977bd8fe755efceeefa6adb85171710e9650fb260506e3a93c9ac1e0e27',
                case v_rule when 0 then 'customer edited' when 1 then null when 2 then 'customer changed' end, case v_rule when 0 then 'medium'::svc.audit_severity when 1 then 'high'::svc.audit_severity when 2 then 'low'::svc.audit_severity end,
-               case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(v_actor, ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end
+               case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(nullif(current_setting('svc.actor_id', true), ''), ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end
           from (
             select *, case  when v_operation = 'UPDATE' and (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when v_operation = 'UPDATE' and (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end as v_rule
               from (
@@ -72,7 +72,20 @@ begin
                 select case when v_before is null then 'INSERT' when v_after is null then 'DELETE' else 'UPDATE' end as v_operation,
                        v_before, v_after,
                        case when v_before is not null and v_after is not null then
-                           coalesce(svc.audit_changed(v_before, v_after), '{}')
+                           array_remove(array[
+                               case when v_before ->> 'card_number' is distinct from v_after ->> 'card_number' then 'card_number' end,
+                               case when v_before ->> 'credit' is distinct from v_after ->> 'credit' then 'credit' end,
+                               case when v_before ->> 'email' is distinct from v_after ->> 'email' then 'email' end,
+                               case when v_before ->> 'id' is distinct from v_after ->> 'id' then 'id' end,
+                               case when v_before ->> 'name' is distinct from v_after ->> 'name' then 'name' end,
+                               case when v_before ->> 'password_hash' is distinct from v_after ->> 'password_hash' then 'password_hash' end,
+                               case when v_before ->> 'status' is distinct from v_after ->> 'status' then 'status' end,
+                               case when v_before -> 'settings' is distinct from v_after -> 'settings' then 'settings' end,
+                               null
+                           ]::text[], null)
+                           || case when v_after - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] <> '{}' then  -- columns that are newer than this function
+                               svc.audit_changed(v_before - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[], v_after - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[])
+                           end
                        end as v_changed
                   from (select "svc old" as row, to_jsonb("svc old") - array['display_name']::text[] as v_before from old_rows "svc old" offset 0) o
                   full join (select "svc new" as row, to_jsonb("svc new") - array['display_name']::text[] as v_after from new_rows "svc new" offset 0) n
@@ -91,9 +104,9 @@ begin
                coalesce(v_after, v_before) ->> 'id',
                v_actor, v_tenant, v_role,
                svc."redact_public_customer"(v_before), svc."redact_public_customer"(v_after),
-               v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, v_context, '226730ceaf65a4b8942f45ff268eff3b3dcd94631a4813505dd034a0cf252824',
+               v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, v_context, '7241f977bd8fe755efceeefa6adb85171710e9650fb260506e3a93c9ac1e0e27',
                case v_rule when 0 then 'customer edited' when 1 then null when 2 then 'customer changed' end, case v_rule when 0 then 'medium'::svc.audit_severity when 1 then 'high'::svc.audit_severity when 2 then 'low'::svc.audit_severity end,
-               case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(v_actor, ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end
+               case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(nullif(current_setting('svc.actor_id', true), ''), ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end
           from (
             select *, case  when v_operation = 'UPDATE' and (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when v_operation = 'UPDATE' and (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end as v_rule
               from (
@@ -112,9 +125,9 @@ begin
                coalesce(v_after, v_before) ->> 'id',
                v_actor, v_tenant, v_role,
                svc."redact_public_customer"(v_before), svc."redact_public_customer"(v_after),
-               v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, v_context, '226730ceaf65a4b8942f45ff268eff3b3dcd94631a4813505dd034a0cf252824',
+               v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, v_context, '7241f977bd8fe755efceeefa6adb85171710e9650fb260506e3a93c9ac1e0e27',
                case v_rule when 0 then 'customer edited' when 1 then null when 2 then 'customer changed' end, case v_rule when 0 then 'medium'::svc.audit_severity when 1 then 'high'::svc.audit_severity when 2 then 'low'::svc.audit_severity end,
-               case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(v_actor, ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end
+               case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(nullif(current_setting('svc.actor_id', true), ''), ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end
           from (
             select *, case  when v_operation = 'UPDATE' and (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when v_operation = 'UPDATE' and (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end as v_rule
               from (

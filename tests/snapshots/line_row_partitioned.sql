@@ -12,19 +12,19 @@ declare
     v_before jsonb;
     v_after jsonb;
     v_changed text[];
-    v_actor text := nullif(current_setting('svc.actor_id', true), '');
-    v_tenant text := nullif(current_setting('svc.tenant_id', true), '');
+    v_key text;
 begin
     if tg_op = 'UPDATE' then
         v_before := to_jsonb(old);
         v_after := to_jsonb(new);
-        -- a comparison for each column known here costs a third of jsonb_each; columns added since come after
-        v_changed := array_remove(array[
-            case when v_before -> 'order_id' is distinct from v_after -> 'order_id' then 'order_id' end,
-            case when v_before -> 'place' is distinct from v_after -> 'place' then 'place' end,
-            case when v_before -> 'quantity' is distinct from v_after -> 'quantity' then 'quantity' end
-        ]::text[], null);
-        if v_before - array['order_id', 'place', 'quantity']::text[] is distinct from v_after - array['order_id', 'place', 'quantity']::text[] then
+        -- a loop over constants costs half of one expression for each column, and a fifth of jsonb_each
+        v_changed := '{}'::text[];
+        foreach v_key in array array['order_id', 'place', 'quantity']::text[] loop
+            if v_before ->> v_key is distinct from v_after ->> v_key then
+                v_changed := v_changed || v_key;
+            end if;
+        end loop;
+        if v_after - array['order_id', 'place', 'quantity']::text[] <> '{}' then  -- columns that are newer than this function
             v_changed := v_changed || svc.audit_changed(v_before - array['order_id', 'place', 'quantity']::text[], v_after - array['order_id', 'place', 'quantity']::text[]);
         end if;
         insert into svc.audit_logs (
@@ -33,11 +33,12 @@ begin
         ) values (
             'shop.Order Line', tg_relid, 'UPDATE',
             jsonb_build_array("v_after" -> 'order_id', "v_after" -> 'place')::text,
-            v_actor, v_tenant, nullif(current_setting('role'), 'none'),
+            nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
+            nullif(current_setting('role'), 'none'),
             v_before,
             v_after,
             v_changed, null,
-            nullif(current_setting('svc.context', true), '')::jsonb, 'b9f7a21b6b987783b91b8a4a6a116324be2b3581c262929e61d6d1e11067624e'
+            nullif(current_setting('svc.context', true), '')::jsonb, '7ce2416f8a7de59ccecb25be9d106cdd4b0bb8069328d73c834a0dcc0cf9ffb6'
         );
     elsif tg_op = 'INSERT' then
         v_after := to_jsonb(new);
@@ -47,11 +48,12 @@ begin
         ) values (
             'shop.Order Line', tg_relid, 'INSERT',
             jsonb_build_array("v_after" -> 'order_id', "v_after" -> 'place')::text,
-            v_actor, v_tenant, nullif(current_setting('role'), 'none'),
+            nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
+            nullif(current_setting('role'), 'none'),
             null,
             v_after,
             null, null,
-            nullif(current_setting('svc.context', true), '')::jsonb, 'b9f7a21b6b987783b91b8a4a6a116324be2b3581c262929e61d6d1e11067624e'
+            nullif(current_setting('svc.context', true), '')::jsonb, '7ce2416f8a7de59ccecb25be9d106cdd4b0bb8069328d73c834a0dcc0cf9ffb6'
         );
     elsif tg_op = 'DELETE' then
         v_before := to_jsonb(old);
@@ -61,11 +63,12 @@ begin
         ) values (
             'shop.Order Line', tg_relid, 'DELETE',
             jsonb_build_array("v_before" -> 'order_id', "v_before" -> 'place')::text,
-            v_actor, v_tenant, nullif(current_setting('role'), 'none'),
+            nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
+            nullif(current_setting('role'), 'none'),
             v_before,
             null,
             null, null,
-            nullif(current_setting('svc.context', true), '')::jsonb, 'b9f7a21b6b987783b91b8a4a6a116324be2b3581c262929e61d6d1e11067624e'
+            nullif(current_setting('svc.context', true), '')::jsonb, '7ce2416f8a7de59ccecb25be9d106cdd4b0bb8069328d73c834a0dcc0cf9ffb6'
         );
     elsif tg_op = 'TRUNCATE' then
         insert into svc.audit_logs (
@@ -74,11 +77,12 @@ begin
         ) values (
             'shop.Order Line', tg_relid, 'TRUNCATE',
             null,
-            v_actor, v_tenant, nullif(current_setting('role'), 'none'),
+            nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
+            nullif(current_setting('role'), 'none'),
             null,
             null,
             null, null,
-            nullif(current_setting('svc.context', true), '')::jsonb, 'b9f7a21b6b987783b91b8a4a6a116324be2b3581c262929e61d6d1e11067624e'
+            nullif(current_setting('svc.context', true), '')::jsonb, '7ce2416f8a7de59ccecb25be9d106cdd4b0bb8069328d73c834a0dcc0cf9ffb6'
         );
     end if;
     return null;

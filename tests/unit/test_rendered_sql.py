@@ -15,7 +15,8 @@ UPDATE = "SVC_TEST_UPDATE_SNAPSHOTS"
 
 CUSTOMER = Table(
     name=TableName("public", "customer"),
-    columns=["id", "name", "email", "password_hash", "card_number", "status", "credit"],
+    columns=["id", "name", "email", "password_hash", "card_number", "status", "credit", "settings"],
+    json_columns=["settings"],
     key=["id"],
     virtual=["display_name"],
     unique=[["id"]],
@@ -26,6 +27,7 @@ CUSTOMER = Table(
 LINE = Table(
     name=TableName("shop", "Order Line"),
     columns=["order_id", "place", "quantity"],
+    json_columns=[],
     key=["order_id", "place"],
     virtual=[],
     unique=[["order_id", "place"]],

@@ -1,0 +1,153 @@
+"""What an audit costs a write: ``python -m tests.benchmarks.capture [--quick]``.
+
+svc-pg beside no audit, two hand-written limits and other tools, each in a database of its own on one server. They take
+turns, and what counts is the CPU time of the backend processes, so that other load on the machine hits all alike. Who
+writes is known to all that can learn it from a setting. A row of its own is a transaction of its own.
+"""
+
+import argparse
+import json
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import gettempdir
+from typing import Final
+
+import psycopg
+from psycopg.conninfo import make_conninfo
+from rich.console import Console
+
+from svc_pg import __version__
+from tests.benchmarks import peers, report
+from tests.benchmarks.candidates import NO_AUDIT, candidates, prepare
+from tests.benchmarks.figures import BULK, SINGLE, Figures, goals
+from tests.benchmarks.picture import svg
+from tests.benchmarks.workload import Shape, UnreadableClockError, visit
+from tests.postgres import new_database, server
+
+QUICK: Final = (
+    Shape(SINGLE, clients=1, statements=100, rows=1, every=1),
+    Shape(BULK, clients=1, statements=1, rows=1_000, every=6),
+    Shape("1 row, 8 clients", clients=8, statements=20, rows=1, every=9),
+    Shape("1 row, 32 clients", clients=32, statements=10, rows=1, every=9),
+    Shape("bulk after single rows", clients=1, statements=1, rows=200, every=18, is_single_first=True),
+)
+FULL: Final = (
+    Shape(SINGLE, clients=1, statements=100, rows=1, every=1),
+    Shape(BULK, clients=1, statements=1, rows=5_000, every=10),
+    Shape("1 row, 8 clients", clients=8, statements=40, rows=1, every=10),
+    Shape("1 row, 32 clients", clients=32, statements=20, rows=1, every=10),
+    Shape("bulk after single rows", clients=1, statements=1, rows=500, every=30, is_single_first=True),
+)
+QUICK_ROUNDS, QUICK_SECONDS = 18, 24
+FULL_ROUNDS, FULL_SECONDS = 60, 240
+WIDTH: Final = 132
+
+words = Console(stderr=True, highlight=False)
+
+
+def main() -> int:
+    """Run the command line; returns the exit code."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # unwinds, so that nothing is left behind
+    arguments = _parser().parse_args()
+    shapes = QUICK if arguments.quick else FULL
+    try:
+        with _databases(arguments.postgres) as databases:
+            versions = _versions(databases[NO_AUDIT])
+            figures = _measure(
+                databases,
+                shapes,
+                rounds=QUICK_ROUNDS if arguments.quick else FULL_ROUNDS,
+                seconds=QUICK_SECONDS if arguments.quick else FULL_SECONDS,
+            )
+    except UnreadableClockError as error:
+        words.print(f"error: {error}\nhint: Its CPU time is what is measured; give a server on this machine.")
+        return 1
+    except KeyboardInterrupt:
+        words.print("stopped")
+        return 128 + signal.SIGINT
+    taking_part = [candidate for candidate in candidates() if candidate.name in databases]
+    arguments.picture.write_text(
+        svg(figures, taking_part, ", ".join(f"{name} {version}" for name, version in versions.items()))
+    )
+    words.print(f"picture: {arguments.picture}", soft_wrap=True)
+    out = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
+    if arguments.json:
+        out.print(
+            json.dumps(report.document(figures, shapes, taking_part, goals(), versions)), soft_wrap=True, markup=False
+        )
+        return 0
+    for table in report.tables(figures, shapes, taking_part, goals()):
+        out.print(table, "")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.benchmarks.capture", description="What an audit costs a write."
+    )
+    parser.add_argument("--quick", action="store_true", help="within 40 seconds, and less exact")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")
+    parser.add_argument("--postgres", metavar="DIR", help="folder with initdb and postgres; else as the tests")
+    parser.add_argument(
+        "--picture",
+        metavar="FILE",
+        type=Path,
+        default=Path(gettempdir(), "svc-pg-capture.svg"),
+        help="where to write the picture (SVG; default: %(default)s)",
+    )
+    return parser
+
+
+@contextmanager
+def _databases(postgres: str | None) -> Iterator[dict[str, str]]:
+    """The conninfo of the own database of each candidate that can take part, ready to be written to."""
+    with ExitStack() as stack:
+        with words.status("starting PostgreSQL") as status:
+            maintenance = stack.enter_context(server(postgres))
+            databases = {}
+            for candidate in candidates():
+                status.update(f"installing {candidate.name}")
+                try:
+                    if candidate.absent:
+                        raise peers.PeerError(candidate.absent)
+                    database = stack.enter_context(new_database(maintenance))
+                    prepare(candidate, database)
+                except peers.PeerError as error:
+                    words.print(f"without {candidate.name}: {error}", markup=False)
+                else:
+                    databases[candidate.name] = make_conninfo(database, options=candidate.options or None)
+        yield databases
+
+
+def _versions(conninfo: str) -> dict[str, str]:
+    with psycopg.connect(conninfo) as conn:
+        postgres = conn.info.parameter_status("server_version") or "?"
+    return {"PostgreSQL": postgres, "svc-pg": __version__, **peers.versions()}
+
+
+def _measure(databases: dict[str, str], shapes: Sequence[Shape], *, rounds: int, seconds: float) -> Figures:
+    """In every round each candidate has its turn, from another one on; no round begins after so many seconds."""
+    figures = Figures()
+    names = list(databases)
+    end = time.monotonic() + seconds
+    with words.status("measuring") as status:
+        for number in range(rounds):
+            for shape in shapes:
+                if number % shape.every or time.monotonic() > end:
+                    continue
+                for name in names[number % len(names) :] + names[: number % len(names)]:
+                    status.update(f"round {number + 1} of {rounds}: {shape.name}: {name}")
+                    figures.add(shape, name, visit(databases[name], shape))
+                figures.rounds[shape.name] = figures.rounds.get(shape.name, 0) + 1
+    for shape in shapes:
+        if shape.name not in figures.rounds:
+            words.print(f"without {shape.name}: no time was left")
+    return figures
+
+
+if __name__ == "__main__":
+    sys.exit(main())

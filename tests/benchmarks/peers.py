@@ -1,0 +1,62 @@
+"""Install the triggers of other tools, as their own tooling makes them."""
+
+import os
+import subprocess
+import sys
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import Any
+
+import psycopg
+
+CONNINFO_VARIABLE = "SVC_BENCHMARK_CONNINFO"
+
+
+class PeerError(Exception):
+    """A peer cannot be installed into this database."""
+
+
+def missing(distribution: str, *modules: str) -> str | None:
+    """Why a peer cannot take part, if it cannot."""
+    absent = [module for module in modules if find_spec(module) is None]
+    return f"{distribution} is not installed ({', '.join(absent)})" if absent else None
+
+
+def versions() -> dict[str, str]:
+    """The versions of those peers that are installed."""
+    found = {}
+    for distribution in ("postgresql-audit", "django-pghistory"):
+        with suppress(PackageNotFoundError):
+            found[distribution] = version(distribution)
+    return found
+
+
+def install_postgresql_audit(conninfo: str, *, level: str) -> None:
+    """What a migration of an SQLAlchemy project does: the tables of the versioning manager, then its trigger."""
+    import sqlalchemy
+    from postgresql_audit import VersioningManager  # type: ignore[import-untyped]
+    from sqlalchemy.orm import declarative_base
+
+    base: Any = declarative_base()
+    manager = VersioningManager(use_statement_level_triggers=level == "statement")
+    manager.init(base)
+    engine = sqlalchemy.create_engine(
+        "postgresql+psycopg://", creator=lambda: psycopg.connect(conninfo), poolclass=sqlalchemy.NullPool
+    )
+    with engine.begin() as connection:
+        base.metadata.create_all(connection)
+        connection.execute(manager.build_audit_table_query(sqlalchemy.Table("account", base.metadata)))
+    manager.remove_listeners()
+
+
+def install_pghistory(conninfo: str, *, level: str) -> None:
+    """Migrate a Django project of one model; in a process of its own, since Django is configured once a process.
+
+    Raises PeerError, as where Django does not know this version of PostgreSQL.
+    """
+    command = [sys.executable, "-m", "tests.benchmarks.pghistory_project", level]
+    environment = {**os.environ, CONNINFO_VARIABLE: conninfo}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise PeerError(done.stderr.strip().rpartition("\n")[2])

@@ -1,0 +1,1 @@
+"""A Django application with the one model that django-pghistory tracks."""

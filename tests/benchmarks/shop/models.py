@@ -1,0 +1,28 @@
+"""The table of the benchmark as Django sees it, and its history, which django-pghistory derives from it."""
+
+# mypy: disable-error-code="var-annotated"
+# the types of fields need the plugin of django-stubs, which would have to load these settings
+
+import pghistory
+from django.db import models
+
+
+@pghistory.track(pghistory.InsertEvent(), pghistory.UpdateEvent(), pghistory.DeleteEvent())
+class Account(models.Model):
+    """Every INSERT, UPDATE and DELETE; deletes are not tracked by default. The level comes from PGHISTORY_LEVEL."""
+
+    id = models.BigIntegerField(primary_key=True)
+    customer_id = models.IntegerField()
+    email = models.TextField()
+    name = models.TextField(null=True)
+    balance = models.DecimalField(max_digits=12, decimal_places=2)
+    status = models.TextField()
+    meta = models.JSONField()
+    created_at = models.DateTimeField()
+    updated_at = models.DateTimeField()
+    note = models.TextField(null=True)
+
+    class Meta:
+        app_label = "shop"
+        db_table = "account"
+        managed = False
