@@ -20,8 +20,8 @@ class Table:
     """A table as its trigger sees it. ``key`` is the primary key's columns in order, empty where there is none.
 
     ``json_columns`` are those of type json and jsonb. ``virtual`` columns are computed when read, and triggers see NULL
-    in their place. ``unique`` holds the columns of every unique index that lets no NULL in. ``partitions`` are all below
-    it, ``parent`` is what it is a partition of.
+    in their place. ``unique`` holds the columns of every unique index that lets no NULL in. ``partitions`` are all
+    below it, ``parent`` is what it is a partition of.
     """
 
     name: TableName
