@@ -6,10 +6,10 @@ import psycopg
 
 from svc_pg.errors import SvcError, translate
 
-from . import demo, keys, output, schema, webhooks
+from . import audit, demo, keys, migrate, output, schema, webhooks
 from .app import app as _app
 
-for _commands in (schema, webhooks, keys, demo):
+for _commands in (schema, migrate, audit, webhooks, keys, demo):
     _commands.add_to(_app)
 
 

@@ -1,16 +1,39 @@
 """The commands install, plan, status and uninstall."""
 
+from datetime import timedelta
 from typing import Annotated
 
 import typer
 
-from svc_pg import Config, schema
+from svc_pg import Config, durations, schema
 from svc_pg.schema import Status
 
 from . import output
 from .options import ConfigReference, DatabaseUrl, Json, connect
 
 Prune = Annotated[bool, typer.Option("--prune", help="Remove what the configuration does not name any more.")]
+
+Roles = Annotated[
+    bool | None,
+    typer.Option(
+        "--roles/--no-roles",
+        help="Whether roles svc_* own everything, or the installer; else as it was installed, at first with roles.",
+        show_default=False,
+    ),
+]
+
+
+def _duration(text: str) -> timedelta:
+    try:
+        return durations.parse(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+LockTimeout = Annotated[
+    timedelta,
+    typer.Option(parser=_duration, metavar="DURATION", help="How long to wait each time for a table that is in use."),
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -20,24 +43,30 @@ def add_to(app: typer.Typer) -> None:
 
 
 def install(
-    *, database_url: DatabaseUrl = None, config: ConfigReference = None, prune: Prune = False, json: Json = False
+    *,
+    database_url: DatabaseUrl = None,
+    config: ConfigReference = None,
+    prune: Prune = False,
+    roles: Roles = None,
+    lock_timeout: LockTimeout = "5s",  # type: ignore[assignment]  # Typer parses it
+    json: Json = False,
 ) -> None:
     """Make the database equal to the configuration: first install, upgrade and every change."""
     wanted = Config.find(config)
     with connect(database_url) as conn:
-        steps = schema.install(conn, wanted, prune=prune)
+        steps = schema.install(conn, wanted, prune=prune, roles=roles, wait_for_table=lock_timeout)
     if json:
         output.json_data({"changes": [_step(step) for step in steps]})
         return
     for step in steps:
-        output.words(f"{step.action:8}{step.kind:10}{step.identity}")
+        output.words(f"{step.action:8}{step.kind:9} {step.identity}")
     output.words(f"{len(steps)} changes." if steps else "Nothing to change: the database is as the configuration says.")
 
 
-def plan(*, database_url: DatabaseUrl = None, config: ConfigReference = None) -> None:
+def plan(*, database_url: DatabaseUrl = None, config: ConfigReference = None, roles: Roles = None) -> None:
     """Print the SQL that install would execute. Changes nothing."""
     with connect(database_url) as conn:
-        steps = schema.plan(conn, Config.find(config))
+        steps = schema.plan(conn, Config.find(config), roles=roles)
     for step in steps:
         note = "; only with --prune" if step.needs_prune else ""
         output.data(f"-- {step.action} {step.kind} {step.identity}{note}\n{step.sql.rstrip()}\n")
@@ -55,7 +84,7 @@ def status(*, database_url: DatabaseUrl = None, config: ConfigReference = None, 
         output.table("", ["state", "kind", "what"], [[entry.state, entry.kind, entry.identity] for entry in differing])
         output.words(f"{len(differing)} of {len(found)} differ. To put them right: svc-pg install")
     else:
-        output.words(f"ok: all {len(found)} migrations, functions, triggers and events are as they should be.")
+        output.words(f"ok: all {len(found)} objects are as they should be.")
     if differing:
         raise typer.Exit(3)
 
@@ -76,7 +105,7 @@ def uninstall(
         output.json_data({"changes": [_step(step) for step in steps]})
         return
     for step in steps:
-        output.words(f"{step.action:8}{step.kind:10}{step.identity}")
+        output.words(f"{step.action:8}{step.kind:9} {step.identity}")
     kept = "" if drop_data else " The data in schema svc is kept; --drop-data drops it."
     output.words(f"{len(steps)} objects removed.{kept}" if steps else "Nothing to remove.")
 

@@ -1,9 +1,10 @@
 -- Make this month's partition of the audit log, those of the coming months and those of rows that went to the default,
--- and see that every partition has its guards. Returns the names of new partitions.
+-- and see that every partition has its guards. Returns the names of new partitions. Runs as the owner of the log, who so
+-- owns the partitions too, whoever calls it.
 -- LIKE and ATTACH let captures go on; PARTITION OF would stop them. All of it waits for readers of the default
 -- partition, hence the lock_timeout: the caller tries again later, and nothing is lost meanwhile.
 create or replace function svc.audit_ensure_partitions(p_months integer default 3) returns text[]
-language plpgsql
+language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 set "TimeZone" = 'UTC'
 set lock_timeout = '2s'
@@ -15,6 +16,7 @@ declare
     v_leaf text;
     v_leaves text[];
     v_guard name;
+    v_grantee text;
     v_made text[] := '{}'::text[];
 begin
     perform pg_advisory_xact_lock(1937138032, 3);
@@ -51,6 +53,14 @@ begin
             'alter table svc.audit_logs attach partition svc.%I for values from (%L) to (%L)', v_leaf, v_month, v_next
         );
         execute format('alter table svc.%I drop constraint bounds', v_leaf);
+        -- default privileges of the owner open new tables; the log is read through its parent
+        for v_grantee in
+            select distinct case x.grantee when 0 then 'public' else x.grantee::regrole::text end
+              from pg_class c cross join lateral aclexplode(c.relacl) x
+             where c.oid = format('svc.%I', v_leaf)::regclass and x.grantee <> c.relowner
+        loop
+            execute format('revoke all on svc.%I from %s', v_leaf, v_grantee);
+        end loop;
         v_made := v_made || v_leaf;
     end loop;
     -- a TRUNCATE of a partition does not fire its parent's trigger
@@ -61,9 +71,11 @@ begin
         if not exists (
             select from pg_trigger t
              where t.tgrelid = format('svc.%I', v_leaf)::regclass and t.tgname = 'audit_guard_truncate'
+               and t.tgfoid = 'svc.audit_guard'::regproc and t.tgtype = 34  -- before truncate, for each statement
         ) then
             execute format(
-                'create trigger audit_guard_truncate before truncate on svc.%I'
+                'drop trigger if exists audit_guard_truncate on svc.%1$I;'
+                'create trigger audit_guard_truncate before truncate on svc.%1$I'
                 ' for each statement execute function svc.audit_guard()',
                 v_leaf
             );

@@ -3,7 +3,9 @@ create schema svc;
 
 create table svc.installation (
     is_only boolean primary key default true check (is_only),
-    version text not null
+    version text not null,
+    has_roles boolean not null, -- whether everything belongs to the roles svc_*, or to the installer
+    access_sha256 text not null -- of the rules of who may do what
 );
 
 create table svc.migrations (
@@ -22,5 +24,14 @@ create table svc.installed_objects (
     source_sha256 text not null,
     catalog_sha256 text not null,
     installed_at timestamptz not null default now(),
+    primary key (kind, identity)
+);
+
+-- What the migrations made, and the SQL that puts an index or a constraint back.
+create table svc.installed_parts (
+    kind text not null check (kind in ('table', 'column', 'index', 'constraint')),
+    identity text not null,
+    of_table text not null,
+    sql text,
     primary key (kind, identity)
 );

@@ -10,16 +10,25 @@ from psycopg.errors import InvalidFunctionDefinition
 from svc_pg.objects import ObjectKind, SchemaObject
 from svc_pg.query import Query, fetch, scalar
 
-State = Literal["ok", "missing", "outdated", "tampered", "orphan"]
+State = Literal["ok", "missing", "outdated", "tampered", "disabled", "orphan"]
 
 # All facts that decide what a function or trigger does. Types print qualified, since the installer pins search_path.
 _FOUND = """
-with relation as (
+with recursive relation as (
     select c.oid, (select string_agg(case when part ~ '[."]' then '"' || replace(part, '"', '""') || '"' else part end,
                                      '.' order by place)
                      from unnest(array[n.nspname::text, c.relname::text]) with ordinality u(part, place)) as name
       from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where c.relkind in ('r', 'p') and not (n.nspname = 'svc' and c.relispartition)
+),
+-- a trigger and its clones on the partitions below, each of which can be disabled
+family as (
+    select t.oid as root, t.oid, t.tgenabled
+      from pg_trigger t join relation r on r.oid = t.tgrelid join pg_proc p on p.oid = t.tgfoid
+     where p.pronamespace = to_regnamespace('svc') and t.tgparentid = 0
+    union all
+    select f.root, t.oid, t.tgenabled
+      from family f join pg_trigger t on t.tgparentid = f.oid join relation r on r.oid = t.tgrelid
 ),
 found as (
     select 'function' as kind, 'svc.' || p.proname as identity,
@@ -27,18 +36,22 @@ found as (
                pg_get_function_arguments(p.oid), pg_get_function_result(p.oid), l.lanname, p.prosrc, p.proconfig,
                p.prosecdef, p.provolatile, p.proparallel, p.proisstrict, p.proleakproof
            )::text as facts,
-           format('drop function %s', p.oid::regprocedure) as drop_sql
+           format('drop function %s', p.oid::regprocedure) as drop_sql, false as is_disabled
       from pg_proc p join pg_language l on l.oid = p.prolang
      where p.pronamespace = to_regnamespace('svc')
     union all
     select 'trigger', t.tgname || ' on ' || r.name,
-           json_build_array(pg_get_triggerdef(t.oid), t.tgenabled)::text,
-           format('drop trigger %I on %s', t.tgname, t.tgrelid::regclass)
-      from pg_trigger t join relation r on r.oid = t.tgrelid join pg_proc p on p.oid = t.tgfoid
-     where p.pronamespace = to_regnamespace('svc') and t.tgparentid = 0
+           json_build_array(pg_get_triggerdef(t.oid), f.enabled)::text,
+           format('drop trigger %I on %s', t.tgname, t.tgrelid::regclass), f.is_disabled
+      from pg_trigger t join relation r on r.oid = t.tgrelid
+      join (
+          select root, array_agg(distinct tgenabled) as enabled, bool_or(tgenabled in ('D', 'R')) as is_disabled
+            from family group by root
+      ) f on f.root = t.oid
 )
 select kind, identity, string_agg(drop_sql, ';' || chr(10)) || ';' as drop_sql,
-       encode(sha256(convert_to(string_agg(facts, '' order by facts), 'UTF8')), 'hex') as sha256
+       encode(sha256(convert_to(string_agg(facts, '' order by facts), 'UTF8')), 'hex') as sha256,
+       bool_or(is_disabled) as is_disabled
   from found group by kind, identity
 """
 _RECORDED = "select kind, identity, audited_table, source_sha256, catalog_sha256 from svc.installed_objects"
@@ -59,6 +72,7 @@ class _Found:
     identity: str
     drop_sql: str
     sha256: str
+    is_disabled: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +118,8 @@ def compare(conn: Connection[Any], desired: Iterable[SchemaObject]) -> list[Obje
 def _state(item: SchemaObject, found: _Found | None, note: _Recorded | None) -> State:
     if found is None:
         return "missing"
+    if found.is_disabled:
+        return "disabled"
     if note is None or found.sha256 != note.catalog_sha256:
         return "tampered"
     return "ok" if note.source_sha256 == item.source_sha256 else "outdated"

@@ -15,6 +15,8 @@ from svc_pg.config import Config, EventDefinition
 from svc_pg.errors import SvcError, UnknownTableError
 from svc_pg.objects import SchemaObject
 from svc_pg.render import render
+from svc_pg.schema import access
+from svc_pg.schema.access import Access
 from svc_pg.webhooks.backoff import max_attempts
 
 _FOLDERS = ("audit", "webhooks")
@@ -34,11 +36,12 @@ _PARTS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Desired:
-    """The objects of the schema itself, those of each audited table by its name, and the event types by theirs."""
+    """What should be: of the schema itself, of each audited table and event type by its name, and who may what."""
 
     schema: list[SchemaObject]
     tables: dict[str, list[SchemaObject]]
     events: dict[str, EventDefinition]
+    access: Access
 
     @property
     def objects(self) -> list[SchemaObject]:
@@ -46,12 +49,16 @@ class Desired:
         return [*self.schema, *(item for items in self.tables.values() for item in items)]
 
 
-def desired(conn: Connection[Any], config: Config) -> Desired:
-    """Render everything. Raises UnknownTableError that names every table which cannot be audited."""
+def desired(conn: Connection[Any], config: Config, *, roles: bool | None = None) -> Desired:
+    """Render everything; ``roles`` None means as the database remembers.
+
+    Raises UnknownTableError that names every table which cannot be audited, and ConfigError.
+    """
     return Desired(
         schema=[*_functions(config), *_guard_triggers()],
         tables=_captures(conn, config),
         events=dict(config.webhooks.events),
+        access=access.wanted(conn, config.grants, roles=roles),
     )
 
 

@@ -1,85 +1,151 @@
 """Make a database equal to a configuration, or free of svc-pg, in transactions that each leave it consistent."""
 
-from typing import Any
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+from typing import Any, Final, TypeVar
 
 from psycopg import Connection, Error
 
 from svc_pg import __version__
-from svc_pg.config import Config
+from svc_pg.config import Config, Grants
 from svc_pg.errors import DatabaseNewerError, InstallError, RemovalRefusedError
 from svc_pg.query import scalar
-from svc_pg.schema import access, catalog, migrations
+from svc_pg.schema import access, catalog, migrations, obstacles, partitions, parts
+from svc_pg.schema.access import Access
 from svc_pg.schema.desired import Desired, desired, guards
+from svc_pg.schema.roles import drop_unused, join
 from svc_pg.schema.status import Status, look
-from svc_pg.schema.transactions import locked
+from svc_pg.schema.transactions import Patience, locked
+
+Result = TypeVar("Result")
+
+_TRIES: Final = 3  # to get the lock of a table
+_PATIENCE: Final = Patience()
 
 
-def install(conn: Connection[Any], config: Config, *, prune: bool = False) -> list[Status]:
+def install(
+    conn: Connection[Any],
+    config: Config,
+    *,
+    prune: bool = False,
+    roles: bool | None = None,
+    wait_for_table: timedelta = _PATIENCE.for_table,
+    wait_for_install: timedelta = _PATIENCE.for_install,
+) -> list[Status]:
     """Make the database equal to ``config``. Returns the steps taken: none, where it was so already.
 
     One transaction for the schema, then one for each audited table, then one for removals. ``conn`` must be outside a
     transaction and is left so. Two installs at a time wait for each other. What the configuration does not name any
-    more is removed only with ``prune``.
+    more is removed only with ``prune``. The lock of a table is tried for three times, ``wait_for_table`` each.
+
+    With ``roles`` everything belongs to the roles of svc_pg.schema.roles, which are made where they are missing;
+    without them to the installer, and whoever connects as that role can switch the log's guards off. None means as it
+    was installed, and with roles in a new database.
 
     Raises, before anything is changed: TransactionError; ConfigError and UnknownTableError; RemovalRefusedError where
-    ``prune`` is missing; DatabaseNewerError, MigrationChangedError and InstallError where this program and the database
-    do not fit. Raises InstallError where a table could not be finished: the others are, and the next install goes on.
+    ``prune`` is missing; DatabaseNewerError, MigrationChangedError and InstallError where this program, the server and
+    the installer's rights do not fit. Raises InstallError where a table could not be finished or the connection was
+    lost: what is finished stays, and the next install goes on.
     """
-    with locked(conn):
-        _refuse_newer(conn)
-        wanted = desired(conn, config)
-        steps = [step for step in look(conn, wanted) if step.action != "keep"]
-        if not prune:
-            _refuse_removals(steps)
-        done = _take(conn, [step for step in steps if step.action != "remove" and not step.audited_table])
-        _finish_schema(conn)
-    units = {step.audited_table for step in steps}
-    failures: dict[str, str] = {}
-    for table in [table for table in wanted.tables if table in units]:
+    unit = partial(_unit, conn, Patience(for_install=wait_for_install, for_table=wait_for_table))
+    wanted, steps, done = unit(lambda: _install_schema(conn, config, prune=prune, with_roles=roles))
+    changing = {step.audited_table for step in steps}
+    unfinished = [table for table in wanted.tables if table in changing]
+    failures: dict[str, InstallError] = {}
+    for table in list(unfinished):
         try:
-            with locked(conn):
-                done += _take(conn, [step for step in look(conn, wanted) if step.audited_table == table])
-                access.reset(conn)
-        except Error as error:
+            done += unit(partial(_install_table, conn, wanted, table), table=table)
+            unfinished.remove(table)
+        except InstallError as error:
+            failures[table] = error
             if conn.closed:
-                raise
-            failures[table] = str(error).strip()
+                break
     if failures:
         raise InstallError(
-            f"not installed: {', '.join(failures)} (the rest is)\n"
-            + "\n".join(f"{table}: {reason}" for table, reason in failures.items()),
+            f"not installed: {', '.join(unfinished)} (the rest is)\n"
+            + "\n".join(
+                f"{table}: {error.message}" + (f" ({error.hint})" if error.hint else "")
+                for table, error in failures.items()
+            ),
             hint="Install again when the cause is gone; it goes on with what is left.",
         )
     if any(step.action == "remove" for step in steps):
-        with locked(conn):
-            done += _take(conn, [step for step in look(conn, wanted) if step.action == "remove"])
+        done += unit(lambda: _take(conn, [step for step in look(conn, wanted) if step.action == "remove"]))
+    return done + [step for step in steps if step.kind == "access"]  # taken with the others, and last in the plan
+
+
+def _unit(conn: Connection[Any], patience: Patience, work: Callable[[], Result], *, table: str | None = None) -> Result:
+    """Do ``work`` in a transaction that holds the install lock, again where another lock is not to be had."""
+    tries = _TRIES
+    while True:
+        tries -= 1
+        try:
+            with locked(conn, patience):
+                return work()
+        except Error as error:
+            if not (tries and isinstance(error, obstacles.LOCKED)):
+                raise obstacles.explained(conn, error, table=table) from error
+
+
+def _install_schema(
+    conn: Connection[Any], config: Config, *, prune: bool, with_roles: bool | None
+) -> tuple[Desired, list[Status], list[Status]]:
+    """Return what is wanted, all steps to it, and those taken here: all but those of audited tables and removals."""
+    obstacles.check_server(conn)
+    obstacles.check_rights(conn)
+    _refuse_newer(conn)
+    wanted = desired(conn, config, roles=with_roles)
+    steps = [step for step in look(conn, wanted) if step.action != "keep"]
+    if not prune:
+        _refuse_removals(steps)
+    obstacles.check_roles(conn, wanted.access)
+    if lost := [f"{step.kind} {step.identity}" for step in steps if step.state == "missing" and not step.sql]:
+        raise InstallError(
+            f"gone from schema svc: {', '.join(lost)}",
+            hint="Restore it from a backup; or uninstall with --drop-data and begin anew.",
+        )
+    done = _take(conn, [step for step in steps if step.action != "remove" and not step.audited_table])
+    if any(step.kind == "migration" for step in done):
+        parts.record(conn)
+    _finish_schema(conn, wanted.access)
+    return wanted, steps, done
+
+
+def _install_table(conn: Connection[Any], wanted: Desired, table: str) -> list[Status]:
+    done = _take(conn, [step for step in look(conn, wanted) if step.audited_table == table])
+    access.apply(conn, wanted.access)
     return done
 
 
 def _take(conn: Connection[Any], steps: list[Status]) -> list[Status]:
-    """Execute the steps that are to be taken, and return them."""
+    """Execute the steps that are to be taken, and return them, but for access, which is put right after them all."""
     known = {str(migration): migration for migration in migrations.released()}
-    taken = [step for step in steps if step.action != "keep"]
+    taken = [step for step in steps if step.action != "keep" and step.kind != "access"]
     for step in taken:
         if step.kind == "migration":
             migrations.apply(conn, known[step.identity])
-        elif step.kind == "event":
-            conn.execute(step.sql.encode())
-        elif step.item is None:
+        elif step.item is not None:
+            catalog.create(conn, step.item)
+        elif step.kind in ("function", "trigger"):
             catalog.remove(conn, step.kind, step.identity, step.sql)
         else:
-            catalog.create(conn, step.item)
+            conn.execute(step.sql.encode())
     catalog.record(conn, [step.item for step in taken if step.item is not None])
     return taken
 
 
-def _finish_schema(conn: Connection[Any]) -> None:
-    conn.execute("select svc.audit_ensure_partitions()")
-    access.reset(conn)
+def _finish_schema(conn: Connection[Any], wanted: Access) -> None:
+    if wanted.has_roles:
+        join(conn)
+    access.apply(conn, wanted)
+    conn.execute(partitions.ENSURE)
     conn.execute(
-        "insert into svc.installation (version) values (%s) on conflict (is_only) do update"
-        " set version = excluded.version where installation.version <> excluded.version",
-        (__version__,),
+        """insert into svc.installation (version, has_roles, access_sha256) values (%s, %s, %s)
+           on conflict (is_only) do update
+              set version = excluded.version, has_roles = excluded.has_roles, access_sha256 = excluded.access_sha256
+            where installation is distinct from excluded""",
+        (__version__, wanted.has_roles, access.fingerprint(wanted)),
     )
 
 
@@ -108,30 +174,40 @@ def _refuse_removals(steps: list[Status]) -> None:
         )
 
 
-def uninstall(conn: Connection[Any], *, drop_data: bool = False) -> list[Status]:
+def uninstall(
+    conn: Connection[Any], *, drop_data: bool = False, wait_for_table: timedelta = _PATIENCE.for_table
+) -> list[Status]:
     """Remove our triggers and functions, and with ``drop_data`` the schema ``svc`` with the log and the queue.
 
     Without ``drop_data`` the tables stay, the audit log is still guarded against change, and a later install goes on
-    with them. Returns the steps taken: none, where svc-pg is not installed. ``conn`` must be outside a transaction.
-    Raises InstallError where views outside ``svc`` depend on its tables.
+    with them. With it, roles go too that no database of the cluster needs. Returns the steps taken: none, where svc-pg
+    is not installed. ``conn`` must be outside a transaction. Raises InstallError where views outside ``svc`` depend on
+    its tables, a right is missing or a table stays locked.
     """
-    with locked(conn):
-        if not catalog.is_installed(conn):
-            return []
-        kept = Desired(schema=guards(), tables={}, events={})
-        steps = [step for step in look(conn, kept) if step.action == "remove" and step.kind != "event"]
-        done = _take(conn, steps)
-        if drop_data:
-            done.append(_drop_schema(conn))
-        return done
+    return _unit(conn, Patience(for_table=wait_for_table), lambda: _uninstall(conn, drop_data=drop_data))
 
 
-def _drop_schema(conn: Connection[Any]) -> Status:
+def _uninstall(conn: Connection[Any], *, drop_data: bool) -> list[Status]:
+    if scalar(conn, "select to_regnamespace('svc') is null"):
+        return []
+    obstacles.check_rights(conn)
+    if not catalog.is_installed(conn):
+        return []
+    kept = Desired(schema=guards(), tables={}, events={}, access=access.wanted(conn, Grants()))
+    steps = [step for step in look(conn, kept) if step.action == "remove" and step.kind != "event"]
+    done = _take(conn, steps)
+    if drop_data:
+        done += _drop_schema(conn, has_roles=kept.access.has_roles)
+    return done
+
+
+def _drop_schema(conn: Connection[Any], *, has_roles: bool) -> list[Status]:
     if views := scalar(conn, _FOREIGN_VIEWS):
         raise InstallError(f"these views read from schema svc: {views}", hint="Drop them first.")
     step = Status("schema", "svc", "orphan", "drop schema svc cascade")
     conn.execute(step.sql.encode())
-    return step
+    dropped = drop_unused(conn) if has_roles else []
+    return [step, *(Status("role", role, "orphan", f"drop role {role}") for role in dropped)]
 
 
 _FOREIGN_VIEWS = """

@@ -7,23 +7,28 @@ from psycopg import Connection
 
 from svc_pg.config import Config
 from svc_pg.objects import SchemaObject
-from svc_pg.schema import catalog, migrations
+from svc_pg.schema import access, catalog, migrations, partitions, parts, roles
+from svc_pg.schema.access import Access
 from svc_pg.schema.catalog import State
 from svc_pg.schema.desired import Desired, desired
 from svc_pg.schema.events import compare_events
+from svc_pg.schema.parts import PartKind
 from svc_pg.schema.transactions import transaction
 
-Kind = Literal["migration", "function", "trigger", "event", "schema"]
+Kind = Literal["role", "migration", "function", "trigger", "partition", "event", "access", "schema"] | PartKind
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """One migration, function, trigger or event type, and how it stands.
+    """One role, migration, function, trigger, partition, event type or object's access rights, and how it stands.
 
+    Tables, columns, indexes and constraints are there only where they are missing; ``sql`` is empty where nothing can
+    bring them back.
     ``state`` is ``ok``; ``missing``; ``outdated``, where the configuration or svc-pg has changed since; ``tampered``,
-    where somebody else changed it; or ``orphan``, where the configuration does not name it. ``sql`` is what install
-    executes to put it right, and ``audited_table`` the table whose changes it records. An orphan ``is_foreign`` where
-    we did not make it, and ``is_superseded`` where its table is audited in another way now.
+    where somebody else changed it; ``disabled``, for a trigger that does not fire; or ``orphan``, where the
+    configuration does not name it. ``sql`` is what install executes to put it right, and ``audited_table`` the table
+    whose changes it records. An orphan ``is_foreign`` where we did not make it, and ``is_superseded`` where its table
+    is audited in another way now.
     """
 
     kind: Kind
@@ -60,15 +65,19 @@ def status(conn: Connection[Any], config: Config) -> list[Status]:
         return look(conn, desired(conn, config))
 
 
-def plan(conn: Connection[Any], config: Config) -> list[Status]:
+def plan(conn: Connection[Any], config: Config, *, roles: bool | None = None) -> list[Status]:
     """What install would do, in its order; removals are last and only done with ``prune``. Changes nothing."""
-    return [step for step in status(conn, config) if step.action != "keep"]
+    with transaction(conn):
+        return [step for step in look(conn, desired(conn, config, roles=roles)) if step.action != "keep"]
 
 
 def look(conn: Connection[Any], wanted: Desired) -> list[Status]:
     """As ``status``, inside a transaction that pins the search_path."""
     pending = set(migrations.pending(conn))
-    found = [
+    wanted_roles = roles.compare(conn) if wanted.access.has_roles else []
+    found = [Status("role", role.name, role.state, role.sql) for role in wanted_roles]
+    found += [Status(part.kind, part.identity, "missing", part.sql or "") for part in parts.lost(conn)]
+    found += [
         Status("migration", str(migration), "missing" if migration in pending else "ok", migration.sql)
         for migration in migrations.released()
     ]
@@ -85,7 +94,21 @@ def look(conn: Connection[Any], wanted: Desired) -> list[Status]:
         )
         for entry in catalog.compare(conn, wanted.objects)
     ]
-    events = [Status("event", event.name, event.state, event.sql) for event in compare_events(conn, wanted.events)]
-    everything = [*found, *(entry for entry in objects if not entry.audited_table), *events]
-    everything += [entry for entry in objects if entry.audited_table]
-    return sorted(everything, key=lambda entry: entry.action == "remove")
+    found += [entry for entry in objects if not entry.audited_table]
+    found += [Status("partition", part.identity, part.state, partitions.ENSURE) for part in partitions.compare(conn)]
+    found += [Status("event", event.name, event.state, event.sql) for event in compare_events(conn, wanted.events)]
+    found += [entry for entry in objects if entry.audited_table]
+    is_new = any(entry.kind in ("role", "migration") and entry.action == "create" for entry in found)
+    found += _access(conn, wanted.access, is_new=is_new)
+    return sorted(found, key=lambda entry: entry.action == "remove")
+
+
+def _access(conn: Connection[Any], wanted: Access, *, is_new: bool) -> list[Status]:
+    """Each object with other rights than it should have; objects that are still to be created get theirs with them."""
+    if is_new:
+        return [Status("access", "schema svc", "missing", access.access_sql(wanted))]
+    state = access.state(conn, wanted)
+    changes = access.compare(conn, wanted)
+    return [Status("access", change.object, state, change.sql) for change in changes] or [
+        Status("access", "schema svc", "ok", "")
+    ]

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Final
 
 from psycopg import Connection
@@ -12,6 +14,14 @@ from svc_pg.errors import InstallError, TransactionError
 
 _LOCK_CLASS: Final = 1937138032  # 'svc0': the first half of all our advisory locks
 _INSTALL_LOCK: Final = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to wait for another install, and each time for the lock of a table."""
+
+    for_install: timedelta = timedelta(seconds=60)
+    for_table: timedelta = timedelta(seconds=5)
 
 
 @contextmanager
@@ -29,19 +39,21 @@ def transaction(conn: Connection[Any]) -> Iterator[None]:
 
 
 @contextmanager
-def locked(conn: Connection[Any], *, wait_for_install: str = "60s", wait_for_table: str = "5s") -> Iterator[None]:
+def locked(conn: Connection[Any], patience: Patience) -> Iterator[None]:
     """A transaction that holds the install lock. Raises InstallError where another install keeps it too long."""
     with transaction(conn):
-        _set_lock_timeout(conn, wait_for_install)
+        _set_lock_timeout(conn, patience.for_install)
         try:
             conn.execute("select pg_advisory_xact_lock(%s, %s)", (_LOCK_CLASS, _INSTALL_LOCK))
         except LockNotAvailable as error:
             raise InstallError(
-                f"another install has been running for more than {wait_for_install}", hint="Try again when it ends."
+                f"another install has been running for more than {patience.for_install.total_seconds():g} s",
+                hint="Try again when it ends.",
             ) from error
-        _set_lock_timeout(conn, wait_for_table)
+        _set_lock_timeout(conn, patience.for_table)
         yield
 
 
-def _set_lock_timeout(conn: Connection[Any], timeout: str) -> None:
-    conn.execute("select set_config('lock_timeout', %s, true)", (timeout,))
+def _set_lock_timeout(conn: Connection[Any], wait: timedelta) -> None:
+    milliseconds = max(1, round(wait.total_seconds() * 1000))  # 0 would be no limit
+    conn.execute("select set_config('lock_timeout', %s, true)", (f"{milliseconds}ms",))

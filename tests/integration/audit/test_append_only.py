@@ -68,11 +68,20 @@ def test_partitions_are_made_once_also_by_two_at_a_time(db: psycopg.Connection[A
     assert scalar(db, "select svc.audit_ensure_partitions()") == []
 
 
+def differing(conn: psycopg.Connection[Any]) -> dict[str, str]:
+    return {entry.identity: entry.state for entry in schema.status(conn, audited("t")) if entry.state != "ok"}
+
+
 def test_a_lost_guard_of_a_partition_comes_back_with_the_next_install(db: psycopg.Connection[Any]) -> None:
     db.execute("drop trigger audit_guard_truncate on svc.audit_logs_default")
     db.execute("alter table svc.audit_logs_default disable trigger audit_guard_row")
     db.commit()
+    assert differing(db) == {
+        "audit_guard_row on svc.audit_logs_default": "disabled",
+        "audit_guard_truncate on svc.audit_logs_default": "missing",
+    }
     schema.install(db, audited("t"))
+    assert differing(db) == {}
     with pytest.raises(psycopg.DatabaseError, match="append-only"):
         db.execute("truncate svc.audit_logs_default")
     db.rollback()
@@ -81,6 +90,54 @@ def test_a_lost_guard_of_a_partition_comes_back_with_the_next_install(db: psycop
         "select count(*) from pg_trigger where tgrelid = 'svc.audit_logs_default'::regclass and tgenabled = 'A'",
     )
     assert guards == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "state"),
+    [
+        ("alter table {} disable trigger all", "disabled"),
+        ("alter table {} enable replica trigger audit_guard_truncate", "disabled"),
+        ("alter table {} enable trigger audit_guard_truncate", "tampered"),
+        (
+            "create function nothing() returns trigger language plpgsql as 'begin return null; end';"
+            " drop trigger audit_guard_truncate on {0};"
+            " create trigger audit_guard_truncate before truncate on {0} execute function nothing();"
+            " alter table {0} enable always trigger audit_guard_truncate",
+            "missing",
+        ),
+    ],
+)
+def test_a_weakened_guard_of_a_partition_is_noticed_and_put_back(
+    db: psycopg.Connection[Any], change: str, state: str
+) -> None:
+    leaf = scalar(db, LEAVES)[0]
+    db.execute(change.format(leaf))
+    db.commit()
+    assert differing(db)[f"audit_guard_truncate on {leaf}"] == state
+    schema.install(db, audited("t"))
+    assert differing(db) == {}
+    with pytest.raises(psycopg.DatabaseError, match="append-only"):
+        db.execute(f"truncate {leaf}")
+
+
+def test_a_disabled_guard_of_the_log_is_noticed_and_put_back(db: psycopg.Connection[Any]) -> None:
+    db.execute("alter table svc.audit_logs disable trigger audit_guard_truncate")
+    db.commit()
+    assert differing(db) == {"audit_guard_truncate on svc.audit_logs": "disabled"}
+    schema.install(db, audited("t"))
+    assert differing(db) == {}
+
+
+def test_entries_without_a_partition_of_their_month_are_noticed_and_moved(db: psycopg.Connection[Any]) -> None:
+    db.execute(
+        "insert into svc.audit_logs (table_name, table_oid, operation, timestamp)"
+        " values ('old', 0, 'INSERT', '2020-02-29')"
+    )
+    db.commit()
+    assert differing(db) == {"svc.audit_logs": "outdated"}
+    schema.install(db, audited("t"))
+    assert differing(db) == {}
+    assert scalar(db, "select count(*) from svc.audit_logs_2020_02") == 1
 
 
 def test_default_privileges_of_the_installer_do_not_open_the_schema(empty_database: str) -> None:

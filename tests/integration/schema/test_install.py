@@ -17,6 +17,7 @@ from svc_pg.errors import (
     UnknownTableError,
 )
 from svc_pg.query import scalar
+from svc_pg.schema.roles import ROLES
 from tests.tables import audited, log
 
 TWO_TABLES = "create table customer (id int primary key, email text); create table invoice (id int primary key)"
@@ -108,7 +109,7 @@ def test_a_disabled_trigger_is_noticed_and_put_back(db: psycopg.Connection[Any])
     schema.install(db, config)
     db.execute('alter table customer disable trigger "00_svc_audit_write"')
     db.commit()
-    assert differing(db, config) == {"00_svc_audit_write on public.customer": "tampered"}
+    assert differing(db, config) == {"00_svc_audit_write on public.customer": "disabled"}
     schema.install(db, config)
     assert differing(db, config) == {}
 
@@ -119,6 +120,47 @@ def test_a_dropped_trigger_is_missing(db: psycopg.Connection[Any]) -> None:
     db.execute('drop trigger "00_svc_audit_update" on customer')
     db.commit()
     assert differing(db, config) == {"00_svc_audit_update on public.customer": "missing"}
+
+
+def test_a_lost_index_or_constraint_is_missing_and_comes_back(db: psycopg.Connection[Any]) -> None:
+    schema.install(db, Config())
+    db.execute("drop index svc.webhook_deliveries_due, svc.audit_logs_actor")
+    db.execute("alter table svc.webhook_endpoint_state drop constraint webhook_endpoint_state_endpoint_id_fkey")
+    db.execute("alter table svc.webhook_endpoints drop constraint webhook_endpoints_pkey")
+    db.commit()
+    assert differing(db, Config()) == {
+        "svc.webhook_deliveries_due": "missing",
+        "svc.audit_logs_actor": "missing",
+        "webhook_endpoint_state_endpoint_id_fkey on svc.webhook_endpoint_state": "missing",
+        "webhook_endpoints_pkey on svc.webhook_endpoints": "missing",
+    }
+    assert len(schema.install(db, Config())) == 4
+    assert differing(db, Config()) == {}
+
+
+def test_an_index_that_somebody_adds_is_theirs(db: psycopg.Connection[Any]) -> None:
+    schema.install(db, Config())
+    db.execute("create index mine on svc.audit_logs (tenant_id)")
+    db.commit()
+    assert differing(db, Config()) == {}
+
+
+@pytest.mark.parametrize(
+    ("drop", "identity"),
+    [
+        ("drop table svc.webhook_messages cascade", "svc.webhook_messages"),
+        ("alter table svc.webhook_messages drop column tenant cascade", "tenant of svc.webhook_messages"),
+    ],
+)
+def test_a_lost_table_or_column_is_named_and_stops_the_install(
+    db: psycopg.Connection[Any], drop: Any, identity: str
+) -> None:
+    schema.install(db, Config())
+    db.execute(drop)
+    db.commit()
+    assert differing(db, Config())[identity] == "missing"
+    with pytest.raises(InstallError, match=identity):
+        schema.install(db, Config())
 
 
 def test_a_new_column_makes_the_capture_function_outdated(db: psycopg.Connection[Any]) -> None:
@@ -144,7 +186,7 @@ def test_a_function_whose_signature_changed_is_replaced_and_leaves_no_overload(d
     db.execute("create function svc.next_due() returns int language sql as 'select 1'")
     db.execute("create function svc.next_due(x int) returns int language sql as 'select 1'")
     db.commit()
-    assert differing(db, Config()) == {"svc.next_due": "tampered"}
+    assert differing(db, Config())["svc.next_due"] == "tampered"
     schema.install(db, Config())
     assert scalar(db, "select string_agg(oid::regprocedure::text, ' ') from pg_proc where proname = 'next_due'") == (
         "svc.next_due()"
@@ -183,12 +225,13 @@ def test_a_renamed_table_is_refused_then_pruned(db: psycopg.Connection[Any]) -> 
     assert [entry["table_name"] for entry in log(db)] == ["public.client"]
 
 
-def test_a_function_of_somebody_else_in_our_schema_is_shown_and_left_alone(db: psycopg.Connection[Any]) -> None:
+def test_a_function_of_somebody_else_in_our_schema_is_shown_closed_and_kept(db: psycopg.Connection[Any]) -> None:
     schema.install(db, Config())
     db.execute("create function svc.theirs() returns int language sql as 'select 1'")
     db.commit()
+    assert differing(db, Config()) == {"svc.theirs": "orphan", "function svc.theirs()": "tampered"}
+    assert [step.kind for step in schema.install(db, Config(), prune=True)] == ["access"]
     assert differing(db, Config()) == {"svc.theirs": "orphan"}
-    assert schema.install(db, Config(), prune=True) == []
 
 
 def test_unknown_tables_are_all_named_with_near_matches_and_nothing_is_changed(db: psycopg.Connection[Any]) -> None:
@@ -266,7 +309,8 @@ def test_two_installs_at_once_both_succeed_and_install_once(empty_database: str,
 
     with ThreadPoolExecutor(4) as threads:
         taken = [identity for steps in threads.map(install, range(4)) for identity in steps]
-    assert sorted(taken) == sorted(states(db, config))
+    expected = [entry.identity for entry in schema.status(db, config) if entry.kind != "role"]
+    assert sorted(identity for identity in taken if identity not in ROLES) == sorted(expected)
     assert differing(db, config) == {}
 
 

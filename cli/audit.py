@@ -1,0 +1,233 @@
+"""The commands export, log and purge."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, BinaryIO, Final
+
+import typer
+from rich.console import Console
+
+from svc_pg import Config, durations
+from svc_pg.audit import retention
+from svc_pg.audit.export import export as export_entries
+from svc_pg.audit.log import AuditQuery, Entry, query
+from svc_pg.audit.tail import follow as follow_entries
+from svc_pg.errors import ConfigError, QueryError, SvcError
+
+from . import output
+from .entry_lines import line
+from .options import ConfigReference, DatabaseUrl, Json, connect
+
+STANDARD_OUTPUT: Final = Path("-")
+
+
+class ExportFormat(StrEnum):
+    """What an export looks like."""
+
+    json = "json"
+    ndjson = "ndjson"
+    csv = "csv"
+
+
+Since = Annotated[str | None, typer.Option(help="From this time on: 7d, 1h, or 2026-01-31T12:00:00Z.")]
+Table = Annotated[str | None, typer.Option(help="Only changes of this table.")]
+Record = Annotated[str | None, typer.Option(help="Only changes of the record with this key.")]
+Actor = Annotated[str | None, typer.Option(help="Only changes by this actor.")]
+Operation = Annotated[str | None, typer.Option(help="Only INSERT, UPDATE, DELETE, TRUNCATE or SNAPSHOT.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    for command in (export, log, purge):
+        app.command()(command)
+
+
+def export(
+    *,
+    since: Since = None,
+    until: Annotated[str | None, typer.Option(help="Before this time, written as for --since.")] = None,
+    table: Table = None,
+    record: Record = None,
+    actor: Actor = None,
+    operation: Operation = None,
+    form: Annotated[ExportFormat, typer.Option("--format", help="What to write.")] = ExportFormat.json,
+    file: Annotated[Path, typer.Option("-o", "--output", help="Where to write; - is standard output.")] = (
+        STANDARD_OUTPUT
+    ),
+    after: Annotated[
+        int | None, typer.Option(min=0, help="Go on where an export ended that named this number.")
+    ] = None,
+    unsettled: Annotated[
+        bool, typer.Option("--unsettled", help="Also entries beside which older ones may still appear.")
+    ] = False,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Write entries of the audit log, the oldest first, however many there are."""
+    wanted = _selected(since=since, until=until, table=table, record=record, actor=actor, operation=operation)
+    with _until_the_reader_leaves(), connect(database_url) as conn, _opened(file) as out, _progress() as progress:
+        report = export_entries(
+            conn,
+            wanted,
+            format=form.value,
+            out=out,
+            after=after,
+            is_settled=not unsettled,
+            progress=lambda entries: progress(f"{entries:,} entries"),
+        )
+    words = f"{report.entries:,} entries."
+    if not unsettled:
+        words += f" To go on from here next time: --after {report.horizon}"
+    if report.held_back:
+        words += (
+            f"\nLeft out: {report.held_back:,} newer ones, because a transaction that began before them is running, and"
+            " its entries belong before theirs. --unsettled writes them."
+        )
+    output.words(words)
+
+
+def log(
+    *,
+    since: Since = None,
+    table: Table = None,
+    record: Record = None,
+    actor: Actor = None,
+    operation: Operation = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Start with so many of the newest entries.")] = 20,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with new entries until Ctrl-C.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print an object a line.")] = False,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Show the newest entries of the audit log, the newest last."""
+    wanted = _selected(since=since, table=table, record=record, actor=actor, operation=operation).limit(limit)
+    show = _json_line if json else line
+    with _until_the_reader_leaves(), suppress(KeyboardInterrupt), connect(database_url) as conn:
+        entries = follow_entries(conn, wanted) if follow else reversed(wanted.list(conn).entries)
+        for entry in entries:
+            typer.echo(show(entry))
+
+
+def purge(
+    *,
+    older_than: Annotated[
+        str | None, typer.Option(help="Remove what is older, such as 90d; else retention_days of the configuration.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,
+    database_url: DatabaseUrl = None,
+    config: ConfigReference = None,
+    json: Json = False,
+) -> None:
+    """Remove entries that are older than the audit log has to keep them."""
+    age = _age(older_than, config)
+    with connect(database_url) as conn, _progress() as progress:
+        report = retention.purge(conn, age, dry_run=dry_run, progress=progress)
+    before = report.before.astimezone(UTC)
+    if json:
+        output.json_data(
+            {
+                "before": before.isoformat(timespec="microseconds").replace("+00:00", "Z"),
+                "partitions": report.partitions,
+                "entries": report.entries,
+                "postponed": report.postponed,
+                "isDryRun": dry_run,
+            }
+        )
+    else:
+        for partition in report.partitions:
+            output.words(f"{'would drop' if dry_run else 'dropped'} {partition}")
+        output.words(
+            f"{'would remove' if dry_run else 'removed'} {report.entries:,} more entries from before"
+            f" {before:%Y-%m-%d %H:%M:%S}Z"
+        )
+    if report.postponed:
+        raise SvcError(
+            f"not removed, because others kept using it: {', '.join(report.postponed)}",
+            hint="Purge again when long exports and dumps have ended; the rest is done.",
+        )
+
+
+def _selected(
+    *,
+    since: str | None = None,
+    until: str | None = None,
+    table: str | None,
+    record: str | None,
+    actor: str | None,
+    operation: str | None,
+) -> AuditQuery:
+    wanted = query()
+    wanted = wanted if since is None else wanted.since(_moment(since))
+    wanted = wanted if until is None else wanted.until(_moment(until))
+    wanted = wanted if table is None else wanted.resource(table)
+    wanted = wanted if record is None else wanted.record(record)
+    wanted = wanted if actor is None else wanted.actor(actor)
+    return wanted if operation is None else wanted.operation(operation.upper())
+
+
+def _moment(text: str) -> str | datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return text
+
+
+def _age(older_than: str | None, config: str | None) -> timedelta:
+    if older_than is not None:
+        try:
+            return durations.parse(older_than)
+        except ValueError as error:
+            raise QueryError(f"--older-than: {error}") from error
+    days = Config.find(config).audit.retention_days
+    if days is None:
+        raise ConfigError(
+            "nothing says how long the audit log is kept, so nothing is removed",
+            hint="Write retention_days = 365 below [audit] in svc-pg.toml, or add --older-than 365d.",
+        )
+    return timedelta(days=days)
+
+
+def _json_line(entry: Entry) -> str:
+    from svc_pg.console.encoding import encode  # it loads the web framework, which other commands do not need
+
+    return encode(entry).decode()
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[BinaryIO]:
+    try:
+        if file == STANDARD_OUTPUT:
+            yield sys.stdout.buffer
+            sys.stdout.flush()
+        else:
+            with file.open("wb") as out:
+                yield out
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        name = "standard output" if file == STANDARD_OUTPUT else str(file)
+        raise SvcError(f"{name} cannot be written: {error.strerror}") from error
+
+
+@contextmanager
+def _until_the_reader_leaves() -> Iterator[None]:
+    """A reader such as head may close our standard output: that is an end and no error."""
+    try:
+        yield
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still buffered goes nowhere
+        raise typer.Exit from None
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """Tell a person at a terminal how it goes, where that does not run into the data."""
+    console = Console(stderr=True)
+    if not console.is_terminal or sys.stdout.isatty():
+        yield lambda _: None
+        return
+    with console.status("") as status:
+        yield lambda text: status.update(text)

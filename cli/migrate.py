@@ -1,0 +1,83 @@
+"""The command migrate."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import svc_pg
+from svc_pg import Config
+from svc_pg.errors import ConfigError, SvcError
+from svc_pg.schema.revisions import alembic_revision, django_migration
+from svc_pg.schema.script import script
+
+from . import output
+from .options import ConfigReference, DatabaseUrl, connect
+from .schema import Prune, Roles
+
+
+class ScriptFormat(StrEnum):
+    """What runs the script."""
+
+    sql = "sql"
+    alembic = "alembic"
+    django = "django"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(migrate)
+
+
+def migrate(
+    *,
+    file: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Where to write; else the project's migrations, or standard output."),
+    ] = None,
+    form: Annotated[
+        ScriptFormat | None,
+        typer.Option("--format", help="Else by the file .sql, or by alembic.ini or manage.py in this folder."),
+    ] = None,
+    app: Annotated[str | None, typer.Option(help="The Django app whose migration it becomes.")] = None,
+    prune: Prune = False,
+    roles: Roles = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigReference = None,
+) -> None:
+    """Write what install would do as an SQL script, or as a migration of Alembic or Django. Changes nothing."""
+    chosen = form or _detected(file)
+    with connect(database_url) as conn:
+        made = script(conn, Config.find(config), prune=prune, roles=roles)
+    if made is None:
+        output.words("Nothing to change: the database is as the configuration says, and nothing is written.")
+        return
+    match chosen:
+        case ScriptFormat.sql:
+            path, text = file, f"-- Made by svc-pg {svc_pg.__version__}\nbegin;\n{made.upgrade}\ncommit;"
+        case ScriptFormat.alembic:
+            path, text = alembic_revision(made, folder=Path(), path=file)
+        case ScriptFormat.django:
+            path, text = django_migration(made, folder=Path(), app=app, path=file)
+    if path is None:
+        output.data(text)
+        return
+    try:
+        path.write_text(text.rstrip() + "\n", encoding="utf-8")
+    except OSError as error:
+        raise SvcError(f"{path} cannot be written: {error.strerror}") from error
+    output.words(f"wrote {path}")
+
+
+def _detected(file: Path | None) -> ScriptFormat:
+    if file is not None and file.suffix == ".sql":
+        return ScriptFormat.sql
+    found = [
+        form
+        for form, sign in ((ScriptFormat.alembic, "alembic.ini"), (ScriptFormat.django, "manage.py"))
+        if Path(sign).exists()
+    ]
+    if len(found) > 1:
+        raise ConfigError("this folder has both alembic.ini and manage.py", hint="Add --format alembic or django.")
+    return found[0] if found else ScriptFormat.sql

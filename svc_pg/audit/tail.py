@@ -1,0 +1,45 @@
+"""Follow the audit log: every entry once, also of transactions that commit late."""
+
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any, Final
+
+from psycopg import Connection
+from psycopg.pq import TransactionStatus
+from psycopg.rows import class_row
+
+from svc_pg.audit.log import ORDER_BY, SELECT, AuditQuery, Entry, horizon, translating, where
+from svc_pg.errors import TransactionError
+from svc_pg.query import _keep_json
+
+PAUSE: Final = timedelta(milliseconds=500)
+
+
+def follow(conn: Connection[Any], query: AuditQuery, *, pause: timedelta = PAUSE) -> Iterator[Entry]:
+    """The newest page of ``query``, its oldest entry first, then without an end what it selects, as it comes.
+
+    An entry comes when all transactions that began before its own have ended, so a slow transaction delays those after
+    it, but none is lost and none comes twice. Each look at the log is a transaction of its own, with ``pause`` between
+    them; ``conn`` must be outside one. Raises TransactionError and NotInstalledError.
+    """
+    if conn.info.transaction_status != TransactionStatus.IDLE:
+        raise TransactionError("the connection is inside a transaction", hint="Commit or roll back first.")
+    with translating():
+        with conn.transaction():
+            seen_to = horizon(conn)
+            page = query.order("newest").transactions(before=seen_to).list(conn)
+        yield from reversed(page.entries)
+        while True:
+            with conn.transaction():
+                reach = horizon(conn)
+                if reach > seen_to:
+                    yield from _between(conn, query.transactions(since=seen_to, before=reach))
+            seen_to = reach
+            time.sleep(pause.total_seconds())
+
+
+def _between(conn: Connection[Any], query: AuditQuery) -> Iterator[Entry]:
+    """Row by row, because one transaction may have written millions."""
+    cursor = _keep_json(conn.cursor(row_factory=class_row(Entry)))
+    yield from cursor.stream(SELECT + where(query.selection) + ORDER_BY["oldest"], query.selection.params)

@@ -1,0 +1,49 @@
+"""The partitions of the audit log: whether writes have one of their month, and each one has its guards."""
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from psycopg import Connection
+
+from svc_pg.query import Query, fetch, scalar
+
+ENSURE: Final = "select svc.audit_ensure_partitions();"
+
+_STATE: Final = """
+select 'svc.audit_logs' as identity,
+       case when to_regclass(to_char(now() at time zone 'UTC', '"svc.audit_logs_"YYYY_MM')) is null then 'missing'
+            when exists (select from svc.audit_logs_default) then 'outdated'
+            else 'ok' end as state
+"""
+# Row triggers of the parent are cloned and know it by tgparentid, but only tgisinternal on 13; statement triggers are
+# each partition's own. 34 is a trigger before TRUNCATE for the statement.
+_GUARDS: Final = """
+select format('%s on %s', guard, i.inhrelid::regclass) as identity,
+       case when t.oid is null then 'missing' when t.tgenabled = 'O' then 'tampered' else 'disabled' end as state
+  from pg_inherits i
+ cross join unnest(array['audit_guard_row', 'audit_guard_truncate']) guard
+  left join pg_trigger t on t.tgrelid = i.inhrelid and t.tgname = guard and t.tgfoid = 'svc.audit_guard'::regproc
+       and case guard when 'audit_guard_truncate' then t.tgtype = 34 else t.tgparentid = (
+               select p.oid from pg_trigger p where p.tgrelid = i.inhparent and p.tgname = guard
+           ) end
+ where i.inhparent = 'svc.audit_logs'::regclass and t.tgenabled is distinct from 'A'
+ order by 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionState:
+    """The log, where this month's partition is missing or the default one has rows (outdated); or a lost guard."""
+
+    identity: str
+    state: Literal["ok", "missing", "outdated", "tampered", "disabled"]
+
+
+def compare(conn: Connection[Any]) -> list[PartitionState]:
+    """The state of the log as a whole, then every guard of a partition that is not as it should be."""
+    if scalar(conn, "select to_regclass('svc.audit_logs_default') is null"):
+        return [PartitionState("svc.audit_logs", "missing")]
+    found = fetch(conn, Query(_STATE, (), PartitionState))
+    if scalar(conn, "select to_regproc('svc.audit_guard') is not null"):
+        found += fetch(conn, Query(_GUARDS, (), PartitionState))
+    return found

@@ -1,0 +1,66 @@
+"""Tables, columns, indexes and constraints that the migrations made, so that status can tell which ones are gone."""
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal, LiteralString
+
+from psycopg import Connection
+
+from svc_pg.query import Query, fetch, scalar
+
+PartKind = Literal["table", "column", "index", "constraint"]
+
+# Known by their names: another version of PostgreSQL may print a definition in other words. What somebody adds is
+# theirs. sql puts a part back; tables and columns cannot come back without a backup.
+_PRESENT: Final[LiteralString] = """
+with own as (
+    select c.oid, c.relname from pg_class c
+     where c.relnamespace = to_regnamespace('svc') and c.relkind in ('r', 'p') and not c.relispartition
+),
+part (kind, identity, of_table, sql) as (
+    select 'table', 'svc.' || o.relname, o.relname, null from own o
+    union all
+    select 'column', format('%s of svc.%s', a.attname, o.relname), o.relname, null
+      from own o join pg_attribute a on a.attrelid = o.oid and a.attnum > 0 and not a.attisdropped
+    union all
+    select 'index', i.indexrelid::regclass::text, o.relname, pg_get_indexdef(i.indexrelid) || ';'
+      from own o join pg_index i on i.indrelid = o.oid
+     where not exists (select from pg_constraint k where k.conindid = i.indexrelid and k.conrelid = o.oid)
+    union all
+    select 'constraint', format('%s on svc.%s', k.conname, o.relname), o.relname,
+           format('alter table svc.%I add constraint %I %s;', o.relname, k.conname, pg_get_constraintdef(k.oid))
+      from own o join pg_constraint k on k.conrelid = o.oid and k.contype in ('p', 'u', 'c', 'f')
+)
+"""
+_LOST: Final = f"""{_PRESENT}
+select r.kind, r.identity, r.sql
+  from svc.installed_parts r
+ where not exists (select from part p where p.kind = r.kind and p.identity = r.identity)
+   and (r.kind = 'table' or exists (select from own o where o.relname = r.of_table))
+ order by r.kind = 'constraint', r.sql !~ ' PRIMARY KEY ', r.identity
+"""  # noqa: S608 - constants
+RECORD: Final = f"""
+delete from svc.installed_parts;
+insert into svc.installed_parts (kind, identity, of_table, sql) {_PRESENT}
+select kind, identity, of_table, sql from part;
+"""  # noqa: S608 - constants
+
+
+@dataclass(frozen=True, slots=True)
+class LostPart:
+    """A part that is gone; ``sql`` puts it back, and is None where nothing can."""
+
+    kind: PartKind
+    identity: str
+    sql: str | None
+
+
+def lost(conn: Connection[Any]) -> list[LostPart]:
+    """The recorded parts that are gone; of a table that is gone, only the table."""
+    if scalar(conn, "select to_regclass('svc.installed_parts') is null"):
+        return []
+    return fetch(conn, Query(_LOST, (), LostPart))
+
+
+def record(conn: Connection[Any]) -> None:
+    """Note the parts that are there, after migrations."""
+    conn.execute(RECORD)

@@ -1,0 +1,208 @@
+import asyncio
+import base64
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+from svc_pg import audit
+from svc_pg.audit import AuditQuery
+from svc_pg.audit.tail import follow
+from svc_pg.errors import ConfigError, NotInstalledError, QueryError, TransactionError
+from tests.tables import audited, create_and_audit
+from tests.waiting import wait_until
+
+NOW = datetime(2026, 3, 15, 12, tzinfo=UTC)
+
+
+def write(conn: psycopg.Connection[Any], record: str, **columns: Any) -> None:
+    """An entry as a trigger would write it, with these columns."""
+    values = {
+        "table_name": "public.t",
+        "table_oid": 0,
+        "operation": "UPDATE",
+        "record_id": record,
+        "timestamp": NOW + timedelta(minutes=int(record)),
+    } | columns
+    names = ", ".join(f'"{name}"' for name in values)
+    conn.execute(f"insert into svc.audit_logs ({names}) values ({', '.join(['%s'] * len(values))})", [*values.values()])
+
+
+def records(conn: psycopg.Connection[Any], query: AuditQuery) -> list[str | None]:
+    return [entry.record_id for entry in query.list(conn).entries]
+
+
+@pytest.mark.parametrize(
+    ("ask", "expected"),
+    [
+        (lambda q: q.severity("high"), "3"),
+        (lambda q: q.severity(at_least="medium"), "4 3 2"),
+        (lambda q: q.severity(at_least="low"), "4 3 2 1"),
+        (lambda q: q.compliance("gdpr"), "4 2"),
+        (lambda q: q.label("card changed"), "3"),
+        (lambda q: q.changed("email"), "2 1"),
+        (lambda q: q.tenant("acme"), "5 1"),
+        (lambda q: q.actor("o'hara"), "2"),
+        (lambda q: q.record("4"), "4"),
+        (lambda q: q.operation("DELETE"), "5"),
+        (lambda q: q.resource("invoice"), "5"),
+        (lambda q: q.since(NOW + timedelta(minutes=4)), "5 4"),
+        (lambda q: q.until(NOW + timedelta(minutes=2)), "1"),
+        (lambda q: q.compliance("gdpr").severity(at_least="high"), "4"),
+        (lambda q: q.label("nobody's"), ""),
+    ],
+)
+def test_each_filter_selects_its_entries(
+    conn: psycopg.Connection[Any], ask: Callable[[AuditQuery], AuditQuery], expected: str
+) -> None:
+    write(conn, "1", severity="low", changed_fields=["email", "phone"], tenant_id="acme")
+    write(conn, "2", severity="medium", compliance=["soc2", "gdpr"], changed_fields=["email"], actor_id="o'hara")
+    write(conn, "3", severity="high", label="card changed", changed_fields=["card"])
+    write(conn, "4", severity="critical", compliance=["gdpr"])
+    write(conn, "5", operation="DELETE", table_name="public.invoice", tenant_id="acme", before_data=Jsonb({"id": 5}))
+    assert records(conn, ask(audit.query())) == expected.split()
+
+
+@pytest.mark.parametrize("order", ["newest", "oldest"])
+def test_pages_in_either_order_hold_every_entry_once(conn: psycopg.Connection[Any], order: str) -> None:
+    for record in range(1, 8):
+        write(conn, str(record), timestamp=NOW + timedelta(days=40 * (record // 3)))  # three of them at one time
+    query = audit.query().order(order).limit(2)
+    seen: list[str | None] = []
+    page = query.list(conn)
+    seen += [entry.record_id for entry in page.entries]
+    while page.next_cursor:
+        page = query.after(page.next_cursor).list(conn)
+        seen += [entry.record_id for entry in page.entries]
+    expected = [str(record) for record in range(1, 8)]
+    assert seen == (expected if order == "oldest" else expected[::-1])
+
+
+def test_the_order_may_be_said_after_the_cursor(conn: psycopg.Connection[Any]) -> None:
+    for record in range(1, 4):
+        write(conn, str(record))
+    cursor = audit.query().order("oldest").limit(1).list(conn).next_cursor
+    assert cursor
+    assert records(conn, audit.query().after(cursor).order("oldest")) == ["2", "3"]
+
+
+@pytest.mark.parametrize("order", ["newest", "oldest"])
+def test_a_page_behind_a_cursor_reads_no_partition_before_it(conn: psycopg.Connection[Any], order: str) -> None:
+    for month in range(1, 6):
+        write(conn, "1", timestamp=datetime(2020, month, 10, tzinfo=UTC))
+    conn.execute("select svc.audit_ensure_partitions()")
+    conn.execute("set local enable_seqscan = off")
+    middle = audit.query().order("oldest").limit(3).list(conn).next_cursor
+    assert middle
+    statement = audit.query().order(order).after(middle)._query()
+    plan = "".join(line for (line,) in conn.execute("explain (costs off) " + statement.text, statement.params))
+    seen = [month for month in range(1, 6) if f"audit_logs_2020_{month:02d}" in plan]
+    assert seen == ([1, 2, 3] if order == "newest" else [3, 4, 5])
+
+
+def test_a_query_is_not_changed_by_what_is_made_of_it(conn: psycopg.Connection[Any]) -> None:
+    write(conn, "1")
+    everything = audit.query()
+    everything.label("other").order("oldest").limit(1)
+    assert everything == audit.query()
+    assert records(conn, everything) == ["1"]
+
+
+def test_the_async_list_is_the_same(database: str) -> None:
+    with psycopg.connect(database) as conn:
+        write(conn, "1", before_data=Jsonb({"n": 1}))
+        sync = audit.query().list(conn)
+
+        async def read() -> audit.EntryPage:
+            async with await psycopg.AsyncConnection.connect(database) as aconn:
+                return await audit.query().order("oldest").alist(aconn)
+
+        conn.commit()
+        assert asyncio.run(read()) == sync
+
+
+def forged(*key: object) -> str:
+    return base64.urlsafe_b64encode(json.dumps(key).encode()).decode()
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda q: q.severity("urgent"),
+        lambda q: q.severity(),
+        lambda q: q.severity("low", at_least="low"),
+        lambda q: q.severity(at_least="LOW"),
+        lambda q: q.operation("PURGE"),
+        lambda q: q.order("random"),
+        lambda q: q.label("a\0b"),
+        lambda q: q.actor("\udcff"),
+        lambda q: q.limit(0),
+        lambda q: q.limit(1001),
+        lambda q: q.since("1 fortnight"),
+        lambda q: q.since("-1h"),
+        lambda q: q.since(datetime(2026, 1, 1)),  # noqa: DTZ001 - naive on purpose
+        lambda q: q.after("no cursor"),
+        lambda q: q.after(forged("2026-01-01T00:00:00", "1")),
+        lambda q: q.after(forged("2026-01-01T00:00:00Z", "x")),
+        lambda q: q.after(forged("2026-01-01T00:00:00Z")),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_with_a_hint_before_it_is_asked(
+    ask: Callable[[AuditQuery], AuditQuery],
+) -> None:
+    with pytest.raises(QueryError) as caught:
+        ask(audit.query())
+    assert caught.value.message
+
+
+def test_a_name_that_is_no_table_is_refused() -> None:
+    with pytest.raises(ConfigError, match="not a table name"):
+        audit.query().resource("a.b.c")
+
+
+def test_a_database_without_svc_is_named_as_such(empty_database: str) -> None:
+    with psycopg.connect(empty_database) as conn, pytest.raises(NotInstalledError) as caught:
+        audit.query().severity("low").list(conn)
+    assert caught.value.hint == "Run: svc-pg install"
+
+
+def test_following_sees_the_rows_of_a_slow_transaction_that_commits_late(database: str) -> None:
+    create_and_audit(database, "create table t (id int primary key)", audited("t"))
+    seen: list[str | None] = []
+
+    def read() -> None:
+        with psycopg.connect(database) as conn:
+            for entry in follow(conn, audit.query().resource("t"), pause=timedelta(milliseconds=10)):
+                seen.append(entry.record_id)
+                if entry.record_id == "0":
+                    return
+
+    with ThreadPoolExecutor(1) as pool, psycopg.connect(database) as slow, psycopg.connect(database) as quick:
+        quick.execute("insert into t values (-1)")
+        quick.commit()
+        slow.execute("insert into t values (1)")
+        reader = pool.submit(read)
+        wait_until(lambda: seen == ["-1"], "the newest page was read")
+        quick.execute("insert into t values (2)")
+        quick.commit()
+        slow.execute("insert into t values (3)")
+        assert records(quick, audit.query().resource("t")) == ["2", "-1"]
+        quick.commit()
+        slow.commit()
+        wait_until(lambda: len(seen) == 4, "both transactions were read")
+        quick.execute("insert into t values (0)")
+        quick.commit()
+        reader.result(timeout=10)
+    assert seen[0] == "-1"
+    assert seen[1:] == ["1", "2", "3", "0"]
+
+
+def test_following_needs_a_connection_outside_a_transaction(conn: psycopg.Connection[Any]) -> None:
+    conn.execute("select 1")
+    with pytest.raises(TransactionError, match="inside a transaction"):
+        next(follow(conn, audit.query()))

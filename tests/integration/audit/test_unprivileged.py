@@ -1,0 +1,199 @@
+"""The capture as an application role sees it that has rights on its own tables and none on svc."""
+
+from collections.abc import Iterator
+from typing import Any, LiteralString
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from svc_pg import schema
+from svc_pg.query import scalar
+from tests.hooks import hooks_config
+from tests.postgres import new_database
+from tests.roles import as_role, execute, new_role
+from tests.tables import audited, log
+
+DDL: LiteralString = """
+create schema app authorization {0};
+set role {0};
+create table app.customer (id int primary key, email text, secret text);
+create table app.stock (id int primary key, n int);
+create table app.event (id int, n int, primary key (id)) partition by range (id);
+create table app.event_low partition of app.event for values from (0) to (10);
+"""
+
+
+@pytest.fixture
+def app(postgres: str) -> Iterator[str]:
+    with new_role(postgres) as name:
+        yield name
+
+
+@pytest.fixture
+def shop(app: str, postgres: str, template: str) -> Iterator[str]:
+    """A database in which the application's tables are audited, by row and by statement."""
+    with new_database(postgres, template=template) as conninfo:
+        execute(conninfo, DDL, app)
+        config = audited("app.customer", "app.event", redact=[])
+        config.audit.table("app.stock", level="statement", redact={"n": "hash"})
+        config.audit.tables[0].redact["secret"] = "hash"
+        config.audit.enrich("app.customer", "UPDATE", label="edited", description="{before[email]} to {after[email]}")
+        config.webhooks = hooks_config("order.created").webhooks
+        with psycopg.connect(conninfo) as conn:
+            schema.install(conn, config)
+        yield conninfo
+
+
+@pytest.fixture
+def db(shop: str, app: str) -> Iterator[psycopg.Connection[Any]]:
+    with as_role(shop, app) as conn:
+        yield conn
+
+
+def entries(shop: str) -> list[tuple[str, str]]:
+    with psycopg.connect(shop) as conn:
+        return [(entry["table_name"], entry["operation"]) for entry in log(conn)]
+
+
+def test_everything_that_the_role_writes_is_recorded(db: psycopg.Connection[Any], shop: str, app: str) -> None:
+    db.execute("insert into app.customer values (1, 'a', 'hush')")
+    db.execute("update app.customer set email = 'b'")
+    db.execute("insert into app.stock select n, n from generate_series(1, 3) n")
+    db.execute("update app.stock set n = n + 1 where id = 1")
+    db.execute("delete from app.stock where id = 2")
+    db.execute("insert into app.event_low values (1, 1)")
+    db.execute("delete from app.customer; truncate app.customer; truncate app.stock; truncate app.event")
+    db.commit()
+    assert entries(shop) == [
+        ("app.customer", "INSERT"),
+        ("app.customer", "UPDATE"),
+        *[("app.stock", "INSERT")] * 3,
+        ("app.stock", "UPDATE"),
+        ("app.stock", "DELETE"),
+        ("app.event", "INSERT"),
+        ("app.customer", "DELETE"),
+        ("app.customer", "TRUNCATE"),
+        ("app.stock", "TRUNCATE"),
+        ("app.event", "TRUNCATE"),
+        ("app.event", "TRUNCATE"),
+    ]
+    with psycopg.connect(shop) as conn:
+        found = log(conn)
+    assert {entry["db_user"] for entry in found} == {app}
+    assert found[1]["description"] == "a to b"
+    assert len(found[0]["after_data"]["secret"]) == 64
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "select * from svc.audit_logs",
+        "insert into svc.audit_logs (table_name, table_oid, operation) values ('app.customer', 0, 'INSERT')",
+        "insert into svc.audit_logs_default (table_name, table_oid, operation) values ('app.customer', 0, 'INSERT')",
+        "update svc.audit_logs set actor_id = 'somebody else'",
+        "delete from svc.audit_logs",
+        "truncate svc.audit_logs",
+        "truncate svc.audit_logs_default",
+        "drop table svc.audit_logs_default",
+        "alter table svc.audit_logs detach partition svc.audit_logs_default",
+        "drop trigger audit_guard_row on svc.audit_logs",
+        "alter table svc.audit_logs disable trigger all",
+        "select svc.send('order.created', '{}')",
+        "select svc.capture_log('app.customer', 'DELETE')",
+        "select svc.audit_hash('guess')",
+        "select svc.audit_ensure_partitions()",
+        "set role svc_owner",
+        "set role svc_writer",
+        "set session authorization svc_writer",
+        "set session_replication_role = 'replica'",
+        "grant svc_writer to current_user",
+        "alter function svc.capture_app_customer() owner to current_user",
+        "create or replace function svc.audit_hash(p_value text) returns text language sql as 'select p_value'",
+        "create trigger forge after insert on app.customer for each row execute function svc.capture_app_customer()",
+        "create trigger forge after insert on app.customer for each row execute function svc.audit_guard()",
+    ],
+)
+@pytest.mark.parametrize("usage", ["without usage", "with usage"])
+def test_the_role_cannot(
+    db: psycopg.Connection[Any], shop: str, app: str, statement: LiteralString, usage: str
+) -> None:
+    if usage == "with usage":  # as a role has that may send
+        execute(shop, "grant usage on schema svc to {}", app)
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        db.execute(statement)
+    db.rollback()
+    db.execute("insert into app.customer values (1)")
+    db.commit()
+    assert entries(shop) == [("app.customer", "INSERT")]
+
+
+def test_sending_needs_svc_sender_and_no_more(shop: str, app: str, db: psycopg.Connection[Any]) -> None:
+    execute(shop, "grant svc_sender to {}", app)
+    db.execute("select svc.send('order.created', '{}')")
+    for statement in ("select * from svc.webhook_messages", "select * from svc.claim('w', 1)"):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege), db.transaction():
+            db.execute(statement)
+    db.commit()
+    with psycopg.connect(shop) as conn:
+        assert scalar(conn, "select count(*) from svc.webhook_messages") == 1
+
+
+def test_functions_and_operators_of_the_role_do_not_run_inside_the_capture(
+    db: psycopg.Connection[Any], shop: str, app: str
+) -> None:
+    with psycopg.connect(shop) as conn:
+        conn.execute(sql.SQL("create schema hostile authorization {}").format(sql.Identifier(app)))
+    db.execute("""
+        create function hostile.ran(text, text) returns boolean language plpgsql as $$ begin raise 'hostile'; end $$;
+        create function hostile.ran(jsonb, jsonb) returns boolean language plpgsql as $$ begin raise 'hostile'; end $$;
+        create function hostile.to_jsonb(anyelement) returns jsonb language plpgsql as $$ begin raise 'hostile'; end $$;
+        create function hostile.nullif(text, text) returns text language plpgsql as $$ begin raise 'hostile'; end $$;
+        create function hostile.current_setting(text, boolean) returns text language plpgsql
+            as $$ begin raise 'hostile'; end $$;
+        create operator hostile.= (leftarg = text, rightarg = text, function = hostile.ran);
+        create operator hostile.= (leftarg = jsonb, rightarg = jsonb, function = hostile.ran);
+        create operator hostile.<> (leftarg = jsonb, rightarg = jsonb, function = hostile.ran);
+        set search_path = hostile, app, pg_catalog;
+    """)
+    db.execute("insert into customer values (1, 'a', 's')")
+    db.execute("update customer set email = 'b'")
+    db.execute("insert into stock values (1, 1)")
+    db.execute("update stock set n = 2")
+    db.commit()
+    assert len(entries(shop)) == 4
+
+
+def test_temporary_tables_named_as_ours_are_not_written_to(db: psycopg.Connection[Any], shop: str) -> None:
+    db.execute("create temp table audit_logs (like app.customer); create temp table audit_hash_key (id int)")
+    db.execute(
+        "create function pg_temp.audit_hash(text) returns text language plpgsql as $$ begin raise 'hostile'; end $$"
+    )
+    db.execute("set search_path = pg_temp, app, pg_catalog")
+    db.execute("insert into customer values (1, 'a', 's')")
+    db.commit()
+    assert entries(shop) == [("app.customer", "INSERT")]
+
+
+@pytest.mark.parametrize("force", ["no force", "force"])
+def test_row_security_on_the_table_hides_nothing_from_the_log(
+    db: psycopg.Connection[Any], shop: str, force: str
+) -> None:
+    db.execute("alter table app.customer enable row level security")
+    db.execute(sql.SQL("alter table app.customer {} row level security").format(sql.SQL(force)))
+    db.execute("create policy blind on app.customer for select using (id > 100)")
+    db.execute("create policy writes on app.customer for insert with check (true)")
+    db.execute("insert into app.customer values (1, 'a', 's')")
+    db.commit()
+    assert entries(shop) == [("app.customer", "INSERT")]
+
+
+def test_an_owner_who_drops_the_triggers_of_their_table_is_found_out(db: psycopg.Connection[Any], shop: str) -> None:
+    db.execute('alter table app.event_low disable trigger "00_svc_audit_write"')
+    db.execute('drop trigger "00_svc_audit_update" on app.customer')
+    db.commit()
+    config = audited("app.customer", "app.event", "app.stock")
+    with psycopg.connect(shop) as conn:
+        found = {entry.identity: entry.state for entry in schema.status(conn, config)}
+    assert found["00_svc_audit_update on app.customer"] == "missing"
+    assert found["00_svc_audit_write on app.event"] == "disabled"

@@ -1,0 +1,257 @@
+import csv
+import io
+import json
+import signal
+import stat
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Thread
+
+import psycopg
+import pytest
+
+from svc_pg import audit
+from svc_pg.query import scalar
+from tests.commands import PROGRAM, environment, svc_pg
+from tests.tables import audited, create_and_audit
+from tests.waiting import wait_until
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def run(database: str, tmp_path: Path) -> Run:
+    """Run a command on a database with three entries: a customer came, was renamed and went."""
+    create_and_audit(database, "create table customer (id int primary key, name text)", audited("customer"))
+    with psycopg.connect(database) as conn, audit.actor(conn, "alice"):
+        conn.execute("insert into customer values (1, 'a')")
+        conn.execute("update customer set name = '=2+2'")
+        conn.execute("delete from customer")
+    return lambda *arguments: svc_pg(*arguments, folder=tmp_path, variables={"DATABASE_URL": database})
+
+
+def test_an_export_is_an_array_of_entries(run: Run) -> None:
+    done = run("export", "--since", "1h", "--format", "json")
+    assert done.returncode == 0
+    assert [entry["operation"] for entry in json.loads(done.stdout)] == ["INSERT", "UPDATE", "DELETE"]
+    assert done.stderr.startswith("3 entries.")
+
+
+def test_an_export_of_nothing_is_an_empty_array(run: Run) -> None:
+    done = run("export", "--since", "1h", "--table", "nothing")
+    assert (done.returncode, json.loads(done.stdout)) == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--operation", "update"], ["UPDATE"]),
+        (["--table", "customer", "--record", "1"], ["INSERT", "UPDATE", "DELETE"]),
+        (["--actor", "bob"], []),
+        (["--until", "2020-01-01T00:00:00Z"], []),
+        (["--since", "2020-01-01T00:00:00+01:00"], ["INSERT", "UPDATE", "DELETE"]),
+    ],
+)
+def test_an_export_is_filtered(run: Run, options: list[str], expected: list[str]) -> None:
+    assert [entry["operation"] for entry in json.loads(run("export", *options).stdout)] == expected
+
+
+def test_csv_and_ndjson_go_to_a_file(run: Run, tmp_path: Path) -> None:
+    done = run("export", "--format", "csv", "-o", "log.csv")
+    assert (done.returncode, done.stdout) == (0, "")
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "log.csv").read_bytes().decode(), newline="")))
+    assert [row["recordId"] for row in rows] == ["1", "1", "1"]
+    assert run("export", "--format", "ndjson", "-o", "log.ndjson").returncode == 0
+    lines = (tmp_path / "log.ndjson").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["actorId"] for line in lines] == ["alice"] * 3
+
+
+def test_an_export_goes_on_where_the_last_one_ended(run: Run, database: str) -> None:
+    number = run("export").stderr.split("--after ")[1].split()[0]
+    with psycopg.connect(database) as conn:
+        conn.execute("insert into customer values (2)")
+    assert [entry["recordId"] for entry in json.loads(run("export", "--after", number).stdout)] == ["2"]
+
+
+def test_what_a_running_transaction_holds_back_is_said_and_can_be_had(run: Run, database: str) -> None:
+    with psycopg.connect(database) as slow:
+        slow.execute("insert into customer values (8)")
+        with psycopg.connect(database) as conn:
+            conn.execute("insert into customer values (9)")
+        settled = run("export")
+        everything = run("export", "--unsettled")
+    assert len(json.loads(settled.stdout)) == 3
+    assert "Left out: 1 newer" in settled.stderr
+    assert len(json.loads(everything.stdout)) == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["export", "--since", "1 fortnight"], 1, "'1 fortnight' is not a duration"),
+        (["export", "--since", "2026-01-31"], 1, "has no time zone"),
+        (["export", "--format", "xml"], 2, "xml"),
+        (["export", "--operation", "PURGE"], 1, "'PURGE' is not an operation"),
+        (["export", "--table", "a.b.c"], 1, "'a.b.c' is not a table name"),
+        (["export", "-o", "nowhere/log.json"], 1, "nowhere/log.json cannot be written"),
+        (["export", "-o", "."], 1, "cannot be written"),
+        (["export", "--actor", "\udcff"], 1, "lone surrogate"),
+        (["log", "--limit", "0"], 2, "limit"),
+        (["log", "--since", "soon"], 1, "'soon' is not a duration"),
+        (["purge"], 1, "retention_days"),
+        (["purge", "--older-than", "90"], 1, "'90' is not a duration"),
+        (["purge", "--older-than", "1h"], 1, "is not an age to purge by"),
+        (["purge", "--older-than", "40000d"], 1, "is not an age to purge by"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line_and_a_hint(run: Run, arguments: list[str], code: int, message: str) -> None:
+    done = run(*arguments)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", [["export"], ["log"], ["log", "--follow"], ["purge", "--older-than", "90d"]])
+def test_a_database_without_svc_is_named_as_such(empty_database: str, tmp_path: Path, command: list[str]) -> None:
+    done = svc_pg(*command, folder=tmp_path, variables={"DATABASE_URL": empty_database})
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.endswith("hint: Run: svc-pg install\n")
+
+
+def test_a_full_disk_is_an_error_and_no_traceback(run: Run) -> None:
+    if not (Path("/dev/full").exists() and stat.S_ISCHR(Path("/dev/full").stat().st_mode)):
+        pytest.skip("this system has no /dev/full")
+    done = run("export", "-o", "/dev/full")
+    assert done.returncode == 1
+    assert "/dev/full cannot be written" in done.stderr
+
+
+def test_the_log_is_shown_with_the_newest_last(run: Run) -> None:
+    lines = run("log").stdout.splitlines()
+    assert [line.split()[3] for line in lines] == ["INSERT", "UPDATE", "DELETE"]
+    assert lines[1].endswith('  alice  UPDATE    public.customer  1  name: "a" -> "=2+2"')
+    assert [line.split()[3] for line in run("log", "--limit", "1").stdout.splitlines()] == ["DELETE"]
+
+
+def test_the_log_as_json_is_an_object_a_line(run: Run) -> None:
+    lines = [json.loads(line) for line in run("log", "--json").stdout.splitlines()]
+    assert [line["operation"] for line in lines] == ["INSERT", "UPDATE", "DELETE"]
+    assert lines == json.loads(run("export").stdout)
+
+
+def test_nothing_in_the_log_can_steer_the_terminal(run: Run, database: str) -> None:
+    hostile = "\x1b[2J\u202e\nforged line"
+    with psycopg.connect(database) as conn, audit.actor(conn, hostile):
+        conn.execute("insert into customer values (2, %s)", (hostile,))
+        conn.execute("update customer set name = %s || 'x'", (hostile,))
+    shown = run("log").stdout
+    assert len(shown.splitlines()) == 5
+    assert all(character.isprintable() for line in shown.splitlines() for character in line)
+    assert r"\x1b[2J\u202e\nforged line" in shown
+
+
+@contextmanager
+def following(database: str, folder: Path, *options: str) -> "Iterator[tuple[subprocess.Popen[str], list[str]]]":
+    """A ``log --follow`` under way, and the lines that it has printed so far, errors among them."""
+    with subprocess.Popen(
+        [PROGRAM, "log", "--follow", *options],
+        cwd=folder,
+        env=environment(DATABASE_URL=database),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        lines: list[str] = []
+        reader = Thread(target=lambda: lines.extend(process.stdout or []))
+        reader.start()
+        try:
+            yield process, lines
+        finally:
+            process.kill()
+            reader.join()
+
+
+@pytest.mark.usefixtures("run")
+def test_following_shows_a_slow_transaction_too_and_ends_with_ctrl_c(database: str, tmp_path: Path) -> None:
+    with following(database, tmp_path, "--json", "--limit", "1") as (process, lines):
+        with psycopg.connect(database) as slow, psycopg.connect(database) as quick:
+            slow.execute("insert into customer values (5)")
+            quick.execute("insert into customer values (6)")
+            quick.commit()
+            wait_until(lambda: len(lines) == 1, "the newest entry is shown")
+            slow.commit()
+            wait_until(lambda: len(lines) == 3, "both transactions are shown")
+            quick.execute("insert into customer values (7)")
+            quick.commit()
+        wait_until(lambda: len(lines) == 4, "the last one is shown")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=10) == 0
+    assert [json.loads(line)["recordId"] for line in lines] == ["1", "5", "6", "7"]
+
+
+@pytest.mark.usefixtures("run")
+@pytest.mark.parametrize("command", ["export --format ndjson", "log --limit 1000", "log --follow --limit 1000"])
+def test_a_reader_that_leaves_ends_it_quietly(database: str, tmp_path: Path, command: str) -> None:
+    with psycopg.connect(database) as conn:
+        conn.execute("insert into customer select n, repeat('x', 500) from generate_series(2, 3000) n")
+    with subprocess.Popen(
+        [PROGRAM, *command.split()],
+        cwd=tmp_path,
+        env=environment(DATABASE_URL=database),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.wait(timeout=20) == 0
+        assert process.stderr.read() == b""
+
+
+def old_entries(database: str) -> None:
+    with psycopg.connect(database) as conn:
+        for month in (1, 2):
+            conn.execute(
+                "insert into svc.audit_logs (table_name, table_oid, operation, timestamp)"
+                " values ('t', 0, 'INSERT', %s)",
+                (datetime(2020, month, 3, tzinfo=UTC),),
+            )
+        conn.execute("select svc.audit_ensure_partitions()")
+
+
+def test_purge_removes_what_is_older_than_the_configuration_says(run: Run, database: str, tmp_path: Path) -> None:
+    old_entries(database)
+    (tmp_path / "svc-pg.toml").write_text("[audit]\nretention_days = 365\n", encoding="utf-8")
+    planned = run("purge", "--dry-run")
+    assert (planned.returncode, planned.stdout) == (0, "")
+    assert "would drop svc.audit_logs_2020_01" in planned.stderr
+    done = run("purge")
+    assert done.returncode == 0
+    assert "dropped svc.audit_logs_2020_02" in done.stderr
+    assert len(json.loads(run("export", "--table", "customer").stdout)) == 3
+
+
+def test_purge_takes_an_age_and_reports_as_json(run: Run, database: str) -> None:
+    old_entries(database)
+    report = json.loads(run("purge", "--older-than", "52w", "--json").stdout)
+    assert report.pop("before").endswith("Z")
+    assert report == {
+        "partitions": ["svc.audit_logs_2020_01", "svc.audit_logs_2020_02"],
+        "entries": 0,
+        "postponed": [],
+        "isDryRun": False,
+    }
+
+
+def test_purge_exits_with_1_where_something_stays_locked(run: Run, database: str) -> None:
+    old_entries(database)
+    with psycopg.connect(database) as reader:
+        reader.execute("select count(*) from svc.audit_logs")
+        done = run("purge", "--older-than", "52w")
+        assert scalar(reader, "select count(*) from svc.audit_logs where table_name = 't'") == 2
+    assert done.returncode == 1
+    assert "not removed, because others kept using it: svc.audit_logs_2020_01" in done.stderr

@@ -1,0 +1,521 @@
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import psycopg
+import pytest
+from django.db.backends.postgresql.features import DatabaseFeatures
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from sqlalchemy import URL
+
+from svc_pg.query import scalar
+from svc_pg.schema.statements import statements
+from tests.commands import environment, svc_pg
+from tests.postgres import URL_VARIABLE, server
+
+# A configuration in which everything is that a framework could misread: %, colons, backslashes, quotes
+CONFIG = """
+[[audit.tables]]
+name = "public.shop_customer"
+redact = ["odd%s:name\\\\"]
+
+[webhooks.events."order.created"]
+description = 'An order, 100% :placed \\: by {somebody} and "others"'
+schema = { type = "object", enum = [":a", "%s", "\\\\:b", '""\"'] }
+"""
+TABLES = """
+create table shop_customer (id int primary key, email text, "odd%s:name\\" text);
+create table shop_order (id int primary key, customer_id int)
+"""
+RETRY = '\n[webhooks]\nretry = "long"\n'
+ORDERS = '\n[[audit.tables]]\nname = "shop_order"\n'
+
+
+@dataclass(frozen=True)
+class Project:
+    """A folder with a configuration, and the database of its developer."""
+
+    folder: Path
+    conninfo: str
+
+    def run(self, *arguments: str, conninfo: str | None = None) -> "subprocess.CompletedProcess[str]":
+        return svc_pg(*arguments, folder=self.folder, variables={"DATABASE_URL": conninfo or self.conninfo})
+
+    def configure(self, text: str) -> None:
+        (self.folder / "svc-pg.toml").write_text(text, encoding="utf-8")
+
+    def status(self) -> str:
+        done = self.run("status")
+        return done.stderr if done.returncode == 0 else done.stdout + done.stderr
+
+    def tool(self, *command: str, is_good: bool = True) -> str:
+        """Run a program of the virtual environment in the folder, with the database in its environment."""
+        program = Path(sys.executable).with_name(command[0])
+        done = subprocess.run(
+            [program, *command[1:]],
+            cwd=self.folder,
+            env=environment(DATABASE_URL=self.conninfo, SHOP_URL=sqlalchemy_url(self.conninfo)),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert (done.returncode == 0) == is_good, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+
+def sqlalchemy_url(conninfo: str) -> str:
+    parts: dict[str, Any] = conninfo_to_dict(conninfo)
+    return URL.create(
+        "postgresql",
+        username=parts["user"],
+        password=parts.get("password"),
+        host=parts["host"],
+        port=int(parts["port"]),
+        database=parts["dbname"],
+    ).render_as_string(hide_password=False)
+
+
+def query(project: Project, text: Any) -> Any:
+    with psycopg.connect(project.conninfo) as conn:
+        return scalar(conn, text)
+
+
+@pytest.fixture
+def project(empty_database: str, tmp_path: Path) -> Project:
+    """A project with tables and nothing of svc-pg."""
+    with psycopg.connect(empty_database) as conn:
+        conn.execute(TABLES)
+    made = Project(tmp_path, empty_database)
+    made.configure(CONFIG)
+    return made
+
+
+def execute(project: Project, script: str) -> None:
+    """As ``psql -f`` does: statement by statement, transactions as the script says, and on after an error."""
+    with psycopg.connect(project.conninfo, autocommit=True) as conn:
+        failure = None
+        for statement in statements(script):
+            try:
+                conn.execute(statement.encode())
+            except psycopg.Error as error:
+                failure = failure or error
+    if failure:
+        raise failure
+
+
+def test_after_the_script_everything_is_installed(project: Project) -> None:
+    done = project.run("migrate", "-o", "svc.sql")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "wrote svc.sql\n")
+    assert query(project, "select to_regnamespace('svc') is null")
+    execute(project, (project.folder / "svc.sql").read_text(encoding="utf-8"))
+    assert project.status().startswith("ok: all ")
+    assert project.run("install").stderr.startswith("Nothing to change")
+    with psycopg.connect(project.conninfo) as conn:
+        conn.execute("insert into shop_customer values (1, 'a@example.com', 'secret')")
+        assert scalar(conn, "select after_data::text from svc.audit_logs") == '{"id": 1, "email": "a@example.com"}'
+
+
+def test_the_script_is_the_same_as_an_install(project: Project) -> None:
+    """Not only status, which reads the records that the script wrote, says so: the catalog does too."""
+    execute(project, project.run("migrate", "--format", "sql").stdout)
+    facts = """
+        select array_agg(fact order by fact) from (
+            select p.oid::regprocedure || pg_get_functiondef(p.oid) || pg_get_userbyid(p.proowner) || p.proacl::text
+              from pg_proc p where pronamespace = 'svc'::regnamespace
+            union all
+            select c.relname || c.relkind::text || pg_get_userbyid(c.relowner) || coalesce(c.relacl::text, '')
+              from pg_class c where relnamespace = 'svc'::regnamespace
+            union all
+            select tgrelid::regclass || pg_get_triggerdef(oid) || tgenabled::text
+              from pg_trigger where tgfoid in (select oid from pg_proc where pronamespace = 'svc'::regnamespace)
+            union all
+            select r::text from svc.installed_objects o cross join lateral
+                   (select o.kind, o.identity, o.audited_table, o.source_sha256, o.catalog_sha256) r
+        ) x (fact)"""
+    of_script = query(project, facts)
+    assert project.run("uninstall", "--drop-data", "--yes").returncode == 0
+    assert project.run("install").returncode == 0
+    assert of_script == query(project, facts)
+
+
+def test_a_second_run_fails_and_changes_nothing(project: Project) -> None:
+    script = project.run("migrate").stdout
+    execute(project, script)
+    installed_at = query(project, "select max(installed_at) from svc.installed_objects")
+    with pytest.raises(psycopg.errors.RaiseException, match="has run in this database already"):
+        execute(project, script)
+    assert query(project, "select max(installed_at) from svc.installed_objects") == installed_at
+    assert project.status().startswith("ok")
+
+
+def test_a_script_for_another_state_fails_and_says_what_differs(project: Project) -> None:
+    assert project.run("install").returncode == 0
+    project.configure(CONFIG + RETRY)
+    script = project.run("migrate").stdout
+    with psycopg.connect(project.conninfo) as conn:
+        conn.execute("update svc.installed_objects set source_sha256 = 'other' where identity = 'svc.send'")
+    with pytest.raises(psycopg.errors.RaiseException, match=r"another state of the database: .*function svc\.send"):
+        execute(project, script)
+
+
+def test_a_later_script_needs_an_installation(project: Project) -> None:
+    assert project.run("install").returncode == 0
+    project.configure(CONFIG + ORDERS)
+    script = project.run("migrate").stdout
+    assert project.run("uninstall", "--drop-data", "--yes").returncode == 0
+    with pytest.raises(psycopg.errors.RaiseException, match="is not installed in this database"):
+        execute(project, script)
+
+
+def test_a_schema_svc_of_somebody_else_is_left_alone(project: Project) -> None:
+    script = project.run("migrate").stdout
+    with psycopg.connect(project.conninfo) as conn:
+        conn.execute("create schema svc")
+    with pytest.raises(psycopg.errors.RaiseException, match="svc-pg did not make it"):
+        execute(project, script)
+
+
+def test_without_a_transaction_the_script_stops_before_it_changes_anything(project: Project) -> None:
+    [_begin, *parts] = statements(project.run("migrate").stdout)
+    with psycopg.connect(project.conninfo, autocommit=True) as conn:
+        conn.execute(parts[0].encode())
+        with pytest.raises(psycopg.errors.RaiseException, match="in one transaction"):
+            conn.execute(parts[1].encode())
+
+
+def test_a_later_script_brings_changes_of_every_kind(project: Project) -> None:
+    project.configure(CONFIG + ORDERS)
+    assert project.run("install").returncode == 0
+    with psycopg.connect(project.conninfo) as conn:
+        conn.execute(
+            "drop function svc.next_due(); create function svc.next_due(p_x int) returns int language sql as 'select 1'"
+        )
+        conn.execute(
+            'alter table shop_customer disable trigger "00_svc_audit_write"; alter table shop_customer add phone text'
+        )
+        conn.execute("grant select on svc.audit_logs to public")
+    project.configure(CONFIG + RETRY)
+    refused = project.run("migrate")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "public.shop_order" in refused.stderr
+    execute(project, project.run("migrate", "--prune").stdout)
+    assert project.status().startswith("ok")
+    assert query(project, "select count(*) from pg_trigger where tgrelid = 'shop_order'::regclass") == 0
+
+
+def test_whoever_may_create_roles_and_schemas_can_run_the_script(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    if os.environ.get(URL_VARIABLE):
+        pytest.skip(f"needs a server on which the roles are not there yet, and {URL_VARIABLE} names one")
+    with server(request.config.getoption("--postgres")) as superuser:
+        with psycopg.connect(superuser, autocommit=True) as conn:
+            conn.execute("create role deployer login createrole")
+            conn.execute("create database shop owner deployer")
+        project = Project(tmp_path, make_conninfo(superuser, user="deployer", dbname="shop"))
+        project.configure(CONFIG)
+        with psycopg.connect(project.conninfo) as conn:
+            conn.execute(TABLES)
+        execute(project, project.run("migrate").stdout)
+        assert project.status().startswith("ok")
+        assert query(project, "select nspowner::regrole::text from pg_namespace where nspname = 'svc'") == "svc_owner"
+        project.configure(CONFIG + ORDERS)
+        execute(project, project.run("migrate").stdout)
+        assert project.status().startswith("ok")
+
+
+def test_with_nothing_to_change_nothing_is_written(project: Project) -> None:
+    assert project.run("install").returncode == 0
+    done = project.run("migrate", "-o", "svc.sql")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.startswith("Nothing to change")
+    assert not (project.folder / "svc.sql").exists()
+
+
+def test_the_script_is_the_same_each_time(project: Project) -> None:
+    assert project.run("migrate").stdout == project.run("migrate").stdout
+
+
+@pytest.mark.parametrize(
+    ("files", "arguments", "code", "message"),
+    [
+        ([], ["-o", "nowhere/svc.sql"], 1, "nowhere/svc.sql cannot be written"),
+        ([], ["--format", "flyway"], 2, "flyway"),
+        (["alembic.ini", "manage.py"], [], 1, "both alembic.ini and manage.py"),
+        (["alembic.ini"], [], 1, "alembic.ini: "),
+        (["manage.py"], [], 1, "the Django project cannot be loaded"),
+        ([], ["--format", "alembic"], 1, "alembic.ini"),
+        ([], ["--format", "django"], 1, "the Django project cannot be loaded"),
+    ],
+)
+def test_what_is_wrong_is_said(
+    project: Project, files: list[str], arguments: list[str], code: int, message: str
+) -> None:
+    for file in files:
+        (project.folder / file).write_text(
+            "raise SystemExit('broken')" if file == "manage.py" else "", encoding="utf-8"
+        )
+    done = project.run("migrate", *arguments)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+ENV = """
+import os
+from alembic import context
+from sqlalchemy import create_engine, make_url
+
+url = make_url(os.environ["SHOP_URL"]).set(drivername="postgresql+{driver}")
+if context.is_offline_mode():
+    context.configure(url=url, literal_binds=True, dialect_opts={{"paramstyle": "named"}})
+    with context.begin_transaction():
+        context.run_migrations()
+else:
+    with create_engine(url).connect() as connection:
+        context.configure(connection=connection)
+        with context.begin_transaction():
+            context.run_migrations()
+"""
+ASYNC_ENV = """
+import asyncio
+import os
+from alembic import context
+from sqlalchemy import make_url
+from sqlalchemy.ext.asyncio import create_async_engine
+
+
+def migrate(connection):
+    context.configure(connection=connection)
+    with context.begin_transaction():
+        context.run_migrations()
+
+
+async def run():
+    engine = create_async_engine(make_url(os.environ["SHOP_URL"]).set(drivername="postgresql+{driver}"))
+    async with engine.connect() as connection:
+        await connection.run_sync(migrate)
+    await engine.dispose()
+
+
+asyncio.run(run())
+"""
+
+
+@pytest.fixture
+def alembic(project: Project) -> Project:
+    """The project with Alembic, whose first revision has made the tables."""
+    return with_alembic(project, ENV.format(driver="psycopg"))
+
+
+def with_alembic(project: Project, env: str) -> Project:
+    project.tool("alembic", "init", "migrations")
+    (project.folder / "migrations" / "env.py").write_text(env, encoding="utf-8")
+    project.tool("alembic", "revision", "-m", "tables", "--rev-id", "first")
+    with psycopg.connect(project.conninfo) as conn:
+        conn.execute("create table alembic_version (version_num text primary key)")
+        conn.execute("insert into alembic_version values ('first')")
+    return project
+
+
+@pytest.mark.parametrize(
+    ("env", "driver"), [(ENV, "psycopg"), (ENV, "psycopg2"), (ASYNC_ENV, "asyncpg"), (ASYNC_ENV, "psycopg_async")]
+)
+def test_alembic_goes_up_and_down_and_up_again(project: Project, env: str, driver: str) -> None:
+    pytest.importorskip(driver.removesuffix("_async"))
+    with_alembic(project, env.format(driver=driver))
+    done = project.run("migrate")
+    assert done.returncode == 0, done.stderr
+    [written] = (project.folder / "migrations" / "versions").glob("*_svc_pg.py")
+    assert str(written.relative_to(project.folder)) in done.stderr.replace("\n", "")
+    project.tool("alembic", "upgrade", "head")
+    assert project.status().startswith("ok")
+    assert query(project, "select version_num from alembic_version") == written.name.split("_")[0]
+    with psycopg.connect(project.conninfo) as conn:
+        conn.execute("insert into shop_customer values (1)")
+    project.tool("alembic", "downgrade", "-1")
+    assert query(project, "select count(*) from pg_trigger where tgrelid = 'shop_customer'::regclass") == 0
+    assert query(project, "select count(*) from svc.audit_logs") == 1
+    assert query(project, "select array_agg(proname::text) from pg_proc where pronamespace = 'svc'::regnamespace") == [
+        "audit_guard"
+    ]
+    project.tool("alembic", "upgrade", "head")
+    assert project.status().startswith("ok")
+
+
+def test_a_second_alembic_revision_follows_the_first(alembic: Project) -> None:
+    alembic.run("migrate")
+    alembic.tool("alembic", "upgrade", "head")
+    alembic.configure(CONFIG + ORDERS)
+    alembic.run("migrate")
+    alembic.tool("alembic", "upgrade", "head")
+    assert alembic.status().startswith("ok")
+    alembic.tool("alembic", "downgrade", "-1")
+    alembic.configure(CONFIG)
+    assert alembic.status().startswith("ok")
+    alembic.tool("alembic", "downgrade", "first")
+    alembic.tool("alembic", "upgrade", "head")
+
+
+def test_alembic_writes_the_revision_as_sql_too(alembic: Project) -> None:
+    alembic.run("migrate")
+    [written] = (alembic.folder / "migrations" / "versions").glob("*_svc_pg.py")
+    program = Path(sys.executable).with_name("alembic")
+    script = subprocess.run(
+        [program, "upgrade", "first:head", "--sql"],
+        cwd=alembic.folder,
+        env=environment(SHOP_URL=sqlalchemy_url(alembic.conninfo)),
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    execute(alembic, script)
+    assert alembic.status().startswith("ok")
+    assert query(alembic, "select version_num from alembic_version") == written.name.split("_")[0]
+
+
+def test_several_heads_of_alembic_are_named(alembic: Project) -> None:
+    alembic.tool("alembic", "revision", "-m", "left", "--head", "first")
+    alembic.tool("alembic", "revision", "-m", "right", "--head", "first", "--splice")
+    done = alembic.run("migrate")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "Merge the heads" in done.stderr
+
+
+SETTINGS = """
+import os
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+parts = conninfo_to_dict(os.environ["DATABASE_URL"])
+SECRET_KEY = "test"
+USE_TZ = True
+DEFAULT_AUTO_FIELD = "django.db.models.AutoField"
+INSTALLED_APPS = ["shop", "billing", "django.contrib.contenttypes"]
+DATABASES = {
+    "default": {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": parts["dbname"], "HOST": parts["host"], "PORT": parts["port"], "USER": parts["user"],
+        "PASSWORD": parts.get("password", ""),
+    }
+}
+"""
+SHOP = """
+from django.db import models
+
+
+class Customer(models.Model):
+    email = models.TextField()
+    odd = models.TextField(db_column="odd:name\\\\")
+"""
+BILLING = """
+from django.db import models
+
+
+class Invoice(models.Model):
+    total = models.DecimalField(max_digits=10, decimal_places=2)
+"""
+INVOICES = '\n[[audit.tables]]\nname = "billing_invoice"\n'
+
+
+@pytest.fixture
+def django(empty_database: str, tmp_path: Path) -> Project:
+    """A Django project with two apps, migrated."""
+    with psycopg.connect(empty_database) as conn:
+        if conn.info.server_version < (DatabaseFeatures.minimum_database_version or (0,))[0] * 10000:
+            pytest.skip("this Django needs a newer PostgreSQL")
+    project = Project(tmp_path, empty_database)
+    project.configure(CONFIG.replace("odd%s", "odd") + INVOICES)  # Django itself cannot write to a column with a %
+    program = "import os, sys\nos.environ.setdefault('DJANGO_SETTINGS_MODULE', 'settings')\n"
+    program += "from django.core.management import execute_from_command_line\nexecute_from_command_line(sys.argv)\n"
+    files = {"manage.py": program, "settings.py": SETTINGS, "shop/models.py": SHOP, "billing/models.py": BILLING}
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        (path.parent / "__init__.py").touch()
+        path.write_text(dedent(text), encoding="utf-8")
+    (tmp_path / "__init__.py").unlink()
+    manage(project, "makemigrations", "shop", "billing")
+    manage(project, "migrate")
+    return project
+
+
+def manage(project: Project, *arguments: str) -> str:
+    return project.tool("python", "manage.py", *arguments)
+
+
+def test_django_goes_forward_and_back_and_forward_again(django: Project) -> None:
+    done = django.run("migrate", "--app", "shop")
+    assert done.returncode == 0, done.stderr
+    written = django.folder / "shop" / "migrations" / "0002_svc_pg.py"
+    text = written.read_text(encoding="utf-8")
+    assert "dependencies = [('shop', '0001_initial'), ('billing', '0001_initial')]" in text
+    manage(django, "makemigrations", "--check")
+    manage(django, "migrate")
+    assert django.status().startswith("ok")
+    with psycopg.connect(django.conninfo) as conn:
+        conn.execute("insert into shop_customer values (1, 'a', 'b')")
+    manage(django, "migrate", "shop", "0001")
+    assert query(django, "select count(*) from svc.audit_logs") == 1
+    assert query(django, "select count(*) from pg_proc where pronamespace = 'svc'::regnamespace") == 1
+    manage(django, "migrate")
+    assert django.status().startswith("ok")
+
+
+def test_django_builds_a_new_database_from_nothing(django: Project) -> None:
+    django.run("migrate", "--app", "shop")
+    (django.folder / "shop" / "tests.py").write_text(
+        dedent("""
+        from django.db import connection
+        from django.test import TestCase
+        from shop.models import Customer
+
+        class Audited(TestCase):
+            def test_an_insert_is_on_record(self):
+                Customer.objects.create(email="a@example.com", odd="secret")
+                with connection.cursor() as cursor:
+                    cursor.execute("select after_data::text from svc.audit_logs")
+                    self.assertEqual(cursor.fetchall(), [('{"id": 1, "email": "a@example.com"}',)])
+        """),
+        encoding="utf-8",
+    )
+    assert "OK" in manage(django, "test", "shop")
+
+
+def test_of_several_django_apps_one_has_to_be_named(django: Project) -> None:
+    unclear = django.run("migrate")
+    assert unclear.returncode == 1
+    assert "apps with migrations: billing, shop" in unclear.stderr
+    unknown = django.run("migrate", "--app", "shpo")
+    assert unknown.returncode == 1
+    assert 'no app "shpo" has migrations' in unknown.stderr
+
+
+def test_a_file_in_the_migrations_of_an_app_tells_the_app(django: Project) -> None:
+    file = "billing/migrations/0002_audit.py"
+    done = django.run("migrate", "-o", file)
+    assert (done.returncode, done.stderr) == (0, f"wrote {file}\n")
+    assert "('billing', '0001_initial'), ('shop', '0001_initial')" in (django.folder / file).read_text(encoding="utf-8")
+    manage(django, "migrate")
+    assert django.status().startswith("ok")
+
+
+def test_a_file_called_sql_is_sql_also_in_a_django_project(django: Project) -> None:
+    assert django.run("migrate", "-o", "svc.sql").returncode == 0
+    assert "begin;" in (django.folder / "svc.sql").read_text(encoding="utf-8")
+    assert not list(django.folder.glob("*/migrations/*svc_pg.py"))
+
+
+def test_statements_end_at_semicolons_that_are_none_inside_something() -> None:
+    script = """-- a; b
+        select ';', e'\\';', "a;b" /* ; */; do $x$ begin; $y$;$y$ end $x$;
+        -- the end; of it
+    """
+    assert statements(script) == [
+        """-- a; b\n        select ';', e'\\';', "a;b" /* ; */""",
+        "do $x$ begin; $y$;$y$ end $x$",
+    ]

@@ -1,0 +1,246 @@
+from collections.abc import Iterator
+from typing import Any, LiteralString
+
+import psycopg
+import pytest
+
+from svc_pg import Config, audit, schema, webhooks
+from svc_pg.config import Grants
+from svc_pg.errors import ConfigError
+from svc_pg.query import scalar
+from svc_pg.schema import access
+from svc_pg.webhooks import deliveries, endpoints
+from svc_pg.webhooks.worker import Worker
+from tests.hooks import KEYS, endpoint, guard, hooks_config, rows, working
+from tests.postgres import new_database
+from tests.receiver import receiving
+from tests.roles import as_role, new_role
+from tests.tables import audited, create_and_audit
+from tests.waiting import wait_until
+
+SEND = "select svc.send('order.created', '{}')"
+READ: list[LiteralString] = [
+    "select * from svc.audit_logs",
+    "select * from svc.webhook_event_types",
+    "select * from svc.webhook_messages",
+    "select * from svc.webhook_deliveries",
+    "select * from svc.webhook_delivery_attempts",
+    "select * from svc.webhook_endpoint_state",
+    "select id, url, description, tenant, events, status, created_at from svc.webhook_endpoints",
+]
+SEALED: list[LiteralString] = [
+    "select secret from svc.webhook_endpoints",
+    "select previous_secret from svc.webhook_endpoints",
+    "select headers from svc.webhook_endpoints",
+    "select * from svc.webhook_endpoints",
+]
+ADMINISTER: list[LiteralString] = [
+    *SEALED,
+    "select * from svc.claim('w', 10)",
+    "select svc.next_due()",
+    "select svc.acknowledge('{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')",
+    "select svc.audit_ensure_partitions(12)",
+    "update svc.webhook_endpoints set status = 'paused'",
+    "update svc.webhook_deliveries set updated_at = now()",
+    "delete from svc.webhook_messages",
+    "select version from svc.installation",
+]
+NOBODY: list[LiteralString] = [
+    "insert into svc.audit_logs (table_name, table_oid, operation) values ('t', 0, 'INSERT')",
+    "update svc.audit_logs set actor_id = 'me'",
+    "delete from svc.audit_logs",
+    "truncate svc.audit_logs",
+    "truncate svc.audit_logs_default",
+    "alter table svc.audit_logs disable trigger all",
+    "drop table svc.webhook_messages",
+    "create table svc.mine (id int)",
+    "create function svc.mine() returns int language sql as 'select 1'",
+    "update svc.installation set version = '0'",
+    "select * from svc.audit_hash_key",
+    "set role svc_owner",
+    "set role svc_writer",
+]
+
+
+@pytest.fixture
+def role(postgres: str) -> Iterator[str]:
+    with new_role(postgres) as name:
+        yield name
+
+
+@pytest.fixture
+def db(role: str, postgres: str, template: str) -> Iterator[str]:  # noqa: ARG001 - outlives the database
+    """A database of the test's own, that is dropped before the role."""
+    with new_database(postgres, template=template) as conninfo:
+        with psycopg.connect(conninfo) as conn:
+            schema.install(conn, hooks_config("order.created"))
+        yield conninfo
+
+
+def differing(conn: psycopg.Connection[Any], config: Config) -> dict[str, str]:
+    return {entry.identity: entry.state for entry in schema.status(conn, config) if entry.state != "ok"}
+
+
+def allowed(conninfo: str, role: str, statements: list[LiteralString]) -> list[str]:
+    """The statements that the role may execute."""
+    found: list[str] = []
+    with as_role(conninfo, role) as conn:
+        for statement in statements:
+            try:
+                conn.execute(statement)
+            except psycopg.errors.InsufficientPrivilege:
+                pass
+            else:
+                found.append(statement)
+            conn.rollback()
+    return found
+
+
+@pytest.mark.parametrize("way", ["membership", "grants"])
+@pytest.mark.parametrize(
+    ("right", "may"),
+    [("send", [SEND]), ("read", READ), ("admin", [SEND, *READ, *ADMINISTER])],
+)
+def test_a_role_may_do_what_it_was_given_and_nothing_else(
+    db: str, role: str, right: str, may: list[LiteralString], way: str
+) -> None:
+    config = hooks_config("order.created")
+    with psycopg.connect(db) as conn:
+        if way == "membership":
+            group = {"send": "svc_sender", "read": "svc_reader", "admin": "svc_admin"}[right]
+            conn.execute(psycopg.sql.SQL("grant {} to {}").format(*map(psycopg.sql.Identifier, (group, role))))
+            conn.commit()
+        else:
+            config.grants = Grants.model_validate({right: [role]})
+            schema.install(conn, config)
+        assert differing(conn, config) == {}
+    assert allowed(db, role, [SEND, *READ, *ADMINISTER, *NOBODY]) == may
+
+
+def test_a_role_without_any_grant_may_do_nothing(db: str, role: str) -> None:
+    assert allowed(db, role, [SEND, *READ, *ADMINISTER, *NOBODY]) == []
+
+
+def test_a_role_that_is_not_named_any_more_loses_its_rights(db: str, role: str) -> None:
+    config = hooks_config("order.created")
+    given = config.model_copy(update={"grants": Grants(send=[role], read=[role])})
+    with psycopg.connect(db) as conn:
+        assert set(differing(conn, given).values()) == {"outdated"}
+        schema.install(conn, given)
+        assert schema.install(conn, given) == []
+        schema.install(conn, config)
+        assert differing(conn, config) == {}
+    assert allowed(db, role, [SEND, *READ]) == []
+
+
+def test_an_unknown_role_is_named_with_the_nearest(db: str, role: str) -> None:
+    with psycopg.connect(db) as conn, pytest.raises(ConfigError, match=f'grants.read: role "{role}x" does') as caught:
+        schema.install(conn, Config(grants=Grants(read=[f"{role}x"])))
+    assert caught.value.hint == f'Did you mean "{role}"?'
+
+
+@pytest.mark.parametrize(
+    ("change", "identity"),
+    [
+        ("grant select on svc.audit_logs to {}", "table svc.audit_logs"),
+        ("grant select on svc.audit_logs_default to {}", "table svc.audit_logs_default"),
+        ("grant select (secret) on svc.webhook_endpoints to {}", "table svc.webhook_endpoints"),
+        ("grant select on svc.webhook_endpoints to svc_reader", "table svc.webhook_endpoints"),
+        ("grant select on svc.audit_logs to svc_reader with grant option", "table svc.audit_logs"),
+        ("revoke select on svc.audit_logs from svc_reader", "table svc.audit_logs"),
+        ("revoke insert on svc.audit_logs from svc_writer", "table svc.audit_logs"),
+        ("revoke insert on svc.webhook_messages from svc_owner", "table svc.webhook_messages"),
+        ("grant create on schema svc to {}", "schema svc"),
+        ("grant usage on schema svc to public", "schema svc"),
+        ("grant usage on type svc.audit_operation to public", "type svc.audit_operation"),
+        ("grant usage on sequence svc.audit_logs_id_seq to {}", "sequence svc.audit_logs_id_seq"),
+        ("grant execute on function svc.next_due() to public", "function svc.next_due()"),
+        ("grant execute on function svc.capture_public_t() to {}", "function svc.capture_public_t()"),
+        ("alter function svc.capture_public_t() owner to postgres", "function svc.capture_public_t()"),
+        ("alter function svc.webhook_ring() owner to {}", "function svc.webhook_ring()"),
+        ("alter table svc.webhook_messages owner to {}", "table svc.webhook_messages"),
+        ("alter schema svc owner to {}", "schema svc"),
+    ],
+)
+def test_a_changed_owner_or_privilege_is_tampered_and_install_puts_it_back(
+    db: str, role: str, change: LiteralString, identity: str
+) -> None:
+    config = audited("t")
+    config.webhooks = hooks_config("order.created").webhooks
+    create_and_audit(db, "create table t (id int primary key)", config)
+    with psycopg.connect(db) as conn:
+        conn.execute(psycopg.sql.SQL(change).format(psycopg.sql.Identifier(role)))
+        conn.commit()
+        assert differing(conn, config)[identity] == "tampered"
+        assert schema.install(conn, config)
+        assert differing(conn, config) == {}
+        assert schema.install(conn, config) == []
+
+
+def test_rights_that_a_privileged_role_passed_on_are_taken_back_too(db: str, role: str) -> None:
+    with psycopg.connect(db) as conn:
+        identifier = psycopg.sql.Identifier(role)
+        conn.execute(psycopg.sql.SQL("grant usage on schema svc to {}").format(identifier))
+        conn.execute(psycopg.sql.SQL("grant select on svc.audit_logs to {} with grant option").format(identifier))
+        conn.execute(psycopg.sql.SQL("set local role {}").format(identifier))
+        conn.execute("grant select on svc.audit_logs to public")
+        conn.execute("reset role")
+        conn.commit()
+        schema.install(conn, hooks_config("order.created"))
+        assert differing(conn, hooks_config("order.created")) == {}
+
+
+@pytest.mark.parametrize("caller", ["postgres", "svc_admin"])
+def test_a_partition_that_is_made_later_belongs_to_the_owner_and_is_open_to_nobody(
+    db: str, role: str, caller: str
+) -> None:
+    identifier = psycopg.sql.Identifier(role)
+    with psycopg.connect(db) as conn:
+        for giver in ("postgres", "svc_owner", "svc_admin"):
+            conn.execute(
+                psycopg.sql.SQL("alter default privileges for role {} grant all on tables to {}, public").format(
+                    psycopg.sql.Identifier(giver), identifier
+                )
+            )
+        conn.execute(psycopg.sql.SQL("set local role {}").format(psycopg.sql.Identifier(caller)))
+        made = scalar(conn, "select svc.audit_ensure_partitions(6)")
+        conn.execute("reset role")
+        conn.commit()
+        assert len(made) == 3
+        assert differing(conn, hooks_config("order.created")) == {}
+    assert allowed(db, role, [f"select * from svc.{made[0]}"]) == []
+
+
+def test_a_worker_and_an_administrator_need_no_more_than_svc_admin(db: str, role: str) -> None:
+    config = hooks_config("order.created").model_copy(update={"grants": Grants(admin=[role])})
+    with psycopg.connect(db) as conn:
+        schema.install(conn, config)
+    admin = psycopg.conninfo.make_conninfo(db, user=role)
+    with receiving() as receiver:
+        with psycopg.connect(admin) as conn:
+            endpoints.create(conn, url=receiver.url, events=["*"], keys=KEYS, guard=guard(config))
+            webhooks.send(conn, "order.created", {"id": 7})
+        with working(admin, config) as worker:
+            assert isinstance(worker, Worker)
+            receiver.wait_for(1)
+            wait_until(lambda: [row["status"] for row in rows(admin, "webhook_deliveries")] == ["delivered"])
+
+
+def test_a_reader_reads_with_the_library(db: str, role: str) -> None:
+    config = hooks_config("order.created").model_copy(update={"grants": Grants(read=[role])})
+    endpoint(db, config, "http://127.0.0.1:9/", events=["*"])
+    with psycopg.connect(db) as conn:
+        webhooks.send(conn, "order.created", {"id": 7})
+    with as_role(db, role) as conn:
+        assert [entry.table_name for entry in audit.query().list(conn).entries] == ["svc.webhook_endpoints"]
+        assert len(deliveries.query().list(conn).deliveries) == 1
+
+
+def test_the_script_of_access_does_what_an_install_does(empty_database: str) -> None:
+    with psycopg.connect(empty_database) as conn:
+        schema.install(conn, Config())
+        schema.install(conn, Config(), roles=False)
+        conn.execute("grant all on all tables in schema svc to public")
+        with_roles = access.Access(has_roles=True, grants=Grants())
+        conn.execute(access.access_sql(with_roles).encode())
+        assert access.compare(conn, with_roles) == []

@@ -1,0 +1,34 @@
+"""Roles for tests. They belong to the whole server, so each has a name of its own and is dropped again."""
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, LiteralString
+
+import psycopg
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+
+
+@contextmanager
+def new_role(maintenance: str, attributes: LiteralString = "login") -> Iterator[str]:
+    """Enter to get the name of a new role. What it owns or was granted must be gone, with its databases, at the end."""
+    name = f"svc_test_{secrets.token_hex(6)}"
+    with psycopg.connect(maintenance, autocommit=True) as conn:
+        conn.execute(sql.SQL("create role {} {}").format(sql.Identifier(name), sql.SQL(attributes)))
+    try:
+        yield name
+    finally:
+        with psycopg.connect(maintenance, autocommit=True) as conn:
+            conn.execute(sql.SQL("drop role {}").format(sql.Identifier(name)))
+
+
+def as_role(conninfo: str, role: str) -> psycopg.Connection[Any]:
+    """A connection of that role."""
+    return psycopg.connect(make_conninfo(conninfo, user=role))
+
+
+def execute(conninfo: str, statement: LiteralString, *names: str) -> None:
+    """Run one statement as the conninfo's own user, with names in place of its braces."""
+    with psycopg.connect(conninfo, autocommit=True) as conn:
+        conn.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
