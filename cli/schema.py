@@ -47,6 +47,9 @@ def install(
     database_url: DatabaseUrl = None,
     config: ConfigReference = None,
     prune: Prune = False,
+    backfill: Annotated[
+        bool, typer.Option("--backfill", help="Record the rows that audited tables already have, as SNAPSHOT entries.")
+    ] = False,
     roles: Roles = None,
     lock_timeout: LockTimeout = "5s",  # type: ignore[assignment]  # Typer parses it
     json: Json = False,
@@ -55,11 +58,14 @@ def install(
     wanted = Config.find(config)
     with connect(database_url) as conn:
         steps = schema.install(conn, wanted, prune=prune, roles=roles, wait_for_table=lock_timeout)
+        snapshots = schema.backfill(conn, wanted) if backfill else {}
     if json:
-        output.json_data({"changes": [_step(step) for step in steps]})
+        output.json_data({"changes": [_step(step) for step in steps], "snapshots": snapshots})
         return
     for step in steps:
         output.words(f"{step.action:8}{step.kind:9} {step.identity}")
+    for table, number in snapshots.items():
+        output.words(f"snapshot of {number} rows of {table}")
     output.words(f"{len(steps)} changes." if steps else "Nothing to change: the database is as the configuration says.")
 
 

@@ -119,7 +119,7 @@ def _install_table(conn: Connection[Any], wanted: Desired, table: str) -> list[S
 
 
 def _take(conn: Connection[Any], steps: list[Status]) -> list[Status]:
-    """Execute the steps that are to be taken, and return them, but for access, which is put right after them all."""
+    """Execute the steps that are to be taken, and return them; rights and partitions are put right after them all."""
     known = {str(migration): migration for migration in migrations.released()}
     taken = [step for step in steps if step.action != "keep" and step.kind != "access"]
     for step in taken:
@@ -129,7 +129,7 @@ def _take(conn: Connection[Any], steps: list[Status]) -> list[Status]:
             catalog.create(conn, step.item)
         elif step.kind in ("function", "trigger"):
             catalog.remove(conn, step.kind, step.identity, step.sql)
-        else:
+        elif step.kind != "partition":
             conn.execute(step.sql.encode())
     catalog.record(conn, [step.item for step in taken if step.item is not None])
     return taken

@@ -22,13 +22,12 @@ Kind = Literal["role", "migration", "function", "trigger", "partition", "event",
 class Status:
     """One role, migration, function, trigger, partition, event type or object's access rights, and how it stands.
 
-    Tables, columns, indexes and constraints are there only where they are missing; ``sql`` is empty where nothing can
-    bring them back.
     ``state`` is ``ok``; ``missing``; ``outdated``, where the configuration or svc-pg has changed since; ``tampered``,
     where somebody else changed it; ``disabled``, for a trigger that does not fire; or ``orphan``, where the
     configuration does not name it. ``sql`` is what install executes to put it right, and ``audited_table`` the table
     whose changes it records. An orphan ``is_foreign`` where we did not make it, and ``is_superseded`` where its table
-    is audited in another way now.
+    is audited in another way now. Tables, columns, indexes and constraints of ours are listed only where they are
+    missing, with an empty ``sql`` where only a backup has them.
     """
 
     kind: Kind
