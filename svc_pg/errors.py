@@ -21,6 +21,8 @@ SvcError
 └── WebhookSignatureError        a received webhook is not authentic
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 
@@ -141,3 +143,14 @@ def _translated(sqlstate: str, source: BaseException) -> SvcError | None:
     if sqlstate in MISSING_OBJECT and "svc." in message.replace('"svc"', "svc."):
         return NotInstalledError(message, hint="Run: svc-pg install")
     return None
+
+
+@contextmanager
+def translating() -> Iterator[None]:
+    """Raise the SvcError that a driver's error stands for, where it stands for one."""
+    try:
+        yield
+    except Exception as error:
+        if known := translate(error):
+            raise known from error
+        raise

@@ -44,13 +44,13 @@ class Query(Generic[Row]):
 
 def fetch(conn: Connection[Any], query: Query[Row]) -> list[Row]:
     """Run ``query`` on ``conn`` and return all rows. Never commits."""
-    cursor = _keep_json(conn.cursor(row_factory=class_row(query.row)))
+    cursor = keep_json(conn.cursor(row_factory=class_row(query.row)))
     return cursor.execute(query.text, query.params or None).fetchall()
 
 
 async def afetch(conn: AsyncConnection[Any], query: Query[Row]) -> list[Row]:
     """Run ``query`` on ``conn`` and return all rows. Never commits."""
-    cursor = _keep_json(conn.cursor(row_factory=class_row(query.row)))
+    cursor = keep_json(conn.cursor(row_factory=class_row(query.row)))
     return await (await cursor.execute(query.text, query.params or None)).fetchall()
 
 
@@ -62,7 +62,8 @@ def scalar(conn: Connection[Any], text: LiteralString, params: Sequence[object] 
 AnyCursor = TypeVar("AnyCursor", Cursor[Any], AsyncCursor[Any])
 
 
-def _keep_json(cursor: AnyCursor) -> AnyCursor:
+def keep_json(cursor: AnyCursor) -> AnyCursor:
+    """Make a cursor return json and jsonb as RawJson."""
     cursor.adapters.register_loader("json", _RawJsonLoader)
     cursor.adapters.register_loader("jsonb", _RawJsonLoader)
     return cursor

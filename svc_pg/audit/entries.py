@@ -7,7 +7,7 @@ from typing import Any, Final
 from psycopg import Connection
 
 from svc_pg.config.audit import Severity
-from svc_pg.errors import translate
+from svc_pg.errors import translating
 from svc_pg.query import scalar
 
 _CAPTURE: Final = "select svc.capture_log(%s, %s, %s, %s::jsonb, %s::jsonb, %s, %s, %s, %s)::text"
@@ -33,12 +33,8 @@ def capture_log(
     execute ``svc.capture_log``. Raises NotInstalledError.
     """
     values = (table_name, operation, record_id, _json(before), _json(after), label, severity)
-    try:
+    with translating():
         entry_id: str = scalar(conn, _CAPTURE, (*values, list(compliance) or None, description))
-    except Exception as error:
-        if known := translate(error):
-            raise known from error
-        raise
     return entry_id
 
 

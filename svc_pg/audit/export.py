@@ -7,8 +7,8 @@ from typing import Any, BinaryIO, Final, Literal, LiteralString, get_args
 from psycopg import Connection
 from psycopg.abc import Buffer
 
-from svc_pg.audit.log import AuditQuery, horizon, translating, where
-from svc_pg.errors import QueryError
+from svc_pg.audit.log import AuditQuery, horizon, where
+from svc_pg.errors import QueryError, translating
 from svc_pg.pages import Selection
 from svc_pg.query import scalar
 

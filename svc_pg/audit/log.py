@@ -1,14 +1,13 @@
 """Read the audit log: ``query().resource("public.invoice").since("1h").list(conn)``."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, LiteralString, cast, get_args
 
-from psycopg import AsyncConnection, Connection, Error
+from psycopg import AsyncConnection, Connection
 
-from svc_pg.errors import QueryError, translate
+from svc_pg.errors import QueryError, translating
 from svc_pg.names import TableName
 from svc_pg.pages import EVERYTHING, Selection, decode
 from svc_pg.query import Query, RawJson, afetch, fetch, scalar
@@ -183,17 +182,6 @@ def where(selection: Selection) -> LiteralString:
 def query() -> AuditQuery:
     """A question to the audit log, with no conditions yet."""
     return AuditQuery()
-
-
-@contextmanager
-def translating() -> Iterator[None]:
-    """Raise the SvcError that an error of the driver stands for, where it stands for one."""
-    try:
-        yield
-    except Error as error:
-        if known := translate(error):
-            raise known from error
-        raise
 
 
 def _check_one_of(what: str, value: str | None, known: Sequence[str]) -> None:

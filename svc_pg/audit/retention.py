@@ -10,8 +10,7 @@ from psycopg import Connection
 from psycopg.errors import LockNotAvailable
 from psycopg.pq import TransactionStatus
 
-from svc_pg.audit.log import translating
-from svc_pg.errors import QueryError, TransactionError
+from svc_pg.errors import QueryError, TransactionError, translating
 from svc_pg.query import Query, Row, fetch, scalar
 
 OLDEST_AGE: Final = timedelta(days=36500)

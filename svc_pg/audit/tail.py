@@ -9,9 +9,9 @@ from psycopg import Connection
 from psycopg.pq import TransactionStatus
 from psycopg.rows import class_row
 
-from svc_pg.audit.log import ORDER_BY, SELECT, AuditQuery, Entry, horizon, translating, where
-from svc_pg.errors import TransactionError
-from svc_pg.query import _keep_json
+from svc_pg.audit.log import ORDER_BY, SELECT, AuditQuery, Entry, horizon, where
+from svc_pg.errors import TransactionError, translating
+from svc_pg.query import keep_json
 
 PAUSE: Final = timedelta(milliseconds=500)
 
@@ -41,5 +41,5 @@ def follow(conn: Connection[Any], query: AuditQuery, *, pause: timedelta = PAUSE
 
 def _between(conn: Connection[Any], query: AuditQuery) -> Iterator[Entry]:
     """Row by row, because one transaction may have written millions."""
-    cursor = _keep_json(conn.cursor(row_factory=class_row(Entry)))
+    cursor = keep_json(conn.cursor(row_factory=class_row(Entry)))
     yield from cursor.stream(SELECT + where(query.selection) + ORDER_BY["oldest"], query.selection.params)

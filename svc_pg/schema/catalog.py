@@ -13,7 +13,7 @@ from svc_pg.query import Query, fetch, scalar
 State = Literal["ok", "missing", "outdated", "tampered", "disabled", "orphan"]
 
 # All facts that decide what a function or trigger does. Types print qualified, since the installer pins search_path.
-_FOUND = """
+FOUND = """
 with recursive relation as (
     select c.oid, (select string_agg(case when part ~ '[."]' then '"' || replace(part, '"', '""') || '"' else part end,
                                      '.' order by place)
@@ -166,7 +166,7 @@ def remove(conn: Connection[Any], kind: str, identity: str, drop_sql: str) -> No
 
 
 def _found(conn: Connection[Any]) -> dict[Key, _Found]:
-    return {(row.kind, row.identity): row for row in fetch(conn, Query(_FOUND, (), _Found))}
+    return {(row.kind, row.identity): row for row in fetch(conn, Query(FOUND, (), _Found))}
 
 
 def _recorded(conn: Connection[Any]) -> dict[Key, _Recorded]:

@@ -94,11 +94,11 @@ def _install_schema(
     """Return what is wanted, all steps to it, and those taken here: all but those of audited tables and removals."""
     obstacles.check_server(conn)
     obstacles.check_rights(conn)
-    _refuse_newer(conn)
+    refuse_newer(conn)
     wanted = desired(conn, config, roles=with_roles)
     steps = [step for step in look(conn, wanted) if step.action != "keep"]
     if not prune:
-        _refuse_removals(steps)
+        refuse_removals(steps)
     obstacles.check_roles(conn, wanted.access)
     if lost := [f"{step.kind} {step.identity}" for step in steps if step.state == "missing" and not step.sql]:
         raise InstallError(
@@ -149,7 +149,8 @@ def _finish_schema(conn: Connection[Any], wanted: Access) -> None:
     )
 
 
-def _refuse_newer(conn: Connection[Any]) -> None:
+def refuse_newer(conn: Connection[Any]) -> None:
+    """Raise DatabaseNewerError where a newer svc-pg has installed."""
     if not catalog.is_installed(conn):
         return
     installed = scalar(conn, "select version from svc.installation")
@@ -164,7 +165,8 @@ def _order(version: str) -> list[int]:
     return [int(part) for part in version.split(".") if part.isdigit()]
 
 
-def _refuse_removals(steps: list[Status]) -> None:
+def refuse_removals(steps: list[Status]) -> None:
+    """Raise RemovalRefusedError where a step takes capture or an event away."""
     removals = [step for step in steps if step.needs_prune]
     if removals:
         names = list(dict.fromkeys(step.audited_table or f"{step.kind} {step.identity}" for step in removals))

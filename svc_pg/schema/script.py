@@ -17,7 +17,7 @@ from svc_pg.render import render
 from svc_pg.schema import catalog, parts
 from svc_pg.schema.access import Access, access_sql, fingerprint
 from svc_pg.schema.desired import desired, guards
-from svc_pg.schema.install import _refuse_newer, _refuse_removals
+from svc_pg.schema.install import refuse_newer, refuse_removals
 from svc_pg.schema.migrations import Migration, released
 from svc_pg.schema.roles import OWNERS, ROLES
 from svc_pg.schema.status import Status, look
@@ -53,12 +53,12 @@ def script(conn: Connection[Any], config: Config, *, prune: bool = False, roles:
     ``install`` that come before any change.
     """
     with transaction(conn):
-        _refuse_newer(conn)
+        refuse_newer(conn)
         wanted = desired(conn, config, roles=roles)
         steps = [step for step in look(conn, wanted) if step.action != "keep"]
         notes = _notes(conn)
     if not prune:
-        _refuse_removals(steps)
+        refuse_removals(steps)
     if lost := [f"{step.kind} {step.identity}" for step in steps if step.state == "missing" and not step.sql]:
         raise InstallError(f"gone from schema svc: {', '.join(lost)}", hint="Restore it from a backup.")
     if not steps:
@@ -113,7 +113,7 @@ def _access(access: Access | None) -> Iterator[str]:
 
 def _record(made: list[SchemaObject]) -> Iterator[str]:
     if made:
-        yield render("script/record.sql.j2", made=made, found=SQL(catalog._FOUND))
+        yield render("script/record.sql.j2", made=made, found=SQL(catalog.FOUND))
 
 
 def _downgrade(objects: list[Status], *, is_first: bool) -> str:
@@ -125,7 +125,7 @@ def _downgrade(objects: list[Status], *, is_first: bool) -> str:
         if step.item is not None and step.action == "create" and (step.kind, step.identity) not in kept
         if is_first or step.audited_table
     ]
-    removal = render("script/remove.sql.j2", made=made, found=SQL(catalog._FOUND))
+    removal = render("script/remove.sql.j2", made=made, found=SQL(catalog.FOUND))
     return "\n".join([render("script/begin.sql"), removal, render("script/end.sql")])
 
 

@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import closing
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from uuid import UUID
 
-from svc_pg.errors import PayloadError, translate
+from svc_pg.errors import PayloadError, translating
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
@@ -40,16 +41,9 @@ def send(
 
     Raises UnknownEventError, PayloadError and NotInstalledError; as after any error, the transaction is then aborted.
     """
-    cursor = conn.cursor()
-    try:
+    with translating(), closing(conn.cursor()) as cursor:
         cursor.execute(_SEND, (event, _text(payload), idempotency_key, tenant, delay))
         return _message_id(cursor.fetchone())
-    except Exception as error:
-        if known := translate(error):
-            raise known from error
-        raise
-    finally:
-        cursor.close()
 
 
 async def asend(
@@ -62,14 +56,10 @@ async def asend(
     delay: timedelta = _AT_ONCE,
 ) -> UUID:
     """As ``send``, for an async connection of psycopg."""
-    try:
+    with translating():
         async with conn.cursor() as cursor:
             await cursor.execute(_SEND, (event, _text(payload), idempotency_key, tenant, delay))
             return _message_id(await cursor.fetchone())
-    except Exception as error:
-        if known := translate(error):
-            raise known from error
-        raise
 
 
 def _text(payload: Payload) -> str:

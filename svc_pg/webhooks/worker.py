@@ -13,7 +13,7 @@ from uuid import UUID
 from psycopg import AsyncConnection, OperationalError
 
 from svc_pg.config import Config
-from svc_pg.errors import translate
+from svc_pg.errors import translating
 from svc_pg.webhooks import claims
 from svc_pg.webhooks.attempts import attempt
 from svc_pg.webhooks.bell import Bell
@@ -101,13 +101,9 @@ class Worker:
             self._finished.put_nowait(None)
 
     async def _check(self) -> None:
-        try:
+        with translating():
             async with await self._connect(self._conninfo) as conn:
                 await claims.next_due(conn)
-        except Exception as error:
-            if known := translate(error):
-                raise known from error
-            raise
 
     async def _connect(self, conninfo: str) -> Connection:
         # no prepared statements: PgBouncer in transaction mode does not keep them
