@@ -181,8 +181,9 @@ def test_a_role_without_any_right_on_svc_is_audited_with_its_name(database: str)
         conn.execute("insert into customer values (1)")
         conn.execute("reset role")
         entry = log(conn)[0]
+        user = conn.info.user
         conn.rollback()
-    assert (entry["db_user"], entry["db_role"]) == ("postgres", "svc_test_clerk")
+    assert (entry["db_user"], entry["db_role"]) == (user, "svc_test_clerk")
 
 
 def test_nobody_can_attach_the_capture_function_to_a_table_of_their_own(database: str) -> None:
