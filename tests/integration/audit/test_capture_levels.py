@@ -286,3 +286,30 @@ def test_a_named_key_that_may_repeat_cannot_pair_the_rows_of_a_statement(databas
             f"create table t (a int, b int{index})",
             Config(audit=AuditConfig(tables=[table])),
         )
+
+
+DISK_FULL = """
+create function full_disk() returns trigger language plpgsql as
+    $$ begin raise exception 'could not extend file: No space left on device' using errcode = 'disk_full'; end $$;
+create trigger full_disk before insert on svc.audit_logs for each row execute function full_disk();
+"""
+
+
+def test_where_the_log_cannot_grow_the_write_fails_and_its_transaction_with_it(connect: Connect) -> None:
+    conn = connect()
+    conn.execute(DISK_FULL)
+    conn.commit()
+    with pytest.raises(psycopg.errors.DiskFull):
+        conn.execute("insert into t (id) values (1)")
+    conn.rollback()
+    assert conn.execute("select count(*) from t").fetchone() == (0,)
+
+
+def test_where_the_log_cannot_grow_and_on_error_is_warn_the_write_goes_on(connect: Connect) -> None:
+    conn = connect(on_error="warn")
+    conn.execute(DISK_FULL)
+    notices: list[str] = []
+    conn.add_notice_handler(lambda notice: notices.append(notice.message_primary or ""))
+    conn.execute("insert into t (id) values (1)")
+    assert conn.execute("select count(*) from t").fetchone() == (1,)
+    assert "No space left on device" in notices[0]
