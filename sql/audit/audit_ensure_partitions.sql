@@ -55,11 +55,15 @@ begin
         execute format('alter table svc.%I drop constraint bounds', v_leaf);
         -- default privileges of the owner open new tables; the log is read through its parent
         for v_grantee in
-            select distinct case x.grantee when 0 then 'public' else x.grantee::regrole::text end
+            select distinct case when x.grantee <> 0 then pg_get_userbyid(x.grantee) end  -- null stands for public
               from pg_class c cross join lateral aclexplode(c.relacl) x
              where c.oid = format('svc.%I', v_leaf)::regclass and x.grantee <> c.relowner
         loop
-            execute format('revoke all on svc.%I from %s', v_leaf, v_grantee);
+            if v_grantee is null then
+                execute format('revoke all on svc.%I from public', v_leaf);
+            else
+                execute format('revoke all on svc.%I from %I', v_leaf, v_grantee);
+            end if;
         end loop;
         v_made := v_made || v_leaf;
     end loop;
