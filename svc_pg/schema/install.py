@@ -100,11 +100,7 @@ def _install_schema(
     if not prune:
         refuse_removals(steps)
     obstacles.check_roles(conn, wanted.access)
-    if lost := [f"{step.kind} {step.identity}" for step in steps if step.state == "missing" and not step.sql]:
-        raise InstallError(
-            f"gone from schema svc: {', '.join(lost)}",
-            hint="Restore it from a backup; or uninstall with --drop-data and begin anew.",
-        )
+    refuse_lost(steps)
     done = _take(conn, [step for step in steps if step.action != "remove" and not step.audited_table])
     if any(step.kind == "migration" for step in done):
         parts.record(conn)
@@ -163,6 +159,15 @@ def refuse_newer(conn: Connection[Any]) -> None:
 
 def _order(version: str) -> list[int]:
     return [int(part) for part in version.split(".") if part.isdigit()]
+
+
+def refuse_lost(steps: list[Status]) -> None:
+    """Raise InstallError where a table or column of ours is gone, which nothing but a backup can bring back."""
+    if lost := [f"{step.kind} {step.identity}" for step in steps if step.state == "missing" and not step.sql]:
+        raise InstallError(
+            f"gone from schema svc: {', '.join(lost)}",
+            hint="Restore it from a backup; or uninstall with --drop-data and begin anew.",
+        )
 
 
 def refuse_removals(steps: list[Status]) -> None:

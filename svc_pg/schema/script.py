@@ -11,13 +11,12 @@ from psycopg.sql import SQL
 
 from svc_pg import __version__
 from svc_pg.config import Config
-from svc_pg.errors import InstallError
 from svc_pg.objects import SchemaObject
 from svc_pg.render import render
 from svc_pg.schema import catalog, parts
 from svc_pg.schema.access import Access, access_sql, fingerprint
 from svc_pg.schema.desired import desired, guards
-from svc_pg.schema.install import refuse_newer, refuse_removals
+from svc_pg.schema.install import refuse_lost, refuse_newer, refuse_removals
 from svc_pg.schema.migrations import Migration, released
 from svc_pg.schema.roles import OWNERS, ROLES
 from svc_pg.schema.status import Status, look
@@ -59,8 +58,7 @@ def script(conn: Connection[Any], config: Config, *, prune: bool = False, roles:
         notes = _notes(conn)
     if not prune:
         refuse_removals(steps)
-    if lost := [f"{step.kind} {step.identity}" for step in steps if step.state == "missing" and not step.sql]:
-        raise InstallError(f"gone from schema svc: {', '.join(lost)}", hint="Restore it from a backup.")
+    refuse_lost(steps)
     if not steps:
         return None
     objects = [step for step in steps if step.kind in ("function", "trigger")]
