@@ -6,10 +6,10 @@ import psycopg
 
 from svc_pg.errors import SvcError, translate
 
-from . import audit, demo, keys, migrate, output, schema, webhooks
+from . import audit, console, demo, keys, listen, migrate, output, schema, send, webhooks, worker
 from .app import app as _app
 
-for _commands in (schema, migrate, audit, webhooks, keys, demo):
+for _commands in (schema, migrate, audit, webhooks, worker, send, listen, console, keys, demo):
     _commands.add_to(_app)
 
 

@@ -1,1 +1,1 @@
-"""Bring the actor of a request into its transactions: ASGI, WSGI, Django; psycopg, SQLAlchemy."""
+"""What svc-pg brings into other frameworks: who acts in a transaction, and the verification of received webhooks."""

@@ -11,6 +11,9 @@ from typing import Any, NoReturn, Protocol
 
 from svc_pg.errors import WebhookSignatureError
 
+Envelope = dict[str, Any]
+"""A delivery's body: the message's ``id``, ``type`` (its event), ``timestamp`` (RFC 3339), ``data`` (its payload)."""
+
 _MARK = "whsec_"
 _VERSION = "v1,"
 _UNIX_SECONDS = re.compile(r"[0-9]{1,12}")
@@ -26,6 +29,11 @@ class HeaderMap(Protocol):
 def new_secret() -> str:
     """A secret to sign with: ``whsec_`` and 32 random bytes in base64."""
     return _MARK + base64.b64encode(token_bytes(32)).decode()
+
+
+def check_secret(secret: str | Sequence[str]) -> None:
+    """Raise WebhookSignatureError where a secret, or one of several, cannot be used to verify."""
+    _keys(secret)
 
 
 def sign(*, delivery_id: str, timestamp: int, body: bytes, secrets: Sequence[str]) -> dict[str, str]:
@@ -53,8 +61,8 @@ def assert_webhook_signature(
     secret: str | Sequence[str],
     tolerance: timedelta = timedelta(minutes=5),
     now: datetime | None = None,
-) -> dict[str, Any]:
-    """The envelope of an authentic delivery: ``id``, ``type``, ``timestamp`` and ``data``.
+) -> Envelope:
+    """The envelope of an authentic delivery.
 
     ``body`` is the raw body, as it came. With several secrets any one may match. ``tolerance`` bounds the timestamp in
     both directions. Whatever the arguments hold, the only error is WebhookSignatureError; its message is the reason.
@@ -160,7 +168,7 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _envelope(raw: bytes) -> dict[str, Any]:
+def _envelope(raw: bytes) -> Envelope:
     try:
         envelope = json.loads(raw.decode(), parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:

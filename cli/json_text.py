@@ -1,0 +1,57 @@
+"""Lay out a JSON text without changing a token of it: ``json`` would turn 1.10 into 1.1."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Final, NoReturn
+
+_TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[][{}:,]|[^][{}:,"\s]+')
+_DEEPEST: Final = 20  # further levels are not indented, or a small text could become a huge one
+
+
+def parse(text: str) -> object:
+    """What the text holds, its numbers as text. Raises ValueError: a JSONDecodeError where the place is known."""
+    try:
+        return json.loads(text, parse_int=str, parse_float=str, parse_constant=_refuse_constant)
+    except RecursionError as error:
+        raise ValueError("it is nested too deep") from error
+
+
+def indented(text: str) -> str:
+    """Valid JSON with a member or an element a line. Nothing in it can steer a terminal."""
+    parts: list[str] = []
+    depth, before = 0, None
+    for part in _tokens(text):
+        if part in {"}", "]"}:
+            depth -= 1
+            if before not in {"{", "["}:
+                parts.append(_new_line(depth))
+        elif before in {"{", "[", ","}:
+            parts.append(_new_line(depth))
+        if part in {"{", "["}:
+            depth += 1
+        parts.append(": " if part == ":" else part)
+        before = part
+    return "".join(parts)
+
+
+def one_line(text: str) -> str:
+    """Valid JSON without white space between its tokens. Nothing in it can steer a terminal."""
+    return "".join(_tokens(text))
+
+
+def printable(text: str) -> str:
+    """The text with everything that a terminal could obey written as in JSON: ``\\u001b``."""
+    return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in text)
+
+
+def _tokens(text: str) -> Iterator[str]:
+    return (printable(match[0]) for match in _TOKEN.finditer(text))
+
+
+def _new_line(depth: int) -> str:
+    return "\n" + "  " * min(depth, _DEEPEST)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")

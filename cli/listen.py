@@ -1,0 +1,137 @@
+"""The command ``listen``."""
+
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from errno import EADDRINUSE
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+from rich.console import Console
+from rich.highlighter import JSONHighlighter
+from rich.text import Text
+
+from svc_pg.errors import SvcError
+from svc_pg.webhooks.signing import check_secret
+
+from . import json_text, output
+
+if TYPE_CHECKING:
+    from .receiver import Arrival
+
+_LONGEST: Final = 2000  # characters of a body that is not JSON
+_console = Console(highlight=False, soft_wrap=True)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(listen)
+
+
+def listen(
+    *,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 8080,
+    secret: Annotated[
+        list[str] | None,
+        typer.Option(
+            envvar="SVC_WEBHOOK_SECRET",
+            metavar="whsec_...",
+            help="What webhooks add printed; any of several may match.",
+        ),
+    ] = None,
+    status: Annotated[int, typer.Option(min=200, max=599, help="Answer what is accepted with this status.")] = 204,
+    json: Annotated[bool, typer.Option("--json", help="Print an object a line.")] = False,
+) -> None:
+    """Receive webhooks on this machine, verify them and show them, until Ctrl-C. For developing."""
+    import uvicorn  # it and the receiver load the web framework, which other commands do not need
+
+    from .receiver import receiver
+
+    secrets = secret or []
+    if secrets:
+        check_secret(secrets)
+    app = receiver(secrets, status=status, on_arrival=partial(_print, _json_line if json else _text))
+    server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_level="warning", access_log=False))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # it ends like Ctrl-C
+    with suppress(KeyboardInterrupt), _listening(host, port) as listener:
+        _introduce(host, listener.getsockname()[1], is_verifying=bool(secrets))
+        server.run(sockets=[listener])
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        if error.errno == EADDRINUSE:
+            raise SvcError(f"port {port} of {host} is taken", hint="--port 0 takes one that is free.") from error
+        reason = str(error.strerror).partition(" (")[0]  # Python repeats the address there
+        raise SvcError(f"cannot listen on {host}, port {port}: {reason}") from error
+
+
+def _introduce(host: str, port: int, *, is_verifying: bool) -> None:
+    url = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+    output.words(f"Listening on {url} until Ctrl-C.")
+    if is_verifying:
+        return
+    output.words(
+        "Without a secret nothing is verified. Register this receiver, and start again with the secret it gets:\n"
+        f"  svc-pg webhooks add --url {url} --event '*'\n"
+        "  svc-pg listen --secret whsec_...\n"
+        "An address of your own machine needs, below [webhooks] in svc-pg.toml: allow_http = true and"
+        ' allow_cidrs = ["127.0.0.0/8"]'
+    )
+
+
+def _print(show: "Callable[[Arrival], str]", arrival: "Arrival") -> None:
+    try:
+        typer.echo(show(arrival))
+    except BrokenPipeError:  # a reader such as head has left: that is an end and no error
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        signal.raise_signal(signal.SIGINT)
+
+
+def _json_line(arrival: "Arrival") -> str:
+    members = {
+        "receivedAt": arrival.received_at.isoformat(timespec="microseconds").replace("+00:00", "Z"),
+        "deliveryId": arrival.delivery_id,
+        "event": arrival.event,
+        "isVerified": arrival.is_verified,
+        "reason": arrival.reason,
+        "status": arrival.status,
+    }
+    body = json_text.one_line(arrival.body) if arrival.is_json else json.dumps(arrival.body)
+    return f'{json.dumps(members)[:-1]}, "body": {body}}}'  # the body as it is: json would change its numbers
+
+
+def _text(arrival: "Arrival") -> str:
+    parts = [
+        Text(f"{arrival.received_at.astimezone():%H:%M:%S}", "dim"),
+        Text(json_text.printable(arrival.event) or "(no event)", "bold"),
+        Text(json_text.printable(arrival.delivery_id) or "(no id)"),
+        _verdict(arrival),
+    ]
+    with _console.capture() as captured:  # printed by one who tells when the reader has left
+        _console.print(Text("  ").join(parts))
+        _console.print(_body(arrival), end="")
+    return captured.get()
+
+
+def _verdict(arrival: "Arrival") -> Text:
+    if arrival.is_verified is None:
+        return Text("not verified", "yellow")
+    if arrival.is_verified:
+        return Text("verified", "green")
+    return Text(f"refused: {json_text.printable(arrival.reason or '')}", "bold red")
+
+
+def _body(arrival: "Arrival") -> Text:
+    if arrival.is_json:
+        return JSONHighlighter()(json_text.indented(arrival.body))
+    cut = "…" if len(arrival.body) > _LONGEST else ""
+    return Text(json_text.printable(arrival.body[:_LONGEST]) + cut)

@@ -1,0 +1,139 @@
+"""The command ``send``."""
+
+import sys
+from dataclasses import dataclass
+from datetime import timedelta
+from difflib import get_close_matches
+from json import JSONDecodeError
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+import typer
+from psycopg import Connection
+from psycopg.errors import InsufficientPrivilege
+
+from svc_pg import durations, webhooks
+from svc_pg.errors import PayloadError, UnknownEventError
+from svc_pg.query import Query, fetch, scalar
+
+from . import json_text, output
+from .options import DatabaseUrl, Json, connect
+
+_AT_ONCE: Final = timedelta(0)
+_EXCERPT: Final = 30  # characters on either side of the place where a text stops being JSON
+_QUOTE: Final = """Quote it for the shell, such as '{"id": 7}', or pipe it: svc-pg send EVENT -"""
+_SENT: Final = """
+select m.created_at = now() as is_new,
+       (select count(*) from svc.webhook_deliveries d where d.message_id = m.id) as endpoints
+  from svc.webhook_messages m
+ where m.id = %s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    is_new: bool
+    endpoints: int
+
+
+def _delay(text: str) -> timedelta:
+    try:
+        return durations.parse(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(send)
+
+
+def send(
+    event: Annotated[str, typer.Argument(help="The name of the event.", show_default=False)],
+    payload: Annotated[
+        str, typer.Argument(metavar="JSON|-", help="The payload, or - for standard input.", show_default=False)
+    ],
+    *,
+    tenant: Annotated[str | None, typer.Option(help="Whose message it is.")] = None,
+    idempotency_key: Annotated[
+        str | None, typer.Option(help="Another send with this key, and tenant, sends nothing more.")
+    ] = None,
+    delay: Annotated[
+        timedelta | None, typer.Option(parser=_delay, metavar="DURATION", help="Deliver so much later, such as 10m.")
+    ] = None,
+    database_url: DatabaseUrl = None,
+    json: Json = False,
+) -> None:
+    """Send an event to every endpoint that wants it, and print the message's id. Workers deliver it."""
+    text = _standard_input() if payload == "-" else payload
+    _check(text, hint=None if payload == "-" else _QUOTE)
+    with connect(database_url) as conn:
+        try:
+            message = webhooks.send(
+                conn, event, text, idempotency_key=idempotency_key, tenant=tenant, delay=delay or _AT_ONCE
+            )
+        except UnknownEventError as error:
+            conn.rollback()
+            raise UnknownEventError(error.message, hint=_nearest(conn, event) or error.hint) from error
+        sent = _what_was_sent(conn, message)
+    if json:
+        found = {"isNew": sent.is_new, "endpoints": sent.endpoints} if sent else {"isNew": None, "endpoints": None}
+        output.json_data({"id": str(message), **found})
+        return
+    output.data(str(message))
+    output.words(_summary(sent))
+
+
+def _standard_input() -> str:
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError as error:
+        raise PayloadError(
+            f"the payload is not UTF-8: byte {error.start + 1} is 0x{error.object[error.start]:02x}"
+        ) from error
+
+
+def _check(text: str, *, hint: str | None) -> None:
+    """Point at the place where a text stops being JSON. What passes goes on as it is, and PostgreSQL decides."""
+    try:
+        json_text.parse(text)
+    except JSONDecodeError as error:
+        line, at = text.split("\n")[error.lineno - 1], error.colno - 1
+        before = json_text.printable(line[max(at - _EXCERPT, 0) : at])
+        after = json_text.printable(line[at : at + _EXCERPT])
+        raise PayloadError(
+            f"the payload is not JSON: {error.msg.removesuffix(' at')}, line {error.lineno}, column {error.colno}\n"
+            f"  {before}{after}\n  {' ' * len(before)}^",
+            hint=hint,
+        ) from error
+    except ValueError as error:
+        raise PayloadError(f"the payload is not JSON: {error}", hint=hint) from error
+
+
+def _nearest(conn: Connection[Any], event: str) -> str | None:
+    try:
+        known: list[str] = scalar(conn, "select array_agg(name) from svc.webhook_event_types") or []
+    except InsufficientPrivilege:  # whoever may send may not read
+        return None
+    near = get_close_matches(event, known, n=1)
+    return f'Did you mean "{near[0]}"?' if near else None
+
+
+def _what_was_sent(conn: Connection[Any], message: UUID) -> _Sent | None:
+    try:
+        with conn.transaction():
+            [sent] = fetch(conn, Query(_SENT, (message,), _Sent))
+    except InsufficientPrivilege:  # whoever may send may not read
+        return None
+    return sent
+
+
+def _summary(sent: _Sent | None) -> str:
+    if sent is None:
+        return "Sent. To how many endpoints, this role may not read."
+    to = f"{sent.endpoints} endpoint{'' if sent.endpoints == 1 else 's'}"
+    if not sent.is_new:
+        return f"This idempotency key was used before, so nothing more is sent; the first message went to {to}."
+    if sent.endpoints:
+        return f"It goes to {to}."
+    return "No endpoint wants it. To register one: svc-pg webhooks add --url URL --event EVENT"

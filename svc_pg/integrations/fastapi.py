@@ -1,0 +1,55 @@
+"""Receive signed webhooks in FastAPI: a dependency that verifies the request and gives the envelope."""
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
+from typing import Final
+
+from fastapi import HTTPException
+from starlette.requests import ClientDisconnect, Request
+
+from svc_pg.errors import WebhookSignatureError
+from svc_pg.webhooks.signing import Envelope, assert_webhook_signature, check_secret
+
+__all__ = ["MAX_BYTES", "Envelope", "limited_body", "signed_webhook"]
+
+MAX_BYTES: Final = 1024 * 1024
+"""How large a body may be: svc-pg sends at most 256 KiB of payload in it."""
+
+# FastAPI answers {"detail": ...}, which is all that a problem document (RFC 9457) needs
+_PROBLEM: Final = {"content-type": "application/problem+json"}
+_log = logging.getLogger(__name__)
+
+
+def signed_webhook(
+    *, secret: str | Sequence[str], tolerance: timedelta = timedelta(minutes=5), max_bytes: int = MAX_BYTES
+) -> Callable[[Request], Awaitable[Envelope]]:
+    """A dependency that gives the envelope of an authentic webhook: ``Annotated[Envelope, Depends(...)]``.
+
+    With several secrets any one may match. Every other request is answered 401, or 413 where its body has more than
+    ``max_bytes``; why, only the log says. Raises WebhookSignatureError at once where a secret is unusable.
+    """
+    check_secret(secret)
+
+    async def verified(request: Request) -> Envelope:
+        body = await limited_body(request, max_bytes=max_bytes)
+        try:
+            return assert_webhook_signature(headers=request.headers, body=body, secret=secret, tolerance=tolerance)
+        except WebhookSignatureError as error:
+            _log.warning("webhook refused: %s", error.message)
+            raise HTTPException(401, "This is not an authentic webhook.", _PROBLEM) from None
+
+    return verified
+
+
+async def limited_body(request: Request, *, max_bytes: int) -> bytes:
+    """The raw body, of which no more than ``max_bytes`` are kept. Raises HTTPException 413 where it is larger."""
+    body = bytearray()
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > max_bytes:
+                raise HTTPException(413, f"The body may have {max_bytes} bytes.", _PROBLEM)
+    except ClientDisconnect:
+        raise HTTPException(400, "The body ended early.", _PROBLEM) from None
+    return bytes(body)

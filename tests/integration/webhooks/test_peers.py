@@ -1,0 +1,104 @@
+"""What we sign others verify, what they sign we verify, and nobody takes what was tampered with."""
+
+import json
+import time
+from collections.abc import Iterator
+from subprocess import Popen
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from svc_pg.webhooks.signing import new_secret, sign, verify_webhook_signature
+from tests.peers import JavaScriptPeer, Peer, PythonPeer, node
+
+DELIVERY = "0198f5a2-7c1e-7f00-8000-000000000001"
+BODY = '{"type":"order.created","data":{"name":"Zoë"}}'
+
+secrets = st.builds(new_secret)
+ids = st.uuids().map(str) | st.from_regex(r"[A-Za-z0-9_-]{1,64}", fullmatch=True)
+values = st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text())
+bodies = st.builds(json.dumps, st.dictionaries(st.text(), values), ensure_ascii=st.booleans())
+each_library = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None, max_examples=30
+)
+
+
+@pytest.fixture(scope="module")
+def javascript() -> Iterator["Popen[str]"]:
+    with node() as process:
+        yield process
+
+
+@pytest.fixture(params=["python standardwebhooks", "python svix", "javascript standardwebhooks", "javascript svix"])
+def peer(request: pytest.FixtureRequest) -> Peer:
+    language, library = request.param.split()
+    if language == "python":
+        return PythonPeer(library)
+    return JavaScriptPeer(library, request.getfixturevalue("javascript"))
+
+
+@each_library
+@given(secret=secrets, delivery_id=ids, body=bodies)
+def test_what_we_sign_they_verify(peer: Peer, secret: str, delivery_id: str, body: str) -> None:
+    assert peer.verifies(secret, headers=signed(secret, delivery_id, body), body=body)
+
+
+@each_library
+@given(secret=secrets, delivery_id=ids, body=bodies)
+def test_what_they_sign_we_verify(peer: Peer, secret: str, delivery_id: str, body: str) -> None:
+    now = int(time.time())
+    headers = {
+        "webhook-id": delivery_id,
+        "webhook-timestamp": str(now),
+        "webhook-signature": peer.sign(secret, delivery_id=delivery_id, timestamp=now, body=body),
+    }
+    assert headers["webhook-signature"] == signed(secret, delivery_id, body, now)["webhook-signature"]
+    assert verify_webhook_signature(headers=headers, body=body, secret=secret)
+
+
+def test_during_a_rotation_the_old_and_the_new_secret_verify_there_too(peer: Peer) -> None:
+    old, new = new_secret(), new_secret()
+    headers = sign(delivery_id=DELIVERY, timestamp=int(time.time()), body=BODY.encode(), secrets=[new, old])
+    assert peer.verifies(old, headers=headers, body=BODY)
+    assert peer.verifies(new, headers=headers, body=BODY)
+    assert not peer.verifies(new_secret(), headers=headers, body=BODY)
+
+
+TAMPERED: dict[str, dict[str, Any]] = {
+    "body": {"body": BODY.replace("Zoë", "Zoé")},
+    "white space of the body": {"body": BODY + " "},
+    "id": {"webhook-id": DELIVERY[:-1] + "2"},
+    "timestamp": {"webhook-timestamp": lambda value: str(int(value) + 1)},
+    "signature": {"webhook-signature": lambda value: value[:3] + ("B" if value[3] == "A" else "A") + value[4:]},
+    "version": {"webhook-signature": lambda value: value.replace("v1,", "v2,")},
+    "no version": {"webhook-signature": lambda value: value.removeprefix("v1,")},
+    "no signature": {"webhook-signature": ""},
+}
+
+
+@pytest.mark.parametrize("what", TAMPERED)
+def test_nobody_takes_what_was_tampered_with(peer: Peer, what: str) -> None:
+    secret = new_secret()
+    headers = {name: value for name, value in signed(secret, DELIVERY, BODY).items() if name.startswith("webhook-")}
+    assert is_taken_by_both(peer, secret, headers, BODY)
+    body = BODY
+    for place, change in TAMPERED[what].items():
+        if place == "body":
+            body = change
+        else:
+            headers[place] = change(headers[place]) if callable(change) else change
+    assert not peer.verifies(secret, headers=headers, body=body)
+    assert not verify_webhook_signature(headers=headers, body=body, secret=secret)
+
+
+def is_taken_by_both(peer: Peer, secret: str, headers: dict[str, str], body: str) -> bool:
+    return peer.verifies(secret, headers=headers, body=body) and verify_webhook_signature(
+        headers=headers, body=body, secret=secret
+    )
+
+
+def signed(secret: str, delivery_id: str, body: str, timestamp: int | None = None) -> dict[str, str]:
+    at = int(time.time()) if timestamp is None else timestamp
+    return sign(delivery_id=delivery_id, timestamp=at, body=body.encode(), secrets=[secret])

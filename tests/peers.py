@@ -1,0 +1,99 @@
+"""Other implementations of Standard Webhooks, to sign and verify with: in Python, and in JavaScript by node."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from shutil import which
+from tempfile import TemporaryDirectory
+from typing import Any, Final, Protocol
+
+import pytest
+import standardwebhooks
+import svix.webhooks
+
+_JAVASCRIPT: Final = {"standardwebhooks": "1.1.1", "svix": "1.99.1"}
+_PYTHON: Final = {"standardwebhooks": standardwebhooks.Webhook, "svix": svix.webhooks.Webhook}
+
+
+class Peer(Protocol):
+    """A library that knows Standard Webhooks."""
+
+    def sign(self, secret: str, *, delivery_id: str, timestamp: int, body: str) -> str:
+        """The header webhook-signature."""
+
+    def verifies(self, secret: str, *, headers: Mapping[str, str], body: str) -> bool:
+        """Whether it takes the body for authentic, at this moment."""
+
+
+class PythonPeer:
+    """A library of Python."""
+
+    def __init__(self, library: str) -> None:
+        self._webhook: Any = _PYTHON[library]
+
+    def sign(self, secret: str, *, delivery_id: str, timestamp: int, body: str) -> str:
+        return str(self._webhook(secret).sign(delivery_id, datetime.fromtimestamp(timestamp, UTC), body))
+
+    def verifies(self, secret: str, *, headers: Mapping[str, str], body: str) -> bool:
+        try:
+            self._webhook(secret).verify(body, dict(headers))
+        except Exception:  # noqa: BLE001 - it leaks errors of its parsers
+            return False
+        return True
+
+
+class JavaScriptPeer:
+    """A library of JavaScript, in a process of node."""
+
+    def __init__(self, library: str, process: "subprocess.Popen[str]") -> None:
+        self._library = library
+        self._process = process
+
+    def sign(self, secret: str, *, delivery_id: str, timestamp: int, body: str) -> str:
+        return str(self._ask(secret, sign={"id": delivery_id, "timestamp": timestamp, "body": body}))
+
+    def verifies(self, secret: str, *, headers: Mapping[str, str], body: str) -> bool:
+        return bool(self._ask(secret, verify={"headers": headers, "body": body}))
+
+    def _ask(self, secret: str, **question: object) -> object:
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.write(json.dumps({"library": self._library, "secret": secret, **question}) + "\n")
+        self._process.stdin.flush()
+        return json.loads(self._process.stdout.readline())
+
+
+@contextmanager
+def node() -> Iterator["subprocess.Popen[str]"]:
+    """Enter to get a process that has the JavaScript libraries, which npm fetches; leaving ends it.
+
+    Without node, npm or a network the test is skipped, but in CI it fails.
+    """
+    with TemporaryDirectory(prefix="svc-pg-peers-") as folder:
+        _fetch(folder)
+        variables = {**os.environ, "NODE_PATH": str(Path(folder, "node_modules"))}
+        program = Path(__file__).with_name("peers.cjs")
+        with subprocess.Popen(
+            ["node", program], env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as process:
+            yield process  # leaving closes its input, and that ends it
+
+
+def _fetch(folder: str) -> None:
+    if which("node") is None or which("npm") is None:
+        _cannot("node and npm are not installed")
+    packages = [f"{name}@{version}" for name, version in _JAVASCRIPT.items()]
+    command = ["npm", "install", "--prefix", folder, "--ignore-scripts", "--no-audit", "--no-fund", *packages]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        _cannot(f"npm could not fetch {' and '.join(packages)}:\n{done.stderr.strip()}")
+
+
+def _cannot(reason: str) -> None:
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
