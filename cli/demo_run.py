@@ -16,6 +16,7 @@ import psycopg
 
 from svc_pg import audit, schema
 from svc_pg.errors import SvcError
+from svc_pg.query import fetch
 from svc_pg.webhooks import endpoints
 from svc_pg.webhooks.secrets import KeyRing, new_key
 from svc_pg.webhooks.worker import Worker
@@ -99,9 +100,11 @@ async def run_demo(*, stay: bool, as_json: bool) -> bool:
             psycopg.connect(conninfo) as conn,
             audit.actor(conn, "operator"),
         ):
-            _, partner.secret = endpoints.create(
-                conn, url=f"{partner_url}/webhooks", events=["order.*"], keys=keys, guard=guard(CONFIG)
+            registration = endpoints.new(
+                url=f"{partner_url}/webhooks", events=["order.*"], keys=keys, guard=guard(CONFIG)
             )
+            fetch(conn, registration.query)
+            partner.secret = registration.secret
         with findings.step("start the worker"):
             await stack.enter_async_context(_working(Worker(conninfo, keys=keys, config=CONFIG)))
         http = await stack.enter_async_context(aiohttp.ClientSession(shop_url))

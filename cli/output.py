@@ -3,16 +3,22 @@
 import json
 import sys
 from collections.abc import Collection
+from dataclasses import fields, is_dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from svc_pg.errors import SvcError
+from svc_pg.errors import ConsoleAutoApproveInProductionError, ConsoleWeakSecretError, SvcError
+
+from . import json_text
 
 debug = False
 """Whether errors keep their traceback; set by --debug."""
 
+# The specification names these errors, so people look for their names
+_NAMED = (ConsoleAutoApproveInProductionError, ConsoleWeakSecretError)
 _words = Console(stderr=True, highlight=False)
 _data = Console(highlight=False)
 
@@ -25,6 +31,22 @@ def data(text: str) -> None:
 def json_data(value: Any) -> None:
     """Print one JSON value; Decimal becomes a number."""
     data(json.dumps(value, indent=2, ensure_ascii=False, default=float))
+
+
+def json_record(value: object) -> None:
+    """Print a dataclass, a mapping or a list of them as the API would write it."""
+    from svc_pg.console.encoding import encode  # it loads the web framework, which other commands do not need
+
+    data(json_text.indented(encode(value).decode()))
+
+
+def record(value: Any) -> None:
+    """Print the fields of a dataclass or a mapping, one a line; those without a value are left out."""
+    members = {field.name: getattr(value, field.name) for field in fields(value)} if is_dataclass(value) else value
+    shown = {name.replace("_", " "): _text(member) for name, member in members.items() if member not in (None, "")}
+    width = max(map(len, shown), default=0)
+    for name, text in shown.items():
+        data(f"{name.ljust(width)}  {text}")
 
 
 def table(title: str, columns: list[str], rows: list[list[str]], *, folding: Collection[str] = ()) -> None:
@@ -42,8 +64,20 @@ def words(text: str) -> None:
     _words.print(text, markup=False, soft_wrap=True)
 
 
+def _text(value: object) -> str:
+    match value:
+        case datetime():
+            return f"{value.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z"
+        case bool():
+            return "yes" if value else "no"
+        case list():
+            return ", ".join(map(_text, value))
+    return json_text.printable(str(value))
+
+
 def fail(error: Exception) -> None:
     """Tell a person what went wrong and, where it is known, what to do."""
-    words(f"error: {str(error).strip() or type(error).__name__}")
+    name = f"{type(error).__name__}: " if isinstance(error, _NAMED) else ""
+    words(f"error: {name}{str(error).strip() or type(error).__name__}")
     if isinstance(error, SvcError) and error.hint:
         words(f"hint: {error.hint}")

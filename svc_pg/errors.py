@@ -17,6 +17,8 @@ SvcError
 ├── UnknownEventError            the event is not defined
 ├── PayloadError                 a webhook payload is too large or not JSON
 ├── EndpointError                an endpoint's URL or events are not acceptable
+├── NotFoundError                nothing has this id
+├── ConflictError                the state of a thing forbids this
 ├── EncryptionKeyError           no key, or no key that opens the secret
 └── WebhookSignatureError        a received webhook is not authentic
 """
@@ -99,6 +101,14 @@ class EndpointError(SvcError):
     """An endpoint's URL or events are not acceptable."""
 
 
+class NotFoundError(SvcError):
+    """Nothing has this id."""
+
+
+class ConflictError(SvcError):
+    """The state of a thing forbids what was asked for."""
+
+
 class EncryptionKeyError(SvcError):
     """There is no encryption key, or none that opens a stored secret."""
 
@@ -113,6 +123,8 @@ BY_SQLSTATE: Final[dict[str, type[SvcError]]] = {
     "SV101": PayloadError,
     "SV102": UnknownEventError,
     "SV103": EndpointError,
+    "SV104": NotFoundError,
+    "SV105": ConflictError,
 }
 MISSING_OBJECT: Final = frozenset({"3F000", "42P01", "42883"})
 
@@ -123,24 +135,30 @@ def translate(error: Exception) -> SvcError | None:
     Reads the SQLSTATE from ``sqlstate`` (psycopg 3) or ``pgcode`` (psycopg 2), also of the error that a wrapper such
     as SQLAlchemy's or Django's was raised from.
     """
+    state, source = sqlstate(error)
+    return None if state is None else _translated(state, source)
+
+
+def sqlstate(error: BaseException) -> tuple[str | None, BaseException]:
+    """The SQLSTATE of a driver's error, as ``translate`` reads it, and the error that has it."""
     source: BaseException | None = error
     while source is not None:
-        sqlstate = getattr(source, "sqlstate", None) or getattr(source, "pgcode", None)
-        if isinstance(sqlstate, str):
-            return _translated(sqlstate, source)
+        state = getattr(source, "sqlstate", None) or getattr(source, "pgcode", None)
+        if isinstance(state, str):
+            return state, source
         source = getattr(source, "orig", None) or source.__cause__
-    return None
+    return None, error
 
 
-def _translated(sqlstate: str, source: BaseException) -> SvcError | None:
+def _translated(state: str, source: BaseException) -> SvcError | None:
     diag = getattr(source, "diag", None)
     message = getattr(diag, "message_primary", None) or str(source)
-    if sqlstate in BY_SQLSTATE:
+    if state in BY_SQLSTATE:
         detail = getattr(diag, "message_detail", None)
-        return BY_SQLSTATE[sqlstate](
+        return BY_SQLSTATE[state](
             f"{message} ({detail})" if detail else message, hint=getattr(diag, "message_hint", None)
         )
-    if sqlstate in MISSING_OBJECT and "svc." in message.replace('"svc"', "svc."):
+    if state in MISSING_OBJECT and "svc." in message.replace('"svc"', "svc."):
         return NotInstalledError(message, hint="Run: svc-pg install")
     return None
 

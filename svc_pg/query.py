@@ -11,6 +11,8 @@ from psycopg.abc import Buffer
 from psycopg.adapt import Loader
 from psycopg.rows import class_row, scalar_row
 
+from svc_pg.errors import translating
+
 Row = TypeVar("Row")
 
 
@@ -43,15 +45,17 @@ class Query(Generic[Row]):
 
 
 def fetch(conn: Connection[Any], query: Query[Row]) -> list[Row]:
-    """Run ``query`` on ``conn`` and return all rows. Never commits."""
+    """Run ``query`` on ``conn`` and return all rows. Never commits. Raises an SvcError for an SQLSTATE of ours."""
     cursor = keep_json(conn.cursor(row_factory=class_row(query.row)))
-    return cursor.execute(query.text, query.params or None).fetchall()
+    with translating():
+        return cursor.execute(query.text, query.params or None).fetchall()
 
 
 async def afetch(conn: AsyncConnection[Any], query: Query[Row]) -> list[Row]:
-    """Run ``query`` on ``conn`` and return all rows. Never commits."""
+    """As ``fetch``, on an async connection."""
     cursor = keep_json(conn.cursor(row_factory=class_row(query.row)))
-    return await (await cursor.execute(query.text, query.params or None)).fetchall()
+    with translating():
+        return await (await cursor.execute(query.text, query.params or None)).fetchall()
 
 
 def scalar(conn: Connection[Any], text: LiteralString, params: Sequence[object] = ()) -> Any:

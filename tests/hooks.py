@@ -12,6 +12,7 @@ from psycopg.rows import dict_row
 
 from svc_pg import Config, schema
 from svc_pg.config import EventDefinition, WebhooksConfig
+from svc_pg.query import fetch
 from svc_pg.webhooks import endpoints
 from svc_pg.webhooks.guard import Guard
 from svc_pg.webhooks.secrets import KeyRing, new_key
@@ -38,12 +39,15 @@ def guard(config: Config) -> Guard:
     return Guard(allow_cidrs=tuple(config.webhooks.allow_cidrs), allow_http=config.webhooks.allow_http)
 
 
-def endpoint(conninfo: str, config: Config, url: str, *, events: Sequence[str] = ("*",)) -> tuple[str, str]:
+def endpoint(
+    conninfo: str, config: Config, url: str, *, events: Sequence[str] = ("*",), **options: Any
+) -> tuple[str, str]:
     """Install the configuration and register an endpoint; return its id and its secret."""
     with psycopg.connect(conninfo) as conn:
         schema.install(conn, config)
-        created, secret = endpoints.create(conn, url=url, events=events, keys=KEYS, guard=guard(config))
-    return created.id, secret
+        registration = endpoints.new(url=url, events=events, keys=KEYS, guard=guard(config), **options)
+        [created] = fetch(conn, registration.query)
+    return created.id, registration.secret
 
 
 @contextmanager

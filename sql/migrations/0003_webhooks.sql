@@ -5,6 +5,9 @@ create table svc.webhook_event_types (
     schema json,
     synced_at timestamptz not null default now()
 );
+-- Ours: the configuration cannot define names that begin with webhook., and nobody can send them.
+insert into svc.webhook_event_types (name, description)
+values ('webhook.endpoint.disabled', 'An endpoint was disabled: by somebody, by its 410 Gone, or after days of failures');
 
 -- The payload once, however many endpoints; json, because the bytes signed on the third attempt must equal the first's.
 create table svc.webhook_messages (
@@ -65,6 +68,7 @@ create table svc.webhook_deliveries (
     status text not null default 'pending' check (status in ('pending', 'delivered', 'failed', 'canceled')),
     attempts integer not null default 0 check (attempts >= 0),
     max_attempts integer not null check (max_attempts > 0),
+    manual_attempt integer, -- the number of the attempt that somebody asked for
     next_attempt_at timestamptz default now(),
     lease_id uuid,
     lease_until timestamptz,

@@ -9,7 +9,7 @@ create or replace function svc.claim(
     p_grace interval default '15 s', p_share integer default 16
 ) returns table (
     delivery_id uuid, lease_id uuid, attempt integer, max_attempts integer,
-    endpoint_id uuid, endpoint_version integer, body text
+    endpoint_id uuid, endpoint_version integer, body text, trace_context text
 )
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -30,6 +30,7 @@ declare
     v_rows integer;
     v_endpoints uuid[];
     v_rooms integer[];
+    v_closed uuid[];
     v_last uuid;
 begin
     if not exists (select from svc.webhook_deliveries d where d.status = 'pending' and d.next_attempt_at <= now()) then
@@ -55,6 +56,7 @@ begin
         ),
         seen as (
             select r.endpoint_id, r.place,
+                   r.next_attempt_at <= now() and (e.id is null or e.status = 'disabled') as is_closed,
                    case when r.next_attempt_at <= now() and e.status = 'active'
                              and (s.breaker_until is null or s.breaker_until <= now())
                         then case when s.breaker_until is null then e.max_in_flight else 1 end - (
@@ -68,16 +70,21 @@ begin
         )
         select array_agg(s.endpoint_id order by s.place) filter (where s.room > 0),
                array_agg(least(s.room, p_share) order by s.place) filter (where s.room > 0),
-               (array_agg(s.endpoint_id order by s.place desc))[1]
-          into v_endpoints, v_rooms, v_last
+               (array_agg(s.endpoint_id order by s.place desc))[1],
+               array_agg(s.endpoint_id) filter (where s.is_closed)
+          into v_endpoints, v_rooms, v_last, v_closed
           from seen s;
+        if v_closed is not null then
+            perform svc.webhook_cancel_due(v_closed);
+        end if;
         if v_endpoints is not null then
             return query
             with pick as materialized (
                 select q.*, o.place
                   from unnest(v_endpoints, v_rooms) with ordinality o(endpoint_id, room, place)
                   cross join lateral (
-                    select d.id, d.lease_id, d.attempts, d.max_attempts, d.worker, d.endpoint_id, d.updated_at
+                    select d.id, d.lease_id, d.attempts, d.max_attempts, d.worker, d.endpoint_id, d.updated_at,
+                           d.event_name, d.manual_attempt
                       from svc.webhook_deliveries d
                      where d.endpoint_id = o.endpoint_id and d.status = 'pending' and d.next_attempt_at <= now()
                      order by d.next_attempt_at, d.id limit o.room
@@ -87,8 +94,9 @@ begin
             ),
             lost as (
                 insert into svc.webhook_delivery_attempts
-                    (delivery_id, endpoint_id, attempt, started_at, outcome, error, worker)
-                select p.id, p.endpoint_id, p.attempts, p.updated_at, 'lost',
+                    (delivery_id, endpoint_id, attempt, cause, started_at, outcome, error, worker)
+                select p.id, p.endpoint_id, p.attempts,
+                       svc.webhook_cause(p.event_name, p.attempts = p.manual_attempt), p.updated_at, 'lost',
                        'the lease ended without an acknowledgement', p.worker
                   from pick p where p.lease_id is not null
             ),
@@ -109,7 +117,8 @@ begin
                  where d.id = p.id and p.attempts < p.max_attempts
                 returning d.id, d.lease_id, d.attempts, d.max_attempts, d.endpoint_id, e.version, d.message_id, p.place
             )
-            select l.id, l.lease_id, l.attempts, l.max_attempts, l.endpoint_id, l.version, svc.webhook_envelope(m)
+            select l.id, l.lease_id, l.attempts, l.max_attempts, l.endpoint_id, l.version, svc.webhook_envelope(m),
+                   m.trace_context
               from leased l join svc.webhook_messages m on m.id = l.message_id
              order by l.place;
             get diagnostics v_rows = row_count;

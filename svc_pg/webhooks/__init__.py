@@ -7,17 +7,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from svc_pg.webhooks.events import asend, send
+    from svc_pg.webhooks.events import asend, asend_many, send, send_many
     from svc_pg.webhooks.signing import assert_webhook_signature, verify_webhook_signature
     from svc_pg.webhooks.worker import Worker
 
-__all__ = ["Worker", "asend", "assert_webhook_signature", "send", "verify_webhook_signature"]
+__all__ = [
+    "Worker",
+    "asend",
+    "asend_many",
+    "assert_webhook_signature",
+    "send",
+    "send_many",
+    "verify_webhook_signature",
+]
 
 _HOMES = {
     "Worker": "worker",
     "asend": "events",
+    "asend_many": "events",
     "assert_webhook_signature": "signing",
     "send": "events",
+    "send_many": "events",
     "verify_webhook_signature": "signing",
 }
 

@@ -8,14 +8,15 @@ from typing import Final
 
 from svc_pg.config import Retry
 from svc_pg.errors import EncryptionKeyError, EndpointError, WebhookSignatureError
-from svc_pg.webhooks import backoff
+from svc_pg.webhooks import backoff, tracing
 from svc_pg.webhooks.claims import Acknowledgement, Claim, Target
-from svc_pg.webhooks.endpoints import HEADERS_COLUMN, PREVIOUS_SECRET_COLUMN, SECRET_COLUMN
+from svc_pg.webhooks.endpoints import HEADERS_COLUMN, SECRET_COLUMN
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.signing import sign
 from svc_pg.webhooks.transport import Request, Result, Transport
 
 _CONNECT_TIMEOUT: Final = timedelta(seconds=5)
+_GONE: Final = 410
 _OVERLOADED: Final = frozenset({429, 503})
 
 
@@ -28,9 +29,11 @@ async def attempt(
     except (EncryptionKeyError, EndpointError, WebhookSignatureError) as error:
         result = Result(outcome="blocked", error=error.message)
     else:
-        result = await transport.send(request)
+        result = await tracing.send(transport, request, trace_context=claim.trace_context, attempt=claim.attempt)
     if result.outcome == "success":
         return Acknowledgement(claim, "delivered", result)
+    if result.status == _GONE:
+        return Acknowledgement(claim, "gone", result)
     if claim.attempt >= claim.max_attempts:
         return Acknowledgement(claim, "failed", result)
     wait = backoff.wait(
@@ -61,7 +64,7 @@ def _secrets(target: Target, keys: KeyRing) -> Sequence[str]:
     """The secret and, while a rotation overlaps, the one before."""
     secrets = [_open(keys, target, SECRET_COLUMN, target.secret)]
     if target.previous_secret is not None:
-        secrets.append(_open(keys, target, PREVIOUS_SECRET_COLUMN, target.previous_secret))
+        secrets.append(_open(keys, target, SECRET_COLUMN, target.previous_secret))
     return secrets
 
 

@@ -12,13 +12,13 @@ from psycopg import AsyncConnection
 from svc_pg.query import Query, afetch
 from svc_pg.webhooks.transport import Result
 
-Verdict = Literal["delivered", "retry", "failed", "canceled", "released"]
+Verdict = Literal["delivered", "retry", "failed", "gone", "released"]
 
 _CLAIM: Final = "select * from svc.claim(%s, %s, %s)"
 _ACKNOWLEDGE: Final = """
-select id::text from unnest(svc.acknowledge(
+select accepted::text[], disabled::text[] from svc.acknowledge(
     %s::uuid[], %s::uuid[], %s::text[], %s::float8[], %s::text[], %s::integer[],
-    %s::text[], %s::integer[], %s::json[], %s::text[], %s::inet[])) as id
+    %s::text[], %s::integer[], %s::json[], %s::text[], %s::inet[])
 """
 _TARGETS: Final[LiteralString] = """
 select id, version, url, timeout, secret, headers,
@@ -39,6 +39,7 @@ class Claim:
     endpoint_id: UUID
     endpoint_version: int
     body: str
+    trace_context: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +66,11 @@ class Acknowledgement:
 
 
 @dataclass(frozen=True, slots=True)
-class _Id:
-    id: str
+class Acknowledged:
+    """The ids of the deliveries whose lease was still held, and of the endpoints that this has disabled."""
+
+    accepted: list[str]
+    disabled: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +94,11 @@ async def next_due(conn: AsyncConnection[Any]) -> timedelta | None:
     return None if due.seconds is None else timedelta(seconds=max(due.seconds, 0))
 
 
-async def acknowledge(conn: AsyncConnection[Any], batch: Sequence[Acknowledgement]) -> set[str]:
-    """Record what became of claims; return the ids of those deliveries whose lease was still held."""
+async def acknowledge(conn: AsyncConnection[Any], batch: Sequence[Acknowledgement]) -> Acknowledged:
+    """Record what became of claims."""
     columns = zip(*(_columns(item) for item in batch), strict=True)
-    accepted = await afetch(conn, Query(_ACKNOWLEDGE, [list(column) for column in columns], _Id))
-    return {row.id for row in accepted}
+    [done] = await afetch(conn, Query(_ACKNOWLEDGE, [list(column) for column in columns], Acknowledged))
+    return done
 
 
 def _columns(item: Acknowledgement) -> tuple[object, ...]:

@@ -1,4 +1,8 @@
-"""Read deliveries: ``deliveries.query().endpoint(id).status("failed").list(conn)``."""
+"""Deliveries: read them, try them again, cancel them.
+
+``deliveries.query().endpoint(id).status("failed").list(conn)`` reads; what changes a delivery is a Query of one
+statement, to be run by ``fetch(conn, deliveries.retry(id))`` or ``await afetch(conn, ...)`` of svc_pg.query.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,14 +14,43 @@ from psycopg import AsyncConnection, Connection
 
 from svc_pg.errors import QueryError
 from svc_pg.pages import EVERYTHING, Selection, decode
-from svc_pg.query import Query, afetch, fetch
+from svc_pg.query import Query, RawJson, afetch, fetch
+from svc_pg.webhooks.ids import delivery_key, endpoint_key, filter_key
 
 STATUSES: Final = ("pending", "delivered", "failed", "canceled")
 
-_SELECT: Final = """
-select id::text, message_id::text, endpoint_id::text, event_name, status, attempts, max_attempts, created_at,
-       updated_at, next_attempt_at, finished_at, last_status_code, last_error
-  from svc.webhook_deliveries
+BULK: Final = 10_000  # as in the texts below
+
+_COLUMNS: Final = """
+id::text, message_id::text, endpoint_id::text, event_name, status, attempts, max_attempts, created_at, updated_at,
+next_attempt_at, finished_at, last_status_code, last_error
+"""
+_SELECT: Final = "select " + _COLUMNS + " from svc.webhook_deliveries"  # noqa: S608 - constants
+_DETAIL: Final = """
+select d.id::text, d.message_id::text, d.endpoint_id::text, d.event_name, d.status, d.attempts, d.max_attempts,
+       d.created_at, d.updated_at, d.next_attempt_at, d.finished_at, d.last_status_code, d.last_error,
+       m.tenant, m.idempotency_key, m.payload
+  from svc.webhook_deliveries d left join svc.webhook_messages m on m.id = d.message_id
+ where d.id = (select svc.webhook_existing_delivery(%s))
+"""
+_ATTEMPTS: Final = """
+select a.id::text, a.attempt, a.cause, a.started_at, a.duration_ms, a.outcome, a.status_code, a.error,
+       a.response_headers, a.response_body, host(a.remote_ip) as remote_ip, a.worker
+  from svc.webhook_delivery_attempts a
+ where a.delivery_id = (select svc.webhook_existing_delivery(%s))
+ order by a.id
+"""
+_RETRY: Final = "select " + _COLUMNS + " from svc.webhook_retry_one(%s)"  # noqa: S608 - constants
+_CANCEL: Final = "select " + _COLUMNS + " from svc.webhook_cancel(%s)"  # noqa: S608 - constants
+_PING: Final = "select " + _COLUMNS + " from svc.webhook_ping(%s)"  # noqa: S608 - constants
+_IS_OPEN: Final = "exists (select from svc.webhook_endpoints e where e.id = endpoint_id and e.status <> 'disabled')"
+_MATCHING: Final = "with matching as (select id from svc.webhook_deliveries"
+_COUNT_MATCHING: Final = """)
+select least(count(*), 10000)::integer as count, count(*) <= 10000 as is_complete from matching
+"""
+_RETRY_MATCHING: Final = """),
+retried as (select id from svc.webhook_retry(array(select id from matching limit 10000)))
+select (select count(*) from retried)::integer as count, (select count(*) from matching) <= 10000 as is_complete
 """
 
 
@@ -41,6 +74,41 @@ class Delivery:
 
 
 @dataclass(frozen=True, slots=True)
+class DeliveryDetail(Delivery):
+    """A delivery with what its message holds; ``payload`` is None once retention has deleted the message."""
+
+    tenant: str | None
+    idempotency_key: str | None
+    payload: RawJson | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryAttempt:
+    """One attempt: ``cause`` is auto, manual or test; of the response at most 16 KiB of body, and no cookies."""
+
+    id: str
+    attempt: int
+    cause: str
+    started_at: datetime
+    duration_ms: int | None
+    outcome: str
+    status_code: int | None
+    error: str | None
+    response_headers: RawJson | None
+    response_body: str | None
+    remote_ip: str | None
+    worker: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Retried:
+    """How many deliveries were, or would be, tried again; ``is_complete`` says that no more match."""
+
+    count: int
+    is_complete: bool
+
+
+@dataclass(frozen=True, slots=True)
 class DeliveryPage:
     """Deliveries, newest first, and the cursor of the next page, or None on the last."""
 
@@ -59,10 +127,11 @@ class DeliveryQuery:
 
     def endpoint(self, endpoint_id: str) -> "DeliveryQuery":
         """Deliveries to one endpoint."""
-        try:
-            return self._where("endpoint_id = %s", UUID(endpoint_id))
-        except ValueError as error:
-            raise QueryError(f"{endpoint_id!r} is not an endpoint's id", hint="Ids are UUIDs.") from error
+        return self._where("endpoint_id = %s", filter_key(endpoint_id))
+
+    def message(self, message_id: str) -> "DeliveryQuery":
+        """Deliveries of one message: what ``send`` returned."""
+        return self._where("message_id = %s", filter_key(message_id))
 
     def status(self, status: str) -> "DeliveryQuery":
         """Deliveries in one state: pending, delivered, failed or canceled."""
@@ -77,6 +146,10 @@ class DeliveryQuery:
     def since(self, moment: str | timedelta | datetime) -> "DeliveryQuery":
         """Deliveries created from that moment on: an aware datetime, or a duration before now such as ``1h``."""
         return DeliveryQuery(self.selection.when("created_at >=", moment))
+
+    def until(self, moment: str | timedelta | datetime) -> "DeliveryQuery":
+        """Deliveries created before that moment, which is written as for ``since``."""
+        return DeliveryQuery(self.selection.when("created_at <", moment))
 
     def limit(self, size: int) -> "DeliveryQuery":
         """At most so many deliveries a page: 1 to 1000, 100 unless told."""
@@ -94,6 +167,15 @@ class DeliveryQuery:
         """Ask on an async connection. Never commits."""
         return self._page(await afetch(conn, self._query()))
 
+    def retry(self, *, dry_run: bool = False) -> Query[Retried]:
+        """Try those again that are failed or canceled, 10,000 at most; with ``dry_run`` only count them.
+
+        Passes over those whose endpoint is disabled or deleted. The page's size and cursor do not count.
+        """
+        selection = self.selection.where("status in ('failed', 'canceled')").where(_IS_OPEN)
+        matching, params = selection.statement(_MATCHING, " order by id")
+        return Query(matching + (_COUNT_MATCHING if dry_run else _RETRY_MATCHING), (*params[:-1], BULK + 1), Retried)
+
     def _query(self) -> Query[Delivery]:
         return Query(*self.selection.statement(_SELECT, " order by id desc"), Delivery)
 
@@ -104,3 +186,47 @@ class DeliveryQuery:
 def query() -> DeliveryQuery:
     """A question to the queue, with no conditions yet."""
     return DeliveryQuery()
+
+
+def get(delivery_id: str) -> Query[DeliveryDetail]:
+    """One delivery. Running it raises NotFoundError."""
+    return Query(_DETAIL, (delivery_key(delivery_id),), DeliveryDetail)
+
+
+def attempts(delivery_id: str) -> Query[DeliveryAttempt]:
+    """The attempts of one delivery, oldest first. Running it raises NotFoundError."""
+    return Query(_ATTEMPTS, (delivery_key(delivery_id),), DeliveryAttempt)
+
+
+def retry(delivery_id: str) -> Query[Delivery]:
+    """Make a failed or canceled delivery due now, with the attempts that it had left or at least one more.
+
+    Running it raises NotFoundError, and ConflictError where its state or its endpoint's forbids it.
+    """
+    return Query(_RETRY, (delivery_key(delivery_id),), Delivery)
+
+
+def cancel(delivery_id: str) -> Query[Delivery]:
+    """Cancel a pending delivery. Running it raises NotFoundError, and ConflictError while an attempt is under way."""
+    return Query(_CANCEL, (delivery_key(delivery_id),), Delivery)
+
+
+def ping(endpoint_id: str) -> Query[Delivery]:
+    """Send the event ``webhook.ping`` to an endpoint, with one attempt.
+
+    Running it raises NotFoundError, and ConflictError where the endpoint is not active.
+    """
+    return Query(_PING, (endpoint_key(endpoint_id),), Delivery)
+
+
+def recover(
+    endpoint_id: str, *, since: str | timedelta | datetime | None = None, dry_run: bool = False
+) -> Query[Retried]:
+    """Try all deliveries of an endpoint again that failed or were canceled, 10,000 at a time, after an outage.
+
+    Running it raises NotFoundError, and ConflictError where the endpoint is disabled.
+    """
+    matching = DeliveryQuery(
+        EVERYTHING.where("endpoint_id = (select svc.webhook_existing_endpoint(%s, true))", endpoint_key(endpoint_id))
+    )
+    return (matching if since is None else matching.since(since)).retry(dry_run=dry_run)

@@ -1,41 +1,82 @@
-"""Register endpoints: who wants which events, and the secret that signs them."""
+"""Endpoints: who wants which events, where they are sent, and the secret that signs them.
 
-import re
-from collections.abc import Sequence
+Most functions make a Query: one statement, whose row is the endpoint as it is afterwards. Run it in your transaction by
+``fetch(conn, query)`` or ``await afetch(conn, query)`` of svc_pg.query; it raises NotFoundError where there is no such
+endpoint and EndpointError where an event is not defined.
+"""
+
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from difflib import get_close_matches
 from typing import Any, Final
 from uuid import UUID
 
-from psycopg import Connection
+from psycopg import AsyncConnection, Connection
 
-from svc_pg.errors import EndpointError
-from svc_pg.query import Query, fetch, scalar
-from svc_pg.webhooks.guard import Guard
+from svc_pg.errors import EndpointError, QueryError
+from svc_pg.pages import EVERYTHING, Selection, decode
+from svc_pg.query import Query, afetch, fetch
+from svc_pg.webhooks.guard import Guard, check_custom_headers
+from svc_pg.webhooks.ids import endpoint_key
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.signing import new_secret
 
-# What a sealed value is bound to, beside its endpoint's id
+# What a sealed value is bound to, beside its endpoint's id; the secret before a rotation keeps its own
 SECRET_COLUMN: Final = "webhook_endpoints.secret"  # noqa: S105 - the name of a column
-PREVIOUS_SECRET_COLUMN: Final = "webhook_endpoints.previous_secret"  # noqa: S105 - the name of a column
 HEADERS_COLUMN: Final = "webhook_endpoints.headers"
 
-_PATTERN = re.compile(r"\*|[a-z0-9_-]+(\.[a-z0-9_-]+)*(\.\*)?")
+STATUSES: Final = ("active", "paused", "disabled")
+OVERLAP: Final = timedelta(hours=24)
+
+_MAX_HEADERS: Final = 32
+_MAX_WORDS: Final = 1000
+_COLUMNS: Final = """
+id::text, url, description, tenant, events, status, disabled_reason, max_in_flight, timeout,
+case when previous_secret_expires_at > now() then previous_secret_expires_at end as previous_secret_expires_at,
+headers is not null as has_headers, created_at, updated_at
+"""
+_SELECT: Final = "select " + _COLUMNS + " from svc.webhook_endpoints"  # noqa: S608 - constants
 # health belongs to an endpoint from the start, so that workers only update it
 _INSERT: Final = """
 with endpoint as (
-    insert into svc.webhook_endpoints (id, url, description, tenant, events, secret)
-    values (%s, %s, %s, %s, %s, %s) returning *
+    insert into svc.webhook_endpoints
+        (id, url, description, tenant, events, secret, headers, max_in_flight, timeout)
+    values (%s, %s, %s, %s, svc.webhook_known_events(%s), %s, %s, %s, %s) returning *
 ),
 state as (insert into svc.webhook_endpoint_state (endpoint_id) select id from endpoint)
-select id::text, url, description, tenant, events, status, timeout, created_at, updated_at from endpoint
+select
 """
+_UPDATE: Final = """
+update svc.webhook_endpoints
+   set url = coalesce(%s, url), description = coalesce(%s, description),
+       events = coalesce(svc.webhook_known_events(%s), events),
+       headers = case when %s then %s else headers end,
+       max_in_flight = coalesce(%s, max_in_flight), timeout = coalesce(%s, timeout),
+       version = version + 1, updated_at = now()
+ where id = (select svc.webhook_existing_endpoint(%s))
+returning
+"""
+_ROTATE: Final = """
+update svc.webhook_endpoints
+   set previous_secret = secret, previous_secret_expires_at = now() + %s, secret = %s,
+       version = version + 1, updated_at = now()
+ where id = (select svc.webhook_existing_endpoint(%s))
+returning
+"""
+_SET_STATUS: Final = "select " + _COLUMNS + " from svc.webhook_set_status(%s, %s, %s)"  # noqa: S608 - constants
+_DELETE: Final = "select " + _COLUMNS + " from svc.webhook_delete_endpoint(%s)"  # noqa: S608 - constants
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A receiver of webhooks. ``events`` holds names, ``order.*`` and ``*``; ``timeout`` is that of one attempt."""
+    """A receiver of webhooks. ``events`` holds names, ``order.*`` and ``*``; ``timeout`` is that of one attempt.
+
+    Secrets and custom headers are never read back: ``has_headers`` says that there are some, and
+    ``previous_secret_expires_at`` until when the secret before a rotation signs too.
+    """
 
     id: str
     url: str
@@ -43,13 +84,89 @@ class Endpoint:
     tenant: str | None
     events: list[str]
     status: str
+    disabled_reason: str | None
+    max_in_flight: int
     timeout: timedelta
+    previous_secret_expires_at: datetime | None
+    has_headers: bool
     created_at: datetime
     updated_at: datetime
 
 
-def create(
-    conn: Connection[Any],
+@dataclass(frozen=True, slots=True)
+class NewSecret:
+    """A query that stores a secret, and the secret, which cannot be read again once it has run."""
+
+    query: Query[Endpoint]
+    secret: str
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointPage:
+    """Endpoints, newest first, and the cursor of the next page, or None on the last."""
+
+    endpoints: list[Endpoint]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointQuery:
+    """A question for endpoints. Every method returns a new one; ``list`` or ``alist`` asks it."""
+
+    selection: Selection = EVERYTHING
+
+    def status(self, status: str) -> "EndpointQuery":
+        """Endpoints in one state: active, paused or disabled."""
+        if status not in STATUSES:
+            raise QueryError(f"{status!r} is not a status", hint=f"Write one of {', '.join(STATUSES)}.")
+        return EndpointQuery(self.selection.where("status = %s", status))
+
+    def tenant(self, tenant: str) -> "EndpointQuery":
+        """Endpoints of one tenant."""
+        return EndpointQuery(self.selection.where("tenant = %s", tenant))
+
+    def event(self, name: str) -> "EndpointQuery":
+        """Endpoints that get this event."""
+        return EndpointQuery(self.selection.where("events && svc.webhook_patterns(%s)", name))
+
+    def limit(self, size: int) -> "EndpointQuery":
+        """At most so many endpoints a page: 1 to 1000, 100 unless told."""
+        return EndpointQuery(self.selection.limit(size))
+
+    def after(self, cursor: str) -> "EndpointQuery":
+        """The page after the one whose ``next_cursor`` this is."""
+        return EndpointQuery(self.selection.where("id < %s", *decode(cursor, UUID)))
+
+    def list(self, conn: Connection[Any]) -> EndpointPage:
+        """Ask on a sync connection. Never commits."""
+        return self._page(fetch(conn, self._query()))
+
+    async def alist(self, conn: AsyncConnection[Any]) -> EndpointPage:
+        """Ask on an async connection. Never commits."""
+        return self._page(await afetch(conn, self._query()))
+
+    def _query(self) -> Query[Endpoint]:
+        return Query(*self.selection.statement(_SELECT, " order by id desc"), Endpoint)
+
+    def _page(self, rows: Sequence[Endpoint]) -> EndpointPage:
+        return EndpointPage(*self.selection.cut(rows, lambda endpoint: (endpoint.id,)))
+
+
+def query() -> EndpointQuery:
+    """A question for endpoints, with no conditions yet."""
+    return EndpointQuery()
+
+
+def get(endpoint_id: str) -> Query[Endpoint]:
+    """One endpoint."""
+    return Query(
+        _SELECT + " where id = (select svc.webhook_existing_endpoint(%s))",
+        (endpoint_key(endpoint_id),),
+        Endpoint,
+    )
+
+
+def new(
     *,
     url: str,
     events: Sequence[str],
@@ -57,32 +174,114 @@ def create(
     guard: Guard,
     description: str = "",
     tenant: str | None = None,
-) -> tuple[Endpoint, str]:
-    """Register an endpoint; return it and its secret, which cannot be read again. Never commits.
+    headers: Mapping[str, str] | None = None,
+    max_in_flight: int = 8,
+    timeout: timedelta = timedelta(seconds=15),
+) -> NewSecret:
+    """Register an endpoint.
 
-    An endpoint with a ``tenant`` receives only that tenant's messages, one without receives all. Raises EndpointError
-    where the URL is not one that ``guard`` lets workers call, or an event is not defined.
+    An endpoint with a ``tenant`` receives only that tenant's messages, one without receives all. ``headers`` are sent
+    with every attempt, at most ``max_in_flight`` attempts are under way at a time, and each may take ``timeout`` (1 to
+    60 s). Raises EndpointError where the URL is not one that ``guard`` lets workers call.
     """
-    address = guard.check_url(url)
-    _check_events(conn, events)
-    endpoint_id: UUID = scalar(conn, "select svc.uuid7()")
+    _check_limits(description=description, max_in_flight=max_in_flight, timeout=timeout)
+    if tenant is not None and (not tenant or "\0" in tenant or len(tenant) > _MAX_WORDS):
+        raise EndpointError("the tenant is empty, too long or contains NUL")
+    endpoint_id = _new_id()
     secret = new_secret()
     sealed = keys.seal(secret, owner=str(endpoint_id), column=SECRET_COLUMN)
-    params = (endpoint_id, address, description, tenant, list(dict.fromkeys(events)), sealed)
-    [endpoint] = fetch(conn, Query(_INSERT, params, Endpoint))
-    return endpoint, secret
+    sealed_headers = _sealed_headers(headers or {}, keys, endpoint_id)
+    params = (endpoint_id, guard.check_url(url), description, tenant, _texts(events), sealed, sealed_headers)
+    return NewSecret(Query(_INSERT + _COLUMNS + " from endpoint", (*params, max_in_flight, timeout), Endpoint), secret)
 
 
-def _check_events(conn: Connection[Any], events: Sequence[str]) -> None:
-    if not events:
-        raise EndpointError("an endpoint needs at least one event", hint='Name events, or "*" for all.')
-    known: list[str] = scalar(conn, "select coalesce(array_agg(name order by name), '{}') from svc.webhook_event_types")
-    for event in events:
-        if not _PATTERN.fullmatch(event):
-            raise EndpointError(f"{event!r} is not an event", hint='Write a name, "order.*" or "*".')
-        if "*" not in event and event not in known:
-            near = get_close_matches(event, known, n=1)
-            listed = f"Known: {', '.join(known)}." if known else "None is; define some in the configuration."
-            raise EndpointError(
-                f'event "{event}" is not defined', hint=f'Did you mean "{near[0]}"?' if near else listed
-            )
+def update(
+    endpoint_id: str,
+    *,
+    keys: KeyRing | None = None,
+    guard: Guard,
+    url: str | None = None,
+    events: Sequence[str] | None = None,
+    description: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    max_in_flight: int | None = None,
+    timeout: timedelta | None = None,
+) -> Query[Endpoint]:
+    """Change what is not None; ``headers`` replace all that there were, and need ``keys``. Raises as ``new`` does."""
+    _check_limits(description=description, max_in_flight=max_in_flight, timeout=timeout)
+    key = endpoint_key(endpoint_id)
+    sealed_headers = _sealed_headers(headers, keys, key) if headers and keys else None
+    params = (
+        None if url is None else guard.check_url(url),
+        description,
+        None if events is None else _texts(events),
+        headers is not None,
+        sealed_headers,
+        max_in_flight,
+        timeout,
+        key,
+    )
+    return Query(_UPDATE + _COLUMNS, params, Endpoint)
+
+
+def pause(endpoint_id: str) -> Query[Endpoint]:
+    """Send nothing for now; what is pending waits, and so does what comes."""
+    return Query(_SET_STATUS, (endpoint_key(endpoint_id), "paused", None), Endpoint)
+
+
+def resume(endpoint_id: str) -> Query[Endpoint]:
+    """Make a paused or disabled endpoint active and forget its failures. ``recover`` brings back what was canceled."""
+    return Query(_SET_STATUS, (endpoint_key(endpoint_id), "active", None), Endpoint)
+
+
+def disable(endpoint_id: str, *, reason: str = "disabled by hand") -> Query[Endpoint]:
+    """Send nothing any more: cancels what is pending, and takes no more messages until ``resume``."""
+    _check_limits(description=reason)
+    return Query(_SET_STATUS, (endpoint_key(endpoint_id), "disabled", reason), Endpoint)
+
+
+def delete(endpoint_id: str) -> Query[Endpoint]:
+    """Delete it and cancel what is pending for it; its deliveries stay on record."""
+    return Query(_DELETE, (endpoint_key(endpoint_id),), Endpoint)
+
+
+def rotate_secret(endpoint_id: str, *, keys: KeyRing, overlap: timedelta = OVERLAP) -> NewSecret:
+    """Give it a new secret. For the time of ``overlap`` the one before signs too, so receivers can change over."""
+    if not timedelta(0) <= overlap <= timedelta(days=30):
+        raise EndpointError("the overlap of secrets is 0 to 30 days")
+    secret = new_secret()
+    sealed = keys.seal(secret, owner=str(endpoint_key(endpoint_id)), column=SECRET_COLUMN)
+    return NewSecret(Query(_ROTATE + _COLUMNS, (overlap, sealed, endpoint_key(endpoint_id)), Endpoint), secret)
+
+
+def _sealed_headers(headers: Mapping[str, str], keys: KeyRing, endpoint_id: UUID) -> bytes | None:
+    if not headers:
+        return None
+    if len(headers) > _MAX_HEADERS or len({name.lower() for name in headers}) < len(headers):
+        raise EndpointError(f"there are more than {_MAX_HEADERS} headers, or one occurs twice")
+    check_custom_headers(headers)
+    return keys.seal(json.dumps(dict(headers)), owner=str(endpoint_id), column=HEADERS_COLUMN)
+
+
+def _check_limits(
+    *, description: str | None = None, max_in_flight: int | None = None, timeout: timedelta | None = None
+) -> None:
+    if description is not None and (len(description) > _MAX_WORDS or "\0" in description):
+        raise EndpointError(f"a description has at most {_MAX_WORDS} characters, without NUL")
+    if max_in_flight is not None and not 1 <= max_in_flight <= 1000:
+        raise EndpointError("max_in_flight is 1 to 1000")
+    if timeout is not None and not timedelta(seconds=1) <= timeout <= timedelta(seconds=60):
+        raise EndpointError("the timeout of an attempt is 1 to 60 s")
+
+
+def _texts(events: Sequence[str]) -> list[str]:
+    if any("\0" in event for event in events):
+        raise EndpointError("an event contains NUL")
+    return list(events)
+
+
+def _new_id() -> UUID:
+    """A UUID version 7, made here because the secret is sealed for it before the row exists."""
+    stamp = (time.time_ns() // 1_000_000).to_bytes(6, "big")
+    value = int.from_bytes(stamp + os.urandom(10), "big")
+    return UUID(int=value & ~(0xF << 76) & ~(0x3 << 62) | 0x7 << 76 | 0x2 << 62)

@@ -1,21 +1,40 @@
-"""Send an event inside the caller's transaction: the message and the change commit together or not at all."""
+"""Send events inside the caller's transaction: the messages and the change commit together or not at all."""
 
-import json
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, LiteralString, Protocol, TypeVar
 from uuid import UUID
 
-from svc_pg.errors import PayloadError, translating
+from svc_pg.errors import PayloadError, sqlstate, translating
+from svc_pg.webhooks.payloads import Payload, SchemaCheck, json_text
+from svc_pg.webhooks.tracing import current_traceparent
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
 
-Payload = Mapping[str, Any] | list[Any] | str
+Answer = TypeVar("Answer")
+Statement = tuple[LiteralString, tuple[object, ...]]
 
-_SEND: Final = "select svc.send(%s, %s::json, %s, %s, %s::interval)"
+# One round trip: where the event has a schema, nothing is sent unless the payload is known to fit that very schema
+_SEND: Final = """
+select case when e.schema is null or e.sha256 = %s
+            then svc.send(%s, %s::json, %s, %s, %s::interval, %s)::text end as id,
+       case when e.sha256 <> %s then e.schema::text end as schema
+"""
+_SEND_MANY: Final = """
+select case when e.schema is null or e.sha256 = %s
+            then svc.send_many(%s, %s::json[], %s, %s, %s::interval, %s)::text[] end as ids,
+       case when e.sha256 <> %s then e.schema::text end as schema
+"""
+_EVENT: Final = """
+  from (select s.schema, encode(sha256(convert_to(s.schema::text, 'UTF8')), 'hex') as sha256
+          from svc.webhook_event_schema(%s) s(schema)) e
+"""
 _AT_ONCE: Final = timedelta(0)
+_INVALID_TEXT: Final = "22P02"
+
+_checks: dict[str, SchemaCheck] = {}  # of the schema that an event had when it was last sent
 
 
 class DbApiConnection(Protocol):
@@ -39,11 +58,11 @@ def send(
     ``payload`` is anything that JSON can hold, or, as ``str``, a JSON text that is stored byte for byte. Another send
     with the same ``idempotency_key`` and tenant stores nothing and returns the first message's id. Never commits.
 
-    Raises UnknownEventError, PayloadError and NotInstalledError; as after any error, the transaction is then aborted.
+    Raises UnknownEventError, PayloadError, also where the payload does not fit the event's JSON Schema, and
+    NotInstalledError; as after any error of the database, the transaction is then aborted.
     """
-    with translating(), closing(conn.cursor()) as cursor:
-        cursor.execute(_SEND, (event, _text(payload), idempotency_key, tenant, delay))
-        return _message_id(cursor.fetchone())
+    parameters = (event, json_text(payload), idempotency_key, tenant, delay, current_traceparent())
+    return UUID(_run(conn, _sent(_SEND, event, [payload], parameters)))
 
 
 async def asend(
@@ -56,23 +75,107 @@ async def asend(
     delay: timedelta = _AT_ONCE,
 ) -> UUID:
     """As ``send``, for an async connection of psycopg."""
-    with translating():
+    parameters = (event, json_text(payload), idempotency_key, tenant, delay, current_traceparent())
+    return UUID(await _arun(conn, _sent(_SEND, event, [payload], parameters)))
+
+
+def send_many(
+    conn: DbApiConnection,
+    event: str,
+    payloads: Sequence[Payload],
+    *,
+    idempotency_keys: Sequence[str | None] | None = None,
+    tenant: str | None = None,
+    delay: timedelta = _AT_ONCE,
+) -> list[UUID]:
+    """As ``send`` for many payloads of one event, in one statement; return the messages' ids in their order.
+
+    ``idempotency_keys`` are as many as the payloads.
+    """
+    ids = _run(conn, _sent_many(event, payloads, idempotency_keys, tenant, delay)) if payloads else []
+    return [UUID(text) for text in ids]
+
+
+async def asend_many(
+    conn: "AsyncConnection[Any]",
+    event: str,
+    payloads: Sequence[Payload],
+    *,
+    idempotency_keys: Sequence[str | None] | None = None,
+    tenant: str | None = None,
+    delay: timedelta = _AT_ONCE,
+) -> list[UUID]:
+    """As ``send_many``, for an async connection of psycopg."""
+    ids = await _arun(conn, _sent_many(event, payloads, idempotency_keys, tenant, delay)) if payloads else []
+    return [UUID(text) for text in ids]
+
+
+def _sent_many(
+    event: str,
+    payloads: Sequence[Payload],
+    idempotency_keys: Sequence[str | None] | None,
+    tenant: str | None,
+    delay: timedelta,
+) -> Generator[Statement, Sequence[Any], Any]:
+    keys = None if idempotency_keys is None else list(idempotency_keys)
+    tenants = None if tenant is None else [tenant] * len(payloads)
+    texts = [json_text(payload) for payload in payloads]
+    return _sent(_SEND_MANY, event, payloads, (event, texts, keys, tenants, delay, current_traceparent()))
+
+
+def _sent(
+    select: LiteralString, event: str, payloads: Sequence[Payload], parameters: tuple[object, ...]
+) -> Generator[Statement, Sequence[Any], Any]:
+    """Yields the statements to run, is sent the row of each, and returns the id or ids."""
+    check = _checks.get(event)
+    fits = check is not None and check.problem(payloads) is None
+    while True:
+        known = check.sha256 if check is not None and fits else ""
+        sent, schema = yield select + _EVENT, (known, *parameters, known, event)
+        if schema is None:
+            return sent
+        check = _checks[event] = SchemaCheck(event, schema)
+        if problem := check.problem(payloads):
+            raise problem
+        fits = True
+
+
+def _run(conn: DbApiConnection, steps: Generator[Statement, Sequence[Any], Answer]) -> Answer:
+    with _translating(), closing(conn.cursor()) as cursor:
+        statement = next(steps)
+        while True:
+            cursor.execute(*statement)
+            try:
+                statement = steps.send(_values(cursor.fetchone()))
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return] # what the generator is typed to return
+
+
+async def _arun(conn: "AsyncConnection[Any]", steps: Generator[Statement, Sequence[Any], Answer]) -> Answer:
+    with _translating():
         async with conn.cursor() as cursor:
-            await cursor.execute(_SEND, (event, _text(payload), idempotency_key, tenant, delay))
-            return _message_id(await cursor.fetchone())
+            statement = next(steps)
+            while True:
+                await cursor.execute(*statement)
+                try:
+                    statement = steps.send(_values(await cursor.fetchone()))
+                except StopIteration as end:
+                    return end.value  # type: ignore[no-any-return] # what the generator is typed to return
 
 
-def _text(payload: Payload) -> str:
-    if isinstance(payload, str):
-        return payload
-    try:
-        return json.dumps(payload, ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise PayloadError(
-            f"the payload is not JSON: {error}", hint="Send texts, numbers, booleans, null, lists and maps of them."
-        ) from error
+@contextmanager
+def _translating() -> Iterator[None]:
+    """As ``translating``; a text that is not JSON is a PayloadError."""
+    with translating():
+        try:
+            yield
+        except Exception as error:
+            state, source = sqlstate(error)
+            if state == _INVALID_TEXT and "json" in str(source):
+                detail = getattr(getattr(source, "diag", None), "message_detail", None) or source
+                raise PayloadError(f"the payload is not JSON: {detail}") from error
+            raise
 
 
-def _message_id(row: Any) -> UUID:
-    value = next(iter(row.values())) if isinstance(row, Mapping) else row[0]
-    return value if isinstance(value, UUID) else UUID(value)
+def _values(row: Any) -> Sequence[Any]:
+    return list(row.values()) if isinstance(row, Mapping) else list(row)

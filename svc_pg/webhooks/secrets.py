@@ -41,13 +41,18 @@ class KeyRing:
     def __repr__(self) -> str:
         return f"KeyRing({', '.join(self.keys)})"
 
+    @property
+    def mark(self) -> bytes:
+        """How everything begins that this ring seals now: version, length of the key's id, the id."""
+        key_id = next(iter(self.keys))
+        return bytes([_VERSION, len(key_id)]) + key_id.encode()
+
     def seal(self, plaintext: str, *, owner: str, column: str) -> bytes:
         """Encrypt for one column of one row: version, key id and its length, nonce, ciphertext.
 
         The result opens only with the same owner and column, so that a value copied to another row is of no use.
         """
-        key_id, key = next(iter(self.keys.items()))
-        header = bytes([_VERSION, len(key_id)]) + key_id.encode()
+        key, header = next(iter(self.keys.values())), self.mark
         nonce = os.urandom(_NONCE_BYTES)
         return header + nonce + AESGCM(key).encrypt(nonce, plaintext.encode(), _bound(header, owner, column))
 

@@ -7,7 +7,7 @@ import pytest
 from svc_pg import Config, audit, schema, webhooks
 from svc_pg.config import Grants
 from svc_pg.errors import ConfigError
-from svc_pg.query import scalar
+from svc_pg.query import fetch, scalar
 from svc_pg.schema import access
 from svc_pg.webhooks import deliveries, endpoints
 from svc_pg.webhooks.worker import Worker
@@ -218,7 +218,7 @@ def test_a_worker_and_an_administrator_need_no_more_than_svc_admin(db: str, role
     admin = psycopg.conninfo.make_conninfo(db, user=role)
     with receiving() as receiver:
         with psycopg.connect(admin) as conn:
-            endpoints.create(conn, url=receiver.url, events=["*"], keys=KEYS, guard=guard(config))
+            fetch(conn, endpoints.new(url=receiver.url, events=["*"], keys=KEYS, guard=guard(config)).query)
             webhooks.send(conn, "order.created", {"id": 7})
         with working(admin, config) as worker:
             assert isinstance(worker, Worker)

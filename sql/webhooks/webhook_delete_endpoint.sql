@@ -1,0 +1,14 @@
+-- Delete an endpoint and cancel what is pending for it, apart from attempts under way. Its deliveries stay as a record.
+create or replace function svc.webhook_delete_endpoint(p_endpoint uuid) returns setof svc.webhook_endpoints
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $svc$
+begin
+    return query delete from svc.webhook_endpoints e where e.id = p_endpoint returning *;
+    if not found then
+        raise exception 'no endpoint has the id %', p_endpoint using errcode = 'SV104';
+    end if;
+    perform svc.webhook_cancel_pending(p_endpoint, 'the endpoint was deleted');
+end
+$svc$;
+revoke all on function svc.webhook_delete_endpoint(uuid) from public;

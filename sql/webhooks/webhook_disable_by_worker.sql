@@ -1,0 +1,16 @@
+-- Disable an endpoint on account of what it answered; false where somebody has deleted or disabled it already.
+create or replace function svc.webhook_disable_by_worker(p_endpoint uuid, p_reason text) returns boolean
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $svc$
+begin
+    perform from svc.webhook_endpoints e where e.id = p_endpoint and e.status <> 'disabled' for update;
+    if not found then
+        return false;
+    end if;
+    perform set_config('svc.actor_id', 'svc-pg worker', true);
+    perform svc.webhook_set_status(p_endpoint, 'disabled', p_reason);
+    return true;
+end
+$svc$;
+revoke all on function svc.webhook_disable_by_worker(uuid, text) from public;

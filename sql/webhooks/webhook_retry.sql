@@ -1,0 +1,27 @@
+-- Make failed and canceled deliveries pending again, due now, with the attempts that are left or at least one more.
+-- Passes over deliveries that are in another state and those whose endpoint is disabled or gone.
+create or replace function svc.webhook_retry(p_deliveries uuid[]) returns setof svc.webhook_deliveries
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $svc$
+begin
+    return query
+    with chosen as (
+        select d.id
+          from svc.webhook_deliveries d
+         where d.id = any (p_deliveries) and d.status in ('failed', 'canceled')
+           and exists (select from svc.webhook_endpoints e where e.id = d.endpoint_id and e.status <> 'disabled')
+         order by d.id for update
+    )
+    update svc.webhook_deliveries d
+       set status = 'pending', next_attempt_at = now(), finished_at = null,
+           max_attempts = greatest(d.max_attempts, d.attempts + 1), manual_attempt = d.attempts + 1, updated_at = now()
+      from chosen c
+     where d.id = c.id
+    returning d.*;
+    if found then
+        perform svc.webhook_ring();
+    end if;
+end
+$svc$;
+revoke all on function svc.webhook_retry(uuid[]) from public;

@@ -1,0 +1,69 @@
+"""How an endpoint has been doing: its health, what waits for it, and what became of its latest deliveries."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from svc_pg.errors import QueryError
+from svc_pg.query import Query, RawJson
+from svc_pg.webhooks.ids import endpoint_key
+
+LONGEST: Final = timedelta(days=7)
+MOST_DELIVERIES: Final = 10_000
+
+# Ids grow with time, so the index of the list bounds both the window and the number of rows
+_STATS: Final = """
+with recent as materialized (
+    select d.id, d.status from svc.webhook_deliveries d
+     where d.endpoint_id = %(endpoint)s and d.id >= svc.uuid7_at(now() - %(window)s)
+     order by d.id desc limit %(most)s
+),
+attempt as materialized (
+    select a.outcome, a.duration_ms from recent r join svc.webhook_delivery_attempts a on a.delivery_id = r.id
+)
+select e.id::text as endpoint_id, %(window)s as "window",
+       (select coalesce(json_object_agg(status, n), '{}')
+          from (select status, count(*) as n from recent group by status order by status) s) as deliveries,
+       (select coalesce(json_object_agg(outcome, n), '{}')
+          from (select outcome, count(*) as n from attempt group by outcome order by outcome) o) as attempts,
+       (select percentile_cont(0.5) within group (order by duration_ms) / 1000 from attempt) as p50,
+       (select percentile_cont(0.95) within group (order by duration_ms) / 1000 from attempt) as p95,
+       (select min(q.created_at) from (
+            select d.created_at from svc.webhook_deliveries d
+             where d.endpoint_id = e.id and d.status = 'pending' order by d.next_attempt_at, d.id limit 1
+       ) q) as next_pending_since,
+       s.failure_streak, s.failing_since, case when s.breaker_until > now() then s.breaker_until end as breaker_until,
+       s.last_success_at, s.last_failure_at
+  from svc.webhook_endpoints e left join svc.webhook_endpoint_state s on s.endpoint_id = e.id
+ where e.id = (select svc.webhook_existing_endpoint(%(endpoint)s))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointStats:
+    """The latest deliveries, 10,000 at most, that were created in ``window``, and the health as it is now.
+
+    ``deliveries`` counts them by status, ``attempts`` theirs by outcome; ``p50`` and ``p95`` are seconds an attempt.
+    ``next_pending_since`` is when the delivery was created that is next in turn.
+    """
+
+    endpoint_id: str
+    window: timedelta
+    deliveries: RawJson
+    attempts: RawJson
+    p50: float | None
+    p95: float | None
+    next_pending_since: datetime | None
+    failure_streak: int
+    failing_since: datetime | None
+    breaker_until: datetime | None
+    last_success_at: datetime | None
+    last_failure_at: datetime | None
+
+
+def stats(endpoint_id: str, *, window: timedelta = timedelta(hours=24)) -> Query[EndpointStats]:
+    """One endpoint's, over the last ``window``, up to 7 days. Running it raises NotFoundError."""
+    if not timedelta(0) < window <= LONGEST:
+        raise QueryError(f"{window} is not a window", hint=f"Ask for up to {LONGEST.days} days.")
+    parameters = {"endpoint": endpoint_key(endpoint_id), "window": window, "most": MOST_DELIVERIES}
+    return Query(_STATS, parameters, EndpointStats)

@@ -1,0 +1,30 @@
+"""Read the ids that people give."""
+
+from uuid import UUID
+
+from svc_pg.errors import NotFoundError, QueryError
+
+
+def endpoint_key(text: str) -> UUID:
+    """The id of one endpoint. Raises NotFoundError: what is no UUID is the id of nothing."""
+    return _key(text, kind="endpoint")
+
+
+def delivery_key(text: str) -> UUID:
+    """The id of one delivery. Raises NotFoundError."""
+    return _key(text, kind="delivery")
+
+
+def filter_key(text: str) -> UUID:
+    """An id to filter by. Raises QueryError."""
+    try:
+        return UUID(text)
+    except ValueError as error:
+        raise QueryError(f"{text!r} is not an id", hint="Ids are UUIDs.") from error
+
+
+def _key(text: str, *, kind: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError as error:
+        raise NotFoundError(f"no {kind} has the id {text!r}", hint="Ids are UUIDs.") from error

@@ -1,0 +1,75 @@
+"""Seal stored secrets anew with the newest encryption key, so that an older one can be retired."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from psycopg import Connection
+
+from svc_pg.query import Query, fetch
+from svc_pg.webhooks.endpoints import HEADERS_COLUMN, SECRET_COLUMN
+from svc_pg.webhooks.secrets import KeyRing
+
+_BATCH: Final = 100
+# An expired secret is of no use to anybody, and its key may be lost
+_SEALED: Final = """
+select id, secret, case when previous_secret_expires_at > now() then previous_secret end as previous_secret, headers
+  from svc.webhook_endpoints
+ where id > %(after)s
+   and exists (select from unnest(array[secret, previous_secret, headers]) sealed
+                where substring(sealed for length(%(mark)s)) <> %(mark)s)
+ order by id limit %(batch)s for no key update
+"""
+_STORE: Final = """
+update svc.webhook_endpoints
+   set secret = %s, previous_secret = %s, headers = %s, version = version + 1,
+       previous_secret_expires_at = case when %s then previous_secret_expires_at end
+ where id = %s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sealed:
+    id: Any
+    secret: bytes
+    previous_secret: bytes | None
+    headers: bytes | None
+
+
+def rotate_key(conn: Connection[Any], keys: KeyRing) -> int:
+    """Seal with the first key what another one sealed; return of how many endpoints.
+
+    Every batch is a transaction of its own, so it can be stopped and run again; workers go on meanwhile. ``conn`` must
+    not be in a transaction. Raises EncryptionKeyError that names the endpoint where no key opens a value.
+    """
+    count, after = 0, "00000000-0000-0000-0000-000000000000"
+    while True:
+        with conn.transaction():
+            parameters = {"after": after, "mark": keys.mark, "batch": _BATCH}
+            batch = fetch(conn, Query(_SEALED, parameters, _Sealed))
+            for endpoint in batch:
+                _store(conn, keys, endpoint)
+        if not batch:
+            return count
+        count += len(batch)
+        after = str(batch[-1].id)
+
+
+def _store(conn: Connection[Any], keys: KeyRing, endpoint: _Sealed) -> None:
+    def anew(sealed: bytes | None, column: str) -> bytes | None:
+        if sealed is None:
+            return None
+        return keys.seal(
+            keys.open(sealed, owner=str(endpoint.id), column=column), owner=str(endpoint.id), column=column
+        )
+
+    previous = anew(endpoint.previous_secret, SECRET_COLUMN)
+    conn.execute(
+        _STORE,
+        (
+            anew(endpoint.secret, SECRET_COLUMN),
+            previous,
+            anew(endpoint.headers, HEADERS_COLUMN),
+            previous is not None,
+            endpoint.id,
+        ),
+    )
