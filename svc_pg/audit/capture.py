@@ -8,12 +8,12 @@ from typing import Final
 from psycopg.sql import SQL, Composable, Literal
 
 from svc_pg.audit.enrichment import Operation, enrichment
-from svc_pg.audit.tables import Table
 from svc_pg.config import AuditedTable, description
 from svc_pg.errors import ConfigError
 from svc_pg.names import TableName
-from svc_pg.objects import SchemaObject
-from svc_pg.render import MAX_IDENTIFIER_BYTES, render
+from svc_pg.objects import SchemaObject, function_name
+from svc_pg.render import render
+from svc_pg.tables import Table, check_column
 
 _OPERATIONS: Final[tuple[Operation, ...]] = ("UPDATE", "INSERT", "DELETE", "TRUNCATE")
 _TRUNCATE: Final = "00_svc_audit_truncate"
@@ -37,7 +37,7 @@ def snapshot_sql(table: Table, rules: AuditedTable) -> str:
     """The statements that write a SNAPSHOT entry for each row that the log does not know, in one transaction."""
     is_redacted = _redact_function(table, rules) is not None
     return render(
-        "audit/snapshot.sql.j2",
+        "capture/snapshot.sql.j2",
         table=tuple(table.name),
         table_name=str(table.name),
         key=key_of(table, rules),
@@ -45,6 +45,12 @@ def snapshot_sql(table: Table, rules: AuditedTable) -> str:
         redact_function=function_name("redact", table.name) if is_redacted else None,
         redacted=_redacted_fields(table, rules),
     )
+
+
+def redacted_columns(table: Table, rules: AuditedTable) -> set[str]:
+    """The columns of which the log never has the whole value."""
+    left_out = set() if rules.columns is None else {*table.columns}.difference(rules.columns, key_of(table, rules))
+    return left_out.union(column for column in rules.redactions if column in table.columns)
 
 
 def key_of(table: Table, rules: AuditedTable) -> list[str]:
@@ -61,7 +67,7 @@ def _redact_function(table: Table, rules: AuditedTable) -> SchemaObject | None:
     kept = None if rules.columns is None else {*rules.columns, *key_of(table, rules)}.difference(removed)
     function = function_name("redact", table.name)
     sql = render(
-        "audit/redact_function.sql.j2",
+        "capture/redact_function.sql.j2",
         function=function,
         table_name=str(table.name),
         guarded=sorted({*redactions, *(kept or ())}),
@@ -89,12 +95,12 @@ def _capture_function(table: Table, rules: AuditedTable, *, is_redacted: bool) -
         "on_error": rules.on_error,
     }
     if rules.level == "row":
-        template = "audit/capture_function.sql.j2"
+        template = "capture/function.sql.j2"
         operations = [(operation, enrichment(rules.enrich, operation)) for operation in _OPERATIONS]
         values["operations"] = operations
         values["has_choice"] = any(words and words.choice for _, words in operations)
     else:
-        template = "audit/capture_statement_function.sql.j2"
+        template = "capture/statement_function.sql.j2"
         values["enrichment"] = enrichment(rules.enrich, None)
     blank = render(template, **values, template_hash="")
     sql = render(template, **values, template_hash=sha256(blank.encode()).hexdigest())
@@ -113,7 +119,7 @@ def _redacted_fields(table: Table, rules: AuditedTable) -> Composable:
 def _triggers(table: Table, rules: AuditedTable) -> Iterable[SchemaObject]:
     def trigger(name: str, on: TableName) -> SchemaObject:
         sql = render(
-            "audit/capture_trigger.sql.j2",
+            "capture/trigger.sql.j2",
             trigger=name,
             table=tuple(on),
             level=rules.level,
@@ -127,16 +133,6 @@ def _triggers(table: Table, rules: AuditedTable) -> Iterable[SchemaObject]:
     yield from (trigger(_TRUNCATE, partition) for partition in table.partitions)
 
 
-def function_name(prefix: str, table: TableName) -> str:
-    """``prefix_schema_table``; with a digest where that is too long or where the schema's end could not be told."""
-    plain = f"{prefix}_{table.schema}_{table.table}"
-    if "_" not in table.schema and len(plain.encode()) <= MAX_IDENTIFIER_BYTES:
-        return plain
-    digest = sha256("\0".join(table).encode()).hexdigest()[:10]
-    room = MAX_IDENTIFIER_BYTES - len(digest) - 1
-    return f"{plain.encode()[:room].decode(errors='ignore')}_{digest}"
-
-
 def check(table: Table, rules: AuditedTable) -> None:
     """Raise ConfigError where a rule names what the table does not have, or would record what must not be."""
     named = [("key", rules.key), ("columns", rules.columns or [])]
@@ -144,13 +140,13 @@ def check(table: Table, rules: AuditedTable) -> None:
         named.append(("redact", list(rules.redactions)))
     for option, columns in named:
         for column in columns:
-            _check_column(table, option, column)
+            check_column(table, option, column)
     for rule in rules.enrich:
         for column in rule.when.columns() if rule.when else ():
-            _check_column(table, "when", column)
+            check_column(table, "when", column)
         for value in description.parse(rule.description or ""):
             if isinstance(value, description.Value) and value.column is not None:
-                _check_column(table, "description", value.column)
+                check_column(table, "description", value.column)
                 if value.column in rules.redactions or (rules.columns and value.column not in rules.columns):
                     raise ConfigError(
                         f'table "{table.name}": a description names "{value.column}", which is redacted',
@@ -176,20 +172,6 @@ def check_pattern(rules: AuditedTable, tables: Sequence[Table]) -> None:
                 f'pattern "{rules.name}": redact names "{column}", and no table has such a column',
                 hint=f'Did you mean "{near[0]}"?' if near else None,
             )
-
-
-def _check_column(table: Table, option: str, column: str) -> None:
-    if column in table.columns:
-        return
-    if column in table.virtual:
-        raise ConfigError(
-            f'table "{table.name}": {option} names "{column}", a virtual generated column, which triggers cannot see'
-        )
-    near = get_close_matches(column, table.columns, n=1)
-    raise ConfigError(
-        f'table "{table.name}": {option} names "{column}", and there is no such column',
-        hint=f'Did you mean "{near[0]}"?' if near else f"Columns: {', '.join(table.columns)}.",
-    )
 
 
 def _check_statement_level(table: Table, rules: AuditedTable) -> None:

@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from svc_pg.audit.tables import Table
 from svc_pg.config import AuditedTable
 from svc_pg.names import TableName
+from svc_pg.tables import Table
 
 # Written down, because they are rendered before the migration that makes the table has run
 OWN_TABLES: Final = [
@@ -41,5 +41,44 @@ OWN_TABLES: Final = [
             name="svc.webhook_endpoints",
             redact={"secret": "remove", "previous_secret": "remove", "headers": "remove"},
         ),
+    ),
+    (
+        Table(
+            name=TableName("svc", "console_sessions"),
+            columns=[
+                "id",
+                "email",
+                "permission",
+                "token_hash",
+                "ip",
+                "user_agent",
+                "created_at",
+                "expires_at",
+                "revoked_at",
+                "revoked_by",
+            ],
+            json_columns=[],
+            key=["id"],
+            virtual=[],
+            unique=[["id"], ["token_hash"]],
+            is_partitioned=False,
+            partitions=[],
+            parent=None,
+        ),
+        AuditedTable(name="svc.console_sessions", redact={"token_hash": "remove"}),
+    ),
+    (
+        Table(
+            name=TableName("svc", "tenants"),
+            columns=["id", "name", "created_at", "updated_at"],
+            json_columns=[],
+            key=["id"],
+            virtual=[],
+            unique=[["id"], ["name"]],
+            is_partitioned=False,
+            partitions=[],
+            parent=None,
+        ),
+        AuditedTable(name="svc.tenants"),
     ),
 ]

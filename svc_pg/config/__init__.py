@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import Field
 
 from svc_pg.config.audit import AuditConfig, AuditedTable, Condition, EnrichmentRule
+from svc_pg.config.change_events import OnChange
 from svc_pg.config.grants import Grants
 from svc_pg.config.model import StrictModel, validated
 from svc_pg.config.webhooks import EventDefinition, Retry, WebhooksConfig
@@ -20,6 +21,7 @@ __all__ = [
     "EnrichmentRule",
     "EventDefinition",
     "Grants",
+    "OnChange",
     "Retry",
     "WebhooksConfig",
 ]

@@ -1,13 +1,16 @@
 """Which events exist, and how webhooks are delivered."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from difflib import get_close_matches
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
 
 from svc_pg import durations
+from svc_pg.config.change_events import OnChange
 from svc_pg.config.model import StrictModel, validated
 from svc_pg.errors import ConfigError
 
@@ -23,6 +26,17 @@ def _network(value: object) -> IPv4Network | IPv6Network:
         raise ValueError(f"{error}; write a range such as 10.1.0.0/16 or fd00::/8") from error
 
 
+def _proxy(value: str) -> str:
+    try:
+        url = urlsplit(value)
+        is_address = url.scheme == "http" and bool(url.hostname) and url.port != 0
+    except ValueError:
+        is_address = False
+    if not is_address or url.path not in ("", "/") or url.query or url.fragment:
+        raise ValueError("not the address of a proxy; write http://host:port or http://user:password@host:port")
+    return value
+
+
 def _retry(value: object) -> Literal["default", "long"] | list[timedelta]:
     if value in ("default", "long"):
         return value
@@ -34,29 +48,67 @@ def _retry(value: object) -> Literal["default", "long"] | list[timedelta]:
     raise ValueError(f'{value!r} is not a retry policy; write "default", "long" or a list of 1 to 100 durations')
 
 
+def _json_schema(value: dict[str, Any] | None) -> dict[str, Any] | None:
+    if value is not None:
+        from jsonschema import SchemaError  # only those who write schemas wait for its import
+        from jsonschema.validators import validator_for
+
+        try:
+            validator_for(value).check_schema(value)
+        except SchemaError as error:
+            raise ValueError(f"not a JSON Schema: {error.message} at {error.json_path}") from error
+    return value
+
+
+def _not_ours(name: str) -> str:
+    if name.startswith("webhook."):
+        raise ValueError('events that begin with "webhook." are svc-pg\'s own; choose another name')
+    return name
+
+
 Network = Annotated[IPv4Network | IPv6Network, BeforeValidator(_network)]
+Proxy = Annotated[str, AfterValidator(_proxy)]
 Retry = Annotated[Literal["default", "long"] | list[timedelta], BeforeValidator(_retry)]
-EventName = Annotated[str, Field(pattern=r"^[a-z0-9_-]+(\.[a-z0-9_-]+)*$", max_length=128)]
+EventName = Annotated[str, Field(pattern=r"^[a-z0-9_-]+(\.[a-z0-9_-]+)*$", max_length=128), AfterValidator(_not_ours)]
 
 
 class EventDefinition(StrictModel):
     """An event that the application sends: words for people and, optionally, a JSON Schema of its payload."""
 
     description: str = ""
-    json_schema: dict[str, Any] | None = Field(default=None, alias="schema")
+    json_schema: Annotated[dict[str, Any] | None, AfterValidator(_json_schema)] = Field(default=None, alias="schema")
 
 
 class WebhooksConfig(StrictModel):
     """Which events exist, and how they are delivered.
 
     ``retry`` is ``default`` (5 attempts), ``long`` (10 attempts over three days) or the list of waits between attempts.
-    ``allow_cidrs`` opens address ranges that are otherwise refused as private.
+    ``allow_cidrs`` opens address ranges that are otherwise refused as private. ``proxy`` is an egress proxy that all
+    POSTs go through. Deliveries that have arrived are kept for ``keep_delivered``, others for ``keep_failed``.
+    ``change_events``, which is written ``on_change``, holds the rules by which changes of tables are sent.
     """
 
     allow_http: bool = False
     allow_cidrs: list[Network] = []
+    proxy: Proxy | None = None
     retry: Retry = "default"
+    keep_delivered: durations.Duration = timedelta(days=7)
+    keep_failed: durations.Duration = timedelta(days=30)
     events: dict[EventName, EventDefinition] = {}
+    change_events: list[OnChange] = Field(default=[], alias="on_change")
+
+    @field_validator("change_events")
+    @classmethod
+    def _of_known_events(cls, rules: list[OnChange], info: ValidationInfo) -> list[OnChange]:
+        known = info.data.get("events")
+        for place, rule in enumerate(rules):
+            if known is not None and rule.event not in known:
+                near = get_close_matches(rule.event, known, n=1)
+                advice = f'did you mean "{near[0]}"?' if near else f"defined: {', '.join(known) or 'none'}"
+                raise ValueError(f'event "{rule.event}" is not defined; {advice}')
+            if rule in rules[:place]:
+                raise ValueError(f"the same rule twice, for {rule.table} and {rule.event}")
+        return rules
 
     def event(self, name: str, *, description: str = "", schema: Mapping[str, Any] | None = None) -> None:
         """Define one more event. Raises ConfigError where it is defined already or the name is not acceptable."""
@@ -65,3 +117,17 @@ class WebhooksConfig(StrictModel):
         definition = {"description": description, "schema": None if schema is None else dict(schema)}
         checked = validated(WebhooksConfig, {"events": {name: definition}}, source="config.webhooks.event")
         self.events |= checked.events
+
+    def on_change(self, table: str, operation: str | Sequence[str], *, event: str, **options: Any) -> None:
+        """Send an event for changes of a table; the other options are the fields of OnChange.
+
+        Raises ConfigError where the event is not defined, the rule repeats another or an option is not acceptable.
+        """
+        source = "config.webhooks.on_change"
+        operations = [operation] if isinstance(operation, str) else list(operation)
+        values = {"table": table, "operation": operations, "event": event} | options
+        rule = validated(OnChange, values, source=source)
+        checked = validated(
+            WebhooksConfig, {"events": self.events, "on_change": [*self.change_events, rule]}, source=source
+        )
+        self.change_events = checked.change_events

@@ -5,9 +5,10 @@ from typing import Any
 from psycopg import Connection
 
 from svc_pg.audit.capture import snapshot_sql
-from svc_pg.audit.tables import read_table, resolve
+from svc_pg.audit.tables import resolve
 from svc_pg.config import Config
 from svc_pg.schema.transactions import Patience, locked, transaction
+from svc_pg.tables import read_table
 
 
 def backfill(conn: Connection[Any], config: Config) -> dict[str, int]:

@@ -1,5 +1,6 @@
 """What a configuration makes of a database: the functions and triggers, and the event types."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import PurePosixPath
@@ -7,36 +8,31 @@ from typing import Any
 
 from psycopg import Connection
 
-from svc_pg.audit.capture import capture_objects, check_pattern
+from svc_pg.audit.capture import capture_objects, check_pattern, redacted_columns
 from svc_pg.audit.enrichment import check_conditions
 from svc_pg.audit.own_tables import OWN_TABLES
-from svc_pg.audit.tables import read_table, resolve
+from svc_pg.audit.tables import resolve
 from svc_pg.config import Config, EventDefinition
 from svc_pg.errors import SvcError, UnknownTableError
+from svc_pg.names import TableName
 from svc_pg.objects import SchemaObject
 from svc_pg.render import render
 from svc_pg.schema import access
 from svc_pg.schema.access import Access
+from svc_pg.tables import Table, read_table
 from svc_pg.webhooks.backoff import max_attempts
+from svc_pg.webhooks.change_events import by_table, change_objects, check_when
 
-_FOLDERS = ("audit", "webhooks")
-# Templates that are rendered for something else than one function of their own name
-_PARTS = frozenset(
-    {
-        "capture_function",
-        "capture_statement_function",
-        "capture_trigger",
-        "event_type",
-        "guard_trigger",
-        "redact_function",
-        "snapshot",
-    }
-)
+# Of functions: one in each file, of its name
+_FOLDERS = ("audit", "console", "webhooks")
 
 
 @dataclass(frozen=True, slots=True)
 class Desired:
-    """What should be: of the schema itself, of each audited table and event type by its name, and who may what."""
+    """What should be: of the schema itself, of each table and event type by its name, and who may what.
+
+    ``tables`` holds the application's tables whose changes are recorded or sent, and our own that are audited.
+    """
 
     schema: list[SchemaObject]
     tables: dict[str, list[SchemaObject]]
@@ -52,11 +48,11 @@ class Desired:
 def desired(conn: Connection[Any], config: Config, *, roles: bool | None = None) -> Desired:
     """Render everything; ``roles`` None means as the database remembers.
 
-    Raises UnknownTableError that names every table which cannot be audited, and ConfigError.
+    Raises UnknownTableError that names every table which is not there, and ConfigError.
     """
     return Desired(
         schema=[*_functions(config), *_guard_triggers()],
-        tables=_captures(conn, config),
+        tables=_of_tables(conn, config),
         events=dict(config.webhooks.events),
         access=access.wanted(conn, config.grants, roles=roles),
     )
@@ -72,7 +68,6 @@ def _functions(config: Config) -> list[SchemaObject]:
     return [
         SchemaObject("function", f"svc.{template.name.split('.')[0]}", render(str(template), **values))
         for template in sorted(templates)
-        if template.name.split(".")[0] not in _PARTS
     ]
 
 
@@ -87,16 +82,40 @@ def _guard_triggers() -> list[SchemaObject]:
         SchemaObject(
             "trigger",
             f"{trigger} on svc.audit_logs",
-            render("audit/guard_trigger.sql.j2", trigger=trigger, truncate=truncate),
+            render("capture/guard_trigger.sql.j2", trigger=trigger, truncate=truncate),
         )
         for trigger, truncate in (("audit_guard_row", False), ("audit_guard_truncate", True))
     ]
 
 
-def _captures(conn: Connection[Any], config: Config) -> dict[str, list[SchemaObject]]:
-    wanted = resolve(conn, config.audit.tables)
+def _of_tables(conn: Connection[Any], config: Config) -> dict[str, list[SchemaObject]]:
+    """What records the changes of each table, then what sends them."""
+    audited = resolve(conn, config.audit.tables)
+    sent = by_table(config.webhooks.change_events)
+    tables = _read(conn, [*audited, *sent])
+    for rules in config.audit.tables:
+        check_pattern(rules, [tables[name] for name in audited if audited[name] is rules])
+    for name, rules in audited.items():
+        check_conditions(conn, str(name), rules.enrich)
+    captured = [*OWN_TABLES, *((tables[name], rules) for name, rules in audited.items())]
+    objects = {str(table.name): capture_objects(table, rules) for table, rules in captured}
+    for name, events in sent.items():
+        table = tables[name]
+        check_when(conn, table, events)
+        redacted = {
+            column
+            for relation in (name, *table.partitions)
+            if relation in audited
+            for column in redacted_columns(table, audited[relation])
+        }
+        objects.setdefault(str(name), []).extend(change_objects(table, events, redacted=redacted))
+    return objects
+
+
+def _read(conn: Connection[Any], names: Iterable[TableName]) -> dict[TableName, Table]:
+    """Raises UnknownTableError that names every table which is not there."""
     tables, problems = {}, []
-    for name in wanted:
+    for name in dict.fromkeys(names):
         try:
             tables[name] = read_table(conn, name)
         except UnknownTableError as error:
@@ -107,12 +126,7 @@ def _captures(conn: Connection[Any], config: Config) -> dict[str, list[SchemaObj
         raise UnknownTableError(
             "\n".join(_with_hint(problem) for problem in problems), hint="Nothing has been changed."
         )
-    for rules in config.audit.tables:
-        check_pattern(rules, [tables[name] for name in wanted if wanted[name] is rules])
-    for name, rules in wanted.items():
-        check_conditions(conn, str(name), rules.enrich)
-    captured = [*OWN_TABLES, *((tables[name], rules) for name, rules in wanted.items())]
-    return {str(table.name): capture_objects(table, rules) for table, rules in captured}
+    return tables
 
 
 def _with_hint(error: SvcError) -> str:

@@ -10,7 +10,7 @@ from svc_pg.config import EventDefinition
 from svc_pg.query import Query, RawJson, fetch, scalar
 from svc_pg.render import render
 
-_TYPES = "select name, description, schema from svc.webhook_event_types"
+_TYPES = "select name, description, schema from svc.webhook_event_types where not name ^@ 'webhook.'"  # not our own
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +39,13 @@ def compare_events(conn: Connection[Any], events: dict[str, EventDefinition]) ->
         schema = None if definition.json_schema is None else json.dumps(definition.json_schema, sort_keys=True)
         now = _EventType(name, definition.description, None if schema is None else RawJson(schema))
         sql = render(
-            "webhooks/event_type.sql.j2", name=name, description=definition.description, schema=schema, is_wanted=True
+            "events/event_type.sql.j2", name=name, description=definition.description, schema=schema, is_wanted=True
         )
         state: Literal["ok", "missing", "outdated"] = "missing"
         if name in stored:
             state = "ok" if stored[name] == now else "outdated"
         result.append(EventState(name, state, sql))
     return result + [
-        EventState(name, "orphan", render("webhooks/event_type.sql.j2", name=name, is_wanted=False))
+        EventState(name, "orphan", render("events/event_type.sql.j2", name=name, is_wanted=False))
         for name in sorted(stored.keys() - events.keys())
     ]

@@ -10,6 +10,7 @@ from psycopg import Connection, Error
 from svc_pg import __version__
 from svc_pg.config import Config, Grants
 from svc_pg.errors import DatabaseNewerError, InstallError, RemovalRefusedError
+from svc_pg.objects import sends_changes
 from svc_pg.query import scalar
 from svc_pg.schema import access, catalog, migrations, obstacles, partitions, parts
 from svc_pg.schema.access import Access
@@ -174,11 +175,17 @@ def refuse_removals(steps: list[Status]) -> None:
     """Raise RemovalRefusedError where a step takes capture or an event away."""
     removals = [step for step in steps if step.needs_prune]
     if removals:
-        names = list(dict.fromkeys(step.audited_table or f"{step.kind} {step.identity}" for step in removals))
+        names = list(dict.fromkeys(_taken_away(step) for step in removals))
         raise RemovalRefusedError(
             f"the configuration does not name what is installed: {', '.join(names)}",
             hint="Nothing has been changed. Is this the right configuration? To remove them, add --prune.",
         )
+
+
+def _taken_away(step: Status) -> str:
+    if step.audited_table is None:
+        return f"{step.kind} {step.identity}"
+    return f"events of {step.audited_table}" if sends_changes(step.identity) else step.audited_table
 
 
 def uninstall(

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from psycopg import Connection
 
 from svc_pg.config import Config
-from svc_pg.objects import SchemaObject
+from svc_pg.objects import SchemaObject, sends_changes
 from svc_pg.schema import access, catalog, migrations, partitions, parts, roles
 from svc_pg.schema.access import Access
 from svc_pg.schema.catalog import State
@@ -25,9 +25,9 @@ class Status:
     ``state`` is ``ok``; ``missing``; ``outdated``, where the configuration or svc-pg has changed since; ``tampered``,
     where somebody else changed it; ``disabled``, for a trigger that does not fire; or ``orphan``, where the
     configuration does not name it. ``sql`` is what install executes to put it right, and ``audited_table`` the table
-    whose changes it records. An orphan ``is_foreign`` where we did not make it, and ``is_superseded`` where its table
-    is audited in another way now. Tables, columns, indexes and constraints of ours are listed only where they are
-    missing, with an empty ``sql`` where only a backup has them.
+    whose changes it records or sends. An orphan ``is_foreign`` where we did not make it, and ``is_superseded`` where
+    its table is audited, or has change events, in another way now. Tables, columns, indexes and constraints of ours
+    are listed only where they are missing, with an empty ``sql`` where only a backup has them.
     """
 
     kind: Kind
@@ -80,6 +80,7 @@ def look(conn: Connection[Any], wanted: Desired) -> list[Status]:
         Status("migration", str(migration), "missing" if migration in pending else "ok", migration.sql)
         for migration in migrations.released()
     ]
+    served = {(item.audited_table, sends_changes(item.identity)) for item in wanted.objects if item.audited_table}
     objects = [
         Status(
             kind=entry.kind,
@@ -88,7 +89,7 @@ def look(conn: Connection[Any], wanted: Desired) -> list[Status]:
             sql=entry.item.sql if entry.item else entry.drop_sql or "",
             audited_table=entry.audited_table,
             is_foreign=entry.kind == "function" and entry.state == "orphan" and not entry.is_recorded,
-            is_superseded=entry.state == "orphan" and entry.audited_table in wanted.tables,
+            is_superseded=entry.state == "orphan" and (entry.audited_table, sends_changes(entry.identity)) in served,
             item=entry.item,
         )
         for entry in catalog.compare(conn, wanted.objects)

@@ -2,13 +2,15 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from svc_pg.audit.capture import capture_objects, snapshot_sql
-from svc_pg.audit.tables import Table
-from svc_pg.config import AuditedTable
+from svc_pg.config import AuditedTable, OnChange
 from svc_pg.names import TableName
+from svc_pg.tables import Table
+from svc_pg.webhooks.change_events import change_objects
 
 SNAPSHOTS = Path(__file__).parents[1] / "snapshots"
 UPDATE = "SVC_TEST_UPDATE_SNAPSHOTS"
@@ -56,13 +58,34 @@ CASES = {
     "customer_statement_with_rules": (CUSTOMER, {"name": "customer", "level": "statement"} | RULES),
     "line_row_partitioned": (LINE, {"name": "shop.Order Line", "on_error": "warn", "replica": True}),
 }
+CHANGE_EVENTS: dict[str, tuple[Table, list[dict[str, Any]]]] = {
+    "customer_change_events": (
+        CUSTOMER,
+        [
+            {"operation": ["INSERT", "DELETE"], "event": "customer.changed", "payload": "row", "tenant": "name"},
+            {
+                "operation": "UPDATE",
+                "columns": ["status", "settings"],
+                "when": "after.credit > 100",
+                "event": "customer.changed",
+                "payload": {"id": "id", "oldStatus": "before.status"},
+            },
+        ],
+    ),
+    "line_change_events_partitioned": (LINE, [{"operation": "UPDATE", "event": "line.changed"}]),
+}
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [*CASES, *CHANGE_EVENTS])
 def test_the_rendered_sql_is_the_one_that_was_reviewed(name: str) -> None:
-    table, rules = CASES[name]
-    audited = AuditedTable.model_validate(rules)
-    parts = [item.sql for item in capture_objects(table, audited)] + [snapshot_sql(table, audited)]
+    if name in CASES:
+        table, rules = CASES[name]
+        audited = AuditedTable.model_validate(rules)
+        parts = [item.sql for item in capture_objects(table, audited)] + [snapshot_sql(table, audited)]
+    else:
+        table, values = CHANGE_EVENTS[name]
+        events = [OnChange.model_validate({"table": str(table.name)} | value) for value in values]
+        parts = [item.sql for item in change_objects(table, events, redacted={"password_hash", "card_number"})]
     rendered = "\n".join(parts)
     kept = SNAPSHOTS / f"{name}.sql"
     if os.environ.get(UPDATE):
@@ -71,7 +94,7 @@ def test_the_rendered_sql_is_the_one_that_was_reviewed(name: str) -> None:
 
 
 def test_no_snapshot_is_left_over() -> None:
-    assert {path.stem for path in SNAPSHOTS.glob("*.sql")} == set(CASES)
+    assert {path.stem for path in SNAPSHOTS.glob("*.sql")} == {*CASES, *CHANGE_EVENTS}
 
 
 def test_rendering_twice_gives_the_same_bytes() -> None:

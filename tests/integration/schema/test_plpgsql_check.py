@@ -30,6 +30,20 @@ RULES = [
     },
     {"operation": "*", "label": "y"},
 ]
+CHANGE_EVENTS = [
+    {"table": "plain", "operation": ["INSERT", "DELETE"], "event": "row.changed", "payload": "row", "tenant": "a"},
+    {
+        "table": "plain",
+        "operation": "UPDATE",
+        "columns": ["a"],
+        "when": "after.b > before.b",
+        "event": "row.changed",
+        "payload": {"id": "id", "old": "before.a"},
+    },
+    {"table": "keyless", "operation": "INSERT", "event": "row.changed", "payload": ["a"]},
+    {"table": 'public."Odd ""One"', "operation": ["INSERT", "UPDATE", "DELETE"], "event": "row.changed"},
+    {"table": "parted", "operation": ["UPDATE", "DELETE"], "event": "row.changed"},
+]
 CHECK = """
 select f.functionid::regprocedure::text, f.lineno, f.level, f.message
   from pg_proc p join pg_language l on l.oid = p.prolang and l.lanname = 'plpgsql'
@@ -37,8 +51,8 @@ select f.functionid::regprocedure::text, f.lineno, f.level, f.message
  cross join lateral plpgsql_check_function_tb(
            p.oid, coalesce(t.tgrelid, 0), extra_warnings => true, security_warnings => true,
            -- one function serves three triggers, each with other transition tables
-           oldtable => case when %(level)s = 'statement' and t.oid is not null then 'old_rows' end,
-           newtable => case when %(level)s = 'statement' and t.oid is not null then 'new_rows' end) f
+           oldtable => case when p.proname ~ %(with_tables)s and t.oid is not null then 'old_rows' end,
+           newtable => case when p.proname ~ %(with_tables)s and t.oid is not null then 'new_rows' end) f
  where p.pronamespace = 'svc'::regnamespace and (p.prorettype <> 'trigger'::regtype or t.oid is not null)
 """
 
@@ -57,6 +71,8 @@ def test_plpgsql_check_finds_nothing(database: str, level: str) -> None:
         ]
         if level == "row":
             tables += [{"name": "keyless", "columns": ["a"]}, {"name": "parted", "enrich": RULES[1:], "replica": True}]
-        schema.install(conn, Config.model_validate({"audit": {"tables": tables}}))
-        findings = conn.execute(CHECK, {"level": level}).fetchall()
+        webhooks = {"events": {"row.changed": {}}, "on_change": CHANGE_EVENTS}
+        schema.install(conn, Config.model_validate({"audit": {"tables": tables}, "webhooks": webhooks}))
+        with_tables = "^change_events_" if level == "row" else "^(change_events|capture)_"
+        findings = conn.execute(CHECK, {"with_tables": with_tables}).fetchall()
         assert findings == [], "\n".join(map(str, findings))

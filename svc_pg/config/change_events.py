@@ -1,0 +1,100 @@
+"""Which changes of a table are events: ``[[webhooks.on_change]]``."""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Final, Literal, NamedTuple
+
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
+
+from svc_pg.config.model import StrictModel, TableText
+from svc_pg.names import TableName
+
+ChangeOperation = Literal["INSERT", "UPDATE", "DELETE"]
+
+# A query would run with the rights of the trigger's owner, who may read none of the application's tables
+_QUERY: Final = re.compile(r"\(\s*(select|with|table|values)\b", re.IGNORECASE)
+
+
+class RowValue(NamedTuple):
+    """A column of a row as it was before or is after the change; ``row`` is the one that there is, or the newer."""
+
+    source: Literal["before", "after", "row"]
+    column: str
+
+    @classmethod
+    def parse(cls, text: str) -> "RowValue":
+        """Read ``column``, ``before.column`` or ``after.column``."""
+        source, dot, column = text.partition(".")
+        if dot and column and source == "before":
+            return cls("before", column)
+        if dot and column and source == "after":
+            return cls("after", column)
+        return cls("row", text)
+
+
+def _listed(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+def _not_ours(table: str) -> str:
+    if TableName.parse(table).schema == "svc":
+        raise ValueError(f"{table} belongs to svc-pg, and its changes are not sent")
+    return table
+
+
+class OnChange(StrictModel):
+    """A rule by which rows that change in a table are sent as an event.
+
+    - ``table``: one table; of a partitioned one the parent.
+    - ``operation``: ``INSERT``, ``UPDATE``, ``DELETE``, or a list of them.
+    - ``columns``: of updates, only those in which one of these columns changes.
+    - ``when``: an SQL expression over ``before`` and ``after``, rows of the table: only where it is true.
+    - ``event``: the event's name.
+    - ``payload``: the columns to send, or a table of names and the columns they hold (``before.status`` is the value
+      that was there), or ``row``: all columns that are not redacted. Without it, the key.
+    - ``tenant``: the column that says whose row it is.
+    """
+
+    table: Annotated[TableText, AfterValidator(_not_ours)]
+    operations: Annotated[list[ChangeOperation], BeforeValidator(_listed)] = Field(alias="operation", min_length=1)
+    columns: list[str] | None = Field(default=None, min_length=1)
+    when: str | None = None
+    event: str
+    payload: Literal["row"] | dict[str, str] | None = None
+    tenant: str | None = None
+
+    @field_validator("when")
+    @classmethod
+    def _no_query(cls, when: str | None) -> str | None:
+        if when is not None and _QUERY.search(when):
+            raise ValueError("a condition sees only before and after; it cannot contain a query")
+        return when
+
+    @field_validator("payload", mode="before")
+    @classmethod
+    def _by_name(cls, payload: object) -> object:
+        """A list of columns means: each under its own name."""
+        if payload in ([], {}):
+            raise ValueError("an empty payload; leave it out, and the key is sent")
+        if isinstance(payload, list | tuple) and all(isinstance(column, str) for column in payload):
+            return {column: column for column in payload}
+        if isinstance(payload, Mapping) and all(isinstance(column, str) for column in payload.values()):
+            return payload
+        if payload is None or payload == "row":
+            return payload
+        raise ValueError(f'{payload!r} is not a payload; write "row", a list of columns or a table of them')
+
+    @model_validator(mode="after")
+    def _fits(self) -> "OnChange":
+        if self.columns and "UPDATE" not in self.operations:
+            raise ValueError("columns is for UPDATE")
+        for source, missing in (("before", "INSERT"), ("after", "DELETE")):
+            if self.operations == [missing] and any(value.source == source for value in self.values.values()):
+                raise ValueError(f"the payload names {source}, and {missing} has no such row")
+        return self
+
+    @property
+    def values(self) -> dict[str, RowValue]:
+        """What the payload holds, where it is listed."""
+        listed = self.payload if isinstance(self.payload, dict) else {}
+        return {name: RowValue.parse(text) for name, text in listed.items()}

@@ -1,0 +1,127 @@
+create or replace function svc."change_events_public_customer"() returns trigger
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set "TimeZone" = 'UTC'
+set "DateStyle" = 'ISO, YMD'
+set "IntervalStyle" = 'iso_8601'
+set bytea_output = 'hex'
+set extra_float_digits = 1
+set lc_monetary = 'C'
+set enable_nestloop = off  -- the plan is kept from a first statement of one row, and would be quadratic for many
+set jit = off  -- where a nested loop is the only plan, its price would have it compiled
+as $svc$
+declare
+    v_payload json;
+    v_payloads json[] := '{}'::json[];
+    v_tenant text;
+    v_tenants text[] := '{}'::text[];
+    v_is_one boolean;
+begin
+    if tg_op = 'INSERT' then
+        for v_payload, v_tenant in
+            select case when octet_length(payload::text) <= 262144 then payload else thin end, tenant
+              from (
+                select (
+                           select jsonb_object_agg(field.key, field.value)
+                             from jsonb_each(to_jsonb(after.*)) field where field.key = any (array['id', 'name', 'email', 'status', 'credit', 'settings']::text[])
+                       )::json as payload,
+                       (select row_to_json(payload.*) from (select after."id" as "id", true as truncated) as payload) as thin,
+                       after."name"::text as tenant
+                  from new_rows as after left join new_rows as before on false
+                offset 0  -- so that a payload is made once
+              ) change
+        loop
+            v_payloads := v_payloads || v_payload;
+            v_tenants := v_tenants || v_tenant;
+            if cardinality(v_payloads) = 1000 then  -- so that no array grows with the statement
+                perform svc.send_many('customer.changed', v_payloads, tenants => v_tenants);
+                v_payloads := '{}'::json[];
+                v_tenants := '{}'::text[];
+            end if;
+        end loop;
+        if cardinality(v_payloads) > 0 then
+            perform svc.send_many('customer.changed', v_payloads, tenants => v_tenants);
+            v_payloads := '{}'::json[];
+            v_tenants := '{}'::text[];
+        end if;
+    elsif tg_op = 'UPDATE' then
+        v_is_one := not exists (select from old_rows offset 1);
+        for v_payload, v_tenant in
+            select case when octet_length(payload::text) <= 262144 then payload else thin end, tenant
+              from (
+                select (select row_to_json(payload.*) from (select after."id" as "id", before."status" as "oldStatus") as payload) as payload,
+                       (select row_to_json(payload.*) from (select after."id" as "id", true as truncated) as payload) as thin,
+                       null::text as tenant
+                  -- paired by their keys, as jsonb because every type has that, and a sole row with itself
+                  from new_rows as after left join old_rows as before
+                    on case when not v_is_one then jsonb_build_array(after."id") else '[]' end
+                     = case when not v_is_one then jsonb_build_array(before."id") else '[]' end
+                 where (
+                     before."id" is null
+                     or row(before."status", before."settings")::record operator(pg_catalog.*<>) row(after."status", after."settings")::record
+                 )
+                   and (after.credit > 100
+                 ) is true
+                offset 0  -- so that a payload is made once
+              ) change
+        loop
+            v_payloads := v_payloads || v_payload;
+            v_tenants := v_tenants || v_tenant;
+            if cardinality(v_payloads) = 1000 then  -- so that no array grows with the statement
+                perform svc.send_many('customer.changed', v_payloads, tenants => v_tenants);
+                v_payloads := '{}'::json[];
+                v_tenants := '{}'::text[];
+            end if;
+        end loop;
+        if cardinality(v_payloads) > 0 then
+            perform svc.send_many('customer.changed', v_payloads, tenants => v_tenants);
+            v_payloads := '{}'::json[];
+            v_tenants := '{}'::text[];
+        end if;
+    elsif tg_op = 'DELETE' then
+        for v_payload, v_tenant in
+            select case when octet_length(payload::text) <= 262144 then payload else thin end, tenant
+              from (
+                select (
+                           select jsonb_object_agg(field.key, field.value)
+                             from jsonb_each(to_jsonb(before.*)) field where field.key = any (array['id', 'name', 'email', 'status', 'credit', 'settings']::text[])
+                       )::json as payload,
+                       (select row_to_json(payload.*) from (select before."id" as "id", true as truncated) as payload) as thin,
+                       before."name"::text as tenant
+                  from old_rows as before left join old_rows as after on false
+                offset 0  -- so that a payload is made once
+              ) change
+        loop
+            v_payloads := v_payloads || v_payload;
+            v_tenants := v_tenants || v_tenant;
+            if cardinality(v_payloads) = 1000 then  -- so that no array grows with the statement
+                perform svc.send_many('customer.changed', v_payloads, tenants => v_tenants);
+                v_payloads := '{}'::json[];
+                v_tenants := '{}'::text[];
+            end if;
+        end loop;
+        if cardinality(v_payloads) > 0 then
+            perform svc.send_many('customer.changed', v_payloads, tenants => v_tenants);
+            v_payloads := '{}'::json[];
+            v_tenants := '{}'::text[];
+        end if;
+    end if;
+    return null;
+end
+$svc$;
+revoke all on function svc."change_events_public_customer"() from public;
+
+drop trigger if exists "00_svc_change_events_insert" on "public"."customer";
+create trigger "00_svc_change_events_insert"
+    after insert on "public"."customer" referencing new table as new_rows for each statement
+    execute function svc."change_events_public_customer"();
+
+drop trigger if exists "00_svc_change_events_update" on "public"."customer";
+create trigger "00_svc_change_events_update"
+    after update on "public"."customer" referencing old table as old_rows new table as new_rows for each statement
+    execute function svc."change_events_public_customer"();
+
+drop trigger if exists "00_svc_change_events_delete" on "public"."customer";
+create trigger "00_svc_change_events_delete"
+    after delete on "public"."customer" referencing old table as old_rows for each statement
+    execute function svc."change_events_public_customer"();

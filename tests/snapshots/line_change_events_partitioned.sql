@@ -1,0 +1,67 @@
+create or replace function svc."change_events_shop_Order Line"() returns trigger
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set "TimeZone" = 'UTC'
+set "DateStyle" = 'ISO, YMD'
+set "IntervalStyle" = 'iso_8601'
+set bytea_output = 'hex'
+set extra_float_digits = 1
+set lc_monetary = 'C'
+set enable_nestloop = off  -- the plan is kept from a first statement of one row, and would be quadratic for many
+set jit = off  -- where a nested loop is the only plan, its price would have it compiled
+as $svc$
+declare
+    v_payload json;
+    v_payloads json[] := '{}'::json[];
+    v_tenant text;
+    v_tenants text[] := '{}'::text[];
+    v_is_one boolean;
+begin
+    if tg_op = 'UPDATE' then
+        v_is_one := not exists (select from old_rows offset 1);
+        for v_payload, v_tenant in
+            select payload, tenant
+              from (
+                select (select row_to_json(payload.*) from (select after."order_id" as "order_id", after."place" as "place") as payload) as payload,
+                       null::text as tenant
+                  -- paired by their keys, as jsonb because every type has that, and a sole row with itself
+                  from new_rows as after left join old_rows as before
+                    on case when not v_is_one then jsonb_build_array(after."order_id", after."place") else '[]' end
+                     = case when not v_is_one then jsonb_build_array(before."order_id", before."place") else '[]' end
+                 where (before.* operator(pg_catalog.*<>) after.*) is not false
+                offset 0  -- so that a payload is made once
+              ) change
+        loop
+            v_payloads := v_payloads || v_payload;
+            v_tenants := v_tenants || v_tenant;
+            if cardinality(v_payloads) = 1000 then  -- so that no array grows with the statement
+                perform svc.send_many('line.changed', v_payloads, tenants => v_tenants);
+                v_payloads := '{}'::json[];
+                v_tenants := '{}'::text[];
+            end if;
+        end loop;
+        if cardinality(v_payloads) > 0 then
+            perform svc.send_many('line.changed', v_payloads, tenants => v_tenants);
+            v_payloads := '{}'::json[];
+            v_tenants := '{}'::text[];
+        end if;
+    end if;
+    return null;
+end
+$svc$;
+revoke all on function svc."change_events_shop_Order Line"() from public;
+
+drop trigger if exists "00_svc_change_events_update" on "shop"."Order Line";
+create trigger "00_svc_change_events_update"
+    after update on "shop"."Order Line" referencing old table as old_rows new table as new_rows for each statement
+    execute function svc."change_events_shop_Order Line"();
+
+drop trigger if exists "00_svc_change_events_update" on "shop"."line_2026";
+create trigger "00_svc_change_events_update"
+    after update on "shop"."line_2026" referencing old table as old_rows new table as new_rows for each statement
+    execute function svc."change_events_shop_Order Line"();
+
+drop trigger if exists "00_svc_change_events_update" on "shop"."line_2027";
+create trigger "00_svc_change_events_update"
+    after update on "shop"."line_2027" referencing old table as old_rows new table as new_rows for each statement
+    execute function svc."change_events_shop_Order Line"();
