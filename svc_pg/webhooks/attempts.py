@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
@@ -48,9 +47,8 @@ async def attempt(
 def _request(claim: Claim, target: Target, keys: KeyRing) -> Request:
     body = claim.body.encode()
     headers = {} if target.headers is None else json.loads(_open(keys, target, HEADERS_COLUMN, target.headers))
-    headers |= sign(
-        delivery_id=str(claim.delivery_id), timestamp=int(time.time()), body=body, secrets=_secrets(target, keys)
-    )
+    secrets = [_open(keys, target, SECRET_COLUMN, sealed) for sealed in target.secrets]
+    headers |= sign(delivery_id=str(claim.delivery_id), timestamp=int(time.time()), body=body, secrets=secrets)
     return Request(
         url=target.url,
         body=body,
@@ -58,14 +56,6 @@ def _request(claim: Claim, target: Target, keys: KeyRing) -> Request:
         timeout=target.timeout,
         connect_timeout=_CONNECT_TIMEOUT,
     )
-
-
-def _secrets(target: Target, keys: KeyRing) -> Sequence[str]:
-    """The secret and, while a rotation overlaps, the one before."""
-    secrets = [_open(keys, target, SECRET_COLUMN, target.secret)]
-    if target.previous_secret is not None:
-        secrets.append(_open(keys, target, SECRET_COLUMN, target.previous_secret))
-    return secrets
 
 
 def _open(keys: KeyRing, target: Target, column: str, sealed: bytes) -> str:

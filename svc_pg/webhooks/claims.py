@@ -1,8 +1,9 @@
 """Claim deliveries and acknowledge what became of them: the two calls between a worker and the database."""
 
 import json
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final, Literal, LiteralString
 from uuid import UUID
@@ -21,8 +22,8 @@ select accepted::text[], disabled::text[] from svc.acknowledge(
     %s::text[], %s::integer[], %s::json[], %s::text[], %s::inet[])
 """
 _TARGETS: Final[LiteralString] = """
-select id, version, url, timeout, secret, headers,
-       case when previous_secret_expires_at > now() then previous_secret end as previous_secret
+select id, version, url, timeout, secret, headers, previous_secret,
+       extract(epoch from previous_secret_expires_at - now())::float8 as overlap
   from svc.webhook_endpoints where id = any(%s)
 """
 _NEXT_DUE: Final = "select extract(epoch from svc.next_due() - now())::float8 as seconds"
@@ -44,7 +45,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where and how to send; secrets and headers are still sealed."""
+    """Where and how to send; secrets and headers are still sealed. ``overlap`` is in seconds from ``read_at`` on."""
 
     id: UUID
     version: int
@@ -53,6 +54,14 @@ class Target:
     secret: bytes
     previous_secret: bytes | None
     headers: bytes | None
+    overlap: float | None
+    read_at: float = field(default_factory=time.monotonic)
+
+    @property
+    def secrets(self) -> list[bytes]:
+        """The secret and, while a rotation overlaps, the one before."""
+        is_over = self.overlap is None or time.monotonic() > self.read_at + self.overlap
+        return [self.secret] if self.previous_secret is None or is_over else [self.secret, self.previous_secret]
 
 
 @dataclass(frozen=True, slots=True)

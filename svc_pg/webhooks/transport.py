@@ -1,14 +1,13 @@
 """Post one webhook over HTTP and say how it went."""
 
 import asyncio
-import os
 import time
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import timedelta
-from socket import socket
-from typing import Any, Literal, Protocol
+from socket import SO_RCVBUF, SOL_SOCKET, socket
+from typing import Any, Protocol
 
 import aiohttp
 from aiohttp.connector import AddrInfoType, Connection
@@ -18,10 +17,9 @@ from yarl import URL
 
 from svc_pg import __version__
 from svc_pg.errors import EndpointError
+from svc_pg.webhooks.failures import Outcome, failure
 from svc_pg.webhooks.guard import BlockedAddress, Guard, check_header
 from svc_pg.webhooks.response import MAX_BODY_BYTES, kept_body, kept_headers, parse_retry_after
-
-Outcome = Literal["success", "http_error", "timeout", "connect_error", "tls_error", "dns_error", "blocked"]
 
 _MAX_INTERIM_RESPONSES = 16
 
@@ -91,11 +89,13 @@ class AiohttpTransport:
     """The Transport on aiohttp and c-ares. Create it inside the event loop that uses it.
 
     At most ``concurrency`` requests are under way; more wait for their turn before their clocks start. The receiver's
-    headers are within aiohttp's own bounds, 8 KiB each and 128 of them.
+    headers are within aiohttp's own bounds, 8 KiB each and 128 of them. ``proxy`` is the URL of an egress proxy;
+    it then resolves the names, so that the guard sees no address but those that stand in URLs.
     """
 
-    def __init__(self, guard: Guard, *, concurrency: int) -> None:
+    def __init__(self, guard: Guard, *, concurrency: int, proxy: str | None = None) -> None:
         self._guard = guard
+        self._has_proxy = proxy is not None
         self._slots = asyncio.Semaphore(concurrency)
         self._resolver = AsyncResolver()  # c-ares: in threads, names that do not answer hold up those that do
         self._session = aiohttp.ClientSession(
@@ -112,6 +112,7 @@ class AiohttpTransport:
             },
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
+            proxy=proxy,
             trust_env=False,
             read_bufsize=MAX_BODY_BYTES,
         )
@@ -125,9 +126,11 @@ class AiohttpTransport:
             try:
                 async with asyncio.timeout(request.timeout.total_seconds()):
                     await self._post(request, attempt)
-                outcome, error = _judgement(attempt)
+                outcome, error = _judgement(attempt.status or 0)
             except (aiohttp.ClientError, HttpProcessingError, EndpointError, OSError, ValueError) as exc:
-                outcome, error = _failure(exc, request, attempt)
+                outcome, error = failure(
+                    exc, timeout=request.timeout, connect_timeout=request.connect_timeout, blocked=attempt.blocked
+                )
             finally:
                 _attempt.reset(token)
             body, truncated = kept_body(attempt.body)
@@ -135,7 +138,7 @@ class AiohttpTransport:
                 outcome=outcome,
                 status=attempt.status,
                 duration_ms=round((time.monotonic() - started) * 1000),
-                remote_ip=attempt.remote_ip and attempt.remote_ip.partition("%")[0],  # inet knows no zones
+                remote_ip=self._remote_ip(attempt),
                 retry_after=attempt.retry_after,
                 headers=attempt.headers,
                 body=body,
@@ -175,15 +178,22 @@ class AiohttpTransport:
         finally:
             response.close()  # where it was read to its end, the connection is back in the pool and stays open
 
+    def _remote_ip(self, attempt: _Attempt) -> str | None:
+        if self._has_proxy or attempt.remote_ip is None:
+            return None  # who is behind a proxy is not known
+        return attempt.remote_ip.partition("%")[0]  # inet knows no zones
+
     def _open_socket(self, addr_info: AddrInfoType) -> socket:
         attempt = _attempt.get()
         attempt.is_pooled = False
         attempt.remote_ip = addr_info[4][0]
-        try:
-            return self._guard.socket_factory(addr_info)
+        try:  # the operator's proxy may be anywhere
+            made = socket(*addr_info[:3]) if self._has_proxy else self._guard.socket_factory(addr_info)
         except BlockedAddress as error:  # noted, because aiohttp merges the errors of several addresses into one
             attempt.blocked = error
             raise
+        made.setsockopt(SOL_SOCKET, SO_RCVBUF, MAX_BODY_BYTES)  # so that a flood costs little until it is cut off
+        return made
 
 
 class _Response(aiohttp.ClientResponse):
@@ -195,6 +205,8 @@ class _Response(aiohttp.ClientResponse):
             raise aiohttp.ServerDisconnectedError
         attempt = _attempt.get()
         attempt.is_pooled = attempt.is_pooled is None
+        if attempt.is_pooled and protocol.should_close:  # what was said unasked is no answer to this request
+            raise aiohttp.ServerDisconnectedError
         if peer := transport.get_extra_info("peername"):
             attempt.remote_ip = peer[0]
         read, reads = protocol.read, 0
@@ -219,31 +231,8 @@ class _Response(aiohttp.ClientResponse):
         super().close()
 
 
-def _judgement(attempt: _Attempt) -> tuple[Outcome, str | None]:
-    status = attempt.status or 0
+def _judgement(status: int) -> tuple[Outcome, str | None]:
     if 200 <= status < 300:
         return "success", None
     advice = "; redirects are not followed" if 300 <= status < 400 else ""
     return "http_error", f"the endpoint answered {status}{advice}"
-
-
-def _failure(exc: Exception, request: Request, attempt: _Attempt) -> tuple[Outcome, str]:
-    match exc:
-        case aiohttp.ConnectionTimeoutError():
-            return "timeout", f"no connection within {request.connect_timeout.total_seconds():g} s"
-        case TimeoutError():
-            return "timeout", f"no complete response within {request.timeout.total_seconds():g} s"
-        case EndpointError():
-            return "blocked", exc.message
-        case aiohttp.ClientConnectorDNSError():
-            return "dns_error", f"cannot resolve {exc.host}: {exc.strerror}"
-        case aiohttp.ClientSSLError():
-            return "tls_error", f"no TLS connection to {exc.host}: {exc.strerror}"
-        case aiohttp.ClientConnectorError() if attempt.blocked:
-            return "blocked", str(attempt.blocked.strerror)
-        case aiohttp.ClientConnectorError():
-            reason = os.strerror(exc.errno) if exc.errno else "none of its addresses accepts"
-            return "connect_error", f"cannot connect to {exc.host}: {reason}"
-        case aiohttp.ClientConnectionError() | aiohttp.ClientPayloadError() | OSError():
-            return "connect_error", "the connection was lost before the response was complete"
-    return "http_error", "the response is not HTTP, or its headers are too many or too large"

@@ -4,40 +4,34 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Generator
 from datetime import timedelta
-from typing import Any, Final
-from uuid import UUID
-
-from psycopg import AsyncConnection, OperationalError
+from functools import partial
+from typing import Final
 
 from svc_pg.config import Config
 from svc_pg.errors import translating
 from svc_pg.webhooks import claims
 from svc_pg.webhooks.attempts import attempt
-from svc_pg.webhooks.bell import Bell
-from svc_pg.webhooks.claims import Acknowledgement, Claim, Target
+from svc_pg.webhooks.connections import Connection, Link
+from svc_pg.webhooks.dispatch import Dispatcher
 from svc_pg.webhooks.guard import Guard
+from svc_pg.webhooks.outbox import Outbox
 from svc_pg.webhooks.secrets import KeyRing
+from svc_pg.webhooks.tally import Tally
 from svc_pg.webhooks.transport import AiohttpTransport, Transport
 
 _log = logging.getLogger(__name__)
 
-_BATCH: Final = 200
-_GATHER: Final = 0.02  # seconds to wait for more free places, so that claims stay batches under load
-_RECONNECT_WAITS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 _TRIES_WHEN_STOPPING: Final = 5
-
-Connection = AsyncConnection[Any]
 
 
 class Worker:
     """Delivers the webhooks of one database; run as many as you like.
 
     ``concurrency`` is the number of POSTs at a time. The worker listens for work on ``listen_conninfo``, or where that
-    goes through a pooler asks for it every ``interval``. Raises NotInstalledError and psycopg.OperationalError from
-    ``run`` where the database cannot be used at the start; later it reconnects for ever.
+    goes through a pooler asks for it every ``interval``. It waits for a database that cannot be reached, at its start
+    as later. ``tally`` counts what it has done.
     """
 
     def __init__(
@@ -54,178 +48,97 @@ class Worker:
         if concurrency < 1:
             raise ValueError("concurrency must be at least 1")
         self.name = f"{socket.gethostname()}:{os.getpid()}"
-        self._conninfo = conninfo
-        self._listen_conninfo = listen_conninfo or conninfo
+        self.tally = Tally()
         self._keys = keys
         self._config = config.webhooks
         self._concurrency = concurrency
         self._interval = interval
+        self._listen_conninfo = listen_conninfo or conninfo
         self._transport = transport
-        self._targets: dict[UUID, Target] = {}
-        self._last_endpoint: UUID | None = None
-        self._running: set[asyncio.Task[None]] = set()
-        self._freed = asyncio.Event()
-        self._finished: asyncio.Queue[Acknowledgement | None] = asyncio.Queue()
-        self._unacknowledged: list[Acknowledgement] = []
-        self._acknowledged = asyncio.Event()
         self._stopping = asyncio.Event()
+        self._working: asyncio.Task[None] | None = None
+        self._claims = Link(conninfo, stopping=self._stopping, tally=self.tally)
+        self._results = Link(conninfo, stopping=self._stopping, tally=self.tally)
 
-    def stop(self) -> None:
-        """Claim nothing more; ``run`` returns when what is under way has ended and is acknowledged."""
-        self._stopping.set()
+    @property
+    def is_alive(self) -> bool:
+        """Whether it has not ended. A worker that waits for its database is alive."""
+        return self._working is None or not self._working.done()
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether it has its connections to the database at the moment."""
+        return self._claims.is_up and self._results.is_up
 
     async def run(self) -> None:
-        """Deliver until ``stop`` is called. Runs once."""
-        await self._check()
-        guard = Guard(allow_cidrs=tuple(self._config.allow_cidrs), allow_http=self._config.allow_http)
-        transport = self._transport or AiohttpTransport(guard, concurrency=self._concurrency)
+        """Deliver until ``stop`` is called. Raises NotInstalledError."""
+        await self.start()
+        if self._working is not None:
+            await self._working
+
+    async def start(self) -> None:
+        """Return when the worker runs, which it does once, in this event loop. Raises NotInstalledError."""
+        if self._working is not None:
+            raise RuntimeError("a worker runs once; make another")
+        await self._claims.keep(_check)
+        if not self._stopping.is_set():
+            self._working = asyncio.create_task(self._work())
+
+    def stop(self) -> Awaitable[None]:
+        """Claim nothing more and finish what is under way; calling it again changes nothing.
+
+        It begins with the call, so a signal handler can make it. Await what it returns to wait for the end; that raises
+        what ended the worker before.
+        """
+        self._stopping.set()
+        return _Nothing() if self._working is None else self._working
+
+    async def _work(self) -> None:
         _log.info("worker %s started", self.name)
+        guard = Guard(allow_cidrs=tuple(self._config.allow_cidrs), allow_http=self._config.allow_http)
+        transport = self._transport or AiohttpTransport(guard, concurrency=self._concurrency, proxy=self._config.proxy)
+        outbox = Outbox(self.tally)
+        dispatcher = Dispatcher(
+            partial(attempt, transport=transport, keys=self._keys, retry=self._config.retry),
+            worker=self.name,
+            listen_conninfo=self._listen_conninfo,
+            concurrency=self._concurrency,
+            interval=self._interval,
+            outbox=outbox,
+            stopping=self._stopping,
+            tally=self.tally,
+        )
         try:
             async with asyncio.TaskGroup() as group:
-                group.create_task(self._keep_connected(self._acknowledge_all))
-                group.create_task(self._deliver(transport))
+                group.create_task(self._acknowledge(outbox))
+                group.create_task(self._deliver(dispatcher, outbox))
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None
         finally:
             await transport.close()
         _log.info("worker %s stopped", self.name)
 
-    async def _deliver(self, transport: Transport) -> None:
+    async def _deliver(self, dispatcher: Dispatcher, outbox: Outbox) -> None:
         try:
-            await self._keep_connected(lambda conn: self._claim_all(conn, transport))
-            while self._running:
-                await asyncio.wait(self._running)
+            await self._claims.keep(dispatcher.claim_all)
+            await dispatcher.finish()
         finally:
-            for task in self._running:
-                task.cancel()
-            self._finished.put_nowait(None)
+            dispatcher.cancel()
+            outbox.close()
 
-    async def _check(self) -> None:
-        with translating():
-            async with await self._connect(self._conninfo) as conn:
-                await claims.next_due(conn)
+    async def _acknowledge(self, outbox: Outbox) -> None:
+        await self._results.keep(outbox.send_all, tries_when_stopping=_TRIES_WHEN_STOPPING)
+        if len(outbox):
+            _log.error("stopped without the database, so that %s deliveries will be sent again", len(outbox))
 
-    async def _connect(self, conninfo: str) -> Connection:
-        # no prepared statements: PgBouncer in transaction mode does not keep them
-        return await AsyncConnection.connect(conninfo, autocommit=True, prepare_threshold=None)
 
-    async def _keep_connected(self, work: Callable[[Connection], Awaitable[None]]) -> None:
-        """Do ``work`` to its end, with a new connection whenever the last one is lost."""
-        failures = 0
-        while True:
-            try:
-                async with await self._connect(self._conninfo) as conn:
-                    if failures:
-                        _log.info("reconnected to the database")
-                    failures = 0
-                    return await work(conn)
-            except OperationalError as error:
-                if not failures:
-                    _log.warning("lost the database, reconnecting: %s", error)
-                failures += 1
-                if self._stopping.is_set() and failures > _TRIES_WHEN_STOPPING:
-                    _log.error("stopped without the database; what was under way will be sent again")
-                    return None
-                await asyncio.sleep(_RECONNECT_WAITS[min(failures, len(_RECONNECT_WAITS)) - 1])
+async def _check(conn: Connection) -> None:
+    with translating():
+        await claims.next_due(conn)
 
-    async def _claim_all(self, conn: Connection, transport: Transport) -> None:
-        async with await self._connect(self._listen_conninfo) as ear:
-            bell = Bell(ear, interval=self._interval)
-            await bell.listen()
-            while not self._stopping.is_set():
-                await self._places()
-                self._acknowledged.clear()
-                if self._stopping.is_set() or await self._claim(conn, transport):
-                    continue
-                async with bell.asleep() as granted:
-                    if not granted:
-                        await self._until_news(bell.moment())
-                    elif not await self._claim(conn, transport):
-                        await self._until_news(bell.ring(within=await claims.next_due(conn)))
 
-    async def _places(self) -> None:
-        """Wait until there are free places, and under load a moment more, so that a claim fills several."""
-        while len(self._running) >= self._concurrency:
-            self._freed.clear()
-            await self._until_news(self._freed.wait())
-            if self._stopping.is_set():
-                return
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_GATHER):
-                    while len(self._running) > self._concurrency // 2:
-                        self._freed.clear()
-                        await self._freed.wait()
+class _Nothing:
+    """What there is to wait for where no worker runs."""
 
-    async def _claim(self, conn: Connection, transport: Transport) -> bool:
-        """Claim what can start now and start it. False where nothing was due."""
-        batch = min(self._concurrency - len(self._running), _BATCH)
-        claimed = await claims.claim(conn, worker=self.name, batch=batch, after=self._last_endpoint)
-        if not claimed:
-            return False
-        self._last_endpoint = claimed[-1].endpoint_id
-        await self._read_targets(conn, claimed)
-        for claim in claimed:
-            target = self._targets.get(claim.endpoint_id)
-            if target is None or self._stopping.is_set():
-                self._finished.put_nowait(Acknowledgement(claim, "released"))
-            else:
-                self._start(self._attempt(claim, target, transport))
-        return True
-
-    async def _read_targets(self, conn: Connection, claimed: list[Claim]) -> None:
-        """Read the endpoints that are new or have changed since they were read."""
-        stale = {
-            claim.endpoint_id
-            for claim in claimed
-            if (known := self._targets.get(claim.endpoint_id)) is None or known.version != claim.endpoint_version
-        }
-        if stale:
-            self._targets |= {target.id: target for target in await claims.targets(conn, list(stale))}
-
-    def _start(self, work: Any) -> None:
-        task: asyncio.Task[None] = asyncio.create_task(work)
-        self._running.add(task)
-        task.add_done_callback(self._end)
-
-    def _end(self, task: asyncio.Task[None]) -> None:
-        self._running.discard(task)
-        self._freed.set()
-        if not task.cancelled() and (error := task.exception()):
-            _log.error("an attempt failed in the worker itself; its lease will end", exc_info=error)
-
-    async def _attempt(self, claim: Claim, target: Target, transport: Transport) -> None:
-        done = await attempt(claim, target, transport=transport, keys=self._keys, retry=self._config.retry)
-        self._finished.put_nowait(done)
-
-    async def _acknowledge_all(self, conn: Connection) -> None:
-        """Acknowledge in batches of what has finished meanwhile; a batch outlives a lost connection."""
-        is_last = False
-        while not is_last:
-            if not self._unacknowledged:
-                is_last = self._take(await self._finished.get())
-            while not is_last and len(self._unacknowledged) < _BATCH and not self._finished.empty():
-                is_last = self._take(self._finished.get_nowait())
-            if self._unacknowledged:
-                accepted = await claims.acknowledge(conn, self._unacknowledged)
-                if lost := len(self._unacknowledged) - len(accepted):
-                    _log.warning("%s deliveries had lost their lease; they will be sent again", lost)
-                self._unacknowledged.clear()
-                self._acknowledged.set()
-
-    def _take(self, item: Acknowledgement | None) -> bool:
-        if item is not None:
-            self._unacknowledged.append(item)
-        return item is None
-
-    async def _until_news(self, waiting: Awaitable[object]) -> None:
-        """Wait, but only until ``stop`` is called or an acknowledgement has made room at an endpoint that was full."""
-        news = (self._stopping.wait(), self._acknowledged.wait())
-        tasks = {asyncio.ensure_future(waiting), *map(asyncio.create_task, news)}
-        try:
-            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                task.result()
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+    def __await__(self) -> Generator[None, None, None]:
+        yield from ()

@@ -84,6 +84,21 @@ def test_a_secret_without_overlap_replaces_the_one_before_at_once(run: Run, data
     assert not webhooks.verify_webhook_signature(headers=request.headers, body=request.body, secret=endpoint["secret"])
 
 
+def test_a_worker_stops_signing_with_the_secret_before_when_the_overlap_ends(run: Run, database: str) -> None:
+    with receiving() as receiver:
+        endpoint = added(run, receiver.url)
+        run("rotate-secret", endpoint["id"], "--overlap", "3s")
+        with working(database, CONFIG):
+
+            def is_signed_with_both() -> bool:
+                before = len(receiver.requests)
+                run("ping", endpoint["id"])
+                last = receiver.wait_for(before + 1)[-1]
+                return len(last.headers["webhook-signature"].split()) == 2
+
+            wait_until(lambda: not is_signed_with_both(), "only the new secret signs")
+
+
 def test_failed_deliveries_are_listed_recovered_and_pruned(run: Run, database: str) -> None:
     with receiving(lambda number: 500 if number <= 10 else 204) as receiver:
         endpoint = added(run, receiver.url)["id"]

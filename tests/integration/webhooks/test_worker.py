@@ -243,11 +243,6 @@ def test_a_worker_on_a_database_without_svc_pg_says_so(empty_database: str) -> N
         asyncio.run(Worker(empty_database, keys=KEYS, config=CONFIG).run())
 
 
-def test_a_worker_without_a_database_says_so() -> None:
-    with pytest.raises(psycopg.OperationalError):
-        asyncio.run(Worker("host=127.0.0.1 port=9", keys=KEYS, config=CONFIG).run())
-
-
 def test_a_worker_behind_a_pooler_notices_asks_and_delivers(database: str, caplog: pytest.LogCaptureFixture) -> None:
     with receiving() as receiver, pgbouncer(database) as pooled:
         endpoint(database, CONFIG, receiver.url)

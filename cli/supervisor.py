@@ -1,0 +1,155 @@
+"""Several worker processes under one command: started again when they die, watched together, stopped together."""
+
+import asyncio
+import json
+import logging
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from svc_pg.webhooks.monitoring import Monitored
+from svc_pg.webhooks.tally import Tally
+
+_log = logging.getLogger(__name__)
+
+_REPORT_EVERY: Final = 1.0  # seconds
+_SILENT: Final = 30.0  # seconds without a report after which a process does not live
+_WAITS: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
+_SETTLED: Final = 60.0  # seconds after which a process counts as good, and its death as its first
+
+
+@dataclass
+class _Place:
+    """One of the processes, whichever it is at the moment, and what those before it have done."""
+
+    command: Sequence[str]
+    past: Tally = field(default_factory=Tally)
+    present: Tally = field(default_factory=Tally)
+    is_connected: bool = False
+    process: asyncio.subprocess.Process | None = None
+    heard_at: float = 0.0
+
+
+class Supervisor:
+    """Runs each of the commands as a process until ``stop`` is called.
+
+    A process gets one end of a socket, its lifeline, as the option ``--lifeline``: it reports on it every second, and
+    where the other end closes, because the supervisor was killed, it stops by itself.
+    """
+
+    def __init__(self, commands: Sequence[Sequence[str]]) -> None:
+        self._places = [_Place(command) for command in commands]
+        self._stopping = asyncio.Event()
+
+    @property
+    def tally(self) -> Tally:
+        """What all processes have done, those that have died as well."""
+        return sum((place.past + place.present for place in self._places), Tally())
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether no process hangs. One that died is being started again."""
+        now = asyncio.get_running_loop().time()
+        return all(place.process is None or now - place.heard_at < _SILENT for place in self._places)
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether all have their database."""
+        return all(place.is_connected for place in self._places)
+
+    def stop(self) -> None:
+        """Let all processes finish what is under way and end."""
+        self._stopping.set()
+        for place in self._places:
+            if place.process is not None:
+                with suppress(ProcessLookupError):
+                    place.process.terminate()
+
+    async def run(self) -> None:
+        """Return when all processes have ended, after ``stop``."""
+        async with asyncio.TaskGroup() as group:
+            for place in self._places:
+                group.create_task(self._keep(place))
+
+    async def _keep(self, place: _Place) -> None:
+        clock = asyncio.get_running_loop().time
+        deaths = 0
+        while not self._stopping.is_set():
+            started = clock()
+            code = await self._run_once(place)
+            if self._stopping.is_set():
+                return
+            deaths = 1 if clock() - started > _SETTLED else deaths + 1
+            wait = _WAITS[min(deaths, len(_WAITS)) - 1]
+            _log.error("a worker process ended with %s; another is started in %g s", code, wait)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(wait):
+                    await self._stopping.wait()
+
+    async def _run_once(self, place: _Place) -> int:
+        ours, its = socket.socketpair()
+        with its:
+            place.process = await asyncio.create_subprocess_exec(
+                *place.command, "--lifeline", str(its.fileno()), pass_fds=[its.fileno()]
+            )
+        reader, writer = await asyncio.open_connection(sock=ours)
+        place.heard_at = asyncio.get_running_loop().time()
+        if self._stopping.is_set():
+            place.process.terminate()
+        try:
+            with suppress(ConnectionError):
+                while line := await reader.readline():
+                    _note(place, line)
+            return await place.process.wait()
+        finally:
+            writer.close()
+            place.process = None
+            place.is_connected = False
+            place.past += replace(place.present, in_flight=0)
+            place.present = Tally()
+
+
+def _note(place: _Place, line: bytes) -> None:
+    report = json.loads(line)
+    place.present = Tally.from_json(report["tally"])
+    place.is_connected = report["isConnected"]
+    place.heard_at = asyncio.get_running_loop().time()
+
+
+def same_command() -> list[str]:
+    """The command line of this process, to run it again."""
+    return [sys.executable, *sys.orig_argv[1:]]
+
+
+@asynccontextmanager
+async def reporting(lifeline: int, watched: Monitored, *, gone: Callable[[], object]) -> AsyncIterator[None]:
+    """Report to the supervisor until the end of the block; call ``gone`` when it is not there any more."""
+    reader, writer = await asyncio.open_connection(sock=socket.socket(fileno=lifeline))
+
+    def write() -> None:
+        if not writer.transport.get_write_buffer_size():  # else the supervisor hangs
+            facts = {"tally": watched.tally.to_json(), "isConnected": watched.is_connected}
+            writer.write(json.dumps(facts).encode() + b"\n")
+
+    async def write_regularly() -> None:
+        try:
+            while not reader.at_eof():
+                write()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_REPORT_EVERY):
+                        await reader.read()
+        finally:
+            gone()
+
+    task = asyncio.create_task(write_regularly())
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError, ConnectionError):
+            await task
+        write()
+        writer.close()

@@ -1,0 +1,73 @@
+"""What one process of the command ``worker`` does: deliveries, maintenance, or both."""
+
+import asyncio
+from datetime import timedelta
+
+from svc_pg import Config
+from svc_pg.maintenance import Maintenance
+from svc_pg.webhooks.secrets import KeyRing
+from svc_pg.webhooks.tally import Tally
+from svc_pg.webhooks.worker import Worker
+
+
+class Work:
+    """Delivers where there are ``keys``, and maintains where it is said to; the end of one is the end of both."""
+
+    def __init__(
+        self,
+        conninfo: str,
+        config: Config,
+        *,
+        keys: KeyRing | None,
+        concurrency: int,
+        interval: timedelta,
+        listen_conninfo: str | None,
+        is_maintaining: bool,
+    ) -> None:
+        self._worker: Worker | None = None
+        if keys is not None:
+            self._worker = Worker(
+                conninfo,
+                keys=keys,
+                config=config,
+                concurrency=concurrency,
+                interval=interval,
+                listen_conninfo=listen_conninfo,
+            )
+        self._maintenance = Maintenance(conninfo, config=config) if is_maintaining else None
+
+    @property
+    def tally(self) -> Tally:
+        """What was done so far."""
+        return sum((job.tally for job in self._jobs()), Tally())
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it works, or would if it had its database."""
+        return self._worker is None or self._worker.is_alive
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether the worker has its database. Maintenance connects only when there is something to do."""
+        return self._worker is None or self._worker.is_connected
+
+    def stop(self) -> None:
+        """Finish what is under way."""
+        for job in self._jobs():
+            job.stop()
+
+    async def run(self) -> None:
+        """Return when all has ended, after ``stop``. Raises NotInstalledError."""
+        ends = await asyncio.gather(*map(self._run, self._jobs()), return_exceptions=True)
+        for end in ends:
+            if end is not None:
+                raise end
+
+    async def _run(self, job: Worker | Maintenance) -> None:
+        try:
+            await job.run()
+        finally:
+            self.stop()
+
+    def _jobs(self) -> list[Worker | Maintenance]:
+        return [job for job in (self._worker, self._maintenance) if job is not None]

@@ -1,0 +1,118 @@
+"""The command ``worker``."""
+
+import asyncio
+import logging
+import signal
+from contextlib import AsyncExitStack
+from datetime import timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from svc_pg import Config
+from svc_pg.config import WebhooksConfig
+from svc_pg.config.model import validated
+
+from .options import ConfigReference, DatabaseUrl, conninfo, encryption_keys
+
+if TYPE_CHECKING:
+    from .supervisor import Supervisor
+    from .work import Work
+
+_LOG_FORMAT: Final = "%(asctime)s %(levelname)s [%(process)d] %(message)s"
+
+
+class Part(StrEnum):
+    """What a worker does."""
+
+    deliveries = "deliveries"
+    maintenance = "maintenance"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(worker)
+
+
+def worker(
+    *,
+    concurrency: Annotated[int, typer.Option(min=1, max=1000, help="POSTs at a time, of each process.")] = 50,
+    processes: Annotated[int, typer.Option(min=1, max=64, help="How many processes; one uses one core.")] = 1,
+    interval: Annotated[
+        int, typer.Option(min=10, help="Milliseconds between polls where the worker cannot listen.")
+    ] = 2000,
+    listen_url: Annotated[
+        str | None, typer.Option(help="A direct connection to listen on, where --database-url is a pooler's.")
+    ] = None,
+    proxy: Annotated[
+        str | None, typer.Option(help="An egress proxy, http://host:port; else that of the configuration, if any.")
+    ] = None,
+    only: Annotated[
+        Part | None, typer.Option(help="Only deliver, or only maintain partitions and retention; else both.")
+    ] = None,
+    metrics_port: Annotated[
+        int | None, typer.Option(min=1, max=65535, help="Serve /metrics, /healthz and /readyz on this port.")
+    ] = None,
+    metrics_host: Annotated[str, typer.Option(help="The address to serve them on.")] = "127.0.0.1",
+    lifeline: Annotated[int | None, typer.Option(hidden=True)] = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigReference = None,
+) -> None:
+    """Deliver webhooks and maintain the database until SIGTERM or Ctrl-C; then finish what is under way."""
+    # loaded here because other commands do not need aiohttp
+    from svc_pg.webhooks.monitoring import check_metrics
+
+    from .supervisor import Supervisor, same_command
+    from .work import Work
+
+    logging.basicConfig(level=logging.INFO, format=_LOG_FORMAT)
+    wanted = Config.find(config)
+    if proxy is not None:
+        wanted.webhooks.proxy = validated(WebhooksConfig, {"proxy": proxy}, source="--proxy").proxy
+    database = conninfo(database_url)
+    keys = None if only is Part.maintenance else encryption_keys()
+    if processes > 1 and keys is None:
+        raise typer.BadParameter("maintenance is one process's work", param_hint="--processes")
+    if metrics_port is not None:
+        check_metrics()
+    work: Work | Supervisor
+    if processes > 1 and lifeline is None:
+        others = [[*same_command(), "--only", Part.deliveries]] * (processes - 1)
+        work = Supervisor([same_command(), *others])
+    else:
+        work = Work(
+            database,
+            wanted,
+            keys=keys,
+            concurrency=concurrency,
+            interval=timedelta(milliseconds=interval),
+            listen_conninfo=listen_url,
+            is_maintaining=only is not Part.deliveries,
+        )
+    place = None if metrics_port is None or lifeline is not None else (metrics_host, metrics_port)
+    with _runner() as runner:
+        runner.run(_run(work, database, place, lifeline))
+
+
+async def _run(work: "Work | Supervisor", database: str, place: tuple[str, int] | None, lifeline: int | None) -> None:
+    from svc_pg.webhooks.monitoring import monitoring
+
+    from .supervisor import reporting
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, work.stop)
+    async with AsyncExitStack() as stack:
+        if place is not None:
+            await stack.enter_async_context(monitoring(work, conninfo=database, host=place[0], port=place[1]))
+        if lifeline is not None:
+            await stack.enter_async_context(reporting(lifeline, work, gone=work.stop))
+        await work.run()
+
+
+def _runner() -> asyncio.Runner:
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.Runner()
+    return asyncio.Runner(loop_factory=uvloop.new_event_loop)

@@ -1,0 +1,168 @@
+"""Keep the tables of svc in shape: partitions made in time, and nothing kept for longer than it has to be."""
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any, Final, LiteralString
+
+import psycopg
+from psycopg import Connection
+
+from svc_pg.audit import retention
+from svc_pg.config import Config
+from svc_pg.errors import SvcError
+from svc_pg.query import scalar
+from svc_pg.schema.partitions import ENSURE
+from svc_pg.webhooks.connections import within_limits
+from svc_pg.webhooks.tally import Tally
+
+_log = logging.getLogger(__name__)
+
+_LOCK: Final = (1937138032, 4)  # 'svc0', maintenance
+_BATCH: Final = 5000
+_EVERY: Final = timedelta(hours=1)
+_CANCEL_EVERY: Final = 0.2  # seconds
+
+Step = Callable[[Connection[Any], Config], str | None]
+
+
+class Maintenance:
+    """Maintains a database every hour or so until ``stop`` is called, the first time within a minute.
+
+    Beside any number of workers and others of its kind: one maintains at a time. An error is logged, and the next run
+    tries again. ``tally`` counts the runs.
+    """
+
+    def __init__(self, conninfo: str, *, config: Config, every: timedelta = _EVERY) -> None:
+        self.tally = Tally()
+        self._conninfo = within_limits(conninfo)
+        self._config = config
+        self._every = every
+        self._stopping = asyncio.Event()
+        self._conn: Connection[Any] | None = None
+
+    def stop(self) -> None:
+        """Break off what is under way, which leaves nothing to repair; ``run`` then returns."""
+        self._stopping.set()
+
+    async def run(self) -> None:
+        """Maintain until ``stop`` is called."""
+        days, webhooks = self._config.audit.retention_days, self._config.webhooks
+        _log.info(
+            "maintenance started; kept are delivered webhooks for %g days, other ended ones for %g, the audit log %s",
+            webhooks.keep_delivered / timedelta(days=1),
+            webhooks.keep_failed / timedelta(days=1),
+            "for ever" if days is None else f"for {days}",
+        )
+        wait = self._every * random.random() / 100  # noqa: S311 - only so that several do not begin in step
+        while not await self._stops_within(wait):
+            running = asyncio.create_task(asyncio.to_thread(self._run_once))
+            stopping = asyncio.create_task(self._stopping.wait())
+            await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            while not running.done():  # a cancellation may come between two statements, and then does nothing
+                await asyncio.to_thread(self._cancel)
+                await asyncio.wait({running}, timeout=_CANCEL_EVERY)
+            stopping.cancel()
+            self.tally.maintenance["success" if running.result() else "failure"] += 1
+            wait = self._every * random.uniform(0.9, 1.1)  # noqa: S311
+
+    async def _stops_within(self, wait: timedelta) -> bool:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(wait.total_seconds()):
+                await self._stopping.wait()
+        return self._stopping.is_set()
+
+    def _run_once(self) -> bool:
+        try:
+            with psycopg.connect(self._conninfo, autocommit=True, prepare_threshold=None) as conn:
+                self._conn = conn
+                return maintain(conn, self._config, is_stopping=self._stopping.is_set)
+        except Exception as error:  # noqa: BLE001 - whatever it is, deliveries go on
+            _log.error("maintenance failed: %s", error)
+            return False
+        finally:
+            self._conn = None
+
+    def _cancel(self) -> None:
+        conn = self._conn
+        if conn is not None:
+            with suppress(psycopg.Error):
+                conn.cancel_safe(timeout=1)
+
+
+def maintain(conn: Connection[Any], config: Config, *, is_stopping: Callable[[], bool] = lambda: False) -> bool:
+    """Do now what there is to do; return whether all of it succeeded. ``conn`` is in autocommit.
+
+    Makes the log's partitions, removes entries older than ``retention_days`` and deliveries older than
+    ``keep_delivered`` and ``keep_failed``, and what has expired in the console. What fails is logged, and does not keep
+    the rest from being tried. Raises psycopg.OperationalError where the connection is lost.
+    """
+    if not _is_alone(conn):
+        return True
+    is_good = True
+    for name, step in _STEPS:
+        if is_stopping():
+            break
+        try:
+            done = step(conn, config)
+        except (psycopg.Error, SvcError) as error:
+            if is_stopping():
+                break
+            if conn.closed:
+                raise
+            _log.error("maintenance of %s failed, the next run tries again: %s", name, error)
+            is_good = False
+        else:
+            if done:
+                _log.info("maintenance of %s: %s", name, done)
+    return is_good
+
+
+def _is_alone(conn: Connection[Any]) -> bool:
+    """Take the lock of the session. Behind a pooler there is none, and two at a time only do some work in vain."""
+    if scalar(conn, "select pg_backend_pid()") != conn.info.backend_pid:
+        return True
+    return bool(scalar(conn, "select pg_try_advisory_lock(%s, %s)", _LOCK))
+
+
+def _make_partitions(conn: Connection[Any], _: Config) -> str | None:
+    made = scalar(conn, ENSURE)
+    return f"made {', '.join(made)}" if made else None
+
+
+def _purge_log(conn: Connection[Any], config: Config) -> str | None:
+    if config.audit.retention_days is None:
+        return None
+    report = retention.purge(conn, timedelta(days=config.audit.retention_days))
+    if report.postponed:
+        _log.warning("entries to be purged are in use, the next run goes on: %s", ", ".join(report.postponed))
+    if not report.partitions and not report.entries:
+        return None
+    return f"removed {len(report.partitions)} partitions and {report.entries} entries"
+
+
+def _prune_deliveries(conn: Connection[Any], config: Config) -> str | None:
+    keep = (config.webhooks.keep_delivered, config.webhooks.keep_failed)
+    return _in_batches(conn, "select svc.webhook_prune(%s, %s, %s)", (*keep, _BATCH))
+
+
+def _prune_console(conn: Connection[Any], _: Config) -> str | None:
+    return _in_batches(conn, "select links + counts + sessions + events from svc.console_prune()")
+
+
+def _in_batches(conn: Connection[Any], statement: LiteralString, params: tuple[object, ...] = ()) -> str | None:
+    removed = 0
+    while rows := scalar(conn, statement, params):
+        removed += rows
+    return f"removed {removed} rows" if removed else None
+
+
+_STEPS: Final[tuple[tuple[str, Step], ...]] = (
+    ("the log's partitions", _make_partitions),
+    ("the log's retention", _purge_log),
+    ("deliveries", _prune_deliveries),
+    ("the console", _prune_console),
+)

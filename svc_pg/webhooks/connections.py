@@ -1,0 +1,94 @@
+"""Connections of a worker: quick to notice that the other end is gone, and opened again for ever."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any, Final
+
+from psycopg import AsyncConnection, OperationalError
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.errors import ReadOnlySqlTransaction
+
+from svc_pg.webhooks.tally import Tally
+
+_log = logging.getLogger(__name__)
+
+Connection = AsyncConnection[Any]
+
+# Without these a network that swallows packets is noticed after 15 minutes to 2 hours. Seconds; milliseconds the last.
+_LIMITS: Final = {
+    "connect_timeout": 10,
+    "keepalives_idle": 15,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+_WAITS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+_SETTLED: Final = 10.0  # seconds after which a connection counts as good, and the next loss as a new one
+_REMIND_EVERY: Final = 12  # failures: about once a minute
+
+# A server that has become a standby refuses to write; with target_session_attrs=read-write the next one is another.
+_LOST: Final = (OperationalError, ReadOnlySqlTransaction)
+
+
+def within_limits(conninfo: str) -> str:
+    """The same, with limits of time where it does not set its own."""
+    said = conninfo_to_dict(conninfo)
+    limits = {name: value for name, value in _LIMITS.items() if name not in said}
+    return make_conninfo(conninfo, **{"fallback_application_name": "svc-pg worker"} | limits)
+
+
+async def connect(conninfo: str) -> Connection:
+    """Open a connection in autocommit."""
+    # no prepared statements: PgBouncer in transaction mode does not keep them
+    return await AsyncConnection.connect(within_limits(conninfo), autocommit=True, prepare_threshold=None)
+
+
+class Link:
+    """One piece of work and its connection, which is opened again whenever it is lost. ``is_up`` says whether it is."""
+
+    def __init__(self, conninfo: str, *, stopping: asyncio.Event, tally: Tally) -> None:
+        self.is_up = False
+        self._conninfo = conninfo
+        self._stopping = stopping
+        self._tally = tally
+
+    async def keep(self, work: Callable[[Connection], Awaitable[None]], *, tries_when_stopping: int = 0) -> None:
+        """Do ``work`` to its end; from its beginning, with a new connection, whenever the last one is lost.
+
+        Once the worker stops, give up after so many failures.
+        """
+        failures = 0
+        clock = asyncio.get_running_loop().time
+        while True:
+            up_since = None
+            try:
+                async with await connect(self._conninfo) as conn:
+                    up_since = clock()
+                    if failures:
+                        _log.info("connected to the database again")
+                        self._tally.reconnects += 1
+                    self.is_up = True
+                    return await work(conn)
+            except _LOST as error:
+                if up_since is not None and clock() - up_since > _SETTLED:
+                    failures = 0
+                if failures % _REMIND_EVERY == 0:
+                    _log.warning(
+                        "no connection to the database, trying again and again: %s", str(error).partition("\n")[0]
+                    )
+                failures += 1
+                if self._stopping.is_set() and failures > tries_when_stopping:
+                    return None
+            finally:
+                self.is_up = False
+            await self._pause(_WAITS[min(failures, len(_WAITS)) - 1])
+
+    async def _pause(self, seconds: float) -> None:
+        if self._stopping.is_set():
+            await asyncio.sleep(seconds)
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._stopping.wait()

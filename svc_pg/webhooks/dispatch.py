@@ -1,0 +1,154 @@
+"""Claim what can start now and start it; with nothing to do, sleep until there is."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+from svc_pg.webhooks import claims
+from svc_pg.webhooks.bell import Bell
+from svc_pg.webhooks.claims import Acknowledgement, Claim, Target
+from svc_pg.webhooks.connections import Connection, connect
+from svc_pg.webhooks.outbox import Outbox
+from svc_pg.webhooks.tally import Tally
+
+_log = logging.getLogger(__name__)
+
+_BATCH: Final = 200
+_GATHER: Final = 0.02  # seconds to wait for more free places, so that claims stay batches under load
+
+Attempt = Callable[[Claim, Target], Awaitable[Acknowledgement]]
+
+
+class Dispatcher:
+    """Keeps up to ``concurrency`` attempts under way until ``stopping`` is set; their ends go to ``outbox``."""
+
+    def __init__(
+        self,
+        attempt: Attempt,
+        *,
+        worker: str,
+        listen_conninfo: str,
+        concurrency: int,
+        interval: timedelta,
+        outbox: Outbox,
+        stopping: asyncio.Event,
+        tally: Tally,
+    ) -> None:
+        self._attempt = attempt
+        self._worker = worker
+        self._listen_conninfo = listen_conninfo
+        self._concurrency = concurrency
+        self._interval = interval
+        self._outbox = outbox
+        self._stopping = stopping
+        self._tally = tally
+        self._targets: dict[UUID, Target] = {}
+        self._last_endpoint: UUID | None = None
+        self._running: set[asyncio.Task[None]] = set()
+        self._freed = asyncio.Event()
+
+    async def claim_all(self, conn: Connection) -> None:
+        """Claim on ``conn`` until the worker stops."""
+        async with await connect(self._listen_conninfo) as ear:
+            bell = Bell(ear, interval=self._interval)
+            await bell.listen()
+            while not self._stopping.is_set():
+                await self._places()
+                self._outbox.sent.clear()
+                if self._stopping.is_set() or await self._claim(conn):
+                    continue
+                async with bell.asleep() as granted:
+                    if not granted:
+                        await self._until_news(bell.moment())
+                    elif not await self._claim(conn):
+                        await self._until_news(bell.ring(within=await claims.next_due(conn)))
+
+    async def finish(self) -> None:
+        """Wait until what is under way has ended."""
+        while self._running:
+            await asyncio.wait(self._running)
+
+    def cancel(self) -> None:
+        """Break off what is under way; its leases will end."""
+        for task in self._running:
+            task.cancel()
+
+    async def _places(self) -> None:
+        """Wait until there are free places, and under load a moment more, so that a claim fills several."""
+        while len(self._running) >= self._concurrency:
+            self._freed.clear()
+            await self._until_news(self._freed.wait())
+            if self._stopping.is_set():
+                return
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_GATHER):
+                    while len(self._running) > self._concurrency // 2:
+                        self._freed.clear()
+                        await self._freed.wait()
+
+    async def _claim(self, conn: Connection) -> bool:
+        """Claim what can start now and start it. False where nothing was due."""
+        batch = min(self._concurrency - len(self._running), _BATCH)
+        started = time.perf_counter()
+        claimed = await claims.claim(conn, worker=self._worker, batch=batch, after=self._last_endpoint)
+        self._tally.claim_duration.add(time.perf_counter() - started)
+        if not claimed:
+            return False
+        self._tally.claimed += len(claimed)
+        self._last_endpoint = claimed[-1].endpoint_id
+        await self._read_targets(conn, claimed)
+        for claim in claimed:
+            target = self._targets.get(claim.endpoint_id)
+            if target is None or self._stopping.is_set():
+                self._outbox.put(Acknowledgement(claim, "released"))
+            else:
+                self._start(claim, target)
+        return True
+
+    async def _read_targets(self, conn: Connection, claimed: list[Claim]) -> None:
+        """Read the endpoints that are new or have changed since they were read."""
+        stale = {
+            claim.endpoint_id
+            for claim in claimed
+            if (known := self._targets.get(claim.endpoint_id)) is None or known.version != claim.endpoint_version
+        }
+        if stale:
+            self._targets |= {target.id: target for target in await claims.targets(conn, list(stale))}
+
+    def _start(self, claim: Claim, target: Target) -> None:
+        task = asyncio.create_task(self._run(claim, target))
+        self._running.add(task)
+        task.add_done_callback(self._end)
+        self._tally.in_flight = len(self._running)
+
+    async def _run(self, claim: Claim, target: Target) -> None:
+        done = await self._attempt(claim, target)
+        self._outbox.put(done)
+        if done.result is not None:
+            self._tally.attempts[done.result.outcome] += 1
+            self._tally.attempt_duration.add(done.result.duration_ms / 1000)
+
+    def _end(self, task: asyncio.Task[None]) -> None:
+        self._running.discard(task)
+        self._tally.in_flight = len(self._running)
+        self._freed.set()
+        if not task.cancelled() and (error := task.exception()):
+            _log.error("an attempt failed in the worker itself; its lease will end", exc_info=error)
+
+    async def _until_news(self, waiting: Awaitable[object]) -> None:
+        """Wait, but only until the worker stops or an acknowledgement has made room at an endpoint that was full."""
+        news = (self._stopping.wait(), self._outbox.sent.wait())
+        tasks = {asyncio.ensure_future(waiting), *map(asyncio.create_task, news)}
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)

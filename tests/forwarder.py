@@ -1,0 +1,64 @@
+"""A way to a server that can be cut and opened again, as a network can."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from threading import Thread
+from typing import Final
+
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+_BLOCK: Final = 65536
+
+
+class Forwarder:
+    """Listens on a port of 127.0.0.1 that stays the same; while it is closed, connections there are refused."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._target = (host, port)
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            self.port: int = probe.getsockname()[1]
+        self._listener: socket.socket | None = None
+        self._ends: list[socket.socket] = []
+
+    def open(self) -> None:
+        """Accept connections."""
+        self._listener = socket.create_server(("127.0.0.1", self.port))
+        Thread(target=self._accept, args=(self._listener,), daemon=True).start()
+
+    def close(self) -> None:
+        """Break all connections, and refuse others."""
+        ends = [*([self._listener] if self._listener else []), *self._ends]
+        self._ends, self._listener = [], None
+        for end in ends:
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+
+    def _accept(self, listener: socket.socket) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = listener.accept()
+                server = socket.create_connection(self._target)
+                self._ends += [client, server]
+                for source, sink in ((client, server), (server, client)):
+                    Thread(target=_pump, args=(source, sink), daemon=True).start()
+
+
+@contextmanager
+def forwarding(conninfo: str) -> Iterator[tuple[Forwarder, str]]:
+    """Enter to get a forwarder to this database, closed at first, and the conninfo of the way through it."""
+    server = conninfo_to_dict(conninfo)
+    forwarder = Forwarder(str(server["host"]), int(str(server["port"])))
+    try:
+        yield forwarder, make_conninfo(conninfo, host="127.0.0.1", port=forwarder.port)
+    finally:
+        forwarder.close()
+
+
+def _pump(source: socket.socket, sink: socket.socket) -> None:
+    with suppress(OSError):
+        while block := source.recv(_BLOCK):
+            sink.sendall(block)
+    with suppress(OSError):
+        sink.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,175 @@
+import json
+import re
+import signal
+import socket
+import subprocess
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from pathlib import Path
+from uuid import uuid4
+
+import httpx
+import psycopg
+import pytest
+
+from svc_pg.query import scalar
+from tests.commands import PROGRAM, environment, svc_pg
+from tests.postgres import new_database
+from tests.waiting import wait_until
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+HASH = "sha256:" + "ab" * 32
+
+
+@pytest.fixture(scope="module")
+def db(postgres: str, template: str) -> Iterator[str]:
+    """One database for all tests here; each signs in addresses of its own."""
+    with new_database(postgres, template=template) as conninfo:
+        yield conninfo
+
+
+@pytest.fixture
+def run(db: str, tmp_path: Path) -> Run:
+    return lambda *arguments, **variables: svc_pg(
+        *arguments, folder=tmp_path, variables={"DATABASE_URL": db, **variables}
+    )
+
+
+def signed_in(db: str, email: str, **times: str) -> str:
+    session_id = str(uuid4())
+    with psycopg.connect(db) as conn:
+        conn.execute(
+            """insert into svc.console_sessions (id, email, permission, token_hash, ip, created_at, expires_at)
+               values (%s, %s, 'admin', sha256(%s), '203.0.113.9', now() - interval '2 h', now() + %s::interval)""",
+            (session_id, email, session_id.encode(), times.get("until", "1 h")),
+        )
+    return session_id
+
+
+def test_init_prints_the_line_of_the_hash_and_shows_the_token_beside_it(run: Run) -> None:
+    made = run("console", "init")
+    assert made.returncode == 0
+    name, _, token_hash = made.stdout.strip().partition("=")
+    assert name == "SVC_CONSOLE_CONNECTION_TOKEN_HASH"
+    shown = re.search(r"The connection token, shown only now: (\S{43})\n", made.stderr)
+    assert shown is not None
+    assert token_hash == f"sha256:{sha256(shown[1].encode()).hexdigest()}"
+    assert made.stdout.count("\n") == 1
+    assert run("console", "init").stdout != made.stdout
+
+
+def test_sessions_shows_who_is_signed_in_and_all_also_who_was(run: Run, db: str) -> None:
+    live = signed_in(db, "ann@corp.example")
+    over = signed_in(db, "eve@corp.example\x1b[2J", until="-1 min")
+    shown = run("console", "sessions")
+    assert shown.returncode == 0
+    assert live in shown.stdout
+    assert "203.0.113.9" in shown.stdout
+    assert over not in shown.stdout
+    everybody = run("console", "sessions", "--all")
+    assert over in everybody.stdout
+    assert "\x1b" not in everybody.stdout
+    listed = json.loads(run("console", "sessions", "--all", "--json").stdout)
+    assert {live, over} <= {session["sessionId"] for session in listed}
+    assert {"email", "permission", "createdAt", "expiresAt", "revokedAt"} <= set(listed[0])
+    assert "oken" not in "".join(listed[0])
+
+
+def test_revoke_ends_a_session_and_says_who_did_it(run: Run, db: str) -> None:
+    session_id = signed_in(db, "bob@corp.example")
+    ended = run("console", "revoke", session_id)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", f"ended {session_id}\n")
+    with psycopg.connect(db) as conn:
+        assert scalar(conn, "select revoked_by from svc.console_sessions where id = %s", (session_id,)) == "postgres"
+        event = scalar(conn, "select event from svc.console_events where session_id = %s", (session_id,))
+    assert event == "session_revoked"
+    assert run("console", "revoke", session_id).returncode == 0
+    assert session_id in run("console", "sessions", "--all").stdout
+
+
+def test_an_unknown_session_is_an_error_with_the_command_that_lists_them(run: Run) -> None:
+    failed = run("console", "revoke", str(uuid4()))
+    assert failed.returncode == 1
+    assert "svc-pg console sessions --all" in failed.stderr
+    assert run("console", "revoke", "7").returncode == 2
+
+
+def test_no_sessions_are_said_in_words(run: Run, db: str) -> None:
+    with psycopg.connect(db) as conn:
+        conn.execute("update svc.console_sessions set expires_at = now() - interval '1 s'")
+    shown = run("console", "sessions")
+    assert (shown.stdout, shown.stderr) == ("", "Nobody is signed in.\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_serve_answers_on_this_machine_until_it_is_told_to_end(db: str, tmp_path: Path, number: signal.Signals) -> None:
+    log = tmp_path / "log"
+    with log.open("w") as words:
+        server = subprocess.Popen(
+            [PROGRAM, "serve", "--port", "0", "--database-url", db],
+            cwd=tmp_path,
+            env=environment(
+                SVC_ENV="development", SVC_CONSOLE_AUTO_APPROVE="true", SVC_CONSOLE_CONNECTION_TOKEN_HASH=HASH
+            ),
+            stdout=words,
+            stderr=words,
+        )
+    try:
+        found = wait_until(lambda: re.search(r"http://127\.0\.0\.1:\d+", log.read_text()), "it listens")
+        base_url = f"{found[0]}/.well-known/svc"
+        assert httpx.get(f"{base_url}/console/health").json() == {"status": "ok"}
+        init = httpx.post(f"{base_url}/console/session/init", json={})
+        assert init.status_code == 200
+        bearer = {"Authorization": f"Bearer {init.json()['sessionToken']}"}
+        assert httpx.get(f"{base_url}/audit/entries", headers=bearer).status_code == 200
+        spoofed = httpx.post(f"{base_url}/console/session/init", json={}, headers={"X-Forwarded-For": "203.0.113.9"})
+        assert spoofed.status_code == 403
+        server.send_signal(number)
+        assert server.wait(timeout=20) == 0
+    finally:
+        server.kill()
+        server.wait()
+    assert init.json()["sessionToken"] not in log.read_text()
+
+
+@pytest.mark.parametrize(
+    ("variables", "message"),
+    [
+        (
+            {"SVC_CONSOLE_AUTO_APPROVE": "true", "SVC_CONSOLE_CONNECTION_TOKEN_HASH": HASH},
+            "error: ConsoleAutoApproveInProductionError: SVC_CONSOLE_AUTO_APPROVE is on",
+        ),
+        (
+            {
+                "SVC_CONSOLE_CONNECTION_TOKEN_HASH": "sha256:" + "a" * 31,
+                "SVC_CONSOLE_ALLOWED_EMAILS": '{"ann@corp.example":"admin"}',
+                "SVC_CONSOLE_SMTP_URL": "smtp://mail.corp.example",
+                "SVC_CONSOLE_MAIL_FROM": "console@corp.example",
+            },
+            "error: ConsoleWeakSecretError: SVC_CONSOLE_CONNECTION_TOKEN_HASH has 31 characters",
+        ),
+        ({}, "error: SVC_CONSOLE_CONNECTION_TOKEN_HASH is not set"),
+        ({"SVC_ENV": "prod", "SVC_CONSOLE_MAX_ATTEMPTS": "x"}, "SVC_CONSOLE_MAX_ATTEMPTS: "),
+    ],
+)
+def test_serve_does_not_start_where_the_settings_are_not_good_enough(
+    run: Run, variables: dict[str, str], message: str
+) -> None:
+    refused = run("serve", "--port", "0", **variables)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert message in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_serve_on_a_port_that_is_taken_fails(run: Run) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        refused = run(
+            "serve",
+            "--port",
+            str(listener.getsockname()[1]),
+            SVC_ENV="development",
+            SVC_CONSOLE_AUTO_APPROVE="true",
+            SVC_CONSOLE_CONNECTION_TOKEN_HASH=HASH,
+        )
+    assert refused.returncode == 1
+    assert "Traceback" not in refused.stderr

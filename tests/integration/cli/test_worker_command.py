@@ -1,0 +1,214 @@
+"""``svc-pg worker`` as an operator runs it: signals, several processes, metrics and health."""
+
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from threading import Event
+from urllib.error import HTTPError, URLError
+from urllib.request import ProxyHandler, build_opener
+
+import psycopg
+import pytest
+
+from svc_pg import webhooks
+from tests.commands import PROGRAM, environment, svc_pg
+from tests.hooks import KEYS_TEXT, endpoint, hooks_config, rows
+from tests.receiver import receiving
+from tests.waiting import wait_until
+
+CONFIG = hooks_config("order.created")
+TOML = """
+[webhooks]
+allow_http = true
+allow_cidrs = ["127.0.0.0/8"]
+[webhooks.events."order.created"]
+"""
+
+
+@dataclass
+class Running:
+    """A worker command that runs, and where it says how it is."""
+
+    process: "subprocess.Popen[bytes]"
+    port: int
+    output: Path
+
+    def get(self, path: str) -> tuple[int, str]:
+        """The status, 0 where nobody listens, and the text."""
+        opener = build_opener(ProxyHandler({}))
+        try:
+            with opener.open(f"http://127.0.0.1:{self.port}{path}", timeout=10) as response:
+                return response.status, response.read().decode()
+        except HTTPError as error:
+            return error.code, ""
+        except (URLError, OSError):
+            return 0, ""
+
+    def wait_until_ready(self) -> None:
+        wait_until(lambda: self.get("/readyz")[0] == 200, "it is ready", limit=timedelta(seconds=30))
+
+    def sample(self, name: str) -> float:
+        lines = self.get("/metrics")[1].splitlines()
+        return next((float(line.split()[-1]) for line in lines if line.startswith(f"{name} ")), 0)
+
+    def children(self) -> set[int]:
+        found = subprocess.run(["pgrep", "-P", str(self.process.pid)], capture_output=True, text=True, check=False)
+        return {int(pid) for pid in found.stdout.split()}
+
+    def ends_with(self, *signals: signal.Signals) -> int:
+        for number in signals:
+            self.process.send_signal(number)
+        return self.process.wait(20)
+
+
+Start = Callable[..., Running]
+
+
+@pytest.fixture
+def start(tmp_path: Path, database: str) -> Iterator[Start]:
+    """Start ``svc-pg worker`` with these options; what still runs at the end is killed."""
+    (tmp_path / "svc-pg.toml").write_text(TOML)
+    started: list[Running] = []
+
+    def start(*options: str, keys: str = KEYS_TEXT) -> Running:
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            port: int = listener.getsockname()[1]
+        output = tmp_path / f"output{len(started)}"
+        with output.open("wb") as stream:
+            process = subprocess.Popen(
+                [PROGRAM, "worker", "--metrics-port", str(port), *options],
+                cwd=tmp_path,
+                env=environment(DATABASE_URL=database, SVC_ENCRYPTION_KEYS=keys),
+                stderr=stream,
+            )
+        started.append(Running(process, port, output))
+        return started[-1]
+
+    yield start
+    for running in started:
+        running.process.kill()
+        running.process.wait()
+
+
+def send(conninfo: str, number: int = 1) -> None:
+    with psycopg.connect(conninfo) as conn:
+        for each in range(number):
+            webhooks.send(conn, "order.created", {"id": each})
+
+
+def is_alive(pid: int) -> bool:
+    found = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    return found.stdout.strip()[:1] not in ("", "Z")
+
+
+@contextmanager
+def killing(pids: set[int]) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_sigterm_and_sigterm_again_let_a_slow_delivery_end(database: str, start: Start, processes: str) -> None:
+    may_answer = Event()
+    with receiving(lambda _: 204 if may_answer.wait(20) else 500) as receiver:
+        endpoint(database, CONFIG, receiver.url)
+        worker = start("--processes", processes)
+        worker.wait_until_ready()
+        send(database)
+        receiver.wait_for(1)
+        worker.process.send_signal(signal.SIGTERM)
+        worker.process.send_signal(signal.SIGTERM)
+        assert worker.process.poll() is None
+        worker.process.send_signal(signal.SIGINT)
+        may_answer.set()
+        assert worker.process.wait(20) == 0
+        assert [row["status"] for row in rows(database, "webhook_deliveries")] == ["delivered"]
+        assert len(receiver.requests) == 1
+
+
+def test_a_process_that_dies_is_replaced_and_what_it_did_stays_counted(database: str, start: Start) -> None:
+    with receiving() as receiver:
+        endpoint(database, CONFIG, receiver.url)
+        worker = start("--processes", "2")
+        worker.wait_until_ready()
+        before = worker.children()
+        assert len(before) == 2
+        send(database, 10)
+        counted = 'svc_webhook_deliveries_total{verdict="delivered"}'
+        wait_until(lambda: worker.sample(counted) == 10, "all are counted")
+        os.kill(min(before), signal.SIGKILL)
+        wait_until(lambda: len(worker.children() - before) == 1, "there is another")
+        worker.wait_until_ready()
+        send(database, 10)
+        wait_until(lambda: worker.sample(counted) == 20, "these are counted as well")
+        assert worker.get("/healthz")[0] == 200
+        assert worker.ends_with(signal.SIGTERM) == 0
+    assert "a worker process ended with -9" in worker.output.read_text()
+
+
+def test_processes_end_by_themselves_when_the_supervisor_is_killed(database: str, start: Start) -> None:
+    may_answer = Event()
+    with receiving(lambda _: 204 if may_answer.wait(20) else 500) as receiver:
+        endpoint(database, CONFIG, receiver.url)
+        worker = start("--processes", "2")
+        worker.wait_until_ready()
+        send(database)
+        receiver.wait_for(1)
+        children = worker.children()
+        with killing(children):
+            assert worker.ends_with(signal.SIGKILL) == -signal.SIGKILL
+            may_answer.set()
+            wait_until(lambda: not any(map(is_alive, children)), "no process is left")
+        assert [row["status"] for row in rows(database, "webhook_deliveries")] == ["delivered"]
+
+
+def test_maintenance_alone_needs_no_keys(start: Start) -> None:
+    worker = start("--only", "maintenance", keys="")
+    worker.wait_until_ready()
+    assert 'svc_maintenance_runs_total{result="failure"} 0.0' in worker.get("/metrics")[1]
+    assert worker.ends_with(signal.SIGTERM) == 0
+    assert " worker " not in worker.output.read_text()
+
+
+def test_a_worker_on_a_database_without_svc_pg_fails_and_says_what_to_do(empty_database: str, tmp_path: Path) -> None:
+    variables = {"DATABASE_URL": empty_database, "SVC_ENCRYPTION_KEYS": KEYS_TEXT}
+    done = svc_pg("worker", folder=tmp_path, variables=variables)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "hint: Run: svc-pg install"
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (["--processes", "2", "--only", "maintenance"], 2, "maintenance is one process's work"),
+        (["--proxy", "ftp://proxy"], 1, "not the address of a proxy"),
+        (["--metrics-port", "1", "--metrics-host", "192.0.2.1"], 1, "cannot serve metrics"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path: Path, options: list[str], code: int, message: str) -> None:
+    variables = {"DATABASE_URL": "host=127.0.0.1 port=9", "SVC_ENCRYPTION_KEYS": KEYS_TEXT}
+    done = svc_pg("worker", *options, folder=tmp_path, variables=variables)
+    assert done.returncode == code
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_proxy_of_the_command_line_is_used(database: str, start: Start) -> None:
+    with receiving() as receiver:  # a receiver is proxy enough to see an absolute URL
+        endpoint(database, CONFIG, "http://hooks.invalid/hook")
+        worker = start("--proxy", receiver.url.removesuffix("/hook"))
+        worker.wait_until_ready()
+        send(database)
+        [request] = receiver.wait_for(1)
+        assert request.path == "http://hooks.invalid/hook"
+        assert worker.ends_with(signal.SIGTERM) == 0

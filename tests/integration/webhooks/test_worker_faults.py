@@ -1,0 +1,308 @@
+"""What a worker does when its database, its clock or its connections fail."""
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from threading import Event
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from svc_pg import webhooks
+from svc_pg.query import scalar
+from svc_pg.webhooks.claims import Acknowledgement, Claim
+from svc_pg.webhooks.connections import connect
+from svc_pg.webhooks.outbox import Outbox
+from svc_pg.webhooks.tally import Tally
+from svc_pg.webhooks.worker import Worker
+from tests.forwarder import forwarding
+from tests.hooks import KEYS, endpoint, hooks_config, rows, working
+from tests.postgres import embedded_programs, server
+from tests.receiver import Receiver, receiving
+from tests.waiting import wait_until
+
+CONFIG = hooks_config("order.created")
+CONNECTIONS = range(3)  # for claims, to listen, and for acknowledgements
+
+
+def send(conninfo: str, number: int) -> None:
+    with psycopg.connect(conninfo) as conn:
+        conn.execute("set default_transaction_read_only = off")
+        conn.commit()
+        webhooks.send(conn, "order.created", {"id": number})
+
+
+def answer(may_answer: Event) -> Callable[[int], int]:
+    """Answer 204, but only when it may; 500 where nobody ever allows it."""
+    return lambda _: 204 if may_answer.wait(10) else 500
+
+
+def wait_until_delivered(conninfo: str, number: int) -> None:
+    def statuses() -> list[str]:
+        return [row["status"] for row in rows(conninfo, "webhook_deliveries")]
+
+    wait_until(lambda: statuses() == ["delivered"] * number, f"{number} are delivered", limit=timedelta(seconds=20))
+
+
+def ids(receiver: Receiver) -> list[int]:
+    return sorted(json.loads(request.body)["data"]["id"] for request in receiver.requests)
+
+
+def connections(conninfo: str) -> list[int]:
+    """The process ids of a worker's connections, oldest first."""
+    with psycopg.connect(conninfo) as conn:
+        return [
+            pid
+            for (pid,) in conn.execute(
+                "select pid from pg_stat_activity where datname = current_database()"
+                " and application_name = 'svc-pg worker' order by backend_start"
+            )
+        ]
+
+
+def terminate(conninfo: str, pid: int) -> None:
+    with psycopg.connect(conninfo, autocommit=True) as conn:
+        conn.execute("select pg_terminate_backend(%s)", [pid])
+    wait_until(lambda: pid not in connections(conninfo), "the connection is gone")
+
+
+def wait_until_all_are_up(conninfo: str, worker: Worker) -> list[int]:
+    wait_until(lambda: worker.is_connected and len(connections(conninfo)) == len(CONNECTIONS), "it is connected")
+    return connections(conninfo)
+
+
+def test_a_worker_that_sleeps_outlives_the_loss_of_each_connection(database: str) -> None:
+    with receiving() as receiver:
+        endpoint(database, CONFIG, receiver.url)
+        with working(database, CONFIG) as worker:
+            for which in CONNECTIONS:
+                terminate(database, wait_until_all_are_up(database, worker)[which])
+                send(database, which)
+                wait_until_delivered(database, which + 1)
+        assert ids(receiver) == list(CONNECTIONS)
+    assert worker.tally.reconnects == len(CONNECTIONS)
+
+
+def test_a_delivery_under_way_is_sent_once_whichever_connection_is_lost_meanwhile(database: str) -> None:
+    may_answer = Event()
+    with receiving(answer(may_answer)) as receiver:
+        endpoint(database, CONFIG, receiver.url)
+        with working(database, CONFIG) as worker:
+            for which in CONNECTIONS:
+                may_answer.clear()
+                pids = wait_until_all_are_up(database, worker)
+                send(database, which)
+                receiver.wait_for(which + 1)
+                terminate(database, pids[which])
+                may_answer.set()
+                wait_until_delivered(database, which + 1)
+        assert ids(receiver) == list(CONNECTIONS)
+    assert [row["outcome"] for row in rows(database, "webhook_delivery_attempts")] == ["success"] * 3
+
+
+def test_a_stopping_worker_outlives_the_loss_of_its_connections_and_forgets_nothing(database: str) -> None:
+    may_answer = Event()
+    with receiving(answer(may_answer)) as receiver:
+        endpoint(database, CONFIG, receiver.url)
+        with working(database, CONFIG) as worker:
+            send(database, 1)
+            receiver.wait_for(1)
+            pids = wait_until_all_are_up(database, worker)
+            worker.stop()
+            for pid in pids:
+                terminate(database, pid)
+            may_answer.set()
+        wait_until_delivered(database, 1)
+        assert len(receiver.requests) == 1
+
+
+def test_results_are_kept_while_the_database_is_away(database: str) -> None:
+    may_answer = Event()
+    with forwarding(database) as (way, conninfo), receiving(answer(may_answer)) as receiver:
+        endpoint(database, CONFIG, receiver.url)
+        way.open()
+        with working(conninfo, CONFIG) as worker:
+            send(database, 1)
+            receiver.wait_for(1)
+            way.close()
+            may_answer.set()
+            wait_until(lambda: worker.tally.attempts["success"] == 1, "it has arrived")
+            assert [row["status"] for row in rows(database, "webhook_deliveries")] == ["pending"]
+            assert not worker.is_connected
+            way.open()
+            wait_until_delivered(database, 1)
+        assert len(receiver.requests) == 1
+
+
+def test_a_worker_that_stops_without_its_database_ends_and_says_what_will_be_sent_again(
+    database: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    may_answer = Event()
+    with forwarding(database) as (way, conninfo), receiving(answer(may_answer)) as receiver:
+        endpoint(database, CONFIG, receiver.url)
+        way.open()
+        with working(conninfo, CONFIG):
+            send(database, 1)
+            receiver.wait_for(1)
+            way.close()
+            may_answer.set()
+    assert "stopped without the database, so that 1 deliveries" in caplog.text
+
+
+def test_an_outbox_that_was_closed_is_sent_to_its_end_on_the_next_connection(database: str) -> None:
+    claim = Claim(uuid4(), uuid4(), 1, 5, uuid4(), 1, "{}", None)
+
+    async def work() -> None:
+        outbox = Outbox(tally)
+        outbox.put(Acknowledgement(claim, "released"))
+        outbox.close()
+        broken = await connect(database)
+        await broken.close()
+        with pytest.raises(psycopg.OperationalError):
+            await outbox.send_all(broken)
+        assert len(outbox) == 1
+        async with await connect(database) as conn:
+            await outbox.send_all(conn)
+        assert len(outbox) == 0
+
+    tally = Tally()
+    asyncio.run(work())
+    assert tally.lost_leases == 1
+
+
+def test_a_worker_that_starts_before_its_database_waits_for_it(database: str, caplog: pytest.LogCaptureFixture) -> None:
+    with forwarding(database) as (way, conninfo), receiving() as receiver:
+        endpoint(database, CONFIG, receiver.url)
+        send(database, 1)
+        with working(conninfo, CONFIG) as worker:
+            wait_until(lambda: "no connection to the database" in caplog.text, "it says that it cannot connect")
+            assert worker.is_alive
+            assert not worker.is_connected
+            way.open()
+            wait_until_delivered(database, 1)
+
+
+def test_a_worker_that_waits_for_its_database_can_be_stopped(caplog: pytest.LogCaptureFixture) -> None:
+    with working("host=127.0.0.1 port=9", CONFIG):
+        wait_until(lambda: "no connection to the database" in caplog.text, "it says that it cannot connect")
+    assert "Is the server running" not in caplog.text  # a line is a line
+
+
+def test_a_server_that_only_reads_is_as_good_as_none_until_it_writes_again(
+    database: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with receiving() as receiver:
+        endpoint(database, CONFIG, receiver.url)
+        set_read_only(database, is_read_only=True)
+        send(database, 1)
+        with working(database, CONFIG):
+            wait_until(lambda: "read-only transaction" in caplog.text, "it says that it cannot write")
+            assert receiver.requests == []
+            set_read_only(database, is_read_only=False)
+            wait_until_delivered(database, 1)
+
+
+def set_read_only(conninfo: str, *, is_read_only: bool) -> None:
+    """Make a database read-only, as a standby is, or not; and end a worker's connections, as a switch-over does."""
+    name = sql.Identifier(str(conninfo_to_dict(conninfo)["dbname"]))
+    with psycopg.connect(conninfo, autocommit=True) as conn:
+        conn.execute("set default_transaction_read_only = off")
+        value = sql.SQL("on" if is_read_only else "off")
+        conn.execute(sql.SQL("alter database {} set default_transaction_read_only = {}").format(name, value))
+    for pid in connections(conninfo):
+        terminate(conninfo, pid)
+
+
+def test_a_worker_follows_the_server_that_writes(database: str, request: pytest.FixtureRequest) -> None:
+    servers = [conninfo_to_dict(database)]
+    with (
+        server(request.config.getoption("--postgres") or str(embedded_programs())) as maintenance,
+        receiving() as receiver,
+    ):
+        other = make_conninfo(maintenance, dbname=servers[0]["dbname"])
+        servers.append(conninfo_to_dict(other))
+        with psycopg.connect(maintenance, autocommit=True) as conn:
+            conn.execute(sql.SQL("create database {}").format(sql.Identifier(str(servers[0]["dbname"]))))
+        for conninfo in (database, other):
+            endpoint(conninfo, CONFIG, receiver.url)
+        set_read_only(other, is_read_only=True)
+        both = make_conninfo(
+            database,
+            host=",".join(str(each["host"]) for each in servers),
+            port=",".join(str(each["port"]) for each in servers),
+            target_session_attrs="read-write",
+        )
+        with working(both, CONFIG):
+            send(database, 1)
+            wait_until_delivered(database, 1)
+            set_read_only(other, is_read_only=False)
+            set_read_only(database, is_read_only=True)
+            send(other, 2)
+            wait_until_delivered(other, 1)
+        assert ids(receiver) == [1, 2]
+
+
+@pytest.mark.parametrize("shift", [timedelta(hours=1), timedelta(hours=-1)])
+def test_a_worker_whose_clock_is_wrong_signs_with_it_and_does_nothing_else_with_it(
+    database: str, monkeypatch: pytest.MonkeyPatch, shift: timedelta
+) -> None:
+    right = time.time
+    monkeypatch.setattr(time, "time", lambda: right() + shift.total_seconds())
+    answered = Event()
+    with receiving(lambda number: 500 if number == 1 or not answered.wait(10) else 204) as receiver:
+        endpoint(database, CONFIG, receiver.url)
+        with working(database, CONFIG):
+            send(database, 1)
+            receiver.wait_for(2)  # after a failure and its wait
+            [leased] = rows(database, "webhook_deliveries")
+            answered.set()
+            wait_until_delivered(database, 1)
+    with psycopg.connect(database) as conn:
+        now: Any = scalar(conn, "select now()")
+    assert timedelta(0) < leased["lease_until"] - now < timedelta(seconds=30)
+    assert leased["lease_until"] - leased["updated_at"] == timedelta(seconds=30)
+    signed_at = int(receiver.requests[0].headers["webhook-timestamp"])
+    assert abs(signed_at - right() - shift.total_seconds()) < 60
+
+
+def test_an_endpoint_that_is_gone_is_disabled_aloud(database: str, caplog: pytest.LogCaptureFixture) -> None:
+    with receiving(lambda _: 410) as receiver:
+        endpoint_id, _ = endpoint(database, CONFIG, receiver.url)
+        with working(database, CONFIG) as worker:
+            send(database, 1)
+            wait_until(lambda: worker.tally.disabled_endpoints == 1, "it is disabled")
+    assert f"endpoint {endpoint_id} is disabled" in caplog.text
+    assert worker.tally.deliveries["gone"] == 1
+
+
+def test_a_started_worker_delivers_until_it_is_stopped(database: str) -> None:
+    async def work() -> None:
+        worker = Worker(database, keys=KEYS, config=CONFIG)
+        await worker.start()
+        assert worker.is_alive
+        await asyncio.to_thread(send, database, 1)
+        await asyncio.to_thread(wait_until_delivered, database, 1)
+        await worker.stop()
+        assert not worker.is_alive
+        await worker.stop()
+        with pytest.raises(RuntimeError, match="runs once"):
+            await worker.start()
+
+    with receiving() as receiver:
+        endpoint(database, CONFIG, receiver.url)
+        asyncio.run(work())
+
+
+def test_a_worker_that_was_stopped_before_it_started_ends_at_once(database: str) -> None:
+    async def work() -> None:
+        worker = Worker(database, keys=KEYS, config=CONFIG)
+        await worker.stop()
+        await worker.run()
+
+    asyncio.run(work())

@@ -1,0 +1,140 @@
+"""Maintenance makes partitions, keeps to what is kept, and never gets in the way."""
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from threading import Thread
+
+import psycopg
+import pytest
+
+from svc_pg import Config, webhooks
+from svc_pg.config import AuditConfig
+from svc_pg.maintenance import _LOCK, Maintenance, maintain
+from svc_pg.query import scalar
+from tests.hooks import endpoint, hooks_config, rows
+from tests.pgbouncer import pgbouncer
+from tests.waiting import wait_until
+
+CONFIG = hooks_config("order.created")
+SOON = timedelta(milliseconds=20)
+
+
+@contextmanager
+def maintaining(conninfo: str, config: Config = CONFIG, every: timedelta = SOON) -> Iterator[Maintenance]:
+    """Maintain in a thread of its own until the block ends."""
+    maintenance = Maintenance(conninfo, config=config, every=every)
+    loop = asyncio.new_event_loop()
+    thread = Thread(target=loop.run_until_complete, args=(maintenance.run(),))
+    thread.start()
+    try:
+        yield maintenance
+    finally:
+        loop.call_soon_threadsafe(maintenance.stop)
+        thread.join()
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()
+
+
+def deliver_long_ago(conninfo: str, status: str, age: timedelta) -> None:
+    """A delivery, its attempt and its message, that ended so long ago."""
+    with psycopg.connect(conninfo) as conn:
+        message = webhooks.send(conn, "order.created", {})
+        conn.execute(
+            "update svc.webhook_messages set id = svc.uuid7_at(now() - %s), created_at = now() - %s where id = %s",
+            [age, age, message],
+        )
+        conn.execute(
+            "update svc.webhook_deliveries set id = svc.uuid7_at(now() - %(age)s), status = %(status)s,"
+            " next_attempt_at = null, finished_at = now() - %(age)s, created_at = now() - %(age)s,"
+            " message_id = svc.uuid7_at(now() - %(age)s) where message_id = %(message)s",
+            {"age": age, "status": status, "message": message},
+        )
+
+
+def test_maintenance_makes_partitions_and_removes_what_is_older_than_it_is_kept(
+    database: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    endpoint(database, CONFIG, "http://127.0.0.1:9/")
+    deliver_long_ago(database, "delivered", timedelta(days=6))
+    deliver_long_ago(database, "delivered", timedelta(days=8))
+    deliver_long_ago(database, "failed", timedelta(days=29))
+    deliver_long_ago(database, "failed", timedelta(days=31))
+    config = CONFIG.model_copy(update={"audit": AuditConfig(retention_days=365)})
+    with psycopg.connect(database, autocommit=True) as conn:
+        last = scalar(
+            conn,
+            "select max(inhrelid::regclass::text) from pg_inherits i where inhparent = 'svc.audit_logs'::regclass"
+            " and inhrelid <> 'svc.audit_logs_default'::regclass",
+        )
+        conn.execute(f"drop table {last}")
+        conn.execute(
+            'insert into svc.audit_logs ("timestamp", table_name, table_oid, operation)'
+            " values (now() - interval '2 years', 'public.old', 0, 'INSERT')"
+        )
+        assert maintain(conn, config)
+        assert scalar(conn, "select to_regclass(%s) is not null", [last])
+        assert scalar(conn, "select count(*) from svc.audit_logs where table_name = 'public.old'") == 0
+        assert maintain(conn, config)
+    kept = [(row["status"]) for row in rows(database, "webhook_deliveries")]
+    assert kept == ["failed", "delivered"]
+    assert last.removeprefix("svc.") in caplog.text
+    assert "maintenance of deliveries: removed" in caplog.text
+
+
+def test_what_fails_is_logged_and_the_rest_is_done(database: str, caplog: pytest.LogCaptureFixture) -> None:
+    endpoint(database, CONFIG, "http://127.0.0.1:9/")
+    deliver_long_ago(database, "delivered", timedelta(days=8))
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute("drop function svc.audit_ensure_partitions")
+        assert not maintain(conn, CONFIG)
+    assert rows(database, "webhook_deliveries") == []
+    assert "maintenance of the log's partitions failed" in caplog.text
+
+
+def test_maintenance_goes_on_after_an_error_and_counts_it(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute("alter function svc.audit_ensure_partitions rename to elsewhere")
+        with maintaining(database) as maintenance:
+            wait_until(lambda: maintenance.tally.maintenance["failure"], "a run has failed")
+            conn.execute("alter function svc.elsewhere rename to audit_ensure_partitions")
+            wait_until(lambda: maintenance.tally.maintenance["success"], "a run has succeeded")
+
+
+def test_maintenance_without_a_database_tries_again(caplog: pytest.LogCaptureFixture) -> None:
+    with maintaining("host=127.0.0.1 port=9") as maintenance:
+        wait_until(lambda: maintenance.tally.maintenance["failure"] >= 2, "two runs have failed")
+    assert "maintenance failed" in caplog.text
+
+
+def test_one_maintains_at_a_time(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as conn, psycopg.connect(database, autocommit=True) as other:
+        conn.execute("drop function svc.audit_ensure_partitions")
+        other.execute("select pg_advisory_lock(%s, %s)", _LOCK)
+        assert maintain(conn, CONFIG)  # and so did not even try
+        other.execute("select pg_advisory_unlock_all()")
+        assert not maintain(conn, CONFIG)
+
+
+def test_stopping_breaks_off_a_step_that_takes_long(database: str) -> None:
+    with psycopg.connect(database) as blocker, maintaining(database) as maintenance:
+        blocker.execute("select pg_advisory_xact_lock(1937138032, 3)")  # what whoever changes the partitions holds
+
+        def is_waiting() -> bool:
+            with psycopg.connect(database) as conn:
+                return bool(scalar(conn, "select exists (select from pg_locks where objid = 3 and not granted)"))
+
+        wait_until(is_waiting, "maintenance waits")
+        maintenance.stop()
+    assert maintenance.tally.maintenance["failure"] == 0
+
+
+def test_maintenance_works_behind_a_pooler(database: str) -> None:
+    endpoint(database, CONFIG, "http://127.0.0.1:9/")
+    deliver_long_ago(database, "delivered", timedelta(days=8))
+    with pgbouncer(database) as pooled, maintaining(pooled) as maintenance:
+        wait_until(lambda: maintenance.tally.maintenance["success"], "a run has succeeded")
+    assert rows(database, "webhook_deliveries") == []

@@ -1,0 +1,217 @@
+"""What a worker shows to those who watch it."""
+
+import asyncio
+import socket
+import sys
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Any
+
+import aiohttp
+import psycopg
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from svc_pg import webhooks
+from svc_pg.errors import ConfigError
+from svc_pg.webhooks.backlog import _BEGIN, _READ, Backlog, BacklogReader
+from svc_pg.webhooks.metrics import exposition
+from svc_pg.webhooks.monitoring import monitoring
+from svc_pg.webhooks.tally import Tally
+from svc_pg.webhooks.worker import Worker
+from tests.hooks import KEYS, endpoint, hooks_config, rows
+from tests.receiver import receiving
+from tests.waiting import wait_until
+
+CONFIG = hooks_config("order.created")
+NOBODY = "http://127.0.0.1:9/hook"
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def send(conninfo: str, number: int = 1) -> None:
+    with psycopg.connect(conninfo) as conn:
+        for each in range(number):
+            webhooks.send(conn, "order.created", {"id": each})
+
+
+def read(conninfo: str) -> Backlog:
+    backlog = asyncio.run(BacklogReader(conninfo).read())
+    assert backlog is not None
+    return backlog
+
+
+def watching(conninfo: str, look: Callable[[Worker, aiohttp.ClientSession], Awaitable[None]]) -> None:
+    """Run a worker with monitoring, look at it, and stop it."""
+
+    async def watch() -> None:
+        port = free_port()
+        worker = Worker(conninfo, keys=KEYS, config=CONFIG)
+        running = asyncio.create_task(worker.run())
+        async with (
+            monitoring(worker, conninfo=conninfo, host="127.0.0.1", port=port),
+            aiohttp.ClientSession(f"http://127.0.0.1:{port}") as http,
+        ):
+            await look(worker, http)
+        await worker.stop()
+        await running
+
+    asyncio.run(watch())
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    await asyncio.to_thread(wait_until, condition)
+
+
+async def status(http: aiohttp.ClientSession, path: str) -> int:
+    async with http.get(path) as response:
+        return response.status
+
+
+async def samples(http: aiohttp.ClientSession) -> dict[str, float]:
+    async with http.get("/metrics") as response:
+        text = await response.text()
+    return {
+        "".join([sample.name, *(f"/{value}" for name, value in sample.labels.items() if name != "le")]): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def test_the_metrics_say_what_a_worker_has_done(database: str) -> None:
+    with receiving(lambda number: 500 if number == 1 else 204) as receiver:
+        endpoint(database, CONFIG, receiver.url)
+
+        async def look(worker: Worker, http: aiohttp.ClientSession) -> None:
+            await asyncio.to_thread(send, database, 3)
+            await until(lambda: worker.tally.deliveries["delivered"] == 3)
+            found = await samples(http)
+            assert found["svc_webhook_attempts_total/success"] == 3
+            assert found["svc_webhook_attempts_total/http_error"] == 1
+            assert found["svc_webhook_attempts_total/timeout"] == 0
+            assert found["svc_webhook_deliveries_total/delivered"] == 3
+            assert found["svc_webhook_deliveries_total/retry"] == 1
+            assert found["svc_webhook_claimed_deliveries_total"] == 4
+            assert found["svc_webhook_attempt_duration_seconds_count"] == 4
+            assert found["svc_webhook_claim_duration_seconds_count"] >= 2
+            assert found["svc_webhook_in_flight"] == 0
+            assert found["svc_webhook_database_up"] == 1
+            assert found["svc_webhook_endpoints/active"] == 1
+
+        watching(database, look)
+
+
+def test_a_worker_with_its_database_is_alive_and_ready(database: str) -> None:
+    endpoint(database, CONFIG, NOBODY)
+
+    async def look(worker: Worker, http: aiohttp.ClientSession) -> None:
+        await until(lambda: worker.is_connected)
+        assert [await status(http, path) for path in ("/healthz", "/readyz", "/metrics")] == [200, 200, 200]
+        assert await status(http, "/") == 404
+
+    watching(database, look)
+
+
+def test_a_worker_without_its_database_is_alive_and_not_ready() -> None:
+    async def look(_: Worker, http: aiohttp.ClientSession) -> None:
+        assert [await status(http, path) for path in ("/healthz", "/readyz")] == [200, 503]
+        found = await samples(http)
+        assert found["svc_webhook_database_up"] == 0
+        assert "svc_webhook_backlog_age_seconds" not in found
+
+    watching("host=127.0.0.1 port=9", look)
+
+
+@pytest.mark.parametrize("accept", ["", "text/plain", "application/openmetrics-text; version=1.0.0"])
+def test_metrics_come_in_the_format_that_is_asked_for(accept: str) -> None:
+    body, content_type = exposition(Tally(), Backlog(1.5, 1, 0, 0, 0, 7), accept=accept)
+    assert (b"# EOF" in body) == content_type.startswith("application/openmetrics-text") == ("openmetrics" in accept)
+    assert b"svc_webhook_backlog_age_seconds 1.5\n" in body
+
+
+def test_the_backlog_is_as_old_as_the_first_delivery_that_nothing_but_workers_holds_back(database: str) -> None:
+    active, _ = endpoint(database, CONFIG, NOBODY)
+    paused, _ = endpoint(database, CONFIG, NOBODY)
+    broken, _ = endpoint(database, CONFIG, NOBODY)
+    assert read(database).oldest_due_seconds == 0
+    send(database, 3)
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute("update svc.webhook_endpoints set status = 'paused' where id = %s", [paused])
+        conn.execute(
+            "update svc.webhook_endpoint_state set breaker_until = now() + interval '1 min' where endpoint_id = %s",
+            [broken],
+        )
+        age = "update svc.webhook_deliveries set next_attempt_at = now() - %s::interval where endpoint_id = %s"
+        conn.execute(age, ["1 day", paused])
+        conn.execute(age, ["1 day", broken])
+        conn.execute(age, ["-1 hour", active])
+        backlog = read(database)
+        assert backlog == Backlog(0, 2, 1, 0, 1, backlog.oldest_snapshot_transactions)
+        conn.execute(age, ["10 min", active])
+    assert timedelta(minutes=10) <= timedelta(seconds=read(database).oldest_due_seconds) < timedelta(minutes=15)
+
+
+def test_an_old_snapshot_is_seen(database: str) -> None:
+    with psycopg.connect(database) as old, psycopg.connect(database, autocommit=True) as conn:
+        old.execute("set transaction isolation level repeatable read")
+        old.execute("select 1")
+        for _ in range(5):
+            conn.execute("select txid_current()")
+        assert read(database).oldest_snapshot_transactions >= 5
+
+
+def test_the_backlog_is_read_by_index_whatever_the_statistics_say(database: str) -> None:
+    endpoint(database, CONFIG, NOBODY)
+    endpoint(database, CONFIG, NOBODY)
+    send(database, 20)  # so few, and unknown to the planner, that it would rather read the table
+    with psycopg.connect(database) as conn:
+        conn.execute("analyze svc.webhook_deliveries")
+        conn.execute(_BEGIN)
+        [(plan,)] = conn.execute(f"explain (analyze, format json, costs off, timing off) {_READ}")
+    scans = [node for node in nodes(plan[0]["Plan"]) if node.get("Relation Name") == "webhook_deliveries"]
+    assert {node["Node Type"] for node in scans} <= {"Index Scan", "Index Only Scan"}
+    assert max(node["Actual Rows"] for node in scans) <= 1
+    assert sum(node["Actual Loops"] for node in scans) == 3  # a probe for each endpoint, and one that finds the end
+
+
+def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
+    return [plan, *(node for child in plan.get("Plans", []) for node in nodes(child))]
+
+
+def test_a_port_that_is_taken_is_an_error_that_says_so(database: str) -> None:
+    async def serve() -> None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            worker = Worker(database, keys=KEYS, config=CONFIG)
+            async with monitoring(worker, conninfo=database, host="127.0.0.1", port=taken.getsockname()[1]):
+                raise AssertionError
+
+    with pytest.raises(ConfigError, match="cannot serve metrics"):
+        asyncio.run(serve())
+
+
+def test_without_prometheus_client_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def serve() -> None:
+        worker = Worker("", keys=KEYS, config=CONFIG)
+        async with monitoring(worker, conninfo="", host="127.0.0.1", port=free_port()):
+            raise AssertionError
+
+    monkeypatch.delitem(sys.modules, "svc_pg.webhooks.metrics", raising=False)
+    monkeypatch.setitem(sys.modules, "prometheus_client", None)
+    with pytest.raises(ConfigError) as raised:
+        asyncio.run(serve())
+    assert raised.value.hint == "pip install 'svc-pg[metrics]'"
+
+
+def test_who_asks_again_soon_gets_the_same_answer(database: str) -> None:
+    async def ask() -> tuple[Backlog | None, ...]:
+        reader = BacklogReader(database)
+        return tuple(await asyncio.gather(reader.read(), reader.read(), reader.read()))
+
+    first, second, third = asyncio.run(ask())
+    assert first is not None
+    assert first is second is third
+    assert rows(database, "webhook_deliveries") == []

@@ -1,0 +1,152 @@
+"""A trace goes on from the transaction that sends an event to the receiver of the POST."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from opentelemetry import trace
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import SpanContext, SpanKind, StatusCode
+
+from svc_pg import webhooks
+from svc_pg.webhooks.tracing import current_traceparent
+from tests.hooks import endpoint, hooks_config, rows, working
+from tests.receiver import receiving
+from tests.waiting import wait_until
+
+CONFIG = hooks_config("order.created")
+TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+
+@pytest.fixture(scope="module")
+def exporter() -> InMemorySpanExporter:
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    trace.set_tracer_provider(provider)
+    return exporter
+
+
+@pytest.fixture
+def spans(exporter: InMemorySpanExporter) -> Iterator[InMemorySpanExporter]:
+    exporter.clear()
+    yield exporter
+    exporter.clear()
+
+
+def posts(exporter: InMemorySpanExporter, number: int) -> list[ReadableSpan]:
+    def found() -> list[ReadableSpan]:
+        return [span for span in exporter.get_finished_spans() if span.kind == SpanKind.CLIENT]
+
+    wait_until(lambda: len(found()) == number, f"{number} attempts have ended")
+    return found()
+
+
+def traceparent(context: SpanContext) -> str:
+    return f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"
+
+
+def test_each_attempt_is_a_client_span_under_the_senders_and_the_receiver_is_told(
+    database: str, spans: InMemorySpanExporter
+) -> None:
+    with receiving(lambda number: 503 if number == 1 else 204) as receiver:
+        endpoint(database, CONFIG, receiver.url + "?token=secret")
+        with working(database, hooks_config("order.created")):
+            with (
+                trace.get_tracer("shop").start_as_current_span("place order") as order,
+                psycopg.connect(database) as conn,
+            ):
+                webhooks.send(conn, "order.created", {"id": 7})
+            [failed] = posts(spans, 1)
+            with psycopg.connect(database) as conn:  # a 503 would wait a minute
+                wait_until(lambda: rows(database, "webhook_delivery_attempts"), "the attempt is acknowledged")
+                conn.execute("update svc.webhook_deliveries set next_attempt_at = now()")
+                conn.execute("select svc.webhook_ring()")
+            failed, succeeded = posts(spans, 2)
+    context = order.get_span_context()
+    for span, request in zip((failed, succeeded), receiver.requests, strict=True):
+        assert span.name == "POST"
+        assert span.parent is not None
+        assert (span.parent.trace_id, span.parent.span_id) == (context.trace_id, context.span_id)
+        assert span.context is not None
+        assert request.headers["traceparent"] == traceparent(span.context)
+    port = int(receiver.url.split(":")[2].partition("/")[0])
+    common = {
+        "http.request.method": "POST",
+        "server.address": "127.0.0.1",
+        "server.port": port,
+        "url.full": f"http://127.0.0.1:{port}/REDACTED",
+        "network.peer.address": "127.0.0.1",
+    }
+    assert dict(failed.attributes or {}) == common | {"http.response.status_code": 503, "error.type": "503"}
+    assert dict(succeeded.attributes or {}) == common | {
+        "http.response.status_code": 204,
+        "http.request.resend_count": 1,
+    }
+    assert (failed.status.status_code, succeeded.status.status_code) == (StatusCode.ERROR, StatusCode.UNSET)
+
+
+def test_an_attempt_without_a_response_says_why(database: str, spans: InMemorySpanExporter) -> None:
+    with receiving() as receiver:
+        endpoint(database, CONFIG, receiver.url)
+    with working(database, CONFIG):
+        with psycopg.connect(database) as conn:
+            webhooks.send(conn, "order.created", {})
+        span = wait_until(lambda: spans.get_finished_spans()[:1])[0]
+    assert span.parent is None
+    assert span.attributes is not None
+    assert span.attributes["error.type"] == "connect_error"
+    assert "cannot connect to 127.0.0.1" in str(span.status.description)
+
+
+@pytest.mark.parametrize("stored", ["", "garbage", "00-0-0-00", "\r\nx: y", f"{TRACEPARENT}\r\nx: y"])
+def test_a_stored_context_that_is_none_changes_nothing(database: str, spans: InMemorySpanExporter, stored: str) -> None:
+    with receiving() as receiver:
+        endpoint(database, CONFIG, receiver.url)
+        with psycopg.connect(database) as conn:
+            webhooks.send(conn, "order.created", {})
+            conn.execute("update svc.webhook_messages set trace_context = %s", [stored])
+        with working(database, CONFIG):
+            [request] = receiver.wait_for(1)
+            [span] = posts(spans, 1)
+    assert span.parent is None
+    assert "x" not in request.headers
+
+
+def test_there_is_no_context_without_a_span(spans: InMemorySpanExporter) -> None:
+    assert current_traceparent() is None
+    with trace.get_tracer("shop").start_as_current_span("place order") as span:
+        assert current_traceparent() == traceparent(span.get_span_context())
+    assert len(spans.get_finished_spans()) == 1
+
+
+WITHOUT = """
+import asyncio, sys
+sys.modules["opentelemetry"] = None
+from svc_pg.webhooks import tracing
+from svc_pg.webhooks.transport import Request, Result
+
+class Transport:
+    async def send(self, request):
+        print(request.headers.get("traceparent"))
+        return Result("success")
+
+assert tracing.current_traceparent() is None
+for context in sys.argv[1], "garbage", None:
+    asyncio.run(tracing.send(Transport(), Request("https://a", b"", {}), trace_context=context, attempt=1))
+"""
+
+
+def test_without_opentelemetry_the_senders_context_goes_on_as_it_is() -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT, TRACEPARENT], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [TRACEPARENT, "None", "None"]
+
+
+def test_sending_does_not_load_opentelemetry() -> None:
+    program = "import sys, svc_pg.webhooks.events, svc_pg.webhooks.worker; print('opentelemetry.trace' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

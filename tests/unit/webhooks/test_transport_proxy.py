@@ -1,0 +1,139 @@
+"""Requests go through an egress proxy where there is one, and nowhere else."""
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from ipaddress import ip_network
+from pathlib import Path
+
+import pytest
+
+from svc_pg.webhooks.guard import Guard
+from svc_pg.webhooks.transport import AiohttpTransport, Request, Transport
+from tests.certificates import authority
+from tests.raw_receiver import OK, receiver, saying, saying_and_closing
+
+pytestmark = pytest.mark.anyio
+
+PUBLIC_ONLY = Guard(allow_http=True)
+
+
+@dataclass
+class Proxy:
+    """A real proxy, CONNECT and absolute URLs, that sends everything to one receiver; it notes the request headers."""
+
+    address: str = ""
+    to: str = ""
+    headers: list[list[str]] = field(default_factory=list)
+
+    async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        header = await reader.readuntil(b"\r\n\r\n")
+        self.headers.append(header.decode().splitlines())
+        host, _, port = self.to.partition(":")
+        upstream_reader, upstream_writer = await asyncio.open_connection(host, int(port))
+        if header.startswith(b"CONNECT "):
+            writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        else:
+            upstream_writer.write(header)
+        try:
+            await asyncio.gather(copy(reader, upstream_writer), copy(upstream_reader, writer))
+        finally:
+            upstream_writer.close()
+
+
+async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while block := await reader.read(65536):
+        writer.write(block)
+        await writer.drain()
+    writer.close()
+
+
+@pytest.fixture
+async def proxy() -> AsyncIterator[Proxy]:
+    proxy = Proxy()
+    async with receiver(proxy.answer) as proxy.address:
+        yield proxy
+
+
+@asynccontextmanager
+async def through(address: str, guard: Guard = PUBLIC_ONLY) -> AsyncIterator[Transport]:
+    transport = AiohttpTransport(guard, concurrency=5, proxy=f"http://{address}")
+    yield transport
+    await transport.close()
+
+
+def post_to(url: str) -> Request:
+    return Request(url, b"{}", {})
+
+
+async def test_https_goes_through_a_tunnel_and_the_proxy_resolves_the_name(
+    proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signer = authority(tmp_path)
+    monkeypatch.setattr("aiohttp.connector._SSL_CONTEXT_VERIFIED", signer.trusted())
+    guard = Guard([ip_network("127.0.0.0/8")])
+    async with receiver(saying(OK), tls=signer.server()) as proxy.to, through(proxy.address, guard) as transport:
+        results = [await transport.send(post_to("https://127.0.0.1/hook")) for _ in range(3)]
+        unknown = await transport.send(post_to("https://hooks.invalid/hook"))
+    assert [(result.outcome, result.status, result.remote_ip) for result in results] == [("success", 200, None)] * 3
+    assert [header[0] for header in proxy.headers] == [
+        "CONNECT 127.0.0.1:443 HTTP/1.1",  # one tunnel for three requests
+        "CONNECT hooks.invalid:443 HTTP/1.1",
+    ]
+    assert unknown.outcome == "tls_error"  # the proxy led us to a receiver that is not hooks.invalid
+
+
+async def test_http_goes_through_the_proxy_that_resolves_the_name(proxy: Proxy) -> None:
+    async with receiver(saying(OK)) as proxy.to, through(proxy.address) as transport:
+        result = await transport.send(post_to("http://hooks.invalid/hook?a=%2F"))
+    assert (result.outcome, result.status, result.body, result.remote_ip) == ("success", 200, "ok", None)
+    [header] = proxy.headers
+    assert header[0] == "POST http://hooks.invalid/hook?a=%2F HTTP/1.1"
+
+
+async def test_credentials_go_to_the_proxy_alone(proxy: Proxy) -> None:
+    async with receiver(saying(OK)) as proxy.to, through(f"user:secret@{proxy.address}") as transport:
+        await transport.send(post_to("https://hooks.invalid/"))
+    credentials = base64.b64encode(b"user:secret").decode()
+    assert f"Proxy-Authorization: Basic {credentials}" in proxy.headers[0]
+
+
+@pytest.mark.parametrize("url", ["https://127.0.0.1/", "https://[::1]/", "https://169.254.169.254/", "https://0x7f.1/"])
+async def test_a_private_address_in_a_url_is_blocked_before_the_proxy_hears_of_it(proxy: Proxy, url: str) -> None:
+    async with through(proxy.address) as transport:
+        result = await transport.send(post_to(url))
+    assert result.outcome == "blocked"
+    assert proxy.headers == []
+
+
+async def test_a_proxy_that_refuses_is_a_failure_that_names_it() -> None:
+    refusal = b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n"
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(refusal)
+
+    async with receiver(refuse) as address, through(address) as transport:
+        result = await transport.send(post_to("https://hooks.invalid/"))
+    assert (result.outcome, result.status, result.error) == ("connect_error", None, "the proxy answered 407")
+
+
+async def test_a_proxy_that_is_not_there_is_a_failure_that_names_it() -> None:
+    async with receiver(saying_and_closing(OK)) as address:
+        pass
+    async with through(address) as transport:
+        result = await transport.send(post_to("https://hooks.invalid/"))
+    assert result.outcome == "connect_error"
+    assert "cannot connect to the proxy" in str(result.error)
+
+
+async def test_a_proxy_of_the_environment_is_not_used(
+    proxy: Proxy, transport: Transport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.setenv(name, f"http://{proxy.address}")
+    async with receiver(saying(OK)) as address:
+        result = await transport.send(post_to(f"http://{address}/"))
+    assert (result.outcome, proxy.headers) == ("success", [])
