@@ -3,27 +3,56 @@
 import json
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Annotated, Any, Literal, Self
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from svc_pg import durations
+from svc_pg import addresses, durations
 from svc_pg.errors import ConfigError
 
 Environment = Literal["production", "development", "test"]
 Permission = Literal["read", "write", "admin"]
 
-_PREFIX = "SVC_"
+MAX_TOKEN_LIFETIME: Final = timedelta(days=365)
+
+_PREFIX: Final = "SVC_"
 
 
 def _json_list(value: object) -> object:
+    return _json(value, example='["first", "second"]')
+
+
+def _json_map(value: object) -> object:
+    return _json(value, example='{"ann@corp.example": "admin", "*@corp.example": "read"}')
+
+
+def _json(value: object, *, example: str) -> object:
     if not isinstance(value, str):
         return value
     try:
-        return json.loads(value)
+        return json.loads(value, object_pairs_hook=_without_repetition)
     except ValueError as error:
-        raise ValueError('not JSON; write a list such as ["first", "second"]') from error
+        raise ValueError(f"not JSON, or a name occurs twice; write such as {example}") from error
+
+
+def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError
+    return members
+
+
+def _one_permission_each(value: object) -> object:
+    """Addresses are compared in lower case, so two spellings of one would be two permissions."""
+    if isinstance(value, Mapping) and len({str(email).lower() for email in value}) < len(value):
+        raise ValueError("an address occurs twice, in capital and small letters")
+    return value
+
+
+def _network(value: object) -> object:
+    return ip_network(value) if isinstance(value, str) else value
 
 
 def _token_hash(value: SecretStr) -> SecretStr:
@@ -34,14 +63,31 @@ def _token_hash(value: SecretStr) -> SecretStr:
 
 def _lifetime(value: object) -> timedelta:
     is_seconds = isinstance(value, int) or (isinstance(value, str) and value.isdecimal())
-    return durations.parse(f"{value}s" if is_seconds else value)
+    lifetime = durations.parse(f"{value}s" if is_seconds else value)
+    if not timedelta(seconds=1) <= lifetime <= MAX_TOKEN_LIFETIME:
+        raise ValueError("a session lasts between a second and 365 days")
+    return lifetime
+
+
+def _smtp_url(value: SecretStr) -> SecretStr:
+    addresses.SmtpServer.parse(value.get_secret_value())
+    return value
+
+
+def _email(value: str) -> str:
+    if not addresses.is_email(value):
+        raise ValueError("write one e-mail address, without a display name")
+    return value
 
 
 class Settings(BaseSettings):
     """What a program needs beside the desired state. Arguments win over the environment; an empty variable is unset.
 
     ``database_url`` is read from ``DATABASE_URL``; without it libpq's ``PG*`` name the database. Every other field is
-    read from ``SVC_`` and its name in capitals; lists are JSON there. An unset ``SVC_ENV`` means production.
+    read from ``SVC_`` and its name in capitals; lists and maps are JSON there. An unset ``SVC_ENV`` means production.
+
+    ``console_allowed_emails`` maps an address or ``*@domain`` to a permission; an exact address wins. In the lifetime
+    of a session a number is seconds. The rest is described in docs/console.md.
     """
 
     model_config = SettingsConfigDict(
@@ -57,7 +103,22 @@ class Settings(BaseSettings):
     console_allowed_actions: Annotated[
         tuple[Permission, ...], NoDecode, BeforeValidator(_json_list), Field(min_length=1)
     ] = ("read", "write", "admin")
+    console_allowed_emails: Annotated[
+        Mapping[Annotated[str, AfterValidator(addresses.email_or_pattern)], Permission],
+        NoDecode,
+        BeforeValidator(_one_permission_each),
+        BeforeValidator(_json_map),  # pydantic begins with the last
+    ] = Field(default_factory=dict)
     console_token_lifetime: Annotated[timedelta, BeforeValidator(_lifetime)] = timedelta(hours=24)
+    console_max_attempts: Annotated[int, Field(ge=1, le=20)] = 5
+    console_smtp_url: Annotated[SecretStr, AfterValidator(_smtp_url)] | None = None
+    console_mail_from: Annotated[str, AfterValidator(_email)] | None = None
+    console_public_url: Annotated[str, AfterValidator(addresses.page_url)] | None = None
+    console_trusted_proxies: Annotated[
+        tuple[Annotated[IPv4Network | IPv6Network, BeforeValidator(_network)], ...],
+        NoDecode,
+        BeforeValidator(_json_list),
+    ] = ()
 
     @classmethod
     def load(cls, **overrides: object) -> Self:
@@ -75,5 +136,5 @@ def _problem(details: Mapping[str, Any]) -> str:
         return f"{name}: unknown setting; known are {', '.join(Settings.model_fields)}"
     field = Settings.model_fields.get(name)
     variable = name if field is None else _PREFIX + name.upper()
-    place = "".join(f"[{step}]" for step in steps if isinstance(step, int))
+    place = "".join(f"[{step}]" for step in steps if step != "[key]")
     return f"{variable}{place}: {details.get('ctx', {}).get('error', details['msg'])}"

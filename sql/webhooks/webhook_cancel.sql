@@ -16,6 +16,7 @@ begin
         raise exception 'an attempt of delivery % is under way', p_delivery using errcode = 'SV105',
             hint = 'Try again when it has ended.';
     end if;
+    perform svc.webhook_record_lost(array[p_delivery]);
     return query
     update svc.webhook_deliveries d
        set status = 'canceled', finished_at = now(), next_attempt_at = null, lease_id = null, lease_until = null,

@@ -17,7 +17,7 @@ Format = Literal["json", "ndjson", "csv"]
 PROGRESS_EVERY: Final = 10_000  # entries
 
 # The fields of Entry under the names of the API, and what they are made of
-_FIELDS: Final[dict[LiteralString, LiteralString]] = {
+FIELDS: Final[dict[LiteralString, LiteralString]] = {
     "id": "id::text",
     "timestamp": """to_char("timestamp" at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')""",
     "tableName": "table_name",
@@ -45,7 +45,7 @@ _FREE_TEXTS: Final = frozenset(
 _LOG: Final = " from svc.audit_logs"
 
 
-def _csv_cell(name: LiteralString, value: LiteralString) -> LiteralString:
+def csv_cell(name: LiteralString, value: LiteralString) -> LiteralString:
     """Arrays as JSON; an apostrophe before what a spreadsheet would run as a formula (OWASP, CSV injection)."""
     if name in _ARRAYS:
         return "to_json(" + value + ")"
@@ -59,8 +59,8 @@ def _select(cells: dict[LiteralString, LiteralString]) -> LiteralString:
     return "select " + ", ".join([cell + ' as "' + name + '"' for name, cell in cells.items()]) + _LOG
 
 
-_JSON: Final = _select(_FIELDS)
-_CSV: Final = _select({name: _csv_cell(name, value) for name, value in _FIELDS.items()})
+_JSON: Final = _select(FIELDS)
+_CSV: Final = _select({name: csv_cell(name, value) for name, value in FIELDS.items()})
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,8 @@ from svc_pg.query import Query, RawJson, afetch, fetch, scalar
 OPERATIONS: Final = ("INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT")
 SEVERITIES: Final = ("low", "medium", "high", "critical")
 
+_ID_DIGITS: Final = 18
+
 Order = Literal["newest", "oldest"]
 
 SELECT: Final[LiteralString] = """
@@ -23,12 +25,14 @@ select id::text, "timestamp", table_name, operation::text, record_id, actor_id, 
        context, xact_id::text
   from svc.audit_logs
 """
+# with the name of the table, because SELECT gives its text the name id
 ORDER_BY: Final[dict[Order, LiteralString]] = {
-    "newest": ' order by "timestamp" desc, id desc',
-    "oldest": ' order by "timestamp", id',
+    "newest": " order by audit_logs.timestamp desc, audit_logs.id desc",
+    "oldest": " order by audit_logs.timestamp, audit_logs.id",
 }
+HORIZON: Final = "select txid_snapshot_xmin(txid_current_snapshot())"
 # the first condition prunes partitions, which a row comparison alone does not
-_BEYOND: Final[dict[Order, LiteralString]] = {
+BEYOND: Final[dict[Order, LiteralString]] = {
     "newest": '"timestamp" <= %s and ("timestamp", id) < (%s, %s)',
     "oldest": '"timestamp" >= %s and ("timestamp", id) > (%s, %s)',
 }
@@ -161,16 +165,23 @@ class AuditQuery:
         selection, order = self.selection, ORDER_BY[self.first]
         if self.cursor is not None:
             moment, entry_id = decode(self.cursor, _moment, int)
-            selection = selection.where(_BEYOND[self.first], moment, moment, entry_id)
+            selection = selection.where(BEYOND[self.first], moment, moment, entry_id)
         return Query(*selection.statement(SELECT, order), Entry)
 
     def _page(self, rows: Sequence[Entry]) -> EntryPage:
         return EntryPage(*self.selection.cut(rows, lambda entry: (entry.timestamp.isoformat(), entry.id)))
 
 
+def entry(entry_id: str) -> Query[Entry]:
+    """The one entry with that id, if there is one. Raises QueryError where it is no id."""
+    if not (entry_id.isascii() and entry_id.isdecimal() and len(entry_id) <= _ID_DIGITS):
+        raise QueryError(f"{entry_id!r} is not the id of an entry", hint="Ids are whole numbers, such as 812.")
+    return Query(SELECT + " where id = %s", (int(entry_id),), Entry)  # unordered, or the index of ids is not used
+
+
 def horizon(conn: Connection[Any]) -> int:
     """The id of the oldest running transaction: every one before it has ended, so of those no entry can follow."""
-    xact_id: int = scalar(conn, "select txid_snapshot_xmin(txid_current_snapshot())")
+    xact_id: int = scalar(conn, HORIZON)
     return xact_id
 
 

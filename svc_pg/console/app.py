@@ -1,33 +1,30 @@
 """The console as a part of an application, or as an application of its own."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
-from typing import Any, Final
-from uuid import uuid4
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
 
-from fastapi import FastAPI
 from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool
+from pydantic import JsonValue
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
-from svc_pg.console import sessions, tokens
+from svc_pg.config import Config
+from svc_pg.console import discovery, startup, tokens
+from svc_pg.console.account_product import account_product
+from svc_pg.console.adapter import asgi_app
 from svc_pg.console.audit_product import audit_product
+from svc_pg.console.bearer import bearer
 from svc_pg.console.core import Core
 from svc_pg.console.cors import exact_origins
 from svc_pg.console.database import Database
-from svc_pg.console.prefix import PrefixMiddleware, mounted_path
+from svc_pg.console.mail import EmailSender
+from svc_pg.console.prefix import PREFIX, PrefixMiddleware
 from svc_pg.console.products import Product
-from svc_pg.console.requests import ConsoleRequest, Problem
-from svc_pg.console.tokens import Session, SignInMethod
+from svc_pg.console.requests import AuthenticatedRequest
 from svc_pg.console.webhooks_product import webhooks_product
-from svc_pg.errors import ConfigError, ConsoleAutoApproveInProductionError
 from svc_pg.settings import Settings
-
-METHOD: Final[SignInMethod] = "auto_approve"
 
 
 class Console:
@@ -35,7 +32,8 @@ class Console:
 
     It uses ``pool`` and never opens or closes it; without one it opens its own for ``settings.database_url`` while its
     ``lifespan`` runs. Raises ConfigError, ConsoleWeakSecretError or ConsoleAutoApproveInProductionError where the
-    settings are not good enough to start.
+    settings are not good enough to start. ``email_sender`` sends the sign-in codes in place of
+    ``settings.console_smtp_url``.
     """
 
     def __init__(
@@ -43,22 +41,34 @@ class Console:
         settings: Settings,
         *,
         pool: AsyncConnectionPool[Any] | None = None,
+        config: Config | None = None,
         products: Iterable[Product] = (),
+        email_sender: EmailSender | None = None,
     ) -> None:
-        self._key = _signing_key(settings)
+        startup.check(settings, email_sender=email_sender)
+        key = tokens.signing_key(settings.console_connection_token_hash, env=settings.env)
         self._database = Database(settings.database_url, pool)
-        self._core = Core(
-            authenticate=self._authenticate, allowed_origins=exact_origins(settings.console_allowed_origins)
-        )
-        self._core.add_route("GET", "/health", sessions.health)
-        self._core.add_route("GET", "/capabilities", sessions.capabilities(lambda: self._core.product_ids, [METHOD]))
-        self._core.add_route("POST", "/session/init", sessions.auto_approve(settings, self._key))
-        for product in (audit_product(self.connection), webhooks_product(self.connection), *products):
+        self._sign_in = startup.sign_in_of(settings, key=key, database=self._database, email_sender=email_sender)
+        self.session_of = bearer(self._sign_in.authenticate)
+        """From a request to its session, for ``webhooks_app``."""
+        self.allowed_origins = exact_origins(settings.console_allowed_origins)
+        self.trusted_proxies = settings.console_trusted_proxies
+        self._core = Core(session_of=self.session_of, allowed_origins=self.allowed_origins, title="svc-pg console")
+        capabilities = discovery.capabilities(lambda: self._core.product_ids, [self._sign_in.method])
+        self._core.add_route("GET", "/health", discovery.health, discovery.HEALTH)
+        self._core.add_route("GET", "/capabilities", capabilities, discovery.CAPABILITIES)
+        for method, path, handler, documentation in self._sign_in.routes:
+            self._core.add_route(method, f"/session{path}", handler, documentation)
+        self._core.add_product(account_product(self._database), is_built_in=True)
+        desired = config or Config()
+        self.webhooks = webhooks_product(self._database, settings=settings, config=desired.webhooks)
+        """The built-in product, for ``webhooks_app``."""
+        audit = audit_product(self._database, retention_days=desired.audit.retention_days)
+        for product in (audit, self.webhooks, *products):
             self.register_product(product)
 
-        self.app = FastAPI(title="svc-pg console", openapi_url=None, redirect_slashes=False)
-        """The console below its prefix; what none of its own routes takes goes to the core handler."""
-        self.app.router.default = self._serve
+        self.app = asgi_app(self._core, title="svc-pg console", trusted_proxies=self.trusted_proxies)
+        """The console below its prefix."""
         self.asgi: ASGIApp = PrefixMiddleware(Starlette(lifespan=self.lifespan), console=self.app)
         """An application of its own, with its lifespan; 404 for what is not below the prefix."""
 
@@ -74,59 +84,20 @@ class Console:
         """
         app.add_middleware(PrefixMiddleware, console=self.app)
 
+    def openapi(self, *, server_url: str = PREFIX) -> Mapping[str, JsonValue]:
+        """The OpenAPI document of the console and its products, as ``/console/openapi.json`` serves it."""
+        return self._core.openapi(server_url=server_url)
+
     @asynccontextmanager
     async def lifespan(self, _app: object = None) -> AsyncIterator[None]:
         """For ``FastAPI(lifespan=console.lifespan)``, or ``async with console.lifespan():`` in a lifespan of yours."""
-        async with self._database.opened():
+        async with self._database.opened(), self._sign_in.opened():
             yield
 
     def connection(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
         """A database connection in a transaction of its own, for handlers. Raises Problem 503 where there is none."""
         return self._database.connection()
 
-    async def _authenticate(self, token: str) -> Session:
-        return tokens.verify(token, self._key, method=METHOD)
-
-    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = Request(scope, receive)
-        async with aclosing(_chunks(request)) as chunks:
-            answer = await self._core.handle(_console_request(request), chunks)
-        await Response(answer.content, answer.status, answer.headers)(scope, receive, send)
-
-
-def _signing_key(settings: Settings) -> bytes:
-    if settings.console_auto_approve and settings.env == "production":
-        raise ConsoleAutoApproveInProductionError(
-            "SVC_CONSOLE_AUTO_APPROVE is on, and SVC_ENV is production or unset",
-            hint="Auto-approve signs anybody in. Set SVC_ENV=development on your own machine, else switch it off.",
-        )
-    key = tokens.signing_key(settings.console_connection_token_hash, env=settings.env)
-    if not settings.console_auto_approve:
-        raise ConfigError(
-            "nobody could sign in to the console: auto-approve is off, and this version has no magic links",
-            hint="Set SVC_CONSOLE_AUTO_APPROVE=true and SVC_ENV=development on your own machine.",
-        )
-    return key
-
-
-def _console_request(request: Request) -> ConsoleRequest:
-    return ConsoleRequest(
-        method=request.method,
-        path=mounted_path(request.scope),
-        headers=request.headers,
-        query=request.query_params,
-        request_id=uuid4().hex,
-        client=None if request.client is None else request.client.host,
-    )
-
-
-async def _chunks(request: Request) -> AsyncGenerator[bytes, None]:
-    """The non-empty parts of a body. Raises Problem where the client leaves or the application's own limit is lower."""
-    try:
-        async for chunk in request.stream():
-            if chunk:
-                yield chunk
-    except ClientDisconnect as error:
-        raise Problem(400, "client_disconnected") from error
-    except HTTPException as error:
-        raise Problem(error.status_code, "body_refused") from error
+    def acting(self, request: AuthenticatedRequest) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
+        """As ``connection``, with the session of the request as the actor: for every handler that changes something."""
+        return self._database.acting(request)

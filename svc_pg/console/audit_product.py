@@ -1,39 +1,241 @@
-"""The product ``audit``: read the audit log."""
+"""The product ``audit``: read, count, export and purge the audit log."""
 
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import partial
+from typing import Final, get_args
 
-from psycopg import AsyncConnection
+from pydantic import JsonValue
 
-from svc_pg.audit.log import AuditQuery, query
-from svc_pg.console.parameters import filtered, moment, whole_number
+from svc_pg import durations
+from svc_pg.audit import log
+from svc_pg.audit.export import Format
+from svc_pg.audit.export_pages import export_pages
+from svc_pg.audit.log import OPERATIONS, SEVERITIES, AuditQuery, Entry, Order, query
+from svc_pg.audit.retention import OLDEST_AGE, YOUNGEST_AGE, PurgeReport
+from svc_pg.audit.stats import WINDOW, AuditStats, astats
+from svc_pg.console.audit_purge import purge
+from svc_pg.console.database import Database
+from svc_pg.console.documentation import JsonSchema
+from svc_pg.console.parameters import PAGE, Filter, documented, filtered, moment, refuse, truth, whole_number
 from svc_pg.console.products import Product, ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Page, Problem
+from svc_pg.errors import QueryError, SvcError
+from svc_pg.query import afetch
 
-_FILTERS: dict[str, Callable[[AuditQuery, str], AuditQuery]] = {
-    "resource": AuditQuery.resource,
-    "record": AuditQuery.record,
-    "actor": AuditQuery.actor,
-    "operation": AuditQuery.operation,
-    "since": lambda builder, value: builder.since(moment(value)),
-    "until": lambda builder, value: builder.until(moment(value)),
-    "limit": lambda builder, value: builder.limit(whole_number(value)),
-    "cursor": AuditQuery.after,
+_MEDIA_TYPES: Final[dict[Format, str]] = {
+    "ndjson": "application/x-ndjson",
+    "json": "application/json",
+    "csv": "text/csv; charset=utf-8",
+}
+_NUMBER: Final[JsonSchema] = {"type": "string", "pattern": "^[0-9]{1,18}$"}
+
+
+def _enum(values: Sequence[str]) -> dict[str, JsonValue]:
+    return {"type": "string", "enum": list(values)}
+
+
+def _transaction(builder: AuditQuery, text: str) -> AuditQuery:
+    xact_id = whole_number(text)
+    return builder.transactions(since=xact_id, before=xact_id + 1)
+
+
+_TIMES: Final[dict[str, Filter[AuditQuery]]] = {
+    "since": Filter(
+        lambda builder, text: builder.since(moment(text)),
+        "entries from then on: RFC 3339, or a duration before now such as 1h",
+    ),
+    "until": Filter(
+        lambda builder, text: builder.until(moment(text)),
+        "entries before then: RFC 3339, or a duration before now such as 1h",
+    ),
+}
+_WHICH: Final[dict[str, Filter[AuditQuery]]] = {
+    "resource": Filter(AuditQuery.resource, "entries of one table: schema.table, or a table in public"),
+    "record": Filter(
+        AuditQuery.record, "entries of the record with that key; several key columns as a JSON array: [7, 2]"
+    ),
+    "actor": Filter(AuditQuery.actor, "entries of one actor"),
+    "tenant": Filter(AuditQuery.tenant, "entries of one tenant"),
+    "operation": Filter(AuditQuery.operation, "entries of one operation", _enum(OPERATIONS)),
+    "label": Filter(AuditQuery.label, "entries with that label"),
+    "severity": Filter(AuditQuery.severity, "entries of one severity", _enum(SEVERITIES)),
+    "minSeverity": Filter(
+        lambda builder, text: builder.severity(at_least=text),
+        "entries of that severity or a higher one",
+        _enum(SEVERITIES),
+    ),
+    "compliance": Filter(AuditQuery.compliance, "entries with that tag of compliance"),
+    "changed": Filter(AuditQuery.changed, "updates that changed that field"),
+    "transaction": Filter(_transaction, "entries of one transaction, by the xactId of any of them", _NUMBER),
+    **_TIMES,
+}
+_ENTRIES: Final[dict[str, Filter[AuditQuery]]] = {
+    **_WHICH,
+    "order": Filter(AuditQuery.order, "which entries come first", _enum(get_args(Order)) | {"default": "newest"}),
+    **PAGE,
+}
+_HISTORY: Final[dict[str, Filter[AuditQuery]]] = {**_TIMES, **PAGE}
+
+
+@dataclass(frozen=True, slots=True)
+class _Export:
+    query: AuditQuery
+    format: Format = "ndjson"
+
+
+@dataclass(frozen=True, slots=True)
+class _Purge:
+    older_than: timedelta | None
+    is_dry_run: bool = False
+
+
+def _format(export: _Export, text: str) -> _Export:
+    for known in get_args(Format):
+        if text == known:
+            return replace(export, format=known)
+    raise ValueError(f"write one of {', '.join(get_args(Format))}")
+
+
+def _exported(wanted: Filter[AuditQuery]) -> Filter[_Export]:
+    return Filter(
+        lambda export, text: replace(export, query=wanted(export.query, text)), wanted.description, wanted.schema
+    )
+
+
+def _age(text: str) -> timedelta:
+    age = durations.parse(text)
+    if not YOUNGEST_AGE <= age <= OLDEST_AGE:
+        raise ValueError("write 1 to 36500 days, such as 90d")
+    return age
+
+
+_EXPORT: Final[dict[str, Filter[_Export]]] = {
+    **{name: _exported(wanted) for name, wanted in _WHICH.items()},
+    "format": Filter(_format, "the format of the file", _enum(get_args(Format)) | {"default": "ndjson"}),
+}
+_PURGE: Final[dict[str, Filter[_Purge]]] = {
+    "olderThan": Filter(
+        lambda purge, text: replace(purge, older_than=_age(text)),
+        "remove what is older, such as 90d; unless told, retention_days of the configuration",
+    ),
+    "dryRun": Filter(
+        lambda purge, text: replace(purge, is_dry_run=truth(text)),
+        "only count, remove nothing",
+        {"type": "boolean", "default": False},
+    ),
 }
 
 
-def audit_product(connection: Callable[[], AbstractAsyncContextManager[AsyncConnection[Any]]]) -> Product:
-    """The product, reading through connections that ``connection()`` opens."""
+def audit_product(database: Database, *, retention_days: int | None) -> Product:
+    """The product. ``retention_days`` is the age by which a purge without one removes entries."""
+
+    async def page(wanted: AuditQuery) -> ConsoleResponse:
+        async with database.connection() as conn:
+            found = await wanted.alist(conn)
+        return ConsoleResponse(200, Page(found.entries, found.next_cursor))
 
     async def entries(request: AuthenticatedRequest) -> ConsoleResponse:
-        wanted = filtered(query(), request.query, _FILTERS)
-        async with connection() as conn:
-            page = await wanted.alist(conn)
-        return ConsoleResponse(200, {"data": page.entries, "nextCursor": page.next_cursor})
+        return await page(filtered(query(), request.query, _ENTRIES))
+
+    async def entry(request: AuthenticatedRequest) -> ConsoleResponse:
+        unknown = Problem(404, "unknown_entry", "The log has no entry with this id.")
+        try:
+            wanted = log.entry(request.params["id"])
+        except QueryError as error:
+            raise unknown from error
+        async with database.connection() as conn:
+            found = await afetch(conn, wanted)
+        if not found:
+            raise unknown
+        return ConsoleResponse(200, found[0])
+
+    async def history(request: AuthenticatedRequest) -> ConsoleResponse:
+        try:
+            of_record = query().resource(request.params["table"]).record(request.params["id"])
+        except SvcError as error:
+            raise Problem(404, "unknown_table", error.message) from error
+        return await page(filtered(of_record, request.query, _HISTORY))
+
+    async def stats(request: AuthenticatedRequest) -> ConsoleResponse:
+        wanted = filtered(query(), request.query, _WHICH)
+        async with database.connection() as conn:
+            return ConsoleResponse(200, await astats(conn, wanted))
+
+    async def export(request: AuthenticatedRequest) -> ConsoleResponse:
+        wanted = filtered(_Export(query()), request.query, _EXPORT)
+        headers = {
+            "Content-Type": _MEDIA_TYPES[wanted.format],
+            "Content-Disposition": f'attachment; filename="audit-log.{wanted.format}"',
+        }
+        return ConsoleResponse(
+            200, export_pages(database.connection, wanted.query, format=wanted.format), headers=headers
+        )
+
+    async def remove(request: AuthenticatedRequest) -> ConsoleResponse:
+        kept = None if retention_days is None else timedelta(days=retention_days)
+        wanted = filtered(_Purge(kept), request.query, _PURGE)
+        if wanted.older_than is None:
+            refuse("olderThan", "is needed: the configuration has no retention_days")
+        acting = partial(database.acting, request)
+        return ConsoleResponse(200, await purge(acting, wanted.older_than, is_dry_run=wanted.is_dry_run))
 
     return Product(
         id="audit",
         name="Audit log",
-        endpoints=[ProductEndpoint(method="GET", path="/entries", handler=entries)],
+        endpoints=[
+            ProductEndpoint(
+                method="GET",
+                path="/entries",
+                handler=entries,
+                summary="Entries, newest first",
+                query=documented(_ENTRIES),
+                response=Page[Entry],
+            ),
+            ProductEndpoint(
+                method="GET",
+                path="/entries/:id",
+                handler=entry,
+                summary="One entry",
+                response=Entry,
+                errors={"unknown_entry": 404},
+            ),
+            ProductEndpoint(
+                method="GET",
+                path="/records/:table/:id",
+                handler=history,
+                summary="What happened to one record, newest first",
+                query=documented(_HISTORY),
+                response=Page[Entry],
+                errors={"unknown_table": 404},
+            ),
+            ProductEndpoint(
+                method="GET",
+                path="/stats",
+                handler=stats,
+                summary=f"Counts of the entries of the last {WINDOW.days} days",
+                query=documented(_WHICH),
+                response=AuditStats,
+            ),
+            ProductEndpoint(
+                method="GET",
+                path="/export",
+                handler=export,
+                required_permission="write",
+                summary="All entries as a file, oldest first",
+                query=documented(_EXPORT),
+                response=object,
+                media_types=list(_MEDIA_TYPES.values()),
+            ),
+            ProductEndpoint(
+                method="DELETE",
+                path="/entries",
+                handler=remove,
+                required_permission="admin",
+                summary="Remove old entries, and record that",
+                query=documented(_PURGE),
+                response=PurgeReport,
+            ),
+        ],
     )

@@ -3,17 +3,47 @@
 import json
 import math
 from collections.abc import AsyncIterator
+from typing import Final, TypeVar
 
-from pydantic import JsonValue
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic.alias_generators import to_camel
 from starlette.datastructures import Headers
 
-from svc_pg.console.requests import Problem
+from svc_pg.console.requests import ConsoleRequest, Problem
 
-MAX_DEPTH = 64
+MAX_DEPTH: Final = 64
+MAX_ERRORS: Final = 20
 
 
-async def read_json(headers: Headers, chunks: AsyncIterator[bytes], *, max_bytes: int) -> JsonValue:
-    """The parsed body, or None where there is none. Raises Problem 400, 413 or 415."""
+class RequestBody(BaseModel):
+    """The base of models for ``read_body``: names in camelCase, no other fields, and no value of another type."""
+
+    model_config = ConfigDict(alias_generator=to_camel, extra="forbid", frozen=True, strict=True)
+
+
+Body = TypeVar("Body", bound=BaseModel)
+
+
+def read_body(request: ConsoleRequest, model: type[Body]) -> Body:
+    """The body as an instance of ``model``; no body is one without fields.
+
+    Raises Problem 422 ``invalid_body``, whose ``errors`` tell where (a JSON pointer) and what, the first twenty.
+    """
+    try:
+        return model.model_validate_json(request.content or b"{}")
+    except ValidationError as error:
+        problems = error.errors(include_url=False, include_context=False, include_input=False)
+        errors = [{"pointer": _pointer(each["loc"]), "detail": each["msg"]} for each in problems[:MAX_ERRORS]]
+        raise Problem(422, "invalid_body", "The body is not as it should be; see errors.", errors=errors) from error
+
+
+def _pointer(steps: tuple[int | str, ...]) -> str:
+    """RFC 6901."""
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)
+
+
+async def read_content(headers: Headers, chunks: AsyncIterator[bytes], *, max_bytes: int) -> bytes:
+    """The body as it arrived, empty where there is none. Raises Problem 413 or 415."""
     received = bytearray()
     async for chunk in chunks:
         if not _is_json(headers):
@@ -21,10 +51,15 @@ async def read_json(headers: Headers, chunks: AsyncIterator[bytes], *, max_bytes
         received += chunk
         if len(received) > max_bytes:
             raise Problem(413, "body_too_large", f"The body may have {max_bytes} bytes.", max_bytes=max_bytes)
-    if not received:
+    return bytes(received)
+
+
+def parse_json(content: bytes) -> JsonValue:
+    """The value of a body, or None where there is none. Raises Problem 400."""
+    if not content:
         return None
     try:
-        return _parse(received.decode())
+        return _parse(content.decode())
     except UnicodeError as error:
         raise Problem(400, "invalid_json", "The body is not valid UTF-8 text.") from error
     except ValueError as error:

@@ -2,28 +2,30 @@
 
 import inspect
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
+from pydantic import JsonValue
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 
 from svc_pg.console import cors
-from svc_pg.console.body import read_json
+from svc_pg.console.bearer import CHALLENGE, SessionOf
+from svc_pg.console.body import parse_json, read_content
+from svc_pg.console.documentation import UNDOCUMENTED, Documentation
 from svc_pg.console.encoding import encode
-from svc_pg.console.products import Product, ProductEndpoint, permits
+from svc_pg.console.openapi import Route, document, product_routes
+from svc_pg.console.products import RESERVED_IDS, Product, ProductEndpoint, permits
 from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, EncodedResponse, Problem
 from svc_pg.console.routing import Router
-from svc_pg.console.tokens import Session, TokenError
+from svc_pg.console.tokens import Session
 from svc_pg.errors import ConfigError
+from svc_pg.query import RawJson
 from svc_pg.settings import Permission
 
 ConsoleHandler = Callable[[ConsoleRequest], ConsoleResponse | Awaitable[ConsoleResponse]]
-Authenticate = Callable[[str], Awaitable[Session]]
-"""From the text of a token to its session; raises TokenError."""
-
 CONSOLE_BODY_BYTES: Final = 16 * 1024
 PRODUCT_BODY_BYTES: Final = 1024 * 1024
 
@@ -32,39 +34,70 @@ _CONVENTIONS: Final = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
-_CHALLENGE: Final = 'Bearer realm="svc"'
+_OPENAPI: Final = Documentation(summary="This document", response=dict[str, Any])
 
 _Request = TypeVar("_Request", bound=ConsoleRequest)
 logger = logging.getLogger("svc_pg.console")
 
 
 class Core:
-    """Answers requests, and never raises. Console routes are open to all; a product's need a session."""
+    """Answers requests, and never raises. Console routes, below ``console_path``, are open to all; a product's are not.
 
-    def __init__(self, *, authenticate: Authenticate, allowed_origins: frozenset[str]) -> None:
-        self._authenticate = authenticate
+    ``title`` is that of the OpenAPI document.
+    """
+
+    def __init__(
+        self, *, session_of: SessionOf, allowed_origins: frozenset[str], title: str, console_path: str = "/console"
+    ) -> None:
+        self._session_of = session_of
         self._allowed_origins = allowed_origins
+        self._title = title
+        self._console_path = console_path
         self._console_routes: Router[ConsoleHandler] = Router()
         self._product_routes: Router[ProductEndpoint] = Router()
-        self._products: dict[str, Product] = {}
+        self._product_ids: list[str] = []
+        self.routes: list[Route] = []
+        """All routes with their documentation, in the order of registration."""
+        self._openapi_of: tuple[str, RawJson] | None = None  # the last document, and for which server
+        self.add_route("GET", "/openapi.json", self._openapi, _OPENAPI)
 
     @property
     def product_ids(self) -> Sequence[str]:
         """In the order of registration."""
-        return list(self._products)
+        return list(self._product_ids)
 
-    def add_route(self, method: str, path: str, handler: ConsoleHandler) -> None:
-        """Add a route under ``/console/``."""
-        self._console_routes.add(method, f"/console{path}", handler)
+    def openapi(self, *, server_url: str) -> Mapping[str, JsonValue]:
+        """The OpenAPI document of all routes."""
+        return document(self.routes, title=self._title, server_url=server_url)
 
-    def add_product(self, product: Product) -> None:
-        """Add a product's routes. Raises ConfigError where its id is taken or a path is no pattern."""
-        if product.id in self._products:
+    async def _openapi(self, request: ConsoleRequest) -> ConsoleResponse:
+        """Anybody may ask for it, so it is made once."""
+        server_url = request.base_path or "/"
+        if self._openapi_of is None or self._openapi_of[0] != server_url:
+            self._openapi_of = server_url, RawJson(encode(self.openapi(server_url=server_url)).decode())
+        return ConsoleResponse(200, self._openapi_of[1])
+
+    def add_route(
+        self, method: str, path: str, handler: ConsoleHandler, documentation: Documentation = UNDOCUMENTED
+    ) -> None:
+        """Add a route below ``console_path``."""
+        self._openapi_of = None
+        whole = self._console_path + path
+        self._console_routes.add(method, whole, handler)
+        self.routes.append(Route(method=method, path=whole, documentation=documentation, tag="Console"))
+
+    def add_product(self, product: Product, *, below: str | None = None, is_built_in: bool = False) -> None:
+        """Add a product's routes, below its id unless told. Raises ConfigError where the id or a route is taken."""
+        if product.id in RESERVED_IDS and not is_built_in:
+            raise ConfigError(f"product id {product.id!r} is reserved for the console")
+        if product.id in self._product_ids:
             raise ConfigError(f"product {product.id!r} is registered already")
-        for endpoint in product.endpoints:
-            path = "/".join(["", product.id, *filter(None, [endpoint.path.removeprefix("/")])])
-            self._product_routes.add(endpoint.method, path, endpoint)
-        self._products[product.id] = product
+        self._openapi_of = None
+        routes = product_routes(product, below=f"/{product.id}" if below is None else below)
+        for route, endpoint in zip(routes, product.endpoints, strict=True):
+            self._product_routes.add(endpoint.method, route.path, endpoint)
+        self._product_ids.append(product.id)
+        self.routes += routes
 
     async def handle(self, request: ConsoleRequest, body: AsyncIterator[bytes]) -> EncodedResponse:
         """Answer. ``body`` is read only where the route and the session allow it."""
@@ -89,7 +122,7 @@ class Core:
 
     async def _answer(self, request: ConsoleRequest, body: AsyncIterator[bytes]) -> ConsoleResponse:
         try:
-            return await self._routed(request, body)
+            return await _started(await self._routed(request, body), request.request_id)
         except Problem as problem:
             if problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
                 cause = problem.__cause__ or problem.detail
@@ -98,38 +131,23 @@ class Core:
 
     async def _routed(self, request: ConsoleRequest, body: AsyncIterator[bytes]) -> ConsoleResponse:
         if console := self._console_routes.find(request.method, request.segments):
-            parsed = await read_json(request.headers, body, max_bytes=CONSOLE_BODY_BYTES)
-            return await _call(console.target, replace(request, body=parsed))
+            return await _call(console.target, await _with_body(request, body, max_bytes=CONSOLE_BODY_BYTES))
         if product := self._product_routes.find(request.method, request.segments):
-            session = await self._session(request)
+            session = await self._session_of(request)
             _require(session, product.target.required_permission)
-            parsed = await read_json(request.headers, body, max_bytes=PRODUCT_BODY_BYTES)
-            return await _call(product.target.handler, request.authenticated(session, product.params, body=parsed))
+            complete = await _with_body(request, body, max_bytes=PRODUCT_BODY_BYTES)
+            return await _call(product.target.handler, complete.authenticated(session, product.params))
         raise Problem(404, "not_found", "No route has this method and path.")
 
-    async def _session(self, request: ConsoleRequest) -> Session:
-        """The session of the one Bearer token in ``Authorization`` (RFC 6750); nothing else carries one."""
-        credentials = request.headers.getlist("authorization")
-        scheme, _, token = credentials[0].partition(" ") if credentials else ("", "", "")
-        if scheme.lower() != "bearer":
-            raise Problem(
-                401, "not_authenticated", "Send Authorization: Bearer.", headers={"WWW-Authenticate": _CHALLENGE}
-            )
-        try:
-            if len(credentials) > 1:
-                raise TokenError("there are several Authorization headers")
-            return await self._authenticate(token)
-        except TokenError as error:
-            logger.info("request %s: token refused: %s", request.request_id, error)
-            challenge = f'{_CHALLENGE}, error="invalid_token"'
-            raise Problem(
-                401, "invalid_token", "The session is not valid.", headers={"WWW-Authenticate": challenge}
-            ) from error
+
+async def _with_body(request: ConsoleRequest, body: AsyncIterator[bytes], *, max_bytes: int) -> ConsoleRequest:
+    content = await read_content(request.headers, body, max_bytes=max_bytes)
+    return replace(request, content=content, body=parse_json(content))
 
 
 def _require(session: Session, permission: Permission) -> None:
     if not permits(session.permissions, permission):
-        challenge = f'{_CHALLENGE}, error="insufficient_scope", scope="{permission}"'
+        challenge = f'{CHALLENGE}, error="insufficient_scope", scope="{permission}"'
         raise Problem(
             403,
             "insufficient_scope",
@@ -149,8 +167,26 @@ async def _call(handler: Callable[[_Request], object], request: _Request) -> Con
     return response
 
 
+async def _started(response: ConsoleResponse, request_id: str) -> ConsoleResponse:
+    """With the first part of a stream made: what fails before it can still become a problem document."""
+    if not isinstance(response.body, AsyncIterator):
+        return response
+    return replace(response, body=_resumed(await anext(response.body, b""), response.body, request_id))
+
+
+async def _resumed(first: bytes, rest: AsyncIterator[bytes], request_id: str) -> AsyncIterator[bytes]:
+    yield first
+    try:
+        async for part in rest:
+            yield part
+    except Exception as error:  # the server cuts the connection, so that the client sees that the end is missing
+        raise RuntimeError(f"request {request_id} failed while its answer was being sent") from error
+
+
 def _encoded(response: ConsoleResponse) -> EncodedResponse:
     headers = MutableHeaders(dict(response.headers))
+    if isinstance(response.body, AsyncIterator):
+        return EncodedResponse(response.status, response.body, headers)
     if response.body is None:
         return EncodedResponse(response.status, b"", headers)
     headers.setdefault("Content-Type", "application/json")

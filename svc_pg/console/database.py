@@ -7,10 +7,11 @@ from typing import Any, Final
 
 import psycopg
 from psycopg import AsyncConnection
-from psycopg_pool import AsyncConnectionPool
+from psycopg_pool import AsyncConnectionPool, PoolTimeout, TooManyRequests
 from pydantic import SecretStr
 
-from svc_pg.console.requests import Problem
+from svc_pg.audit.context import SET_ACTOR, Actor, acting_as, parameters
+from svc_pg.console.requests import AuthenticatedRequest, Problem
 from svc_pg.errors import NotInstalledError, translate
 
 STATEMENT_TIMEOUT_SECONDS: Final = 5
@@ -48,6 +49,19 @@ class Database:
                 self._pool = None
 
     @asynccontextmanager
+    async def acting(self, request: AuthenticatedRequest) -> AsyncIterator[AsyncConnection[Any]]:
+        """As ``connection``, and what the block changes is recorded as done by the session's e-mail address.
+
+        The entries' context names the session, the request and the address it came from.
+        """
+        context = {"sessionId": request.session.session_id, "requestId": request.request_id, "ip": request.client}
+        actor = Actor(request.session.email, context=context)
+        with acting_as(actor):
+            async with self.connection() as conn:
+                await conn.execute(SET_ACTOR, parameters(actor))
+                yield conn
+
+    @asynccontextmanager
     async def connection(self) -> AsyncIterator[AsyncConnection[Any]]:
         """A connection in a transaction of its own, where a statement ends after 5 seconds.
 
@@ -63,6 +77,8 @@ class Database:
                     "select set_config('statement_timeout', %s, true)", [f"{STATEMENT_TIMEOUT_SECONDS}s"]
                 )
                 yield conn
+        except (PoolTimeout, TooManyRequests) as error:
+            raise _unavailable("database_busy", "No connection to the database became free in time.") from error
         except psycopg.errors.QueryCanceled as error:
             raise _unavailable("database_timeout", "The database took too long; ask for less.") from error
         except psycopg.OperationalError as error:

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from functools import cache
+from typing import Any, Final
 from uuid import UUID
 
 from pydantic.alias_generators import to_camel
@@ -21,12 +23,17 @@ def encode(value: object) -> bytes:
     return _text(value).encode()
 
 
+_write: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+
 def _text(value: object) -> str:
     match value:
         case RawJson():
-            return str(value)
-        case None | bool() | int() | float() | str():
-            return json.dumps(value, ensure_ascii=False, allow_nan=False)
+            return value
+        case None:
+            return "null"
+        case str() | bool() | int() | float():
+            return _write(value)
         case Decimal() if value.is_finite():
             return str(value)
         case datetime() | date() | timedelta() | UUID():
@@ -36,8 +43,15 @@ def _text(value: object) -> str:
         case Sequence() | Set() if not isinstance(value, bytes | bytearray | memoryview):
             return f"[{','.join(_text(item) for item in value)}]"
         case _ if is_dataclass(value) and not isinstance(value, type):
-            return _object({to_camel(field.name): getattr(value, field.name) for field in fields(value)})
+            members = [name + _text(getattr(value, attribute)) for attribute, name in _members(type(value))]
+            return "{" + ",".join(members) + "}"
     raise TypeError(f"{type(value).__name__} cannot be written as JSON")
+
+
+@cache
+def _members(kind: type[Any]) -> list[tuple[str, str]]:
+    """The attributes of a dataclass, and how their names begin a member."""
+    return [(field.name, f"{_write(to_camel(field.name))}:") for field in fields(kind)]
 
 
 def _object(members: Mapping[object, object]) -> str:

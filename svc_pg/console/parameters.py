@@ -1,15 +1,31 @@
 """Query parameters of a list become filters of a query; an unknown or unreadable one is a 422 that names it."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NoReturn, TypeVar
+from typing import Any, Final, Generic, NoReturn, TypeVar
 
 from starlette.datastructures import QueryParams
 
+from svc_pg.console.documentation import TEXT, JsonSchema, Parameter
 from svc_pg.console.requests import Problem
 from svc_pg.errors import SvcError
+from svc_pg.pages import EVERYTHING, MAX_SIZE
 
 Builder = TypeVar("Builder")
+
+
+@dataclass(frozen=True, slots=True)
+class Filter(Generic[Builder]):
+    """A filter of a list and its documentation: ``Filter(AuditQuery.actor, "entries of one actor")``."""
+
+    apply: Callable[[Builder, str], Builder]
+    description: str
+    schema: JsonSchema = field(default_factory=lambda: TEXT)
+
+    def __call__(self, builder: Builder, text: str) -> Builder:
+        """``builder`` with this filter."""
+        return self.apply(builder, text)
 
 
 def filtered(start: Builder, query: QueryParams, filters: Mapping[str, Callable[[Builder, str], Builder]]) -> Builder:
@@ -17,11 +33,11 @@ def filtered(start: Builder, query: QueryParams, filters: Mapping[str, Callable[
     builder = start
     for name, value in query.multi_items():
         if name not in filters:
-            _refuse(name, f"is unknown; known are {', '.join(filters)}")
+            refuse(name, f"is unknown; known are {', '.join(filters)}")
         if len(query.getlist(name)) > 1:
-            _refuse(name, "may occur once")
+            refuse(name, "may occur once")
         if "\0" in value:
-            _refuse(name, "contains the character NUL")
+            refuse(name, "contains the character NUL")
         try:
             builder = filters[name](builder, value)
         except SvcError as error:
@@ -31,11 +47,25 @@ def filtered(start: Builder, query: QueryParams, filters: Mapping[str, Callable[
     return builder
 
 
+def documented(filters: Mapping[str, Filter[Any]]) -> list[Parameter]:
+    """The same filters as ``query`` of a ProductEndpoint."""
+    return [
+        Parameter(name=name, description=wanted.description, schema=wanted.schema) for name, wanted in filters.items()
+    ]
+
+
 def whole_number(text: str) -> int:
     """Read a number from a query. Raises ValueError."""
     if not text.isascii() or not text.isdecimal():
         raise ValueError("write a whole number")
     return int(text)
+
+
+def truth(text: str) -> bool:
+    """Read ``true`` or ``false`` from a query. Raises ValueError."""
+    if text not in ("true", "false"):
+        raise ValueError("write true or false")
+    return text == "true"
 
 
 def moment(text: str) -> str | datetime:
@@ -49,7 +79,19 @@ def moment(text: str) -> str | datetime:
     return time
 
 
-def _refuse(name: str, reason: str) -> NoReturn:
+PAGE: Final[Mapping[str, Filter[Any]]] = {
+    "limit": Filter(
+        lambda builder, text: builder.limit(whole_number(text)),
+        "the size of a page",
+        {"type": "integer", "minimum": 1, "maximum": MAX_SIZE, "default": EVERYTHING.size},
+    ),
+    "cursor": Filter(lambda builder, text: builder.after(text), "nextCursor of the page before"),
+}
+"""The filters of every list: those of a builder with the methods ``limit`` and ``after``."""
+
+
+def refuse(name: str, reason: str) -> NoReturn:
+    """Raise Problem 422 for a parameter; ``reason`` goes on after its name."""
     raise _problem(name, reason)
 
 

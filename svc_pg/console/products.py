@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from svc_pg.console.documentation import Documentation
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.errors import ConfigError
 from svc_pg.settings import Permission
@@ -21,10 +22,10 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProductEndpoint:
+class ProductEndpoint(Documentation):
     """One route of a product. ``path`` is relative to the product, and ``:name`` in it matches any one segment.
 
-    ``handler`` may be sync, then it runs in a thread.
+    ``handler`` may be sync, then it runs in a thread. The other fields are for the OpenAPI document.
     """
 
     method: Method
@@ -55,8 +56,6 @@ class Product:
                 f"product id {self.id!r} cannot be a segment of a path",
                 hint="Write letters, digits, dots, hyphens and underscores.",
             )
-        if self.id in RESERVED_IDS:
-            raise ConfigError(f"product id {self.id!r} is reserved for the console")
 
 
 def permits(granted: Collection[Permission], required: Permission) -> bool:

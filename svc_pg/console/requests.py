@@ -1,15 +1,18 @@
 """What the core handler takes and gives: requests, responses and problem documents (RFC 9457)."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from urllib.parse import unquote
+from typing import Generic, TypeVar
+from urllib.parse import quote, unquote
 
 from pydantic import JsonValue
 from pydantic.alias_generators import to_camel
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
 
 from svc_pg.console.tokens import Session
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +26,10 @@ class ConsoleRequest:
     request_id: str
     client: str | None = None
     """The address of the peer, where the server knows it."""
+    base_path: str = ""
+    """What stands before ``path`` in the request's target, such as ``/.well-known/svc``; percent-encoded."""
+    content: bytes = b""
+    """The body as it arrived: ``body`` has lost how a number was written."""
     body: JsonValue = None
 
     @property
@@ -30,9 +37,9 @@ class ConsoleRequest:
         """The decoded segments of the path. One that came as ``a%2Fb`` is ``a/b``."""
         return tuple(unquote(segment) for segment in self.path.removeprefix("/").split("/"))
 
-    def authenticated(self, session: Session, params: Mapping[str, str], *, body: JsonValue) -> "AuthenticatedRequest":
+    def authenticated(self, session: Session, params: Mapping[str, str]) -> "AuthenticatedRequest":
         """This request, with what a product's handler gets besides."""
-        return AuthenticatedRequest(**{**vars(self), "body": body}, session=session, params=params)
+        return AuthenticatedRequest(**vars(self), session=session, params=params)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +52,11 @@ class AuthenticatedRequest(ConsoleRequest):
 
 @dataclass(frozen=True)
 class ConsoleResponse:
-    """The answer of a handler. ``body`` is encoded as JSON (see ``encoding``), None sends no body."""
+    """The answer of a handler. ``body`` is encoded as JSON (see ``encoding``), None sends no body.
+
+    An async iterator of bytes is sent as it comes, with the Content-Type of ``headers``. It must hold no connection
+    while it waits to be asked for more: the client decides how long that is.
+    """
 
     status: int = 200
     body: object = None
@@ -53,11 +64,25 @@ class ConsoleResponse:
 
 
 @dataclass(frozen=True, slots=True)
+class Page(Generic[Item]):
+    """The body of a list: some items, and the cursor of the next page, or None on the last."""
+
+    data: Sequence[Item]
+    next_cursor: str | None
+
+
+def created(request: ConsoleRequest, resource_id: str, body: object) -> ConsoleResponse:
+    """201 for what now exists under the path of the request and ``resource_id``, with its Location."""
+    location = f"{request.base_path}{request.path}/{quote(resource_id, safe='')}"
+    return ConsoleResponse(201, body, {"Location": location})
+
+
+@dataclass(frozen=True, slots=True)
 class EncodedResponse:
     """A response as it goes out."""
 
     status: int
-    content: bytes
+    content: bytes | AsyncIterator[bytes]
     headers: MutableHeaders
 
 

@@ -1,91 +1,127 @@
-"""Routes that need no session: health, capabilities and sign-in."""
+"""The sessions that magic links became: found by their tokens, listed, and ended."""
 
-import re
-from collections.abc import Awaitable, Callable, Sequence
-from ipaddress import IPv6Address, ip_address
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, LiteralString
+from uuid import UUID
 
-from svc_pg.console import tokens
-from svc_pg.console.products import PERMISSIONS
-from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, Problem
-from svc_pg.console.tokens import SignInMethod
-from svc_pg.settings import Settings
+from psycopg import AsyncConnection, Connection
+from psycopg.rows import scalar_row
 
-API_VERSION = 1
-DEVELOPMENT_EMAIL = "dev@localhost"
+from svc_pg.console.tokens import TokenError, token_hash
+from svc_pg.errors import QueryError
+from svc_pg.pages import EVERYTHING, Selection, decode
+from svc_pg.query import Query, afetch, fetch, scalar
+from svc_pg.settings import Permission
 
-_LOOPBACK_HOST = re.compile(r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?", re.IGNORECASE)
-_ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
-_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
-_EMAIL = re.compile(rf"(?=.{{3,254}}\Z){_ATOM}(?:\.{_ATOM})*@{_LABEL}(?:\.{_LABEL})*")
+STATES: Final = {
+    "live": "revoked_at is null and expires_at > now()",
+    "ended": "(revoked_at is not null or expires_at <= now())",
+}
+"""What can be asked for, and the condition."""
 
-AsyncConsoleHandler = Callable[[ConsoleRequest], Awaitable[ConsoleResponse]]
-
-
-async def health(_request: ConsoleRequest) -> ConsoleResponse:
-    """The console answers; the database is not asked."""
-    return ConsoleResponse(200, {"status": "ok"})
-
-
-def capabilities(product_ids: Callable[[], Sequence[str]], auth_methods: Sequence[SignInMethod]) -> AsyncConsoleHandler:
-    """The handler that tells a front end what there is."""
-
-    async def handle(_request: ConsoleRequest) -> ConsoleResponse:
-        document = {
-            "products": product_ids(),
-            "authMethods": auth_methods,
-            "permissions": PERMISSIONS,
-            "apiVersion": API_VERSION,
-        }
-        return ConsoleResponse(200, document)
-
-    return handle
+_SELECT: Final = """
+select id::text as session_id, email, permission, host(ip) as ip, user_agent, created_at, expires_at, revoked_at,
+       revoked_by
+  from svc.console_sessions
+"""
+_REVOKE: Final = "select svc.console_revoke(%s)"
 
 
-def auto_approve(settings: Settings, key: bytes) -> AsyncConsoleHandler:
-    """The handler that gives a session to whoever asks on the same machine. Nothing is stored."""
+@dataclass(frozen=True, slots=True)
+class LiveSession:
+    """What the database says of a token's session; ``retry_after`` is set where it makes too many calls."""
 
-    async def handle(request: ConsoleRequest) -> ConsoleResponse:
-        if not _is_loopback(request):
-            raise Problem(
-                403, "loopback_required", "Auto-approve answers only on the same machine, under its own name."
-            )
-        token = tokens.issue(
-            key,
-            email=_email(request),
-            permissions=settings.console_allowed_actions,
-            lifetime=settings.console_token_lifetime,
-            method="auto_approve",
+    id: UUID
+    email: str
+    permission: Permission
+    expires_at: datetime
+    retry_after: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSession:
+    """A session as administrators see it. It is live until it is revoked or expires."""
+
+    session_id: str
+    email: str
+    permission: Permission
+    ip: str | None
+    user_agent: str | None
+    created_at: datetime
+    expires_at: datetime
+    revoked_at: datetime | None
+    revoked_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPage:
+    """Sessions, newest first, and the cursor of the next page, or None on the last."""
+
+    sessions: list[StoredSession]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionQuery:
+    """A question about sessions. Every method returns a new one; ``list`` or ``alist`` asks it."""
+
+    selection: Selection = EVERYTHING
+
+    def _where(self, condition: LiteralString, *params: object) -> "SessionQuery":
+        return SessionQuery(self.selection.where(condition, *params))
+
+    def state(self, state: str) -> "SessionQuery":
+        """Sessions that are live, or those that have ended."""
+        if state not in STATES:
+            raise QueryError(f"{state!r} is not a state", hint=f"Write one of {', '.join(STATES)}.")
+        return self._where(STATES[state])
+
+    def limit(self, size: int) -> "SessionQuery":
+        """At most so many sessions a page: 1 to 1000, 100 unless told."""
+        return SessionQuery(self.selection.limit(size))
+
+    def after(self, cursor: str) -> "SessionQuery":
+        """The page after the one whose ``next_cursor`` this is."""
+        return self._where("(created_at, id) < (%s, %s)", *decode(cursor, datetime.fromisoformat, UUID))
+
+    def list(self, conn: Connection[Any]) -> SessionPage:
+        """Ask on a sync connection. Never commits."""
+        return self._page(fetch(conn, self._query()))
+
+    async def alist(self, conn: AsyncConnection[Any]) -> SessionPage:
+        """Ask on an async connection. Never commits."""
+        return self._page(await afetch(conn, self._query()))
+
+    def _query(self) -> Query[StoredSession]:
+        return Query(*self.selection.statement(_SELECT, " order by created_at desc, id desc"), StoredSession)
+
+    def _page(self, rows: Sequence[StoredSession]) -> SessionPage:
+        return SessionPage(
+            *self.selection.cut(rows, lambda session: (session.created_at.isoformat(), session.session_id))
         )
-        document = {
-            "method": "auto_approve",
-            "sessionToken": token,
-            "tokenType": "Bearer",
-            "expiresIn": int(settings.console_token_lifetime.total_seconds()),
-        }
-        return ConsoleResponse(200, document)
-
-    return handle
 
 
-def _email(request: ConsoleRequest) -> str:
-    body = {} if request.body is None else request.body
-    if not isinstance(body, dict):
-        raise Problem(422, "invalid_body", "The body must be a JSON object.")
-    email = body.get("email", DEVELOPMENT_EMAIL)
-    if not isinstance(email, str) or not _EMAIL.fullmatch(email):
-        raise Problem(422, "invalid_email", "email must be one e-mail address, without a display name.")
-    return email
+def query() -> SessionQuery:
+    """A question about sessions, with no conditions yet."""
+    return SessionQuery()
 
 
-def _is_loopback(request: ConsoleRequest) -> bool:
-    """The peer and the Host: a page of another site can make a browser send the one, but not (DNS rebinding) both."""
-    return _is_loopback_address(request.client) and bool(_LOOPBACK_HOST.fullmatch(request.headers.get("host", "")))
+async def find_live(conn: AsyncConnection[Any], token: str) -> LiveSession:
+    """The session of a token, whose call is counted. Raises TokenError where there is none that is live."""
+    found = await afetch(conn, Query("select * from svc.console_session(%s)", (token_hash(token),), LiveSession))
+    if not found:
+        raise TokenError("no live session has this token")
+    return found[0]
 
 
-def _is_loopback_address(text: str | None) -> bool:
-    try:
-        address = ip_address(text or "")
-    except ValueError:
-        return False
-    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
-    return (mapped or address).is_loopback
+def revoke(conn: Connection[Any], session_id: UUID) -> bool:
+    """End a session, as the actor of the transaction; tell whether there is one with this id. Never commits."""
+    return bool(scalar(conn, _REVOKE, (session_id,)))
+
+
+async def arevoke(conn: AsyncConnection[Any], session_id: UUID) -> bool:
+    """As ``revoke``, on an async connection."""
+    cursor = await conn.cursor(row_factory=scalar_row).execute(_REVOKE, (session_id,))
+    return bool(await cursor.fetchone())

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from typing import Literal
-from uuid import uuid4
+from typing import Final, Literal
+from uuid import UUID, uuid4
 
 import jwt
 from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
@@ -23,6 +23,8 @@ ISSUER = "svc-pg"
 AUDIENCE = "svc-console"
 TYPE = "svc-console+jwt"
 MIN_SECRET_LENGTH = 32
+CLOCK_DIFFERENCE_SECONDS: Final = 60
+"""How far the clock of the machine that signed may be ahead of that which verifies."""
 
 _HASH_VARIABLE = "SVC_CONSOLE_CONNECTION_TOKEN_HASH"
 _ALGORITHM = "HS256"
@@ -74,7 +76,7 @@ def signing_key(token_hash: SecretStr | None, *, env: Environment) -> bytes:
     Raises ConfigError where the hash is missing or not hexadecimal, ConsoleWeakSecretError where it has fewer than 32
     digits in production.
     """
-    hint = "svc_pg.console.new_connection_token() makes a token and its hash."
+    hint = "Make one: svc-pg console init"
     if token_hash is None:
         raise ConfigError(f"{_HASH_VARIABLE} is not set, and the console signs its sessions with it", hint=hint)
     digits = token_hash.get_secret_value().removeprefix("sha256:")
@@ -89,10 +91,17 @@ def signing_key(token_hash: SecretStr | None, *, env: Environment) -> bytes:
 
 
 def issue(
-    key: bytes, *, email: str, permissions: Sequence[Permission], lifetime: timedelta, method: SignInMethod
+    key: bytes,
+    *,
+    email: str,
+    permissions: Sequence[Permission],
+    lifetime: timedelta,
+    method: SignInMethod,
+    session_id: UUID | None = None,
+    now: datetime | None = None,
 ) -> str:
-    """A signed token of a new session that ends after ``lifetime``."""
-    issued_at = int(time.time())
+    """A signed token of a session that ends after ``lifetime``; without ``session_id`` and ``now`` of a new one."""
+    issued_at = int(time.time() if now is None else now.timestamp())
     expires_at = issued_at + int(lifetime.total_seconds())
     claims = _Claims(
         sub=email,
@@ -100,13 +109,18 @@ def issue(
         exp=expires_at,
         jti=str(uuid4()),
         amr=[method],
-        session_id=str(uuid4()),
+        session_id=str(session_id or uuid4()),
         email=email,
         permissions=list(permissions),
         expires_at=expires_at,
     )
     header = {"typ": TYPE, "kid": sha256(key).hexdigest()[:16]}
     return jwt.encode(claims.model_dump(by_alias=True), key, algorithm=_ALGORITHM, headers=header)
+
+
+def token_hash(token: str) -> bytes:
+    """What the database keeps of a token."""
+    return sha256(token.encode()).digest()
 
 
 def verify(token: str, key: bytes, *, method: SignInMethod) -> Session:
@@ -120,7 +134,7 @@ def verify(token: str, key: bytes, *, method: SignInMethod) -> Session:
             algorithms=[_ALGORITHM],
             issuer=ISSUER,
             audience=AUDIENCE,
-            options={"require": _REQUIRED, "strict_aud": True},
+            options={"require": _REQUIRED, "strict_aud": True, "verify_iat": False},
         )
         claims = _Claims.model_validate(decoded["payload"])
     except jwt.PyJWTError as error:
@@ -131,6 +145,8 @@ def verify(token: str, key: bytes, *, method: SignInMethod) -> Session:
         raise TokenError("the token has another type")
     if (claims.expires_at, claims.email) != (claims.exp, claims.sub):
         raise TokenError("the claims contradict each other")
+    if claims.iat > time.time() + CLOCK_DIFFERENCE_SECONDS:
+        raise TokenError("the token was issued in the future")
     if claims.amr != [method]:
         raise TokenError("the token is of another way of sign-in")
     return Session(

@@ -1,37 +1,23 @@
-"""The product ``webhooks``: see what was delivered, and what was not."""
+"""The product ``webhooks``: register endpoints, see what was delivered and what was not, steer both, send events."""
 
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
-from typing import Any
-
-from psycopg import AsyncConnection
-
-from svc_pg.console.parameters import filtered, moment, whole_number
-from svc_pg.console.products import Product, ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
-from svc_pg.webhooks.deliveries import DeliveryQuery, query
-
-_FILTERS: dict[str, Callable[[DeliveryQuery, str], DeliveryQuery]] = {
-    "endpointId": DeliveryQuery.endpoint,
-    "status": DeliveryQuery.status,
-    "event": DeliveryQuery.event,
-    "since": lambda builder, value: builder.since(moment(value)),
-    "limit": lambda builder, value: builder.limit(whole_number(value)),
-    "cursor": DeliveryQuery.after,
-}
+from svc_pg.config import WebhooksConfig
+from svc_pg.console.database import Database
+from svc_pg.console.products import Product
+from svc_pg.console.webhook_delivery_routes import DeliveryRoutes
+from svc_pg.console.webhook_endpoint_routes import EndpointRoutes
+from svc_pg.settings import Settings
+from svc_pg.webhooks.guard import Guard
+from svc_pg.webhooks.secrets import KeyRing
 
 
-def webhooks_product(connection: Callable[[], AbstractAsyncContextManager[AsyncConnection[Any]]]) -> Product:
-    """The product, reading through connections that ``connection()`` opens."""
-
-    async def deliveries(request: AuthenticatedRequest) -> ConsoleResponse:
-        wanted = filtered(query(), request.query, _FILTERS)
-        async with connection() as conn:
-            page = await wanted.alist(conn)
-        return ConsoleResponse(200, {"data": page.deliveries, "nextCursor": page.next_cursor})
-
+def webhooks_product(database: Database, *, settings: Settings, config: WebhooksConfig) -> Product:
+    """The product; ``config`` says where endpoints may be. Raises EncryptionKeyError where the keys cannot be read."""
+    configured = settings.encryption_keys
+    keys = None if configured is None else KeyRing.parse(configured.get_secret_value())
+    guard = Guard(allow_cidrs=tuple(config.allow_cidrs), allow_http=config.allow_http)
+    endpoints = EndpointRoutes(database, guard, keys)
     return Product(
         id="webhooks",
         name="Webhooks",
-        endpoints=[ProductEndpoint(method="GET", path="/deliveries", handler=deliveries)],
+        endpoints=[*endpoints.endpoints(), *DeliveryRoutes(database).endpoints()],
     )

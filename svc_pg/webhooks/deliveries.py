@@ -25,7 +25,7 @@ _COLUMNS: Final = """
 id::text, message_id::text, endpoint_id::text, event_name, status, attempts, max_attempts, created_at, updated_at,
 next_attempt_at, finished_at, last_status_code, last_error
 """
-_SELECT: Final = "select " + _COLUMNS + " from svc.webhook_deliveries"  # noqa: S608 - constants
+_SELECT: Final = "select " + _COLUMNS + " from svc.webhook_deliveries d"  # noqa: S608 - constants
 _DETAIL: Final = """
 select d.id::text, d.message_id::text, d.endpoint_id::text, d.event_name, d.status, d.attempts, d.max_attempts,
        d.created_at, d.updated_at, d.next_attempt_at, d.finished_at, d.last_status_code, d.last_error,
@@ -177,7 +177,7 @@ class DeliveryQuery:
         return Query(matching + (_COUNT_MATCHING if dry_run else _RETRY_MATCHING), (*params[:-1], BULK + 1), Retried)
 
     def _query(self) -> Query[Delivery]:
-        return Query(*self.selection.statement(_SELECT, " order by id desc"), Delivery)
+        return Query(*self.selection.statement(_SELECT, " order by d.id desc"), Delivery)
 
     def _page(self, rows: Sequence[Delivery]) -> DeliveryPage:
         return DeliveryPage(*self.selection.cut(rows, lambda delivery: (delivery.id,)))

@@ -38,7 +38,7 @@ id::text, url, description, tenant, events, status, disabled_reason, max_in_flig
 case when previous_secret_expires_at > now() then previous_secret_expires_at end as previous_secret_expires_at,
 headers is not null as has_headers, created_at, updated_at
 """
-_SELECT: Final = "select " + _COLUMNS + " from svc.webhook_endpoints"  # noqa: S608 - constants
+_SELECT: Final = "select " + _COLUMNS + " from svc.webhook_endpoints e"  # noqa: S608 - constants
 # health belongs to an endpoint from the start, so that workers only update it
 _INSERT: Final = """
 with endpoint as (
@@ -146,7 +146,7 @@ class EndpointQuery:
         return self._page(await afetch(conn, self._query()))
 
     def _query(self) -> Query[Endpoint]:
-        return Query(*self.selection.statement(_SELECT, " order by id desc"), Endpoint)
+        return Query(*self.selection.statement(_SELECT, " order by e.id desc"), Endpoint)
 
     def _page(self, rows: Sequence[Endpoint]) -> EndpointPage:
         return EndpointPage(*self.selection.cut(rows, lambda endpoint: (endpoint.id,)))

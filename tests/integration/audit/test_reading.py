@@ -83,6 +83,25 @@ def test_pages_in_either_order_hold_every_entry_once(conn: psycopg.Connection[An
     assert seen == (expected if order == "oldest" else expected[::-1])
 
 
+@pytest.mark.parametrize("order", ["newest", "oldest"])
+def test_entries_of_one_moment_are_in_the_order_of_their_ids(conn: psycopg.Connection[Any], order: str) -> None:
+    for number in range(12):
+        write(conn, str(number), timestamp=NOW)
+    first = int(audit.query().order("oldest").limit(1).list(conn).entries[0].id)
+    conn.execute("alter sequence svc.audit_logs_id_seq restart with 99999999999998")  # as text, 100... is before 99...
+    for number in range(12, 16):
+        write(conn, str(number), timestamp=NOW)
+    seen, cursor = [], None
+    while True:
+        asked = audit.query().order(order).limit(3)
+        page = (asked if cursor is None else asked.after(cursor)).list(conn)
+        seen += [int(entry.id) for entry in page.entries]
+        if (cursor := page.next_cursor) is None:
+            break
+    assert seen == sorted(seen, reverse=order == "newest")
+    assert (len(seen), min(seen)) == (16, first)
+
+
 def test_the_order_may_be_said_after_the_cursor(conn: psycopg.Connection[Any]) -> None:
     for record in range(1, 4):
         write(conn, str(record))

@@ -2,8 +2,8 @@
 
 import asyncio
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from datetime import timedelta
 from http.client import HTTPConnection
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import uvicorn
 from fastapi import FastAPI
+from psycopg_pool import AsyncConnectionPool
 from pydantic import SecretStr
 from starlette.types import ASGIApp
 
@@ -45,6 +46,21 @@ def serving_installed(console: Console) -> Iterator[httpx.Client]:
     app = FastAPI(lifespan=console.lifespan)
     console.install(app)
     with serving(app) as base_url, httpx.Client(base_url=base_url + PREFIX) as client:
+        yield client
+
+
+@contextmanager
+def serving_with_pool(console: Console, pool: AsyncConnectionPool[Any]) -> Iterator[httpx.Client]:
+    """As ``serving_installed``, in an application that opens and closes the pool of its own."""
+
+    @asynccontextmanager
+    async def lifespan(_app: object) -> AsyncIterator[None]:
+        async with pool:
+            yield
+
+    app = FastAPI(lifespan=lifespan)
+    console.install(app)
+    with serving(app) as base_url, httpx.Client(base_url=base_url + PREFIX, timeout=30) as client:
         yield client
 
 

@@ -36,7 +36,7 @@ def test_health_needs_no_session_and_no_database(client: httpx.Client) -> None:
 
 def test_capabilities_tell_products_sign_in_and_permissions(client: httpx.Client) -> None:
     assert client.get("/console/capabilities").json() == {
-        "products": ["audit", "webhooks", "shop"],
+        "products": ["account", "audit", "webhooks", "shop"],
         "authMethods": ["auto_approve"],
         "permissions": ["read", "write", "admin"],
         "apiVersion": 1,

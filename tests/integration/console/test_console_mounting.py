@@ -266,6 +266,13 @@ def test_a_product_is_registered_once(id_: str) -> None:
         console.register_product(Product(id=id_, name="Again", endpoints=[]))
 
 
+@pytest.mark.parametrize("id_", ["console", "ui", "account"])
+def test_an_id_of_the_console_itself_is_no_products(id_: str) -> None:
+    console = new_console()
+    with pytest.raises(ConfigError, match="reserved"):
+        console.register_product(Product(id=id_, name="Mine", endpoints=[]))
+
+
 def test_a_product_with_two_equal_routes_is_refused() -> None:
     endpoint = ProductEndpoint(method="GET", path="/x/:a", handler=shop().endpoints[0].handler)
     same = ProductEndpoint(method="GET", path="x/:b", handler=endpoint.handler)

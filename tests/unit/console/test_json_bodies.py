@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 from starlette.datastructures import Headers
 
-from svc_pg.console.body import MAX_DEPTH, read_json
+from svc_pg.console.body import MAX_DEPTH, parse_json, read_content
 from svc_pg.console.encoding import encode
 from svc_pg.console.requests import Problem
 
@@ -20,7 +20,7 @@ def read(*chunks: bytes, content_type: str | None = "application/json", encoding
             yield chunk
 
     present = Headers({name: value for name, value in headers.items() if value is not None})
-    return asyncio.run(read_json(present, arriving(), max_bytes=1000))
+    return parse_json(asyncio.run(read_content(present, arriving(), max_bytes=1000)))
 
 
 def status_of(*chunks: bytes, content_type: str | None = "application/json", encoding: str | None = None) -> int:

@@ -67,8 +67,8 @@ def test_a_pattern_that_cannot_match_is_refused(pattern: str) -> None:
         router(pattern)
 
 
-@pytest.mark.parametrize("id_", ["console", "ui", "account", "", "a/b", "/a", "..", ":id", "a b", "é", "a%2Fb", "a\n"])
-def test_a_product_id_that_is_reserved_or_no_plain_segment_is_refused(id_: str) -> None:
+@pytest.mark.parametrize("id_", ["", "a/b", "/a", "..", ":id", "a b", "é", "a%2Fb", "a\n"])
+def test_a_product_id_that_is_no_plain_segment_is_refused(id_: str) -> None:
     with pytest.raises(ConfigError, match="product id"):
         Product(id=id_, name="Shop", endpoints=[])
 

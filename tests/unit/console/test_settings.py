@@ -1,5 +1,6 @@
 import os
 from datetime import timedelta
+from ipaddress import ip_network
 
 import pytest
 from pydantic import SecretStr, ValidationError
@@ -25,6 +26,11 @@ def test_nothing_set_means_production_and_no_auto_approve() -> None:
     assert settings.console_allowed_actions == ("read", "write", "admin")
     assert settings.console_token_lifetime == timedelta(hours=24)
     assert settings.database_url is settings.encryption_keys is settings.console_connection_token_hash is None
+    assert settings.console_allowed_emails == {}
+    assert settings.console_max_attempts == 5
+    assert settings.console_trusted_proxies == ()
+    assert settings.console_smtp_url is None
+    assert settings.console_mail_from is settings.console_public_url is None
 
 
 def test_the_environment_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,7 +40,21 @@ def test_the_environment_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SVC_CONSOLE_CONNECTION_TOKEN_HASH", "sha256:ab")
     monkeypatch.setenv("SVC_CONSOLE_ALLOWED_ORIGINS", '["https://a.example", "https://b.example"]')
     monkeypatch.setenv("SVC_CONSOLE_ALLOWED_ACTIONS", '["read"]')
+    monkeypatch.setenv("SVC_CONSOLE_ALLOWED_EMAILS", '{"Ann@Corp.example": "admin", "*@corp.example": "read"}')
+    monkeypatch.setenv("SVC_CONSOLE_TOKEN_LIFETIME", "3600")
+    monkeypatch.setenv("SVC_CONSOLE_MAX_ATTEMPTS", "3")
+    monkeypatch.setenv("SVC_CONSOLE_SMTP_URL", f"smtp://u:{SECRET}@mail.example")
+    monkeypatch.setenv("SVC_CONSOLE_MAIL_FROM", "console@corp.example")
+    monkeypatch.setenv("SVC_CONSOLE_PUBLIC_URL", "https://console.example")
+    monkeypatch.setenv("SVC_CONSOLE_TRUSTED_PROXIES", '["10.0.0.0/8", "::1"]')
     settings = Settings.load()
+    assert settings.console_allowed_emails == {"ann@corp.example": "admin", "*@corp.example": "read"}
+    assert settings.console_token_lifetime == timedelta(hours=1)
+    assert settings.console_max_attempts == 3
+    assert settings.console_smtp_url == SecretStr(f"smtp://u:{SECRET}@mail.example")
+    assert settings.console_mail_from == "console@corp.example"
+    assert settings.console_public_url == "https://console.example"
+    assert settings.console_trusted_proxies == (ip_network("10.0.0.0/8"), ip_network("::1"))
     assert settings.database_url == SecretStr("postgresql:///shop")
     assert settings.env == "test"
     assert settings.console_auto_approve is True
@@ -73,6 +93,13 @@ def test_all_problems_are_told_at_once_by_variable_and_no_secret_is_shown(monkey
     monkeypatch.setenv("SVC_CONSOLE_CONNECTION_TOKEN_HASH", SECRET)
     monkeypatch.setenv("SVC_CONSOLE_ALLOWED_ORIGINS", "https://a.example")
     monkeypatch.setenv("SVC_CONSOLE_ALLOWED_ACTIONS", '["read", "root"]')
+    monkeypatch.setenv("SVC_CONSOLE_ALLOWED_EMAILS", '{"*@corp.example": "root", "ann": "read"}')
+    monkeypatch.setenv("SVC_CONSOLE_TOKEN_LIFETIME", "9000d")
+    monkeypatch.setenv("SVC_CONSOLE_MAX_ATTEMPTS", "0")
+    monkeypatch.setenv("SVC_CONSOLE_SMTP_URL", f"smtp://u:{SECRET}@mail.example:port")
+    monkeypatch.setenv("SVC_CONSOLE_MAIL_FROM", "Shop <console@corp.example>")
+    monkeypatch.setenv("SVC_CONSOLE_PUBLIC_URL", "console.example")
+    monkeypatch.setenv("SVC_CONSOLE_TRUSTED_PROXIES", '["10.0.0.1/8"]')
     with pytest.raises(ConfigError) as refusal:
         Settings.load()
     assert [line.partition(":")[0] for line in refusal.value.message.splitlines()] == [
@@ -81,6 +108,14 @@ def test_all_problems_are_told_at_once_by_variable_and_no_secret_is_shown(monkey
         "SVC_CONSOLE_AUTO_APPROVE",
         "SVC_CONSOLE_ALLOWED_ORIGINS",
         "SVC_CONSOLE_ALLOWED_ACTIONS[1]",
+        "SVC_CONSOLE_ALLOWED_EMAILS[*@corp.example]",
+        "SVC_CONSOLE_ALLOWED_EMAILS[ann]",
+        "SVC_CONSOLE_TOKEN_LIFETIME",
+        "SVC_CONSOLE_MAX_ATTEMPTS",
+        "SVC_CONSOLE_SMTP_URL",
+        "SVC_CONSOLE_MAIL_FROM",
+        "SVC_CONSOLE_PUBLIC_URL",
+        "SVC_CONSOLE_TRUSTED_PROXIES[0]",
     ]
     assert SECRET not in f"{refusal.value} {refusal.value.__cause__}"
 
@@ -93,6 +128,22 @@ def test_an_unknown_setting_is_refused_with_the_known_names() -> None:
 def test_no_actions_are_refused() -> None:
     with pytest.raises(ConfigError, match="SVC_CONSOLE_ALLOWED_ACTIONS"):
         Settings.load(console_allowed_actions=[])
+
+
+@pytest.mark.parametrize(
+    "emails",
+    ['{"ann@corp.example": "read", "Ann@corp.example": "admin"}', '{"a@b": "read", "a@b": "admin"}', "[]", "ann@corp"],
+)
+def test_an_address_has_one_permission(monkeypatch: pytest.MonkeyPatch, emails: str) -> None:
+    monkeypatch.setenv("SVC_CONSOLE_ALLOWED_EMAILS", emails)
+    with pytest.raises(ConfigError, match="SVC_CONSOLE_ALLOWED_EMAILS: "):
+        Settings.load()
+
+
+@pytest.mark.parametrize("lifetime", ["366d", "PT0.5S"])
+def test_a_lifetime_is_between_a_second_and_a_year(lifetime: str) -> None:
+    with pytest.raises(ConfigError, match="SVC_CONSOLE_TOKEN_LIFETIME: a session lasts"):
+        Settings.load(console_token_lifetime=lifetime)
 
 
 def test_settings_are_frozen_and_their_text_shows_no_secret() -> None:

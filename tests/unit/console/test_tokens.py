@@ -4,6 +4,7 @@ import json
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
+from uuid import uuid4
 
 import jwt
 import pytest
@@ -56,6 +57,30 @@ def test_a_token_carries_the_claims_of_the_specification_and_of_the_jwt_profile(
     assert claims["sub"] == claims["email"]
     header = jwt.get_unverified_header(token)
     assert header == {"alg": "HS256", "typ": "svc-console+jwt", "kid": sha256(KEY).hexdigest()[:16]}
+
+
+def test_a_token_of_a_given_session_begins_at_the_given_time() -> None:
+    session_id, now = uuid4(), datetime(2026, 1, 31, 12, 0, 0, 999_999, tzinfo=UTC)
+    token = tokens.issue(
+        KEY,
+        email="ann@corp.example",
+        permissions=["read"],
+        lifetime=timedelta(hours=1),
+        method="magic_link",
+        session_id=session_id,
+        now=now,
+    )
+    claims = claims_of(token)
+    assert (claims["sessionId"], claims["amr"]) == (str(session_id), ["magic_link"])
+    assert claims["iat"] == int(now.timestamp())
+    assert claims["exp"] == claims["iat"] + 3600
+
+
+def test_the_clock_of_who_signed_may_be_a_little_ahead() -> None:
+    now = int(datetime.now(UTC).timestamp())
+    assert verify(signed(claims_of(new_token()) | {"iat": now + 30})).email == "ann@corp.example"
+    with pytest.raises(TokenError, match="future"):
+        verify(signed(claims_of(new_token()) | {"iat": now + 90}))
 
 
 def test_two_tokens_are_two_sessions() -> None:

@@ -1,0 +1,141 @@
+"""The commands ``console init``, ``console sessions``, ``console revoke`` and ``serve``."""
+
+import logging
+import signal
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
+
+import typer
+
+from svc_pg import Config
+from svc_pg.errors import NotFoundError, SvcError
+from svc_pg.settings import Settings
+
+from . import output
+from .json_text import printable
+from .options import ConfigReference, DatabaseUrl, Json, connect
+
+if TYPE_CHECKING:
+    import uvicorn
+
+_console = typer.Typer(help="Set the console up, and see who is signed in.", no_args_is_help=True)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    for command in (init, sessions, revoke):
+        _console.command()(command)
+    app.add_typer(_console, name="console")
+    app.command()(serve)
+
+
+def init() -> None:
+    """Make a connection token and print the environment's line for its hash. The token itself is shown only now."""
+    from svc_pg.console.tokens import new_connection_token  # it loads the web framework, as all below svc_pg.console
+
+    token, token_hash = new_connection_token()
+    output.data(f"SVC_CONSOLE_CONNECTION_TOKEN_HASH={token_hash}")
+    output.words(
+        f"""
+The connection token, shown only now: {token}
+Keep the line above as a secret: whoever reads the hash can sign sessions. A new one ends all sessions.
+
+Say who may sign in, and how the codes get to them, such as:
+SVC_CONSOLE_ALLOWED_EMAILS={{"ann@corp.example":"admin","*@corp.example":"read"}}
+SVC_CONSOLE_SMTP_URL=smtp://user:password@mail.corp.example:587
+SVC_CONSOLE_MAIL_FROM=console@corp.example"""
+    )
+
+
+def sessions(
+    *,
+    all_: Annotated[bool, typer.Option("--all", help="Also sessions that have ended, the newest thousand.")] = False,
+    database_url: DatabaseUrl = None,
+    json: Json = False,
+) -> None:
+    """Show who is signed in to the console, the newest first."""
+    from svc_pg.console.sessions import query
+
+    wanted = query().limit(1000) if all_ else query().limit(1000).state("live")
+    with connect(database_url) as conn:
+        found = wanted.list(conn).sessions
+    if json:
+        output.json_record(found)
+        return
+    columns = ["session", "who", "may", "from", "signed in", "until"]
+    rows = [
+        [
+            session.session_id,
+            printable(session.email),
+            session.permission,
+            session.ip or "",
+            _minute(session.created_at),
+            f"revoked by {printable(session.revoked_by)}" if session.revoked_by else _minute(session.expires_at),
+        ]
+        for session in found
+    ]
+    if rows:
+        output.table("", columns, rows, folding=["who", "until"])
+    else:
+        output.words("Nobody is signed in.")
+
+
+def _minute(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M}Z"
+
+
+def revoke(
+    session_id: Annotated[UUID, typer.Argument(metavar="ID", help="A session; console sessions shows them.")],
+    *,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """End a session. The next call with its token is refused."""
+    from svc_pg.console import sessions as stored
+
+    with connect(database_url) as conn:
+        if not stored.revoke(conn, session_id):
+            raise NotFoundError(f"no session has the id {session_id}", hint="List them: svc-pg console sessions --all")
+    output.words(f"ended {session_id}")
+
+
+def serve(
+    *,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes a free one.")] = 8000,
+    database_url: DatabaseUrl = None,
+    config: ConfigReference = None,
+) -> None:
+    """Serve the console alone, as a server of its own, until SIGTERM or Ctrl-C."""
+    import uvicorn
+
+    from svc_pg.console import Console, register_tenants
+    from svc_pg.console.prefix import PREFIX
+
+    settings = Settings.load() if database_url is None else Settings.load(database_url=database_url)
+    console = Console(settings, config=Config.find(config))
+    register_tenants(console)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    output.words(f"The console is below {PREFIX}/")
+    # X-Forwarded-For is read by the console itself, from SVC_CONSOLE_TRUSTED_PROXIES alone
+    server = uvicorn.Server(
+        uvicorn.Config(
+            console.asgi, host=host, port=port, lifespan="on", ws="none", proxy_headers=False, server_header=False
+        )
+    )
+    _run(server)
+
+
+def _run(server: "uvicorn.Server") -> None:
+    """Being told to end is no failure: uvicorn repeats the signal when it has ended, for whoever handles it."""
+
+    def end(_number: int, _frame: object) -> None:
+        raise SystemExit(0)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
+    with suppress(SystemExit):  # ours, and uvicorn's own where it cannot listen
+        server.run()
+    if not server.started:
+        raise SvcError("the console did not start; the log above says why")

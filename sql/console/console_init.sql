@@ -1,0 +1,45 @@
+-- Begin a sign-in: store a link for the device that asked. Mail its code only where is_mailed; any other link is a decoy
+-- with a hash that no code has, and nobody can tell from outside. Limits of an address are silent for the same reason;
+-- retry_after is the limit of a network, and then nothing is stored.
+create or replace function svc.console_init(
+    p_session_id uuid, p_email text, p_is_allowed boolean, p_device_hash bytea, p_code_hash bytea, p_decoy_hash bytea,
+    p_max_attempts integer, p_ip inet, p_user_agent text,
+    out is_mailed boolean, out retry_after integer
+)
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $svc$
+declare
+    v_waits integer[];
+    v_refusal text;
+begin
+    is_mailed := false;
+    retry_after := svc.console_hit('init from ' || svc.console_network(p_ip), 10, '15 min');
+    if retry_after is not null then
+        return;
+    end if;
+    -- every address takes the same way: both counts, then that of all mails
+    v_waits := array[
+        svc.console_hit('init once for ' || p_email, 1, '30 s'), svc.console_hit('init for ' || p_email, 5, '15 min')
+    ];
+    v_refusal := case when not p_is_allowed then 'not allowed'
+                      when num_nonnulls(variadic v_waits) > 0 then 'limit of the address' end;
+    v_waits := array[svc.console_hit('mails', 100, '1 h', case when v_refusal is null then 1 else 0 end)];
+    if v_refusal is null and num_nonnulls(variadic v_waits) > 0 then
+        v_refusal := 'limit of all mails';
+    end if;
+    is_mailed := v_refusal is null;
+    insert into svc.console_magic_links
+        (session_id, email, device_hash, code_hash, max_attempts, ip, user_agent, expires_at)
+    values (p_session_id, p_email, p_device_hash, case when is_mailed then p_code_hash else p_decoy_hash end,
+            p_max_attempts, p_ip, p_user_agent, now() + interval '10 min');
+    insert into svc.console_events (event, session_id, email, ip, user_agent, detail)
+    values ('link_requested', p_session_id, p_email, p_ip, p_user_agent, v_refusal);
+    if not exists (select from svc.console_rate r where r.key = 'prune' and r.ends_at > now())
+       and svc.console_hit('prune', 1, '10 min') is null
+    then
+        perform svc.console_prune(1000);
+    end if;
+end
+$svc$;
+revoke all on function svc.console_init(uuid, text, boolean, bytea, bytea, bytea, integer, inet, text) from public;

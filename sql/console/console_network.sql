@@ -1,0 +1,8 @@
+-- What of an address limits are counted by: a host has one of IPv4, and 2^64 of IPv6. Unknown ones share a count.
+create or replace function svc.console_network(p_ip inet) returns text
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $svc$
+    select coalesce(case family(p_ip) when 4 then host(p_ip) else text(set_masklen(p_ip, 64)::cidr) end, 'unknown')
+$svc$;
+revoke all on function svc.console_network(inet) from public;

@@ -1,0 +1,63 @@
+-- Signing in to the console: the links that are asked for, the sessions they become, how often who asked, what happened.
+
+-- A link is bound to the device that asked for it, by the hash of a token that only this device has. code_hash is keyed,
+-- and the key is not in the database: a plain hash of 30 bits falls to a search in minutes. A decoy's is random.
+-- expires_at is the end of the time to verify and then of the time to claim; see svc.console_link_state.
+create table svc.console_magic_links (
+    session_id uuid primary key,
+    email text not null,
+    device_hash bytea not null check (octet_length(device_hash) = 32),
+    code_hash bytea not null check (octet_length(code_hash) = 32),
+    status text not null default 'pending' check (status in ('pending', 'verified', 'claimed', 'locked')),
+    failed_attempts integer not null default 0,
+    max_attempts integer not null check (max_attempts > 0),
+    ip inet,
+    user_agent text check (length(user_agent) <= 256),
+    created_at timestamptz not null default now(),
+    expires_at timestamptz not null,
+    verified_at timestamptz,
+    claimed_at timestamptz,
+    polled_at timestamptz,
+    check (failed_attempts between 0 and max_attempts),
+    check ((status = 'locked') = (failed_attempts = max_attempts)),
+    check ((status in ('verified', 'claimed')) = (verified_at is not null)),
+    check ((status = 'claimed') = (claimed_at is not null))
+) with (fillfactor = 70);
+create index console_magic_links_created on svc.console_magic_links (created_at);
+
+-- The id is that of the link: one link becomes one session.
+create table svc.console_sessions (
+    id uuid primary key,
+    email text not null,
+    permission text not null check (permission in ('read', 'write', 'admin')),
+    token_hash bytea not null unique check (octet_length(token_hash) = 32),
+    ip inet,
+    user_agent text check (length(user_agent) <= 256),
+    created_at timestamptz not null default now(),
+    expires_at timestamptz not null,
+    revoked_at timestamptz,
+    revoked_by text,
+    check ((revoked_at is null) = (revoked_by is null))
+);
+create index console_sessions_created on svc.console_sessions (created_at, id);
+
+-- Unlogged: after a crash the counting begins anew, which is better than a flushed write for every request.
+create unlogged table svc.console_rate (
+    key text primary key,
+    hits integer not null check (hits >= 0),
+    ends_at timestamptz not null
+) with (fillfactor = 50);
+
+create table svc.console_events (
+    id bigint generated always as identity primary key,
+    occurred_at timestamptz not null default now(),
+    event text not null check (event in (
+        'link_requested', 'mail_failed', 'code_rejected', 'link_locked', 'code_accepted', 'signed_in', 'session_revoked'
+    )),
+    session_id uuid not null,
+    email text not null,
+    ip inet,
+    user_agent text check (length(user_agent) <= 256),
+    detail text
+);
+create index console_events_occurred on svc.console_events (occurred_at);

@@ -1,0 +1,11 @@
+-- Tenants: whom the application serves. An application with a table of its own leaves this one empty.
+create table svc.tenants (
+    id uuid primary key default gen_random_uuid(),
+    name text not null check (name = btrim(name) and char_length(name) between 1 and 200),
+    created_at timestamptz not null default now(),
+    updated_at timestamptz not null default now()
+);
+create unique index tenants_name on svc.tenants (name);
+
+-- One entry of the log by its id: ids rise with the order of the rows, so this costs captures nothing.
+create index audit_logs_id on svc.audit_logs using brin (id) with (pages_per_range = 32, autosummarize = on);

@@ -1,0 +1,85 @@
+"""Addresses as settings and requests write them: of people, of the server that sends mail, and of pages."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Final, Self
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+
+_ATOM: Final = r"[A-Za-z0-9!#$%&'+/=?^_`{|}~-]+"  # without the star, which makes a pattern
+_LABEL: Final = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_DOMAIN: Final = rf"{_LABEL}(?:\.{_LABEL})*"
+_EMAIL: Final = re.compile(rf"(?=.{{3,254}}\Z)(?=[^@]{{1,64}}@){_ATOM}(?:\.{_ATOM})*@{_DOMAIN}")
+_PATTERN: Final = re.compile(rf"(?=.{{3,254}}\Z)\*@{_DOMAIN}")
+_HOST: Final = re.compile(rf"{_DOMAIN}|[0-9A-Fa-f:.]+")
+
+
+def is_email(text: str) -> bool:
+    """Whether this is exactly one e-mail address (RFC 5321), in ASCII: no display name, no list, no quoted part.
+
+    ASCII alone also shuts out domains that only look like another one.
+    """
+    return _EMAIL.fullmatch(text) is not None
+
+
+def email_or_pattern(text: str) -> str:
+    """An address, or ``*@domain`` for all of a domain, in lower case. Raises ValueError."""
+    if not _PATTERN.fullmatch(text) and not is_email(text):
+        raise ValueError("write one address, or *@domain for everybody of a domain")
+    return text.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class SmtpServer:
+    """Where mail is handed in. With ``starttls`` nothing is sent before the connection is encrypted."""
+
+    host: str
+    port: int
+    starttls: bool
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+
+    @classmethod
+    def parse(cls, url: str) -> Self:
+        """Read ``smtp://user:password@host:port?starttls=require|off``; the host is enough. Raises ValueError.
+
+        User and password are percent-encoded. No message contains a part of the URL.
+        """
+        parts = _split(url, schemes=("smtp",))
+        options = dict(parse_qsl(parts.query, keep_blank_values=True))
+        starttls = options.pop("starttls", "require")
+        if options or parts.path not in ("", "/") or parts.fragment or starttls not in ("require", "off"):
+            raise ValueError("after the port, only ?starttls=require or ?starttls=off")
+        if (parts.username is None) != (parts.password is None):
+            raise ValueError("a user needs a password, percent-encoded, and the other way round")
+        is_encrypted = starttls == "require"
+        if not is_encrypted and parts.username is not None:
+            raise ValueError("with starttls=off the password would be sent in the clear; leave one of them out")
+        return cls(
+            host=parts.hostname or "",
+            port=parts.port or (587 if is_encrypted else 25),
+            starttls=is_encrypted,
+            user=None if parts.username is None else unquote(parts.username),
+            password=None if parts.password is None else unquote(parts.password),
+        )
+
+
+def page_url(text: str) -> str:
+    """An address for people to open, such as ``https://console.example/``. Raises ValueError."""
+    parts = _split(text, schemes=("https", "http"))
+    if parts.username is not None or parts.query or parts.fragment:
+        raise ValueError("write scheme, host and path alone")
+    return text
+
+
+def _split(url: str, *, schemes: tuple[str, ...]) -> SplitResult:
+    form = " or ".join(f"{scheme}://host" for scheme in schemes)
+    try:
+        if not url.isascii() or not url.isprintable() or " " in url:
+            raise ValueError
+        parts = urlsplit(url)
+        is_host = parts.hostname is not None and _HOST.fullmatch(parts.hostname) is not None
+        if parts.scheme not in schemes or not is_host or parts.port == 0:
+            raise ValueError
+    except ValueError:
+        raise ValueError(f"not a URL; write {form}") from None  # its own words would show the password
+    return parts

@@ -1,0 +1,91 @@
+"""The product ``account``: one's own session, and for administrators all of them."""
+
+from typing import Final
+from uuid import UUID
+
+from svc_pg.console import sessions
+from svc_pg.console.database import Database
+from svc_pg.console.parameters import PAGE, Filter, documented, filtered
+from svc_pg.console.products import Product, ProductEndpoint
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Page, Problem
+from svc_pg.console.sessions import STATES, SessionQuery, StoredSession
+from svc_pg.console.tokens import Session
+
+_FILTERS: Final[dict[str, Filter[SessionQuery]]] = {
+    "state": Filter(SessionQuery.state, "sessions that are live, or have ended", {"enum": list(STATES)}),
+    **PAGE,
+}
+
+
+def account_product(database: Database) -> Product:
+    """The product, for sessions in this database."""
+
+    async def own(request: AuthenticatedRequest) -> ConsoleResponse:
+        return ConsoleResponse(200, request.session)
+
+    async def log_out(request: AuthenticatedRequest) -> ConsoleResponse:
+        async with database.acting(request) as conn:
+            is_known = await sessions.arevoke(conn, UUID(request.session.session_id))
+        if not is_known:
+            raise Problem(409, "session_not_stored", "An auto-approved session cannot be ended; forget its token.")
+        return ConsoleResponse(204)
+
+    async def listed(request: AuthenticatedRequest) -> ConsoleResponse:
+        wanted = filtered(sessions.query(), request.query, _FILTERS)
+        async with database.connection() as conn:
+            page = await wanted.alist(conn)
+        return ConsoleResponse(200, Page(page.sessions, page.next_cursor))
+
+    async def revoke(request: AuthenticatedRequest) -> ConsoleResponse:
+        async with database.acting(request) as conn:
+            is_known = await sessions.arevoke(conn, _id(request.params["id"]))
+        if not is_known:
+            raise _unknown()
+        return ConsoleResponse(204)
+
+    return Product(
+        id="account",
+        name="Account",
+        endpoints=[
+            ProductEndpoint(
+                method="GET", path="/session", handler=own, summary="Who I am, and what I may do", response=Session
+            ),
+            ProductEndpoint(
+                method="DELETE",
+                path="/session",
+                handler=log_out,
+                summary="Sign out",
+                status=204,
+                errors={"session_not_stored": 409},
+            ),
+            ProductEndpoint(
+                method="GET",
+                path="/sessions",
+                handler=listed,
+                required_permission="admin",
+                summary="Everybody's sessions, newest first",
+                query=documented(_FILTERS),
+                response=Page[StoredSession],
+            ),
+            ProductEndpoint(
+                method="DELETE",
+                path="/sessions/:id",
+                handler=revoke,
+                required_permission="admin",
+                summary="End a session",
+                status=204,
+                errors={"unknown_session": 404},
+            ),
+        ],
+    )
+
+
+def _id(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError as error:
+        raise _unknown() from error
+
+
+def _unknown() -> Problem:
+    return Problem(404, "unknown_session", "No session has this id.")

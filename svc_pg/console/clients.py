@@ -1,0 +1,83 @@
+"""Who sends a request: the address behind proxies that are trusted, and the browser in words."""
+
+from collections.abc import Sequence
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import Final
+
+from starlette.datastructures import Headers
+
+from svc_pg.console.requests import ConsoleRequest
+
+USER_AGENT_LENGTH: Final = 256
+
+# The first that occurs decides: each of them also names those below
+_BROWSERS: Final = {
+    "Edg": "Edge",
+    "OPR/": "Opera",
+    "Firefox/": "Firefox",
+    "FxiOS/": "Firefox",
+    "CriOS/": "Chrome",
+    "Chrome/": "Chrome",
+    "Safari/": "Safari",
+    "curl/": "curl",
+}
+_SYSTEMS: Final = {
+    "Android": "Android",
+    "iPhone": "iPhone",
+    "iPad": "iPad",
+    "Windows": "Windows",
+    "Mac OS X": "macOS",
+    "CrOS": "ChromeOS",
+    "Linux": "Linux",
+}
+
+
+def client_address(
+    peer: str | None, headers: Headers, trusted_proxies: Sequence[IPv4Network | IPv6Network]
+) -> str | None:
+    """The peer, or where it is a trusted proxy, the last address in X-Forwarded-For that is not one itself.
+
+    Proxies append what they see, so everything to the left of that address is the client's own invention. None where
+    the server knows no address, as on a Unix socket.
+    """
+    address = _parsed(peer)
+    for hop in reversed(_forwarded(headers)):
+        if address is None or not any(address in network for network in trusted_proxies):
+            break
+        before = _parsed(hop)
+        if before is None:
+            break
+        address = before
+    return None if address is None else str(address)
+
+
+def is_loopback(request: ConsoleRequest) -> bool:
+    """Whether the client, and everybody whom a proxy names before it, is this machine."""
+    hops = [request.client, *_forwarded(request.headers)]
+    return all(address is not None and address.is_loopback for address in map(_parsed, hops))
+
+
+def user_agent(request: ConsoleRequest) -> str | None:
+    """What the client calls itself, shortened, for the record."""
+    text = request.headers.get("user-agent", "")
+    return "".join(character for character in text if character.isprintable())[:USER_AGENT_LENGTH] or None
+
+
+def browser(agent: str | None) -> str:
+    """The browser in our words, such as ``Firefox on Linux``: the client's own would be its words in our mail."""
+    name = next((name for mark, name in _BROWSERS.items() if mark in (agent or "")), "an unknown program")
+    system = next((name for mark, name in _SYSTEMS.items() if mark in (agent or "")), None)
+    return name if system is None else f"{name} on {system}"
+
+
+def _forwarded(headers: Headers) -> list[str]:
+    return [hop.strip() for header in headers.getlist("x-forwarded-for") for hop in header.split(",")]
+
+
+def _parsed(text: str | None) -> IPv4Address | IPv6Address | None:
+    try:
+        address = ip_address((text or "").partition("%")[0])  # the zone of IPv6 means something on one machine only
+    except ValueError:
+        return None
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return mapped or address

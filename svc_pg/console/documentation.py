@@ -1,0 +1,45 @@
+"""What a route tells about itself: for people, for generated clients and for the OpenAPI document."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from pydantic import BaseModel, JsonValue
+
+JsonSchema = Mapping[str, JsonValue]
+
+TEXT: Final[JsonSchema] = {"type": "string"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter:
+    """One parameter of the query. ``schema`` is the JSON Schema of its value."""
+
+    name: str
+    description: str
+    schema: JsonSchema = field(default_factory=lambda: TEXT)
+    is_required: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Documentation:
+    """All of it is optional, and none of it changes what a route does.
+
+    ``body`` is the model that the handler reads with ``read_body``. ``response`` is the type of the value that the
+    handler answers with: a dataclass, a scalar, or collections of them, ``list[Tenant]`` or ``Page[Tenant]``; None is
+    no body. ``status`` is that of success. ``errors`` are the codes of problems that only this route gives, with their
+    status, such as ``{"unknown_tenant": 404}``; what every route may give is added.
+    """
+
+    summary: str = ""
+    query: Sequence[Parameter] = ()
+    body: type[BaseModel] | None = None
+    body_example: object = None
+    response: object = None
+    response_example: object = None
+    status: int = 200
+    media_types: Sequence[str] = ("application/json",)
+    errors: Mapping[str, int] = field(default_factory=dict)
+
+
+UNDOCUMENTED: Final = Documentation()

@@ -1,0 +1,102 @@
+"""The JSON Schema of what ``encoding`` writes and of the bodies that handlers read."""
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import fields, is_dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from uuid import UUID
+
+from pydantic import BaseModel, JsonValue
+from pydantic.alias_generators import to_camel
+from pydantic.json_schema import models_json_schema
+
+from svc_pg.errors import ConfigError
+from svc_pg.query import RawJson
+
+REF_TEMPLATE = "#/components/schemas/{model}"
+
+Schema = dict[str, JsonValue]
+
+_SCALARS: Mapping[object, Schema] = {
+    None: {"type": "null"},
+    NoneType: {"type": "null"},
+    Any: {},
+    object: {},
+    RawJson: {},
+    bool: {"type": "boolean"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    Decimal: {"type": "number"},
+    str: {"type": "string"},
+    datetime: {"type": "string", "format": "date-time"},
+    date: {"type": "string", "format": "date"},
+    timedelta: {"type": "number", "description": "seconds"},
+    UUID: {"type": "string", "format": "uuid"},
+}
+
+
+class Schemas:
+    """Schemas that refer to each other: those of classes are ``components``, by name."""
+
+    def __init__(self, bodies: Sequence[type[BaseModel]] = ()) -> None:
+        self._bodies, document = models_json_schema(
+            [(model, "validation") for model in bodies], by_alias=True, ref_template=REF_TEMPLATE
+        )
+        self.components: dict[str, Schema] = dict(document.get("$defs", {}))
+        self._names: dict[type, str] = {}
+
+    def of_body(self, model: type[BaseModel]) -> Schema:
+        """The schema of a model that was among ``bodies``."""
+        return self._bodies[model, "validation"]
+
+    def of(self, annotation: object) -> Schema:
+        """The schema of values of this type. Raises ConfigError where ``encoding`` cannot write them."""
+        return self._of(annotation, {})
+
+    def _of(self, annotation: object, bound: Mapping[object, object]) -> Schema:
+        origin, arguments = get_origin(annotation), get_args(annotation)
+        if origin is Annotated:
+            return self._of(arguments[0], bound)
+        if origin is Literal:
+            return {"enum": list(arguments)}
+        if origin in (Union, UnionType):
+            return _any_of([self._of(option, bound) for option in arguments])
+        if isinstance(annotation, TypeVar):
+            return self._of(bound[annotation], {})
+        if annotation in _SCALARS:
+            return dict(_SCALARS[annotation])
+        kind = origin or annotation
+        if isinstance(kind, type) and is_dataclass(kind):
+            return self._of_dataclass(kind, arguments)
+        if isinstance(kind, type) and issubclass(kind, Mapping) and arguments:
+            return {"type": "object", "additionalProperties": self._of(arguments[1], bound)}
+        if isinstance(kind, type) and issubclass(kind, Sequence | Set) and arguments:
+            return {"type": "array", "items": self._of(arguments[0], bound)}
+        raise ConfigError(
+            f"a response of type {annotation!r} cannot be described",
+            hint="Write a dataclass, a scalar, or a collection with the type of its items such as list[str].",
+        )
+
+    def _of_dataclass(self, kind: type[Any], arguments: Sequence[object]) -> Schema:
+        if arguments:  # a generic one has as many schemas as uses
+            return self._members(kind, dict(zip(kind.__parameters__, arguments, strict=True)))
+        if kind not in self._names:
+            qualified = f"{kind.__module__}.{kind.__qualname__}".replace("<locals>.", "")
+            self._names[kind] = qualified if kind.__name__ in self.components else kind.__name__
+            self.components[self._names[kind]] = {}  # it may refer to itself
+            self.components[self._names[kind]] = self._members(kind, {})
+        return {"$ref": REF_TEMPLATE.format(model=self._names[kind])}
+
+    def _members(self, kind: type[Any], bound: Mapping[object, object]) -> Schema:
+        types = get_type_hints(kind)
+        members: Schema = {to_camel(field.name): self._of(types[field.name], bound) for field in fields(kind)}
+        return {"type": "object", "required": list(members), "properties": members}
+
+
+def _any_of(options: list[Schema]) -> Schema:
+    if {} in options:
+        return {}
+    types = [option["type"] for option in options if option.keys() == {"type"}]
+    return {"type": types} if len(types) == len(options) else {"anyOf": list[JsonValue](options)}

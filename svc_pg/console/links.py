@@ -1,0 +1,96 @@
+"""The steps of a magic link as queries: each is one function of ``sql/console``, which decides and records."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from svc_pg.query import Query
+
+_INIT: Final = """
+select is_mailed, retry_after, now() as asked_at
+  from svc.console_init(%(session_id)s, %(email)s, %(is_allowed)s, %(device_hash)s, %(code_hash)s, %(decoy_hash)s,
+                        %(max_attempts)s, %(ip)s, %(user_agent)s)
+"""
+_OWNER: Final = """
+select email, now() as asked_at from svc.console_magic_links where session_id = %s and device_hash = %s
+"""
+_CLAIM: Final = """
+select svc.console_claim(%(session_id)s, %(device_hash)s, %(token_hash)s, %(permission)s, %(expires_at)s, %(ip)s,
+                         %(user_agent)s) as outcome
+"""
+MAIL_FAILED: Final = """
+insert into svc.console_events (event, session_id, email, detail)
+select 'mail_failed', session_id, email, %s from svc.console_magic_links where session_id = %s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Init:
+    """Whether the code is to be mailed; or after how many seconds this network may ask again."""
+
+    is_mailed: bool
+    retry_after: int | None
+    asked_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Verify:
+    """What came of a code; ``attempts_remaining`` is set where it was wrong."""
+
+    outcome: str
+    attempts_remaining: int | None
+    retry_after: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Poll:
+    """How a link stands; neither state nor time where this device has no such link."""
+
+    state: str | None
+    expires_in: int | None
+    retry_after: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose link it is, and the time."""
+
+    email: str
+    asked_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What came of a claim."""
+
+    outcome: str
+
+
+def init(values: Mapping[str, object]) -> Query[Init]:
+    """Begin a sign-in."""
+    return Query(_INIT, values, Init)
+
+
+def verify(
+    session_id: UUID, device_hash: bytes, code_hash: bytes, *, ip: str | None, user_agent: str | None
+) -> Query[Verify]:
+    """Try a code."""
+    values = (session_id, device_hash, code_hash, ip, user_agent)
+    return Query("select * from svc.console_verify(%s, %s, %s, %s, %s)", values, Verify)
+
+
+def poll(session_id: UUID, device_hash: bytes) -> Query[Poll]:
+    """Ask how a link stands."""
+    return Query("select * from svc.console_poll(%s, %s)", (session_id, device_hash), Poll)
+
+
+def owner(session_id: UUID, device_hash: bytes) -> Query[Owner]:
+    """Whose link it is: no row where this device has no such link."""
+    return Query(_OWNER, (session_id, device_hash), Owner)
+
+
+def claim(values: Mapping[str, object]) -> Query[Claim]:
+    """Turn a verified link into a session."""
+    return Query(_CLAIM, values, Claim)

@@ -1,0 +1,227 @@
+"""Sign-in by a code that is mailed: init, verify, poll, claim. Its states and limits are those of ``sql/console``."""
+
+import logging
+import secrets
+from contextlib import AbstractAsyncContextManager
+from datetime import UTC, timedelta
+from functools import partial
+from hashlib import sha256
+from typing import Final, NoReturn
+from uuid import UUID, uuid4
+
+from svc_pg.audit.context import aactor
+from svc_pg.console import codes, links, sessions, tokens
+from svc_pg.console.body import read_body
+from svc_pg.console.clients import browser, user_agent
+from svc_pg.console.database import Database
+from svc_pg.console.mail import EmailSender, Outbox, sign_in_mail
+from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, Problem
+from svc_pg.console.roles import included, lower, role
+from svc_pg.console.sign_in import (
+    CLAIM,
+    INIT,
+    OUTCOMES,
+    POLL,
+    VERIFY,
+    Begun,
+    Claimed,
+    Link,
+    Polled,
+    SignInRoute,
+    TypedCode,
+    Verified,
+    email_of,
+)
+from svc_pg.console.tokens import Session, SignInMethod, TokenError
+from svc_pg.query import afetch
+from svc_pg.settings import Settings
+
+CODE_SECONDS: Final = 600
+CLAIM_SECONDS: Final = 120
+POLL_SECONDS: Final = 2
+
+logger = logging.getLogger("svc_pg.console")
+
+
+class MagicLinks:
+    """The handlers of the routes, and the sessions that they lead to."""
+
+    method: Final[SignInMethod] = "magic_link"
+
+    def __init__(self, settings: Settings, *, key: bytes, database: Database, sender: EmailSender) -> None:
+        self._settings = settings
+        self._key = key
+        self._hashing_key = codes.hashing_key(key)
+        self._database = database
+        self._outbox = Outbox(sender)
+
+    @property
+    def routes(self) -> list[SignInRoute]:
+        """Below ``/console/session``."""
+        return [
+            ("POST", "/init", self.init, INIT),
+            ("POST", "/verify", self.verify, VERIFY),
+            ("GET", "/poll", self.poll, POLL),
+            ("POST", "/claim", self.claim, CLAIM),
+        ]
+
+    def opened(self) -> AbstractAsyncContextManager[None]:
+        """At the end of the block, wait for mail that is under way."""
+        return self._outbox.opened()
+
+    async def init(self, request: ConsoleRequest) -> ConsoleResponse:
+        """Begin a sign-in. What the answer is, and how it comes about, does not depend on the address."""
+        email = email_of(request).lower()
+        session_id, code, device_token = uuid4(), codes.new_code(), secrets.token_urlsafe(32)
+        agent = user_agent(request)
+        values = {
+            "session_id": session_id,
+            "email": email,
+            "is_allowed": role(email, self._settings.console_allowed_emails) is not None,
+            "device_hash": sha256(device_token.encode()).digest(),
+            "code_hash": codes.code_hash(self._hashing_key, session_id, code),
+            "decoy_hash": secrets.token_bytes(32),
+            "max_attempts": self._settings.console_max_attempts,
+            "ip": request.client,
+            "user_agent": agent,
+        }
+        async with self._database.connection() as conn:
+            [begun] = await afetch(conn, links.init(values))
+        if begun.retry_after is not None:
+            raise _rate_limited(begun.retry_after)
+        if begun.is_mailed:
+            write = partial(
+                sign_in_mail,
+                to=email,
+                sender=self._settings.console_mail_from or email,
+                code=code,
+                asked_at=begun.asked_at.astimezone(UTC),
+                address=request.client,
+                browser=browser(agent),
+                public_url=self._settings.console_public_url,
+            )
+            self._outbox.post(write, on_failure=partial(self._mail_failed, session_id))
+        return ConsoleResponse(200, Begun(self.method, session_id, device_token, CODE_SECONDS, POLL_SECONDS))
+
+    async def verify(self, request: ConsoleRequest) -> ConsoleResponse:
+        """Try a code. One that no code can look like is refused and is no attempt."""
+        body = read_body(request, TypedCode)
+        code = codes.typed_code(body.code)
+        if code is None:
+            raise Problem(422, "malformed_code", "A code has 6 characters, and none of I, O, 0 and 1.")
+        session_id, device_hash = _session_id(body.session_id), _device_hash(request)
+        code_hash = codes.code_hash(self._hashing_key, session_id, code)
+        attempt = links.verify(session_id, device_hash, code_hash, ip=request.client, user_agent=user_agent(request))
+        async with self._database.connection() as conn:
+            [tried] = await afetch(conn, attempt)
+        if tried.retry_after is not None:
+            raise _rate_limited(tried.retry_after)
+        if tried.attempts_remaining is not None:
+            status, detail = OUTCOMES[tried.outcome]
+            raise Problem(status, tried.outcome, detail, attempts_remaining=tried.attempts_remaining)
+        if tried.outcome != "verified":
+            _refuse(tried.outcome)
+        return ConsoleResponse(200, Verified("verified", CLAIM_SECONDS))
+
+    async def poll(self, request: ConsoleRequest) -> ConsoleResponse:
+        """Tell how a sign-in stands (after RFC 8628, the device authorization grant)."""
+        given = request.query.getlist("sessionId")
+        if len(given) != 1:
+            raise Problem(422, "invalid_parameter", "Give the query parameter sessionId, once.", parameter="sessionId")
+        question = links.poll(_session_id(given[0]), _device_hash(request))
+        async with self._database.connection() as conn:
+            [found] = await afetch(conn, question)
+        if found.retry_after is not None:
+            raise _rate_limited(found.retry_after, "slow_down")
+        if found.state is None or found.expires_in is None:
+            _refuse("unknown_session")
+        return ConsoleResponse(200, Polled(found.state, POLL_SECONDS, found.expires_in))
+
+    async def claim(self, request: ConsoleRequest) -> ConsoleResponse:
+        """Make the session of a verified link, and sign its token."""
+        session_id, device_hash = _session_id(read_body(request, Link).session_id), _device_hash(request)
+        lifetime = timedelta(seconds=int(self._settings.console_token_lifetime.total_seconds()))
+        outcome, token = "unknown_session", ""
+        async with self._database.connection() as conn:
+            for link in await afetch(conn, links.owner(session_id, device_hash)):
+                permission = role(link.email, self._settings.console_allowed_emails)
+                token = tokens.issue(
+                    self._key,
+                    email=link.email,
+                    permissions=included(permission or "read"),
+                    lifetime=lifetime,
+                    method=self.method,
+                    session_id=session_id,
+                    now=link.asked_at,
+                )
+                values = {
+                    "session_id": session_id,
+                    "device_hash": device_hash,
+                    "token_hash": tokens.token_hash(token),
+                    "permission": permission,
+                    "expires_at": link.asked_at.replace(microsecond=0) + lifetime,
+                    "ip": request.client,
+                    "user_agent": user_agent(request),
+                }
+                context = {"sessionId": str(session_id), "requestId": request.request_id, "ip": request.client}
+                async with aactor(conn, link.email, context=context):
+                    [claimed] = await afetch(conn, links.claim(values))
+                outcome = claimed.outcome
+        if outcome != "claimed":
+            _refuse(outcome)
+        return ConsoleResponse(200, Claimed("claimed", token, "Bearer", int(lifetime.total_seconds())))
+
+    async def authenticate(self, token: str) -> Session:
+        """The session of a token: its signature is ours, its row is live, and its address may still sign in.
+
+        It may do what was granted then and what is configured today, whichever is less. Raises TokenError, and Problem
+        429 where it is used too often.
+        """
+        tokens.verify(token, self._key, method=self.method)
+        async with self._database.connection() as conn:
+            live = await sessions.find_live(conn, token)
+        if live.retry_after is not None:
+            raise _rate_limited(live.retry_after)
+        allowed = role(live.email, self._settings.console_allowed_emails)
+        if allowed is None:
+            raise TokenError("the address may not sign in any more")
+        return Session(
+            session_id=str(live.id),
+            email=live.email,
+            permissions=included(lower(live.permission, allowed)),
+            expires_at=live.expires_at,
+        )
+
+    async def _mail_failed(self, session_id: UUID, kind: str) -> None:
+        logger.warning("the code of session %s was not mailed: %s", session_id, kind)
+        try:
+            async with self._database.connection() as conn:
+                await conn.execute(links.MAIL_FAILED, (kind, session_id))
+        except Problem as problem:
+            logger.warning("that could not be recorded: %s", problem.code)
+
+
+def _session_id(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        _refuse("unknown_session")
+
+
+def _device_hash(request: ConsoleRequest) -> bytes:
+    """Of the one Bearer token in ``Authorization``: without it, nobody can tell that there is such a session."""
+    credentials = request.headers.getlist("authorization")
+    scheme, _, token = credentials[0].partition(" ") if len(credentials) == 1 else ("", "", "")
+    if scheme.lower() != "bearer":
+        _refuse("unknown_session")
+    return sha256(token.encode()).digest()
+
+
+def _refuse(outcome: str) -> NoReturn:
+    status, detail = OUTCOMES[outcome]
+    raise Problem(status, outcome, detail)
+
+
+def _rate_limited(retry_after: int, code: str = "rate_limited") -> Problem:
+    headers = {"Retry-After": str(retry_after)}
+    return Problem(429, code, f"Too many requests; try again in {retry_after} s.", headers=headers)

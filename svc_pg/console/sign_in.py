@@ -1,0 +1,154 @@
+"""What the routes of signing in take and give."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from svc_pg.addresses import is_email
+from svc_pg.console.body import RequestBody
+from svc_pg.console.documentation import Documentation, Parameter
+from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, Problem
+
+SignInRoute = tuple[str, str, Callable[[ConsoleRequest], Awaitable[ConsoleResponse]], Documentation]
+"""Method, path below ``/console/session``, handler and documentation."""
+
+DEVELOPMENT_EMAIL: Final = "dev@localhost"
+
+OUTCOMES: Final[Mapping[str, tuple[int, str]]] = {
+    "unknown_session": (404, "This device has asked for no such session."),
+    "invalid_code": (400, "The code is not the one that was mailed for this session."),
+    "already_verified": (409, "The code was accepted before."),
+    "not_verified": (409, "Verify the code first."),
+    "already_claimed": (409, "The session was claimed before; sign in again."),
+    "expired": (410, "The time is over; sign in again."),
+    "locked": (423, "There were too many wrong codes; sign in again."),
+}
+"""What may come of a code or a claim beside success, with its status and what to tell people."""
+
+
+class Whoever(RequestBody, extra="ignore"):
+    """Auto-approve believes any address."""
+
+    email: str = DEVELOPMENT_EMAIL
+
+
+class Somebody(RequestBody, extra="ignore"):
+    """The address that the code goes to."""
+
+    email: str
+
+
+class TypedCode(RequestBody):
+    """A code as somebody typed it: case, spaces and hyphens do not matter."""
+
+    session_id: str
+    code: str
+
+
+class Link(RequestBody):
+    """The sign-in that this device began."""
+
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Approved:
+    """A session token, which is shown only here. ``expires_in`` is in seconds."""
+
+    method: str
+    session_token: str
+    token_type: str
+    expires_in: int
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A sign-in, the same for every address. ``device_token`` is shown only here; times are in seconds."""
+
+    method: str
+    session_id: UUID
+    device_token: str
+    expires_in: int
+    interval: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """The code was right, and the session can be claimed for so many seconds."""
+
+    status: str
+    claim_expires_in: int
+
+
+@dataclass(frozen=True, slots=True)
+class Polled:
+    """How a sign-in stands, after how many seconds to ask again, and for how many it lasts."""
+
+    status: str
+    interval: int
+    expires_in: int
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A session token, which is shown only here. ``expires_in`` is in seconds."""
+
+    status: str
+    session_token: str
+    token_type: str
+    expires_in: int
+
+
+_DATABASE: Final = dict.fromkeys(("database_unavailable", "database_busy", "database_timeout", "not_installed"), 503)
+
+
+def _errors(*codes: str) -> Mapping[str, int]:
+    return {code: OUTCOMES[code][0] for code in codes} | _DATABASE
+
+
+APPROVE: Final = Documentation(
+    summary="Sign in on the same machine",
+    body=Whoever,
+    response=Approved,
+    errors={"invalid_email": 422, "loopback_required": 403},
+)
+INIT: Final = Documentation(
+    summary="Have a code mailed, and get the token that binds it to this device",
+    body=Somebody,
+    body_example={"email": "ann@corp.example"},
+    response=Begun,
+    errors={"invalid_email": 422, **_DATABASE},
+)
+VERIFY: Final = Documentation(
+    summary="Try the code, with Authorization: Bearer and the device's token",
+    body=TypedCode,
+    response=Verified,
+    errors={
+        "malformed_code": 422,
+        **_errors("invalid_code", "unknown_session", "already_verified", "expired", "locked"),
+    },
+)
+POLL: Final = Documentation(
+    summary="Ask how a sign-in stands, with Authorization: Bearer and the device's token",
+    query=[Parameter(name="sessionId", description="the sign-in that this device began", is_required=True)],
+    response=Polled,
+    errors={"slow_down": 429, **_errors("unknown_session")},
+)
+CLAIM: Final = Documentation(
+    summary="Get the session of a verified code, once, with Authorization: Bearer and the device's token",
+    body=Link,
+    response=Claimed,
+    errors=_errors("unknown_session", "not_verified", "already_claimed", "expired", "locked"),
+)
+
+
+def email_of(request: ConsoleRequest, *, default: str | None = None) -> str:
+    """The member ``email`` of a body, which must be one address. Raises Problem 422."""
+    body = {} if request.body is None else request.body
+    if not isinstance(body, dict):
+        raise Problem(422, "invalid_body", "The body must be a JSON object.")
+    email = body.get("email", default)
+    if not isinstance(email, str) or not is_email(email):
+        raise Problem(422, "invalid_email", "email must be one e-mail address, without a display name.")
+    return email

@@ -1,0 +1,196 @@
+"""Routes of webhook deliveries and events: look, try again, cancel, send."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final, LiteralString
+
+from starlette.datastructures import QueryParams
+
+from svc_pg.console.body import read_body
+from svc_pg.console.database import Database
+from svc_pg.console.parameters import PAGE, Filter, documented, filtered, moment
+from svc_pg.console.products import ProductEndpoint
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Page, Problem
+from svc_pg.console.webhook_requests import BulkRetry, NewEvent, as_problems
+from svc_pg.query import Query, afetch
+from svc_pg.webhooks import deliveries
+from svc_pg.webhooks.deliveries import Delivery, DeliveryAttempt, DeliveryDetail, DeliveryQuery, Retried
+from svc_pg.webhooks.event_types import EventType, event_types
+from svc_pg.webhooks.events import asend
+
+_FILTERS: Final[dict[str, Filter[DeliveryQuery]]] = {
+    "endpointId": Filter(DeliveryQuery.endpoint, "deliveries to one endpoint", {"type": "string", "format": "uuid"}),
+    "messageId": Filter(DeliveryQuery.message, "deliveries of one message", {"type": "string", "format": "uuid"}),
+    "status": Filter(DeliveryQuery.status, "deliveries in that state", {"enum": list(deliveries.STATUSES)}),
+    "event": Filter(DeliveryQuery.event, "deliveries of one event"),
+    "since": Filter(
+        lambda query, text: query.since(moment(text)),
+        "deliveries created from then on: RFC 3339, or a duration such as 1h",
+    ),
+    "until": Filter(lambda query, text: query.until(moment(text)), "deliveries created before then"),
+    **PAGE,
+}
+# json -> keeps the text as it was written, which a parsed number does not
+_PAYLOAD: Final[LiteralString] = "select (convert_from(%s, 'UTF8')::json -> 'payload')::text as payload"
+_UNKNOWN: Final = {"not_found": 404}
+_CONFLICT: Final = {"not_found": 404, "conflict": 409}
+
+
+@dataclass(frozen=True, slots=True)
+class SentEvent:
+    """The message that a sent event became."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Payload:
+    payload: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryRoutes:
+    """The handlers, and what they need."""
+
+    database: Database
+
+    def endpoints(self) -> Sequence[ProductEndpoint]:
+        """The routes."""
+        return [
+            ProductEndpoint(
+                method="GET",
+                path="/deliveries",
+                handler=self._list,
+                summary="Deliveries, newest first",
+                query=documented(_FILTERS),
+                response=Page[Delivery],
+            ),
+            ProductEndpoint(
+                method="GET",
+                path="/deliveries/:id",
+                handler=self._get,
+                summary="One delivery, with its payload",
+                response=DeliveryDetail,
+                errors=_UNKNOWN,
+            ),
+            ProductEndpoint(
+                method="GET",
+                path="/deliveries/:id/attempts",
+                handler=self._attempts,
+                summary="Its attempts, oldest first",
+                response=Page[DeliveryAttempt],
+                errors=_UNKNOWN,
+            ),
+            ProductEndpoint(
+                method="POST",
+                path="/deliveries/retry",
+                handler=self._retry_many,
+                required_permission="write",
+                summary="Try failed and canceled deliveries again that match, 10,000 at a time",
+                body=BulkRetry,
+                body_example={"event": "order.created", "since": "1d", "dryRun": True},
+                response=Retried,
+                errors={"invalid_parameter": 422},
+            ),
+            ProductEndpoint(
+                method="POST",
+                path="/deliveries/:id/retry",
+                handler=self._retry,
+                required_permission="write",
+                summary="Make a failed or canceled delivery due now",
+                response=Delivery,
+                errors=_CONFLICT,
+            ),
+            ProductEndpoint(
+                method="POST",
+                path="/deliveries/:id/cancel",
+                handler=self._cancel,
+                required_permission="write",
+                summary="Cancel a pending delivery",
+                response=Delivery,
+                errors=_CONFLICT,
+            ),
+            ProductEndpoint(
+                method="GET",
+                path="/event-types",
+                handler=self._event_types,
+                summary="The events that endpoints can subscribe to",
+                response=Page[EventType],
+            ),
+            ProductEndpoint(
+                method="POST",
+                path="/events",
+                handler=self._send,
+                required_permission="write",
+                summary="Send an event; with the header Idempotency-Key a repetition sends nothing",
+                body=NewEvent,
+                body_example={"event": "order.created", "payload": {"id": 7}},
+                response=SentEvent,
+                status=202,
+                errors={"unknown_event": 422, "invalid_payload": 422},
+            ),
+        ]
+
+    async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        wanted = filtered(deliveries.query(), request.query, _FILTERS)
+        async with self.database.connection() as conn:
+            page = await wanted.alist(conn)
+        return ConsoleResponse(200, Page(page.deliveries, page.next_cursor))
+
+    async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        with as_problems():
+            async with self.database.connection() as conn:
+                [delivery] = await afetch(conn, deliveries.get(request.params["id"]))
+        return ConsoleResponse(200, delivery)
+
+    async def _attempts(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        with as_problems():
+            async with self.database.connection() as conn:
+                attempts = await afetch(conn, deliveries.attempts(request.params["id"]))
+        return ConsoleResponse(200, Page(attempts, None))
+
+    async def _retry_many(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        body = read_body(request, BulkRetry)
+        filters = body.model_dump(by_alias=True, exclude_none=True, exclude={"dry_run"})
+        if not filters:
+            raise Problem(422, "invalid_body", "Give at least one of endpointId, event, status, since and until.")
+        wanted = filtered(deliveries.query(), QueryParams(filters), _FILTERS)
+        with as_problems():
+            async with self.database.acting(request) as conn:
+                [retried] = await afetch(conn, wanted.retry(dry_run=body.dry_run))
+        return ConsoleResponse(200, retried)
+
+    async def _retry(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        return await self._changed(request, deliveries.retry)
+
+    async def _cancel(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        return await self._changed(request, deliveries.cancel)
+
+    async def _event_types(self, _request: AuthenticatedRequest) -> ConsoleResponse:
+        async with self.database.connection() as conn:
+            return ConsoleResponse(200, Page(await afetch(conn, event_types()), None))
+
+    async def _send(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        body = read_body(request, NewEvent)
+        with as_problems():
+            async with self.database.acting(request) as conn:
+                [found] = await afetch(conn, Query(_PAYLOAD, (request.content,), _Payload))
+                message_id = await asend(
+                    conn,
+                    body.event,
+                    found.payload,
+                    idempotency_key=request.headers.get("idempotency-key"),
+                    tenant=body.tenant,
+                    delay=timedelta(seconds=body.delay),
+                )
+        return ConsoleResponse(202, SentEvent(str(message_id)))
+
+    async def _changed(
+        self, request: AuthenticatedRequest, change: Callable[[str], Query[Delivery]]
+    ) -> ConsoleResponse:
+        with as_problems():
+            query = change(request.params["id"])
+            async with self.database.acting(request) as conn:
+                [delivery] = await afetch(conn, query)
+        return ConsoleResponse(200, delivery)

@@ -1,0 +1,279 @@
+"""Routes of webhook endpoints: register, look, change, steer."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from datetime import timedelta
+from typing import Any, Final, TypeVar
+
+from svc_pg import durations
+from svc_pg.console.body import read_body
+from svc_pg.console.database import Database
+from svc_pg.console.parameters import PAGE, Filter, documented, filtered
+from svc_pg.console.products import ProductEndpoint
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Page, created
+from svc_pg.console.webhook_requests import (
+    EVENTS_EXAMPLE,
+    Disabling,
+    EndpointChanges,
+    NewEndpoint,
+    Recovery,
+    Rotation,
+    as_problems,
+    since_when,
+)
+from svc_pg.errors import EncryptionKeyError
+from svc_pg.query import Query, afetch
+from svc_pg.webhooks import deliveries, endpoints
+from svc_pg.webhooks.deliveries import Delivery, Retried
+from svc_pg.webhooks.endpoint_stats import EndpointStats, stats
+from svc_pg.webhooks.endpoints import Endpoint, EndpointQuery, NewSecret
+from svc_pg.webhooks.guard import Guard
+from svc_pg.webhooks.secrets import KeyRing
+
+_FILTERS: Final[dict[str, Filter[EndpointQuery]]] = {
+    "status": Filter(EndpointQuery.status, "endpoints in that state", {"enum": list(endpoints.STATUSES)}),
+    "tenant": Filter(EndpointQuery.tenant, "endpoints of one tenant"),
+    "event": Filter(EndpointQuery.event, "endpoints that get this event"),
+    **PAGE,
+}
+_UNKNOWN: Final = {"not_found": 404}
+_REFUSED: Final = {"invalid_endpoint": 422, "encryption_key_missing": 503}
+
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointWithSecret(Endpoint):
+    """An endpoint and its new secret, which is shown this once."""
+
+    secret: str
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointRoutes:
+    """The handlers, and what they need; without ``keys``, what makes or seals a secret answers 503."""
+
+    database: Database
+    guard: Guard
+    keys: KeyRing | None
+
+    def endpoints(self) -> Sequence[ProductEndpoint]:
+        """The routes."""
+        return [
+            ProductEndpoint(
+                method="GET",
+                path="/endpoints",
+                handler=self._list,
+                summary="Endpoints, newest first",
+                query=documented(_FILTERS),
+                response=Page[Endpoint],
+            ),
+            ProductEndpoint(
+                method="POST",
+                path="/endpoints",
+                handler=self._create,
+                required_permission="write",
+                summary="Register an endpoint; the answer holds its secret, this once",
+                body=NewEndpoint,
+                body_example=EVENTS_EXAMPLE,
+                response=EndpointWithSecret,
+                status=201,
+                errors=_REFUSED,
+            ),
+            ProductEndpoint(
+                method="GET",
+                path="/endpoints/:id",
+                handler=self._get,
+                summary="One endpoint",
+                response=Endpoint,
+                errors=_UNKNOWN,
+            ),
+            ProductEndpoint(
+                method="PATCH",
+                path="/endpoints/:id",
+                handler=self._update,
+                required_permission="write",
+                summary="Change an endpoint",
+                body=EndpointChanges,
+                body_example={"events": ["order.*"]},
+                response=Endpoint,
+                errors=_UNKNOWN | _REFUSED,
+            ),
+            ProductEndpoint(
+                method="DELETE",
+                path="/endpoints/:id",
+                handler=self._delete,
+                required_permission="write",
+                summary="Delete an endpoint and cancel what is pending for it",
+                status=204,
+                errors=_UNKNOWN,
+            ),
+            self._steering("pause", endpoints.pause, "Send nothing for now; what is pending waits"),
+            self._steering("resume", endpoints.resume, "Make it active again and forget its failures"),
+            ProductEndpoint(
+                method="POST",
+                path="/endpoints/:id/disable",
+                handler=self._disable,
+                required_permission="write",
+                summary="Send nothing any more and cancel what is pending",
+                body=Disabling,
+                response=Endpoint,
+                errors=_UNKNOWN | _REFUSED,
+            ),
+            ProductEndpoint(
+                method="POST",
+                path="/endpoints/:id/rotate-secret",
+                handler=self._rotate_secret,
+                required_permission="write",
+                summary="Give it a new secret, shown this once; the one before signs too for a while",
+                body=Rotation,
+                response=EndpointWithSecret,
+                errors=_UNKNOWN | _REFUSED,
+            ),
+            ProductEndpoint(
+                method="POST",
+                path="/endpoints/:id/ping",
+                handler=self._ping,
+                required_permission="write",
+                summary="Send the event webhook.ping to it, with one attempt",
+                response=Delivery,
+                status=202,
+                errors=_UNKNOWN | {"conflict": 409},
+            ),
+            ProductEndpoint(
+                method="POST",
+                path="/endpoints/:id/recover",
+                handler=self._recover,
+                required_permission="write",
+                summary="Try its failed and canceled deliveries again, 10,000 at a time",
+                body=Recovery,
+                body_example={"since": "1d", "dryRun": True},
+                response=Retried,
+                errors=_UNKNOWN | {"conflict": 409},
+            ),
+            ProductEndpoint(
+                method="GET",
+                path="/endpoints/:id/stats",
+                handler=self._stats,
+                summary="Its health, and what became of its latest deliveries, 10,000 at most",
+                query=documented(_WINDOW),
+                response=EndpointStats,
+                errors=_UNKNOWN,
+            ),
+        ]
+
+    def _steering(self, verb: str, change: Callable[[str], Query[Endpoint]], summary: str) -> ProductEndpoint:
+        async def handle(request: AuthenticatedRequest) -> ConsoleResponse:
+            endpoint = await self._changed(request, change)
+            return ConsoleResponse(200, endpoint)
+
+        return ProductEndpoint(
+            method="POST",
+            path=f"/endpoints/:id/{verb}",
+            handler=handle,
+            required_permission="write",
+            summary=summary,
+            response=Endpoint,
+            errors=_UNKNOWN,
+        )
+
+    async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        wanted = filtered(endpoints.query(), request.query, _FILTERS)
+        async with self.database.connection() as conn:
+            page = await wanted.alist(conn)
+        return ConsoleResponse(200, Page(page.endpoints, page.next_cursor))
+
+    async def _create(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        body = read_body(request, NewEndpoint)
+        with as_problems():
+            new = endpoints.new(
+                url=body.url,
+                events=body.events,
+                keys=self._keys(),
+                guard=self.guard,
+                description=body.description,
+                tenant=body.tenant,
+                headers=body.headers,
+                max_in_flight=body.max_in_flight,
+                timeout=timedelta(seconds=body.timeout),
+            )
+            endpoint = await self._with_secret(request, new)
+        return created(request, endpoint.id, endpoint)
+
+    async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        with as_problems():
+            async with self.database.connection() as conn:
+                [endpoint] = await afetch(conn, endpoints.get(request.params["id"]))
+        return ConsoleResponse(200, endpoint)
+
+    async def _update(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        changes: dict[str, Any] = read_body(request, EndpointChanges).model_dump(exclude_unset=True)
+        if "timeout" in changes:
+            changes["timeout"] = timedelta(seconds=changes["timeout"])
+        with as_problems():
+            keys = self._keys() if changes.get("headers") else None
+        endpoint = await self._changed(
+            request, lambda endpoint_id: endpoints.update(endpoint_id, keys=keys, guard=self.guard, **changes)
+        )
+        return ConsoleResponse(200, endpoint)
+
+    async def _delete(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        await self._changed(request, endpoints.delete)
+        return ConsoleResponse(204)
+
+    async def _disable(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        reason = read_body(request, Disabling).reason
+        endpoint = await self._changed(request, lambda endpoint_id: endpoints.disable(endpoint_id, reason=reason))
+        return ConsoleResponse(200, endpoint)
+
+    async def _rotate_secret(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        overlap = timedelta(seconds=read_body(request, Rotation).overlap)
+        with as_problems():
+            new = endpoints.rotate_secret(request.params["id"], keys=self._keys(), overlap=overlap)
+            return ConsoleResponse(200, await self._with_secret(request, new))
+
+    async def _ping(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        delivery = await self._changed(request, deliveries.ping)
+        return ConsoleResponse(202, delivery)
+
+    async def _recover(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        body = read_body(request, Recovery)
+        since = since_when(body.since)
+        retried = await self._changed(
+            request, lambda endpoint_id: deliveries.recover(endpoint_id, since=since, dry_run=body.dry_run)
+        )
+        return ConsoleResponse(200, retried)
+
+    async def _stats(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        window = filtered(timedelta(hours=24), request.query, _WINDOW)
+        with as_problems():
+            async with self.database.connection() as conn:
+                [found] = await afetch(conn, stats(request.params["id"], window=window))
+        return ConsoleResponse(200, found)
+
+    async def _changed(self, request: AuthenticatedRequest, change: Callable[[str], Query[Row]]) -> Row:
+        with as_problems():
+            query = change(request.params["id"])
+            async with self.database.acting(request) as conn:
+                [row] = await afetch(conn, query)
+        return row
+
+    async def _with_secret(self, request: AuthenticatedRequest, new: NewSecret) -> EndpointWithSecret:
+        async with self.database.acting(request) as conn:
+            [endpoint] = await afetch(conn, new.query)
+        values = {field.name: getattr(endpoint, field.name) for field in fields(endpoint)}
+        return EndpointWithSecret(**values, secret=new.secret)
+
+    def _keys(self) -> KeyRing:
+        if self.keys is None:
+            raise EncryptionKeyError("SVC_ENCRYPTION_KEYS is not set")
+        return self.keys
+
+
+def _window(_: timedelta, text: str) -> timedelta:
+    return durations.parse(text)
+
+
+_WINDOW: Final[dict[str, Filter[timedelta]]] = {
+    "window": Filter(_window, "a duration up to 7d; 24h unless told", {"type": "string", "default": "24h"})
+}

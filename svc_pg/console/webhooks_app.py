@@ -1,0 +1,25 @@
+"""The management API of webhooks under a path of the application's own, for the application's customers."""
+
+from fastapi import FastAPI
+
+from svc_pg.console.adapter import asgi_app
+from svc_pg.console.app import Console
+from svc_pg.console.bearer import SessionOf
+from svc_pg.console.core import Core
+
+
+def webhooks_app(console: Console, *, session_of: SessionOf | None = None) -> FastAPI:
+    """The routes of the product ``webhooks``, to be mounted: ``app.mount("/api/webhooks", webhooks_app(console))``.
+
+    Callers need a session as in the console, unless ``session_of`` says who asks and what they may do: it takes the
+    request and returns a Session, or raises Problem, such as ``Problem(401, "not_authenticated")``. There is no mode
+    without. The OpenAPI document is at ``/openapi.json``. ``console`` need not be installed, but its lifespan must run.
+    """
+    core = Core(
+        session_of=session_of or console.session_of,
+        allowed_origins=console.allowed_origins,
+        title="Webhooks",
+        console_path="",
+    )
+    core.add_product(console.webhooks, below="")
+    return asgi_app(core, title="Webhooks", trusted_proxies=console.trusted_proxies)

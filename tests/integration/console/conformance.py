@@ -1,0 +1,63 @@
+"""Hold a served application against its OpenAPI document, with requests that fit it and requests that do not."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis import GenerationMode
+from schemathesis.core.result import Ok
+from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance, unsupported_method
+
+# A cursor is text, but not any text is a cursor; a wrong method is 404, as the specification says
+_NOT_PROMISED = [positive_data_acceptance, unsupported_method]
+
+
+def operations(document: Mapping[str, Any]) -> list[str]:
+    """Such as ``GET /audit/entries``."""
+    return [f"{method.upper()} {path}" for path, item in document["paths"].items() for method in item]
+
+
+def assert_conforms(
+    document: Mapping[str, Any],
+    operation: str,
+    *,
+    base_url: str,
+    headers: Mapping[str, str],
+    path_parameters: Mapping[str, str] | None = None,
+    examples: int = 15,
+) -> None:
+    """No answer is a 5xx; each has a status, a media type and a body that the document promises.
+
+    Bodies that do not fit are refused, and so is a request without a session where one is needed. Without
+    ``path_parameters`` they are made up.
+    """
+    schema = schemathesis.openapi.from_dict(dict(document))
+    found = next(
+        each.ok() for each in schema.get_all_operations() if isinstance(each, Ok) and each.ok().label == operation
+    )
+    has_body = len(found.body) > 0
+    # in a query an object or a list that does not fit may be sent as text that does
+    unchecked = _NOT_PROMISED if has_body else [*_NOT_PROMISED, negative_data_rejection]
+    modes = (
+        [GenerationMode.POSITIVE, GenerationMode.NEGATIVE]
+        if has_body or len(found.query) > 0
+        else [GenerationMode.POSITIVE]
+    )
+    fixed = None if path_parameters is None else dict(path_parameters)
+    for mode in modes:
+        strategy = found.as_strategy(mode, headers=dict(headers), path_parameters=fixed)
+
+        @given(case=strategy)
+        @settings(
+            max_examples=examples,
+            deadline=None,
+            database=None,
+            derandomize=True,
+            phases=[Phase.explicit, Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+        def holds(case: Any) -> None:
+            case.call_and_validate(base_url=base_url, excluded_checks=unchecked)
+
+        holds()

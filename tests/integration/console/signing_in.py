@@ -1,0 +1,139 @@
+"""Sign in by magic link: a console that mails into a list, and a device that speaks to it."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from email.message import EmailMessage
+from itertools import count
+from typing import Any, LiteralString
+
+import httpx
+import psycopg
+from pydantic import SecretStr
+
+from svc_pg.console import Console, codes
+from svc_pg.console.mail import EmailSender
+from svc_pg.settings import Settings
+from tests.integration.console.serving import KEY, PREFIX, serving, shop
+from tests.waiting import wait_until
+
+ALLOWED = {
+    "ann@corp.example": "admin",
+    "*@corp.example": "write",
+    "*@read.example": "read",
+    "*@admin.example": "admin",
+}
+
+_numbers = count(1)
+
+
+class Mailbox:
+    """An EmailSender that keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.messages: list[EmailMessage] = []
+
+    async def send(self, message: EmailMessage) -> None:
+        self.messages.append(message)
+
+    def to(self, address: str) -> list[EmailMessage]:
+        return [message for message in self.messages if message["To"] == address]
+
+    def code(self, address: str) -> str:
+        """The code of the newest mail to an address, as soon as there is one."""
+        wait_until(lambda: self.to(address), f"there is a mail to {address}")
+        return code_in(self.to(address)[-1])
+
+
+def code_in(message: EmailMessage) -> str:
+    found = re.search(r"^    ([A-Z2-9]{3})-([A-Z2-9]{3})\r?$", message.get_content(), re.MULTILINE)
+    assert found is not None
+    return found[1] + found[2]
+
+
+def new_address(domain: str = "corp.example") -> str:
+    """An address that no test has used, so that no limit of it is reached."""
+    return f"person{next(_numbers)}@{domain}"
+
+
+def new_ip() -> str:
+    """An IP address that no test has used; the console believes it, because 127.0.0.1 is a trusted proxy."""
+    number = next(_numbers)
+    return f"198.51.{number // 250}.{number % 250 + 1}"
+
+
+def magic_settings(database: str, **overrides: object) -> Settings:
+    return Settings.load(
+        **{
+            "env": "production",
+            "database_url": database,
+            "console_connection_token_hash": SecretStr(f"sha256:{KEY.decode()}"),
+            "console_allowed_emails": ALLOWED,
+            "console_mail_from": "console@corp.example",
+            "console_trusted_proxies": ["127.0.0.1"],
+            **overrides,
+        }
+    )
+
+
+@contextmanager
+def serving_magic(database: str, sender: EmailSender, **overrides: object) -> Iterator[httpx.Client]:
+    """Serve a console in production, whose mail goes to ``sender``, and give a client of it."""
+    console = Console(magic_settings(database, **overrides), products=[shop()], email_sender=sender)
+    with (
+        serving(console.asgi, proxy_headers=False) as base_url,
+        httpx.Client(base_url=base_url + PREFIX, timeout=30, limits=httpx.Limits(max_connections=100)) as client,
+    ):
+        yield client
+
+
+class Device:
+    """One sign-in from one IP address."""
+
+    def __init__(self, client: httpx.Client, email: str, *, ip: str | None = None, **headers: str) -> None:
+        self.client = client
+        self.email = email
+        self.headers = {"X-Forwarded-For": ip or new_ip(), **headers}
+        self.begun = client.post("/console/session/init", json={"email": email}, headers=self.headers)
+        document = self.begun.json()
+        self.session_id = document.get("sessionId", "")
+        self.bearer = {"Authorization": f"Bearer {document.get('deviceToken', '')}"}
+
+    def verify(self, code: str, **headers: str) -> httpx.Response:
+        body = {"sessionId": self.session_id, "code": code}
+        return self.client.post("/console/session/verify", json=body, headers=self.headers | self.bearer | headers)
+
+    def poll(self) -> httpx.Response:
+        return self.client.get(
+            "/console/session/poll", params={"sessionId": self.session_id}, headers=self.headers | self.bearer
+        )
+
+    def claim(self) -> httpx.Response:
+        body = {"sessionId": self.session_id}
+        return self.client.post("/console/session/claim", json=body, headers=self.headers | self.bearer)
+
+
+def sign_in(client: httpx.Client, mailbox: Mailbox, email: str) -> dict[str, str]:
+    """Sign in as somebody, and give the header that carries the session."""
+    device = Device(client, email)
+    assert device.verify(mailbox.code(email)).status_code == 200
+    return {"Authorization": f"Bearer {device.claim().json()['sessionToken']}"}
+
+
+def wrong(code: str) -> str:
+    """Another code, that looks like one."""
+    return ("B" if code[0] == "A" else "A") + code[1:]
+
+
+def move(database: str, statement: LiteralString, *params: object) -> None:
+    """Let time pass for some rows: change them in the database."""
+    with psycopg.connect(database) as conn:
+        assert conn.execute(statement, params).rowcount > 0
+
+
+def rows(database: str, text: LiteralString, *params: object) -> list[tuple[Any, ...]]:
+    with psycopg.connect(database) as conn:
+        return conn.execute(text, params).fetchall()
+
+
+ANY_CODE = codes.ALPHABET[: codes.LENGTH]

@@ -1,0 +1,74 @@
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from svc_pg.console import Console, register_tenants
+from svc_pg.webhooks.secrets import new_key
+from tests.integration.console.conformance import assert_conforms, operations
+from tests.integration.console.serving import bearer, serving_installed, settings, shop
+from tests.postgres import new_database
+
+ENCRYPTION_KEYS = new_key("test")
+
+
+def console(database_url: str | None = None) -> Console:
+    made = Console(settings(database_url=database_url, encryption_keys=ENCRYPTION_KEYS))
+    register_tenants(made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def client(postgres: str, template: str) -> Iterator[httpx.Client]:
+    with new_database(postgres, template=template) as conninfo, serving_installed(console(conninfo)) as client:
+        client.headers.update(bearer("admin"))
+        yield client
+
+
+@pytest.fixture(scope="module")
+def tenant_id(client: httpx.Client) -> str:
+    """The id of a tenant, about which there is an entry in the log."""
+    return str(client.post("/tenant/tenants", json={"name": "Known"}).json()["id"])
+
+
+DOCUMENT = console().openapi()
+
+
+@pytest.mark.parametrize("operation", operations(DOCUMENT))
+def test_every_answer_is_one_that_the_document_promises(client: httpx.Client, operation: str) -> None:
+    assert_conforms(DOCUMENT, operation, base_url=str(client.base_url), headers=bearer("admin"))
+
+
+@pytest.mark.parametrize("operation", ["GET /tenant/tenants/{id}", "PATCH /tenant/tenants/{id}"])
+def test_answers_about_a_tenant_that_there_is_conform_too(client: httpx.Client, tenant_id: str, operation: str) -> None:
+    assert_conforms(
+        DOCUMENT,
+        operation,
+        base_url=str(client.base_url),
+        headers=bearer("admin"),
+        path_parameters={"id": tenant_id},
+    )
+
+
+@pytest.mark.parametrize("operation", ["GET /audit/entries/{id}", "GET /audit/records/{table}/{id}"])
+def test_answers_about_an_entry_that_there_is_conform_too(client: httpx.Client, tenant_id: str, operation: str) -> None:
+    [entry] = client.get("/audit/entries", params={"record": tenant_id, "operation": "INSERT"}).json()["data"]
+    known = {"id": entry["id"]} if operation.endswith("entries/{id}") else {"table": "svc.tenants", "id": tenant_id}
+    assert_conforms(DOCUMENT, operation, base_url=str(client.base_url), headers=bearer("admin"), path_parameters=known)
+
+
+def test_the_document_is_served_with_the_path_of_the_console(client: httpx.Client) -> None:
+    response = client.get("/console/openapi.json", headers={"Authorization": ""})
+    assert response.status_code == 200
+    served = response.json()
+    assert served == DOCUMENT
+    assert served["servers"] == [{"url": "/.well-known/svc"}]
+
+
+def test_a_product_that_is_registered_later_is_in_the_served_document_too() -> None:
+    later = console()
+    with serving_installed(later) as client:
+        before = operations(client.get("/console/openapi.json").json())
+        later.register_product(shop())
+        after = operations(client.get("/console/openapi.json").json())
+    assert set(after) - set(before) >= {"GET /shop/orders", "DELETE /shop/orders"}

@@ -1,0 +1,57 @@
+import asyncio
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+from psycopg_pool import AsyncConnectionPool
+
+from svc_pg.console import Console, database
+from tests.integration.console.serving import PREFIX, assert_problem, bearer, serving_with_pool, settings
+
+CLIENTS = 20
+
+
+@pytest.fixture
+def client(shared_database: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[httpx.Client]:
+    """A client of a console whose pool has one connection and is waited for only shortly."""
+    monkeypatch.setattr(database, "POOL_TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setattr(database, "STATEMENT_TIMEOUT_SECONDS", 1)
+    pool = AsyncConnectionPool[Any](shared_database, min_size=1, max_size=1, open=False)
+    console = Console(settings(), pool=pool)
+    with serving_with_pool(console, pool) as client:
+        client.headers.update(bearer("read"))
+        yield client
+
+
+def test_an_exhausted_pool_is_503_with_retry_after_and_recovers(client: httpx.Client, shared_database: str) -> None:
+    with psycopg.connect(shared_database) as blocker:
+        blocker.execute("lock table svc.audit_logs in access exclusive mode")
+        with ThreadPoolExecutor(CLIENTS) as threads:
+            responses = list(threads.map(lambda _: client.get("/audit/entries"), range(CLIENTS)))
+        blocker.rollback()
+    codes = {response.json()["code"] for response in responses}
+    assert codes == {"database_busy", "database_timeout"}  # the latter for whoever had the connection
+    for response in responses:
+        assert_problem(response, 503, response.json()["code"])
+        assert response.headers["retry-after"] == "5"
+    assert client.get("/audit/entries").status_code == 200
+
+
+def test_a_full_queue_of_the_pool_is_503_at_once(shared_database: str) -> None:
+    async def two_while_nobody_is_served() -> tuple[httpx.Response, httpx.Response]:
+        async with AsyncConnectionPool[Any](shared_database, min_size=1, max_size=1, max_waiting=1, open=False) as pool:
+            transport = httpx.ASGITransport(app=Console(settings(), pool=pool).asgi)
+            async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+                async with pool.connection():
+                    request = partial(client.get, f"{PREFIX}/audit/entries", headers=bearer("read"))
+                    calls = [asyncio.create_task(request()) for _ in range(2)]
+                    [refused], [waiting] = await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
+                return refused.result(), await waiting
+
+    refused, served = asyncio.run(two_while_nobody_is_served())
+    assert (refused.status_code, refused.json()["code"]) == (503, "database_busy")
+    assert served.status_code == 200

@@ -1,0 +1,216 @@
+from collections.abc import Iterator
+
+import httpx
+import psycopg
+import pytest
+
+from svc_pg.console import Console, TenantTable, register_tenants
+from svc_pg.errors import ConfigError
+from tests.integration.console.serving import PREFIX, assert_problem, bearer, serving_installed, settings
+from tests.postgres import new_database
+from tests.tables import log
+
+ORGANISATIONS = """
+create schema "my app";
+create table "my app"."Org" (
+    "No" int primary key check ("No" > 0), "full 'name'" text unique, since timestamp,
+    colour text not null default 'red'
+);
+create table "my app".member (org int references "my app"."Org" deferrable initially deferred);
+insert into "my app"."Org" select n, 'Org ' || n, '2026-01-02 03:04:05' from generate_series(1, 3) n;
+insert into "my app"."Org" values (9, null);
+insert into "my app".member values (1);
+"""
+ORG = TenantTable(name='"my app"."Org"', id_column="No", name_column="full 'name'", created_at_column="since")
+
+
+@pytest.fixture(scope="module")
+def installed(postgres: str, template: str) -> Iterator[str]:
+    with new_database(postgres, template=template) as conninfo:
+        with psycopg.connect(conninfo) as conn:
+            conn.execute(ORGANISATIONS)
+        yield conninfo
+
+
+@pytest.fixture(scope="module")
+def client(installed: str) -> Iterator[httpx.Client]:
+    """A client with all permissions, on svc.tenants."""
+    console = Console(settings(database_url=installed))
+    register_tenants(console)
+    with serving_installed(console) as client:
+        client.headers.update(bearer("admin"))
+        yield client
+
+
+@pytest.fixture(scope="module")
+def orgs(installed: str) -> Iterator[httpx.Client]:
+    """A client with all permissions, on a table of the application."""
+    console = Console(settings(database_url=installed))
+    register_tenants(console, table=ORG)
+    with serving_installed(console) as client:
+        client.headers.update(bearer("admin"))
+        yield client
+
+
+def add(client: httpx.Client, name: str) -> str:
+    response = client.post("/tenant/tenants", json={"name": name})
+    assert response.status_code == 201, response.text
+    return str(response.json()["id"])
+
+
+def test_a_tenant_is_added_read_renamed_and_removed(client: httpx.Client) -> None:
+    response = client.post("/tenant/tenants", json={"name": "Acme"})
+    tenant = response.json()
+    assert (response.status_code, tenant["name"]) == (201, "Acme")
+    assert response.headers["location"] == f"{PREFIX}/tenant/tenants/{tenant['id']}"
+    path = f"/tenant/tenants/{tenant['id']}"
+    assert client.get(path).json() == tenant
+    renamed = client.patch(path, json={"name": "Acme Europe"}).json()
+    assert (renamed["id"], renamed["name"], renamed["createdAt"]) == (tenant["id"], "Acme Europe", tenant["createdAt"])
+    assert renamed["updatedAt"] > tenant["updatedAt"]
+    assert client.delete(path).status_code == 204
+    assert_problem(client.get(path), 404, "unknown_tenant")
+
+
+def test_a_tenant_may_be_added_with_an_id(client: httpx.Client) -> None:
+    tenant_id = "6f9619ff-8b86-d011-b42d-00c04fc964ff"
+    assert client.post("/tenant/tenants", json={"id": tenant_id, "name": "Chosen"}).json()["id"] == tenant_id
+    assert_problem(client.post("/tenant/tenants", json={"id": tenant_id, "name": "Other"}), 409, "tenant_exists")
+    assert_problem(client.post("/tenant/tenants", json={"id": "six", "name": "Other"}), 422, "invalid_value")
+
+
+def test_two_tenants_cannot_have_one_name(client: httpx.Client) -> None:
+    add(client, "Twin")
+    other = add(client, "Other twin")
+    assert_problem(client.post("/tenant/tenants", json={"name": "Twin"}), 409, "tenant_exists")
+    assert_problem(client.patch(f"/tenant/tenants/{other}", json={"name": "Twin"}), 409, "tenant_exists")
+
+
+@pytest.mark.parametrize(
+    "tenant_id", ["00000000-0000-0000-0000-000000000000", "no-uuid", "%00", "1%3B--", "%F0%9F%99%82"]
+)
+def test_an_unknown_tenant_is_404_whatever_its_id_looks_like(client: httpx.Client, tenant_id: str) -> None:
+    path = f"/tenant/tenants/{tenant_id}"
+    for response in (client.get(path), client.patch(path, json={"name": "New"}), client.delete(path)):
+        assert_problem(response, 404, "unknown_tenant")
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ({}, "/name"),
+        ({"name": ""}, "/name"),
+        ({"name": 7}, "/name"),
+        ({"name": None}, "/name"),
+        ({"name": " Acme"}, "/name"),
+        ({"name": "A\nB"}, "/name"),
+        ({"name": "x" * 201}, "/name"),
+        ({"name": "Acme", "a/b~c": 1}, "/a~1b~0c"),
+        (["Acme"], ""),
+        ("Acme", ""),
+    ],
+)
+def test_a_body_that_is_no_tenant_is_422_and_says_where(client: httpx.Client, body: object, pointer: str) -> None:
+    response = client.post("/tenant/tenants", json=body)
+    assert_problem(response, 422, "invalid_body")
+    [error] = response.json()["errors"]
+    assert error["pointer"] == pointer
+    assert error["detail"]
+
+
+def test_pages_of_tenants_are_in_the_order_of_names(client: httpx.Client) -> None:
+    names = [f"Page {letter}" for letter in "cabed"]
+    for name in names:
+        add(client, name)
+    found: list[str] = []
+    cursor: str | None = ""
+    while cursor is not None:
+        page = client.get("/tenant/tenants", params={"limit": 2} | ({"cursor": cursor} if cursor else {})).json()
+        found += [tenant["name"] for tenant in page["data"]]
+        cursor = page["nextCursor"]
+    assert [name for name in found if name in names] == sorted(names)
+    assert len(found) == len(set(found))
+
+
+@pytest.mark.parametrize("query", ["cursor=bm9uZQ", "cursor=WyJhIl0", "limit=0", "limit=1001", "name=x"])
+def test_a_bad_parameter_of_the_list_is_422(client: httpx.Client, query: str) -> None:
+    assert_problem(client.get(f"/tenant/tenants?{query}"), 422, "invalid_parameter")
+
+
+def test_a_cursor_of_another_table_is_422(client: httpx.Client, orgs: httpx.Client) -> None:
+    cursor = orgs.get("/tenant/tenants", params={"limit": 1}).json()["nextCursor"]
+    assert_problem(client.get("/tenant/tenants", params={"cursor": cursor}), 422, "invalid_value")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "needed"),
+    [
+        ("GET", "/tenant/tenants", "read"),
+        ("GET", "/tenant/tenants/1", "read"),
+        ("POST", "/tenant/tenants", "write"),
+        ("PATCH", "/tenant/tenants/1", "write"),
+        ("DELETE", "/tenant/tenants/1", "admin"),
+    ],
+)
+def test_each_route_of_tenants_needs_its_permission(client: httpx.Client, method: str, path: str, needed: str) -> None:
+    permissions = {"read": None, "write": "read", "admin": "write"}
+    lower = permissions[needed]
+    response = client.request(method, path, headers={"Authorization": ""} if lower is None else bearer(lower))  # type: ignore[arg-type]
+    assert_problem(response, *((401, "not_authenticated") if lower is None else (403, "insufficient_scope")))
+
+
+def test_the_log_says_who_changed_a_tenant(installed: str, client: httpx.Client) -> None:
+    tenant_id = add(client, "Logged")
+    client.delete(f"/tenant/tenants/{tenant_id}")
+    with psycopg.connect(installed) as conn:
+        added, removed = [entry for entry in log(conn) if entry["record_id"] == tenant_id]
+    assert (added["table_name"], added["operation"], removed["operation"]) == ("svc.tenants", "INSERT", "DELETE")
+    assert added["actor_id"] == removed["actor_id"] == "ann@corp.example"
+
+
+# A table of the application
+
+
+def test_a_table_of_the_application_is_used_under_its_own_names(orgs: httpx.Client) -> None:
+    tenants = orgs.get("/tenant/tenants").json()["data"]
+    assert [tenant["name"] for tenant in tenants] == ["Org 1", "Org 2", "Org 3"]
+    assert tenants[0] == {"id": "1", "name": "Org 1", "createdAt": tenants[0]["createdAt"], "updatedAt": None}
+    assert tenants[0]["createdAt"].startswith("2026-01-0")
+    assert orgs.patch("/tenant/tenants/2", json={"name": "Org 2b"}).json()["name"] == "Org 2b"
+    assert orgs.post("/tenant/tenants", json={"id": "7", "name": "Org 7"}).headers["location"].endswith("/7")
+    assert orgs.delete("/tenant/tenants/7").status_code == 204
+
+
+def test_what_the_table_refuses_is_a_problem_that_says_why(orgs: httpx.Client) -> None:
+    without_id = orgs.post("/tenant/tenants", json={"name": "No id"})
+    assert_problem(without_id, 422, "tenant_refused")
+    assert "No" in without_id.json()["detail"]
+    assert_problem(orgs.post("/tenant/tenants", json={"id": "-1", "name": "Negative"}), 422, "tenant_refused")
+    assert_problem(orgs.delete("/tenant/tenants/1"), 409, "tenant_in_use")
+    assert orgs.get("/tenant/tenants/1").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "table", [TenantTable(name="public.nowhere"), TenantTable(name='"my app"."Org"', id_column="nothing")]
+)
+def test_a_table_or_column_that_does_not_exist_is_named(installed: str, table: TenantTable) -> None:
+    console = Console(settings(database_url=installed))
+    register_tenants(console, table=table)
+    with serving_installed(console) as client:
+        response = client.get("/tenant/tenants", headers=bearer("read"))
+    assert_problem(response, 503, "tenant_table_missing")
+    assert table.name in response.json()["detail"]
+
+
+def test_a_name_that_is_no_table_is_refused_at_start_up() -> None:
+    with pytest.raises(ConfigError, match="is not a table name"):
+        TenantTable(name="a.b.c")
+    with pytest.raises(ConfigError, match="column has no name"):
+        TenantTable(name="org", id_column="")
+
+
+def test_tenants_are_registered_once() -> None:
+    console = Console(settings())
+    assert register_tenants(console).id == "tenant"
+    with pytest.raises(ConfigError, match="registered already"):
+        register_tenants(console)

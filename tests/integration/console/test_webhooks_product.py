@@ -1,0 +1,181 @@
+"""The management API of webhooks, over HTTP."""
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import psycopg
+import pytest
+from pydantic import SecretStr
+
+from svc_pg import schema, webhooks
+from svc_pg.console import Console
+from svc_pg.query import scalar
+from tests.hooks import KEYS_TEXT, hooks_config, rows, working
+from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings
+from tests.receiver import receiving
+from tests.waiting import wait_until
+
+CONFIG = hooks_config("order.created")
+URL = "http://127.0.0.1:9/hook"
+
+
+@pytest.fixture
+def client(database: str) -> Iterator[httpx.Client]:
+    """A signed-in client."""
+    with psycopg.connect(database) as conn:
+        schema.install(conn, CONFIG)
+    given = settings(database_url=database, encryption_keys=SecretStr(KEYS_TEXT))
+    with serving_installed(Console(given, config=CONFIG)) as client:
+        token = client.post("/console/session/init", json={}).json()["sessionToken"]
+        client.headers["authorization"] = f"Bearer {token}"
+        yield client
+
+
+def created(client: httpx.Client, **body: Any) -> dict[str, Any]:
+    response = client.post("/webhooks/endpoints", json={"url": URL, "events": ["*"]} | body)
+    assert response.status_code == 201
+    assert response.headers["location"].endswith(f"/webhooks/endpoints/{response.json()['id']}")
+    endpoint: dict[str, Any] = response.json()
+    return endpoint
+
+
+def test_an_endpoint_is_created_changed_and_deleted_and_its_secret_is_shown_once(
+    client: httpx.Client, database: str
+) -> None:
+    made = created(client, headers={"Authorization": "Bearer hush"}, timeout=2.5, maxInFlight=3)
+    secret = made.pop("secret")
+    assert secret.startswith("whsec_")
+    assert (made["status"], made["timeout"], made["maxInFlight"], made["hasHeaders"]) == ("active", 2.5, 3, True)
+    path = f"/webhooks/endpoints/{made['id']}"
+    assert client.get(path).json() == made
+    assert client.get("/webhooks/endpoints").json() == {"data": [made], "nextCursor": None}
+    changed = client.patch(path, json={"events": ["order.created"], "headers": {}, "timeout": 7}).json()
+    assert (changed["events"], changed["hasHeaders"], changed["timeout"]) == (["order.created"], False, 7)
+    assert secret not in client.get(path).text
+    assert "hush" not in client.get(path).text
+    assert client.delete(path).status_code == 204
+    assert_problem(client.get(path), 404, "not_found")
+    with psycopg.connect(database) as conn:
+        entries = conn.execute("select operation, actor_id, context ->> 'requestId' from svc.audit_logs order by id")
+        found = entries.fetchall()
+    assert [row[:2] for row in found] == [(kind, "dev@localhost") for kind in ("INSERT", "UPDATE", "DELETE")]
+    assert None not in {row[2] for row in found}
+
+
+def test_an_event_is_sent_delivered_and_looked_at(client: httpx.Client, database: str) -> None:
+    with receiving() as receiver:
+        endpoint = created(client, url=receiver.url)
+        body = b'{"event": "order.created", "payload": {"n": 12345678901234567.10, "x": 1.0}}'
+        headers = {"content-type": "application/json", "idempotency-key": "order-1"}
+        sent = [client.post("/webhooks/events", content=body, headers=headers) for _ in range(2)]
+        assert [response.status_code for response in sent] == [202, 202]
+        assert sent[0].json() == sent[1].json()
+        with working(database, CONFIG):
+            [request] = receiver.wait_for(1)
+            wait_until(lambda: rows(database, "webhook_deliveries")[0]["status"] == "delivered", "it is delivered")
+    assert b'{"n": 12345678901234567.10, "x": 1.0}' in request.body
+    assert webhooks.verify_webhook_signature(headers=request.headers, body=request.body, secret=endpoint["secret"])
+    [listed] = client.get("/webhooks/deliveries", params={"messageId": sent[0].json()["id"]}).json()["data"]
+    detail = client.get(f"/webhooks/deliveries/{listed['id']}")
+    assert '"payload":{"n": 12345678901234567.10, "x": 1.0}' in detail.text
+    assert detail.json()["idempotencyKey"] == "order-1"
+    [attempt] = client.get(f"/webhooks/deliveries/{listed['id']}/attempts").json()["data"]
+    assert (attempt["outcome"], attempt["statusCode"], attempt["cause"]) == ("success", 204, "auto")
+    stats = client.get(f"/webhooks/endpoints/{endpoint['id']}/stats", params={"window": "1h"}).json()
+    assert (stats["deliveries"], stats["window"]) == ({"delivered": 1}, 3600)
+
+
+def test_deliveries_are_canceled_retried_and_recovered(client: httpx.Client) -> None:
+    endpoint = created(client)["id"]
+    client.post("/webhooks/events", json={"event": "order.created", "payload": 1})
+    [delivery] = client.get("/webhooks/deliveries").json()["data"]
+    path = f"/webhooks/deliveries/{delivery['id']}"
+    assert client.post(f"{path}/cancel").json()["status"] == "canceled"
+    assert_problem(client.post(f"{path}/cancel"), 409, "conflict")
+    assert client.post(f"{path}/retry").json()["status"] == "pending"
+    client.post(f"{path}/cancel")
+    bulk = {"endpointId": endpoint, "status": "canceled", "since": "1h"}
+    counted = client.post("/webhooks/deliveries/retry", json=bulk | {"dryRun": True})
+    assert counted.json() == {"count": 1, "isComplete": True}
+    assert client.post("/webhooks/deliveries/retry", json=bulk).json()["count"] == 1
+    client.post(f"{path}/cancel")
+    assert client.post(f"/webhooks/endpoints/{endpoint}/recover").json() == {"count": 1, "isComplete": True}
+    assert_problem(client.post("/webhooks/deliveries/retry", json={}), 422, "invalid_body")
+
+
+def test_an_endpoint_is_paused_resumed_disabled_rotated_and_pinged(client: httpx.Client) -> None:
+    made = created(client)
+    path = f"/webhooks/endpoints/{made['id']}"
+    assert client.post(f"{path}/pause").json()["status"] == "paused"
+    assert_problem(client.post(f"{path}/ping"), 409, "conflict")
+    assert client.post(f"{path}/resume").json()["status"] == "active"
+    assert client.post(f"{path}/ping").json()["eventName"] == "webhook.ping"
+    rotated = client.post(f"{path}/rotate-secret", json={"overlap": 60}).json()
+    assert rotated["secret"] != made["secret"]
+    assert rotated["previousSecretExpiresAt"] is not None
+    assert client.post(f"{path}/disable", json={"reason": "spam"}).json()["disabledReason"] == "spam"
+    assert_problem(client.post(f"{path}/recover"), 409, "conflict")
+
+
+def test_event_types_are_listed(client: httpx.Client) -> None:
+    names = [event["name"] for event in client.get("/webhooks/event-types").json()["data"]]
+    assert names == ["order.created", "webhook.endpoint.disabled"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "code"),
+    [
+        ("POST", "/endpoints", {}, 422, "invalid_body"),
+        ("POST", "/endpoints", {"url": URL, "events": ["order.unknown"]}, 422, "invalid_endpoint"),
+        ("POST", "/endpoints", {"url": URL, "events": []}, 422, "invalid_endpoint"),
+        ("POST", "/endpoints", {"url": URL, "events": ["*"], "secret": "mine"}, 422, "invalid_body"),
+        ("POST", "/endpoints", {"url": "https://10.0.0.1/", "events": ["*"]}, 422, "invalid_endpoint"),
+        ("POST", "/endpoints", {"url": URL, "events": ["*"], "headers": {"Host": "x"}}, 422, "invalid_endpoint"),
+        ("POST", "/endpoints", {"url": URL, "events": ["*"], "tenant": "\0"}, 422, "invalid_endpoint"),
+        ("POST", "/events", {"event": "order.unknown", "payload": {}}, 422, "unknown_event"),
+        ("POST", "/events", {"event": "order.created"}, 422, "invalid_body"),
+        ("POST", "/events", {"event": "order.created", "payload": "x" * 300_000}, 422, "invalid_payload"),
+        ("POST", "/deliveries/retry", {"since": "yesterday"}, 422, "invalid_parameter"),
+        ("POST", "/deliveries/retry", {"since": "2026-01-01"}, 422, "invalid_parameter"),
+        ("GET", f"/endpoints/{uuid4()}", None, 404, "not_found"),
+        ("PATCH", f"/endpoints/{uuid4()}", {"description": ""}, 404, "not_found"),
+        ("POST", f"/deliveries/{uuid4()}/retry", None, 404, "not_found"),
+        ("GET", "/endpoints/seven", None, 404, "not_found"),
+        ("GET", "/deliveries/seven", None, 404, "not_found"),
+        ("GET", f"/endpoints/{uuid4()}/stats?window=8d", None, 422, "invalid_value"),
+    ],
+)
+def test_a_bad_request_is_a_problem_with_a_code(
+    client: httpx.Client, method: str, path: str, body: object, status: int, code: str
+) -> None:
+    assert_problem(client.request(method, f"/webhooks{path}", json=body), status, code)
+
+
+def test_without_encryption_keys_what_needs_them_is_503_and_the_rest_goes_on(database: str) -> None:
+    with serving_installed(Console(settings(database_url=database))) as client:
+        token = client.post("/console/session/init", json={}).json()["sessionToken"]
+        client.headers["authorization"] = f"Bearer {token}"
+        body = {"url": "https://example.com", "events": ["*"]}
+        assert_problem(client.post("/webhooks/endpoints", json=body), 503, "encryption_key_missing")
+        assert client.get("/webhooks/endpoints").json()["data"] == []
+    with psycopg.connect(database) as conn:
+        assert scalar(conn, "select count(*) from svc.webhook_endpoints") == 0
+
+
+@pytest.mark.parametrize("permission", ["read", "nothing"])
+def test_changing_needs_the_permission_to_write(client: httpx.Client, permission: str) -> None:
+    client.headers.update(bearer("read") if permission == "read" else {"authorization": ""})
+    status, code = (403, "insufficient_scope") if permission == "read" else (401, "not_authenticated")
+    for method, path in (
+        ("POST", "/endpoints"),
+        ("PATCH", f"/endpoints/{uuid4()}"),
+        ("DELETE", f"/endpoints/{uuid4()}"),
+        ("POST", f"/endpoints/{uuid4()}/rotate-secret"),
+        ("POST", f"/endpoints/{uuid4()}/pause"),
+        ("POST", "/deliveries/retry"),
+        ("POST", f"/deliveries/{uuid4()}/cancel"),
+        ("POST", "/events"),
+    ):
+        assert_problem(client.request(method, f"/webhooks{path}", json={}), status, code)

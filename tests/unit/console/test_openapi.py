@@ -1,0 +1,224 @@
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Generic, Literal, TypeVar
+
+import pytest
+import schemathesis
+
+from svc_pg.console import AuthenticatedRequest, ConsoleResponse, Page, Parameter, Product, ProductEndpoint, RequestBody
+from svc_pg.console.documentation import Documentation
+from svc_pg.console.json_schema import Schemas
+from svc_pg.console.openapi import Route, document, product_routes
+from svc_pg.console.parameters import PAGE, Filter, documented
+from svc_pg.errors import ConfigError
+from svc_pg.query import RawJson
+from svc_pg.settings import Permission
+
+Item = TypeVar("Item")
+
+
+@dataclass
+class Order:
+    order_id: str
+    placed_at: datetime
+    payload: RawJson | None
+    note: str | None
+    replaces: "list[Order]"
+
+
+@dataclass
+class Pair(Generic[Item]):
+    first_item: Item
+    others: list[Item]
+
+
+class NewOrder(RequestBody):
+    customer_id: str
+    note: str | None = None
+
+
+async def answer(_request: AuthenticatedRequest) -> ConsoleResponse:
+    return ConsoleResponse()
+
+
+def shop() -> Product:
+    return Product(
+        id="shop",
+        name="Shop",
+        endpoints=[
+            ProductEndpoint(method="GET", path="/orders", handler=answer, query=documented(PAGE), response=Page[Order]),
+            ProductEndpoint(
+                method="POST",
+                path="/orders",
+                handler=answer,
+                required_permission="write",
+                summary="Place an order",
+                body=NewOrder,
+                body_example={"customerId": "c-1"},
+                response=Order,
+                status=201,
+                errors={"unknown_customer": 404, "sold_out": 409},
+            ),
+            ProductEndpoint(
+                method="DELETE", path="orders/:id", handler=answer, required_permission="admin", status=204
+            ),
+        ],
+    )
+
+
+def described(*, permission: Permission | None = "read", **fields: Any) -> Any:
+    """The only operation of a document."""
+    route = Route(method="GET", path="/x/:id", documentation=Documentation(**fields), tag="X", permission=permission)
+    made: Any = document([route], title="X", server_url="/")
+    return made["paths"]["/x/{id}"]["get"]
+
+
+@pytest.fixture
+def made() -> Any:
+    return document(product_routes(shop(), below="/shop"), title="Shop", server_url="/base")
+
+
+def test_the_document_is_valid_openapi(made: Any) -> None:
+    schemathesis.openapi.from_dict(made).validate()
+    assert made["openapi"] == "3.1.0"
+    assert made["servers"] == [{"url": "/base"}]
+
+
+def test_paths_have_their_parameters_in_braces(made: Any) -> None:
+    assert list(made["paths"]) == ["/shop/orders", "/shop/orders/{id}"]
+    [parameter] = made["paths"]["/shop/orders/{id}"]["delete"]["parameters"]
+    assert (parameter["name"], parameter["in"], parameter["required"]) == ("id", "path", True)
+
+
+def test_a_product_may_stand_alone() -> None:
+    alone: Any = document(product_routes(shop(), below=""), title="Shop", server_url="/")
+    assert list(alone["paths"]) == ["/orders", "/orders/{id}"]
+
+
+def test_an_operation_names_the_permission_it_needs(made: Any) -> None:
+    operations = made["paths"]["/shop/orders"]
+    assert operations["get"]["security"] == [{"session": ["read"]}]
+    assert operations["post"]["security"] == [{"session": ["write"]}]
+    assert made["components"]["securitySchemes"]["session"]["scheme"] == "bearer"
+
+
+def test_every_operation_has_an_id_of_its_own(made: Any) -> None:
+    ids = [operation["operationId"] for item in made["paths"].values() for operation in item.values()]
+    assert ids == ["get_shop_orders", "post_shop_orders", "delete_shop_orders_by_id"]
+
+
+def test_a_body_is_described_by_its_model_under_the_names_of_the_wire(made: Any) -> None:
+    body = made["paths"]["/shop/orders"]["post"]["requestBody"]
+    assert body["required"] is True
+    assert body["content"]["application/json"]["example"] == {"customerId": "c-1"}
+    model = made["components"]["schemas"]["NewOrder"]
+    assert (list(model["properties"]), model["required"]) == (["customerId", "note"], ["customerId"])
+    assert model["additionalProperties"] is False
+
+
+def test_a_body_of_optional_fields_may_be_left_out() -> None:
+    class Filters(RequestBody):
+        since: str | None = None
+
+    assert described(body=Filters)["requestBody"]["required"] is False
+
+
+def test_a_response_is_described_as_it_is_encoded(made: Any) -> None:
+    order = made["components"]["schemas"]["Order"]
+    assert order["required"] == ["orderId", "placedAt", "payload", "note", "replaces"]
+    assert order["properties"] == {
+        "orderId": {"type": "string"},
+        "placedAt": {"type": "string", "format": "date-time"},
+        "payload": {},
+        "note": {"type": ["string", "null"]},
+        "replaces": {"type": "array", "items": {"$ref": "#/components/schemas/Order"}},
+    }
+    page = made["paths"]["/shop/orders"]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+    assert page["properties"]["data"] == {"type": "array", "items": {"$ref": "#/components/schemas/Order"}}
+    assert page["properties"]["nextCursor"] == {"type": ["string", "null"]}
+
+
+@pytest.mark.parametrize(
+    ("annotation", "schema"),
+    [
+        (timedelta, {"type": "number", "description": "seconds"}),
+        (dict[str, int], {"type": "object", "additionalProperties": {"type": "integer"}}),
+        (tuple[bool, ...], {"type": "array", "items": {"type": "boolean"}}),
+        (Literal["a", "b"], {"enum": ["a", "b"]}),
+        (Annotated[float, "of something"], {"type": "number"}),
+        (list[int] | str, {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "string"}]}),
+    ],
+)
+def test_other_types_have_one_schema_each(annotation: object, schema: object) -> None:
+    assert Schemas().of(annotation) == schema
+
+
+def test_a_generic_class_is_described_for_each_use() -> None:
+    assert Schemas().of(Pair[int])["properties"] == {
+        "firstItem": {"type": "integer"},
+        "others": {"type": "array", "items": {"type": "integer"}},
+    }
+
+
+def other_order() -> type:
+    @dataclass
+    class NewOrder:
+        id: int
+
+    return NewOrder
+
+
+def test_two_classes_of_one_name_are_two_components() -> None:
+    schemas = Schemas([NewOrder])
+    name = str(schemas.of(other_order())["$ref"]).removeprefix("#/components/schemas/")
+    assert name != "NewOrder"
+    assert schemas.components.keys() == {"NewOrder", name}
+    assert schemas.components[name]["required"] == ["id"]
+
+
+@pytest.mark.parametrize("annotation", [bytes, list, complex, Order.__init__])
+def test_what_json_cannot_say_is_refused(annotation: object) -> None:
+    with pytest.raises(ConfigError, match="cannot be described"):
+        Schemas().of(annotation)
+
+
+def test_each_status_of_a_problem_lists_its_codes(made: Any) -> None:
+    responses = made["paths"]["/shop/orders"]["post"]["responses"]
+
+    def codes(status: str) -> list[str]:
+        [_, members] = responses[status]["content"]["application/problem+json"]["schema"]["allOf"]
+        found: list[str] = members["properties"]["code"]["enum"]
+        return found
+
+    assert codes("404") == ["unknown_customer"]
+    assert codes("409") == ["sold_out"]
+    assert codes("401") == ["not_authenticated", "invalid_token"]
+    assert "invalid_body" in codes("422")
+    assert "Retry-After" in responses["503"]["headers"]
+    assert "Location" in responses["201"]["headers"]
+
+
+def test_a_route_without_a_session_promises_no_401() -> None:
+    operation = described(permission=None)
+    assert operation["security"] == []
+    assert not {"401", "403", "503"} & operation["responses"].keys()
+
+
+def test_one_table_filters_and_documents() -> None:
+    filters = {
+        "colour": Filter(str.__add__, "of one colour", {"enum": ["red"]}),
+        "size": Filter(str.__add__, "of a size"),
+    }
+    assert documented(filters) == [
+        Parameter(name="colour", description="of one colour", schema={"enum": ["red"]}),
+        Parameter(name="size", description="of a size"),
+    ]
+    assert described(query=documented(filters))["parameters"][1]["schema"] == {"enum": ["red"]}
+    assert "422" in described(query=documented(filters))["responses"]
+
+
+def test_a_product_without_documentation_is_described_too() -> None:
+    plain = Product(id="plain", name="Plain", endpoints=[ProductEndpoint(method="GET", path="", handler=answer)])
+    made: Any = document(product_routes(plain, below="/plain"), title="Plain", server_url="/")
+    schemathesis.openapi.from_dict(made).validate()
+    assert list(made["paths"]) == ["/plain"]

@@ -1,0 +1,97 @@
+from email.message import EmailMessage
+
+import pytest
+from pydantic import SecretStr
+
+from svc_pg.console import Console
+from svc_pg.console.mail import LogSender
+from svc_pg.errors import ConfigError, ConsoleAutoApproveInProductionError, ConsoleWeakSecretError
+from svc_pg.settings import Settings
+
+HEX = "c0ffee" * 8
+
+
+class Post:
+    async def send(self, message: EmailMessage) -> None:
+        raise NotImplementedError
+
+
+def settings(**overrides: object) -> Settings:
+    return Settings.load(
+        **{
+            "env": "production",
+            "console_connection_token_hash": SecretStr(f"sha256:{HEX}"),
+            "console_allowed_emails": {"ann@corp.example": "admin"},
+            "console_mail_from": "console@corp.example",
+            "console_smtp_url": "smtp://mail.corp.example",
+            **overrides,
+        }
+    )
+
+
+def authentication_of(console: Console) -> object:
+    return console.openapi()["paths"]
+
+
+def test_magic_links_start_in_production() -> None:
+    assert "/console/session/verify" in str(authentication_of(Console(settings())))
+
+
+def test_auto_approve_with_the_environment_unset_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SVC_ENV", raising=False)
+    unset = Settings.load(console_auto_approve=True, console_connection_token_hash=f"sha256:{HEX}")
+    with pytest.raises(ConsoleAutoApproveInProductionError, match="production or unset"):
+        Console(unset)
+
+
+@pytest.mark.parametrize("auto_approve", [True, False])
+@pytest.mark.parametrize("env", ["development", "test"])
+def test_outside_production_a_short_secret_and_the_log_are_good_enough(env: str, auto_approve: bool) -> None:  # noqa: FBT001
+    Console(
+        settings(
+            env=env,
+            console_auto_approve=auto_approve,
+            console_connection_token_hash="sha256:abc",
+            console_smtp_url=None,
+            console_mail_from=None,
+        )
+    )
+
+
+def test_a_secret_of_31_characters_is_refused_in_production_and_32_are_enough() -> None:
+    with pytest.raises(ConsoleWeakSecretError, match="has 31 characters"):
+        Console(settings(console_connection_token_hash="sha256:" + "a" * 31))
+    Console(settings(console_connection_token_hash="sha256:" + "a" * 32))
+
+
+def test_the_two_ways_to_sign_in_exclude_each_other() -> None:
+    paths = str(authentication_of(Console(settings(env="development", console_auto_approve=True))))
+    assert "/console/session/init" in paths
+    assert "/console/session/verify" not in paths
+
+
+def test_in_production_codes_are_not_logged() -> None:
+    for sender in (None, LogSender()):
+        with pytest.raises(ConfigError, match="SVC_CONSOLE_SMTP_URL is not set"):
+            Console(settings(console_smtp_url=None), email_sender=sender)
+    Console(settings(console_smtp_url=None), email_sender=Post())
+
+
+def test_mail_needs_a_sender() -> None:
+    with pytest.raises(ConfigError, match="SVC_CONSOLE_MAIL_FROM"):
+        Console(settings(console_mail_from=None))
+
+
+def test_all_problems_are_told_at_once_by_their_variables_and_without_the_secret() -> None:
+    wrong = settings(
+        console_auto_approve=True, console_connection_token_hash="sha256:abc", console_allowed_origins=["*"]
+    )
+    with pytest.raises(ConsoleAutoApproveInProductionError) as special:
+        Console(wrong)
+    for variable in ("AUTO_APPROVE", "CONNECTION_TOKEN_HASH", "ALLOWED_ORIGINS"):
+        assert f"SVC_CONSOLE_{variable}" in special.value.message
+    assert "abc" not in special.value.message
+    nothing = settings(console_connection_token_hash=None, console_mail_from=None, console_allowed_origins=["null"])
+    with pytest.raises(ConfigError) as refusal:
+        Console(nothing)
+    assert len(refusal.value.message.splitlines()) == 3
