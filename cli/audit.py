@@ -17,6 +17,7 @@ from svc_pg.audit import retention
 from svc_pg.audit.export import export as export_entries
 from svc_pg.audit.log import AuditQuery, Entry, query
 from svc_pg.audit.tail import follow as follow_entries
+from svc_pg.encoding import encode
 from svc_pg.errors import ConfigError, QueryError, SvcError
 
 from . import output
@@ -191,8 +192,6 @@ def _age(older_than: str | None, config: str | None) -> timedelta:
 
 
 def _json_line(entry: Entry) -> str:
-    from svc_pg.console.encoding import encode  # it loads the web framework, which other commands do not need
-
     return encode(entry).decode()
 
 

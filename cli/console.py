@@ -56,7 +56,7 @@ def sessions(
     json: Json = False,
 ) -> None:
     """Show who is signed in to the console, the newest first."""
-    from svc_pg.console.sessions import query
+    from svc_pg.console.sign_in.sessions import query
 
     wanted = query().limit(1000) if all_ else query().limit(1000).state("live")
     with connect(database_url) as conn:
@@ -92,7 +92,7 @@ def revoke(
     database_url: DatabaseUrl = None,
 ) -> None:
     """End a session. The next call with its token is refused."""
-    from svc_pg.console import sessions as stored
+    from svc_pg.console.sign_in import sessions as stored
 
     with connect(database_url) as conn:
         if not stored.revoke(conn, session_id):
@@ -104,25 +104,33 @@ def serve(
     *,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes a free one.")] = 8000,
+    webhooks_path: Annotated[str, typer.Option(help="Where the API of webhooks is, beside the console.")] = (
+        "/api/webhooks"
+    ),
     database_url: DatabaseUrl = None,
     config: ConfigReference = None,
 ) -> None:
-    """Serve the console alone, as a server of its own, until SIGTERM or Ctrl-C."""
+    """Serve the console and the API of webhooks as a server of its own, until SIGTERM or Ctrl-C."""
     import uvicorn
+    from starlette.applications import Starlette
+    from starlette.routing import Mount
 
-    from svc_pg.console import Console, register_tenants
+    from svc_pg.console import Console, register_tenants, webhooks_app
     from svc_pg.console.prefix import PREFIX
+
+    if not webhooks_path.startswith("/") or webhooks_path.endswith("/"):
+        raise typer.BadParameter("write a path such as /api/webhooks", param_hint="--webhooks-path")
 
     settings = Settings.load() if database_url is None else Settings.load(database_url=database_url)
     console = Console(settings, config=Config.find(config))
     register_tenants(console)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    output.words(f"The console is below {PREFIX}/")
+    app = Starlette(routes=[Mount(webhooks_path, webhooks_app(console))], lifespan=console.lifespan)
+    console.install(app)
+    output.words(f"The console is below {PREFIX}/, the API of webhooks below {webhooks_path}/")
     # X-Forwarded-For is read by the console itself, from SVC_CONSOLE_TRUSTED_PROXIES alone
     server = uvicorn.Server(
-        uvicorn.Config(
-            console.asgi, host=host, port=port, lifespan="on", ws="none", proxy_headers=False, server_header=False
-        )
+        uvicorn.Config(app, host=host, port=port, lifespan="on", ws="none", proxy_headers=False, server_header=False)
     )
     _run(server)
 

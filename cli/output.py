@@ -10,6 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from svc_pg.encoding import encode
 from svc_pg.errors import ConsoleAutoApproveInProductionError, ConsoleWeakSecretError, SvcError
 
 from . import json_text
@@ -35,8 +36,6 @@ def json_data(value: Any) -> None:
 
 def json_record(value: object) -> None:
     """Print a dataclass, a mapping or a list of them as the API would write it."""
-    from svc_pg.console.encoding import encode  # it loads the web framework, which other commands do not need
-
     data(json_text.indented(encode(value).decode()))
 
 

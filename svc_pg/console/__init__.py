@@ -3,12 +3,12 @@
 from svc_pg.console.app import Console
 from svc_pg.console.bearer import SessionOf
 from svc_pg.console.body import RequestBody, read_body
+from svc_pg.console.built_in.tenant import register_tenants
+from svc_pg.console.built_in.tenants import TenantTable
 from svc_pg.console.documentation import Parameter
-from svc_pg.console.mail import EmailSender
 from svc_pg.console.products import Product, ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleRequest, ConsoleResponse, Page, Problem, created
-from svc_pg.console.tenant_product import register_tenants
-from svc_pg.console.tenants import TenantTable
+from svc_pg.console.sign_in.mail import EmailSender
 from svc_pg.console.tokens import Session, new_connection_token
 from svc_pg.console.webhooks_app import webhooks_app
 

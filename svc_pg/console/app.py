@@ -11,19 +11,20 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
 from svc_pg.config import Config
-from svc_pg.console import discovery, startup, tokens
-from svc_pg.console.account_product import account_product
+from svc_pg.console import discovery, tokens
 from svc_pg.console.adapter import asgi_app
-from svc_pg.console.audit_product import audit_product
 from svc_pg.console.bearer import bearer
+from svc_pg.console.built_in.account import account_product
+from svc_pg.console.built_in.audit import audit_product
+from svc_pg.console.built_in.webhooks import webhooks_product
 from svc_pg.console.core import Core
 from svc_pg.console.cors import exact_origins
 from svc_pg.console.database import Database
-from svc_pg.console.mail import EmailSender
 from svc_pg.console.prefix import PREFIX, PrefixMiddleware
 from svc_pg.console.products import Product
 from svc_pg.console.requests import AuthenticatedRequest
-from svc_pg.console.webhooks_product import webhooks_product
+from svc_pg.console.sign_in import startup
+from svc_pg.console.sign_in.mail import EmailSender
 from svc_pg.settings import Settings
 
 

@@ -15,12 +15,12 @@ from svc_pg.console import cors
 from svc_pg.console.bearer import CHALLENGE, SessionOf
 from svc_pg.console.body import parse_json, read_content
 from svc_pg.console.documentation import UNDOCUMENTED, Documentation
-from svc_pg.console.encoding import encode
 from svc_pg.console.openapi import Route, document, product_routes
 from svc_pg.console.products import RESERVED_IDS, Product, ProductEndpoint, permits
 from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, EncodedResponse, Problem
 from svc_pg.console.routing import Router
 from svc_pg.console.tokens import Session
+from svc_pg.encoding import encode
 from svc_pg.errors import ConfigError
 from svc_pg.query import RawJson
 from svc_pg.settings import Permission

@@ -16,7 +16,7 @@ from pydantic.alias_generators import to_camel
 
 from svc_pg import audit
 from svc_pg.audit.export import ExportReport, Format, export
-from svc_pg.console.encoding import encode
+from svc_pg.encoding import encode
 from svc_pg.errors import NotInstalledError, QueryError
 from svc_pg.query import scalar
 from tests.tables import audited, create_and_audit

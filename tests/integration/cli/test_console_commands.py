@@ -122,6 +122,7 @@ def test_serve_answers_on_this_machine_until_it_is_told_to_end(db: str, tmp_path
         assert init.status_code == 200
         bearer = {"Authorization": f"Bearer {init.json()['sessionToken']}"}
         assert httpx.get(f"{base_url}/audit/entries", headers=bearer).status_code == 200
+        assert httpx.get(f"{found[0]}/api/webhooks/endpoints", headers=bearer).json()["data"] == []
         spoofed = httpx.post(f"{base_url}/console/session/init", json={}, headers={"X-Forwarded-For": "203.0.113.9"})
         assert spoofed.status_code == 403
         server.send_signal(number)

@@ -11,8 +11,9 @@ import httpx
 import psycopg
 from pydantic import SecretStr
 
-from svc_pg.console import Console, codes
-from svc_pg.console.mail import EmailSender
+from svc_pg.console import Console
+from svc_pg.console.sign_in import codes
+from svc_pg.console.sign_in.mail import EmailSender
 from svc_pg.settings import Settings
 from tests.integration.console.serving import KEY, PREFIX, serving, shop
 from tests.waiting import wait_until

@@ -15,7 +15,8 @@ from svc_pg import Config, audit
 from svc_pg.audit import export_pages
 from svc_pg.audit.export import export
 from svc_pg.config import AuditConfig
-from svc_pg.console import Console, audit_purge
+from svc_pg.console import Console
+from svc_pg.console.built_in import audit_purge
 from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings
 from tests.postgres import new_database
 

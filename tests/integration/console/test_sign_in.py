@@ -3,7 +3,7 @@ import uuid
 import httpx
 import pytest
 
-from svc_pg.console import codes
+from svc_pg.console.sign_in import codes
 from tests.integration.console.serving import assert_problem
 from tests.integration.console.signing_in import (
     ANY_CODE,

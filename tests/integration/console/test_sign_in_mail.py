@@ -16,8 +16,9 @@ import httpx
 import pytest
 
 from svc_pg.addresses import SmtpServer
-from svc_pg.console import Console, codes
-from svc_pg.console.mail import Outbox, SmtpSender, sign_in_mail
+from svc_pg.console import Console
+from svc_pg.console.sign_in import codes
+from svc_pg.console.sign_in.mail import Outbox, SmtpSender, sign_in_mail
 from tests.integration.console.serving import PREFIX, serving
 from tests.integration.console.signing_in import Device, code_in, magic_settings, new_address, rows
 from tests.smtp import PASSWORD, USER, post_office

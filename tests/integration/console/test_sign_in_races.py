@@ -12,7 +12,7 @@ import httpx
 import psycopg
 import pytest
 
-from svc_pg.console import codes
+from svc_pg.console.sign_in import codes
 from tests.integration.console.serving import PREFIX, assert_problem, serving
 from tests.integration.console.signing_in import Device, Mailbox, magic_settings, new_address, new_ip, rows, wrong
 

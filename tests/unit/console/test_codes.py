@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_pg.console import codes
+from svc_pg.console.sign_in import codes
 
 KEY = codes.hashing_key(b"0123456789abcdef0123456789abcdef")
 SESSION = UUID("018f0000-0000-4000-8000-000000000001")

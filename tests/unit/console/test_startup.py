@@ -4,7 +4,7 @@ import pytest
 from pydantic import SecretStr
 
 from svc_pg.console import Console
-from svc_pg.console.mail import LogSender
+from svc_pg.console.sign_in.mail import LogSender
 from svc_pg.errors import ConfigError, ConsoleAutoApproveInProductionError, ConsoleWeakSecretError
 from svc_pg.settings import Settings
 

@@ -3,12 +3,12 @@
 from typing import Final
 from uuid import UUID
 
-from svc_pg.console import sessions
 from svc_pg.console.database import Database
 from svc_pg.console.parameters import PAGE, Filter, documented, filtered
 from svc_pg.console.products import Product, ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Page, Problem
-from svc_pg.console.sessions import STATES, SessionQuery, StoredSession
+from svc_pg.console.sign_in import sessions
+from svc_pg.console.sign_in.sessions import STATES, SessionQuery, StoredSession
 from svc_pg.console.tokens import Session
 
 _FILTERS: Final[dict[str, Filter[SessionQuery]]] = {

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from svc_pg.addresses import SmtpServer
 from svc_pg.console import tokens
-from svc_pg.console.auto_approve import AutoApprove
 from svc_pg.console.cors import exact_origins
 from svc_pg.console.database import Database
-from svc_pg.console.magic_links import MagicLinks
-from svc_pg.console.mail import EmailSender, LogSender, SmtpSender
+from svc_pg.console.sign_in.auto_approve import AutoApprove
+from svc_pg.console.sign_in.magic_links import MagicLinks
+from svc_pg.console.sign_in.mail import EmailSender, LogSender, SmtpSender
 from svc_pg.errors import ConfigError, ConsoleAutoApproveInProductionError
 from svc_pg.settings import Settings
 

@@ -9,10 +9,10 @@ from psycopg import AsyncConnection, DataError, IntegrityError, errors
 from pydantic import Field, field_validator
 
 from svc_pg.console.body import RequestBody, read_body
+from svc_pg.console.built_in.tenants import SVC_TENANTS, Tenant, TenantQuery, Tenants, TenantTable
 from svc_pg.console.parameters import PAGE, documented, filtered
 from svc_pg.console.products import Product, ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Page, Problem, created
-from svc_pg.console.tenants import SVC_TENANTS, Tenant, TenantQuery, Tenants, TenantTable
 
 if TYPE_CHECKING:
     from svc_pg.console.app import Console

@@ -8,11 +8,11 @@ from typing import Final, LiteralString
 from starlette.datastructures import QueryParams
 
 from svc_pg.console.body import read_body
+from svc_pg.console.built_in.webhook_requests import BulkRetry, NewEvent, as_problems
 from svc_pg.console.database import Database
 from svc_pg.console.parameters import PAGE, Filter, documented, filtered, moment
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Page, Problem
-from svc_pg.console.webhook_requests import BulkRetry, NewEvent, as_problems
 from svc_pg.query import Query, afetch
 from svc_pg.webhooks import deliveries
 from svc_pg.webhooks.deliveries import Delivery, DeliveryAttempt, DeliveryDetail, DeliveryQuery, Retried

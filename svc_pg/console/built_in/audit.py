@@ -15,7 +15,7 @@ from svc_pg.audit.export_pages import export_pages
 from svc_pg.audit.log import OPERATIONS, SEVERITIES, AuditQuery, Entry, Order, query
 from svc_pg.audit.retention import OLDEST_AGE, YOUNGEST_AGE, PurgeReport
 from svc_pg.audit.stats import WINDOW, AuditStats, astats
-from svc_pg.console.audit_purge import purge
+from svc_pg.console.built_in.audit_purge import purge
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import JsonSchema
 from svc_pg.console.parameters import PAGE, Filter, documented, filtered, moment, refuse, truth, whole_number

@@ -10,14 +10,15 @@ from typing import Final, NoReturn
 from uuid import UUID, uuid4
 
 from svc_pg.audit.context import aactor
-from svc_pg.console import codes, links, sessions, tokens
+from svc_pg.console import tokens
 from svc_pg.console.body import read_body
 from svc_pg.console.clients import browser, user_agent
 from svc_pg.console.database import Database
-from svc_pg.console.mail import EmailSender, Outbox, sign_in_mail
 from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, Problem
-from svc_pg.console.roles import included, lower, role
-from svc_pg.console.sign_in import (
+from svc_pg.console.sign_in import codes, links, sessions
+from svc_pg.console.sign_in.mail import EmailSender, Outbox, sign_in_mail
+from svc_pg.console.sign_in.roles import included, lower, role
+from svc_pg.console.sign_in.routes import (
     CLAIM,
     INIT,
     OUTCOMES,

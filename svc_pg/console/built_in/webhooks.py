@@ -1,10 +1,10 @@
 """The product ``webhooks``: register endpoints, see what was delivered and what was not, steer both, send events."""
 
 from svc_pg.config import WebhooksConfig
+from svc_pg.console.built_in.webhook_deliveries import DeliveryRoutes
+from svc_pg.console.built_in.webhook_endpoints import EndpointRoutes
 from svc_pg.console.database import Database
 from svc_pg.console.products import Product
-from svc_pg.console.webhook_delivery_routes import DeliveryRoutes
-from svc_pg.console.webhook_endpoint_routes import EndpointRoutes
 from svc_pg.settings import Settings
 from svc_pg.webhooks.guard import Guard
 from svc_pg.webhooks.secrets import KeyRing

@@ -7,7 +7,7 @@ from typing import Final
 from svc_pg.console import tokens
 from svc_pg.console.clients import is_loopback
 from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, Problem
-from svc_pg.console.sign_in import APPROVE, DEVELOPMENT_EMAIL, Approved, SignInRoute, email_of
+from svc_pg.console.sign_in.routes import APPROVE, DEVELOPMENT_EMAIL, Approved, SignInRoute, email_of
 from svc_pg.console.tokens import Session, SignInMethod
 from svc_pg.settings import Settings
 

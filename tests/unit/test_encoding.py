@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from svc_pg.console.encoding import encode
+from svc_pg.encoding import encode
 from svc_pg.query import RawJson
 
 

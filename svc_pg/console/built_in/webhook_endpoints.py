@@ -7,11 +7,7 @@ from typing import Any, Final, TypeVar
 
 from svc_pg import durations
 from svc_pg.console.body import read_body
-from svc_pg.console.database import Database
-from svc_pg.console.parameters import PAGE, Filter, documented, filtered
-from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Page, created
-from svc_pg.console.webhook_requests import (
+from svc_pg.console.built_in.webhook_requests import (
     EVENTS_EXAMPLE,
     Disabling,
     EndpointChanges,
@@ -21,6 +17,10 @@ from svc_pg.console.webhook_requests import (
     as_problems,
     since_when,
 )
+from svc_pg.console.database import Database
+from svc_pg.console.parameters import PAGE, Filter, documented, filtered
+from svc_pg.console.products import ProductEndpoint
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Page, created
 from svc_pg.errors import EncryptionKeyError
 from svc_pg.query import Query, afetch
 from svc_pg.webhooks import deliveries, endpoints

@@ -15,7 +15,7 @@ from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 
 from svc_pg.addresses import SmtpServer
-from svc_pg.console import codes
+from svc_pg.console.sign_in import codes
 
 SMTP_TIMEOUT_SECONDS: Final = 10
 SHUTDOWN_SECONDS: Final = 10

@@ -1,0 +1,1 @@
+"""The products that come with the console: account, audit, tenant and webhooks."""
