@@ -125,6 +125,7 @@ BY_SQLSTATE: Final[dict[str, type[SvcError]]] = {
     "SV103": EndpointError,
     "SV104": NotFoundError,
     "SV105": ConflictError,
+    "SV106": TransactionError,
 }
 MISSING_OBJECT: Final = frozenset({"3F000", "42P01", "42883"})
 

@@ -7,9 +7,10 @@ import shutil
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -88,6 +89,13 @@ def _container(tag: str) -> Iterator[str]:
 
 @contextmanager
 def _cluster(bin_folder: Path) -> Iterator[str]:
+    with restartable(bin_folder) as start, start() as conninfo:
+        yield conninfo
+
+
+@contextmanager
+def restartable(bin_folder: Path) -> Iterator[Callable[[], AbstractContextManager[str]]]:
+    """Enter to get a function that starts a server of one's own, each time with the same data and at the same port."""
     account = _account()
     with TemporaryDirectory(prefix="svc-pg-") as name:
         folder = Path(name)
@@ -95,8 +103,7 @@ def _cluster(bin_folder: Path) -> Iterator[str]:
             os.chown(folder, account["user"], account["group"])
             bin_folder = _reachable(bin_folder, folder, account)
         _initialise(bin_folder, folder, account)
-        with _started(bin_folder, folder, account) as conninfo:
-            yield conninfo
+        yield partial(_started, bin_folder, folder, account, port=_free_port())
 
 
 def _initialise(bin_folder: Path, folder: Path, account: "_Account") -> None:
@@ -109,8 +116,7 @@ def _initialise(bin_folder: Path, folder: Path, account: "_Account") -> None:
 
 
 @contextmanager
-def _started(bin_folder: Path, folder: Path, account: "_Account") -> Iterator[str]:
-    port = _free_port()
+def _started(bin_folder: Path, folder: Path, account: "_Account", *, port: int) -> Iterator[str]:
     at = ("-D", "data", f"--port={port}", "--listen_addresses=127.0.0.1", f"--unix_socket_directories={folder}")
     process = _run(bin_folder / "postgres", *at, *SETTINGS, folder=folder, account=account)
     conninfo = make_conninfo(host="127.0.0.1", port=port, user="postgres", dbname="postgres")

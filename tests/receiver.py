@@ -49,8 +49,11 @@ def receiving(answer: Callable[[int], int] = lambda _: 204) -> Iterator[Receiver
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+        request_queue_size = 128  # of connections that come together, others wait for a second
+
+    with Server(("127.0.0.1", 0), Handler) as server:
         receiver = Receiver(f"http://127.0.0.1:{server.server_port}/hook", answer)
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()

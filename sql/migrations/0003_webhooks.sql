@@ -3,11 +3,15 @@ create table svc.webhook_event_types (
     name text primary key,
     description text not null,
     schema json,
+    patterns text[] not null, -- the subscriptions that match it
     synced_at timestamptz not null default now()
 );
 -- Ours: the configuration cannot define names that begin with webhook., and nobody can send them.
-insert into svc.webhook_event_types (name, description)
-values ('webhook.endpoint.disabled', 'An endpoint was disabled: by somebody, by its 410 Gone, or after days of failures');
+-- '*' does not subscribe to them.
+insert into svc.webhook_event_types (name, description, patterns) values (
+    'webhook.endpoint.disabled', 'An endpoint was disabled: by somebody, by its 410 Gone, or after days of failures',
+    '{webhook.endpoint.disabled,webhook.endpoint.*,webhook.*}'
+);
 
 -- The payload once, however many endpoints; json, because the bytes signed on the third attempt must equal the first's.
 create table svc.webhook_messages (

@@ -1,9 +1,10 @@
 -- Lease up to p_batch due deliveries and return what a worker needs to send them. Call it outside a longer transaction.
 --
--- One claimer at a time (the lock below, about a millisecond): every statement after it sees all earlier claims, so
--- max_in_flight and the single probe of a half-open breaker are exact. Windows of 64 endpoints go round a ring until the
--- batch is full or the ring is closed, so an empty answer means that nothing can start. The last row's endpoint_id is
--- the next p_after. The planner has no choice (index nested loops, generic plan), so statistics do not matter.
+-- One claimer at a time (the lock below, about a millisecond), at READ COMMITTED: every statement after it sees all
+-- earlier claims, so max_in_flight and the single probe of a half-open breaker are exact. Windows of 64 endpoints go round
+-- a ring until the batch is full or the ring is closed, so an empty answer means that nothing can start, or that all that
+-- could had no attempts left. The last row's endpoint_id is the next p_after. The planner has no choice (index nested
+-- loops, generic plan), so statistics do not matter.
 create or replace function svc.claim(
     p_worker text, p_batch integer, p_after uuid default null,
     p_grace interval default '15 s', p_share integer default 16
@@ -33,6 +34,11 @@ declare
     v_closed uuid[];
     v_last uuid;
 begin
+    if current_setting('transaction_isolation') <> 'read committed' then
+        raise exception 'svc.claim cannot run at the isolation level %', current_setting('transaction_isolation')
+            using errcode = 'SV106',
+            hint = 'Run the worker as a role of its own, and: alter role ... set default_transaction_isolation = ''read committed''';
+    end if;
     if not exists (select from svc.webhook_deliveries d where d.status = 'pending' and d.next_attempt_at <= now()) then
         return;
     end if;

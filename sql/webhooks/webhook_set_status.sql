@@ -37,7 +37,8 @@ begin
             select svc.uuid7(), v_message, e.id, 'webhook.endpoint.disabled', 5
               from svc.webhook_endpoints e
              where e.status <> 'disabled'
-               and e.events && array['webhook.endpoint.disabled', 'webhook.endpoint.*', 'webhook.*']
+               and e.events && (
+                   select t.patterns from svc.webhook_event_types t where t.name = 'webhook.endpoint.disabled')
                and (e.tenant is null or e.tenant = v_endpoint.tenant);
         end if;
     end if;

@@ -1,9 +1,11 @@
-"""One attempt: open the endpoint's secret, sign the body, POST it, and judge what came back."""
+"""Attempts: open the endpoint's secret, sign the body, POST it, and judge what came back."""
 
 import json
 import time
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
+from uuid import UUID
 
 from svc_pg.config import Retry
 from svc_pg.errors import EncryptionKeyError, EndpointError, WebhookSignatureError
@@ -19,16 +21,70 @@ _GONE: Final = 410
 _OVERLOADED: Final = frozenset({429, 503})
 
 
-async def attempt(
-    claim: Claim, target: Target, *, transport: Transport, keys: KeyRing, retry: Retry
-) -> Acknowledgement:
-    """Send one claim to its target. Whatever the receiver or the stored secret is like, this returns a verdict."""
-    try:
-        request = _request(claim, target, keys)
-    except (EncryptionKeyError, EndpointError, WebhookSignatureError) as error:
-        result = Result(outcome="blocked", error=error.message)
-    else:
-        result = await tracing.send(transport, request, trace_context=claim.trace_context, attempt=claim.attempt)
+class Attempts:
+    """Makes attempts over ``transport``. What ``keys`` open of a target is kept until the target is another one."""
+
+    def __init__(self, *, transport: Transport, keys: KeyRing, retry: Retry) -> None:
+        self._transport = transport
+        self._keys = keys
+        self._retry = retry
+        self._opened: dict[UUID, _Opened] = {}
+
+    async def make(self, claim: Claim, target: Target) -> Acknowledgement:
+        """Send one claim to its target. Whatever the receiver or the stored secret is like, this returns a verdict."""
+        try:
+            request = self._request(claim, target)
+        except (EncryptionKeyError, EndpointError, WebhookSignatureError) as error:
+            result = Result(outcome="blocked", error=error.message)
+        else:
+            result = await tracing.send(
+                self._transport, request, trace_context=claim.trace_context, attempt=claim.attempt
+            )
+        return _judged(claim, result, self._retry)
+
+    def _request(self, claim: Claim, target: Target) -> Request:
+        opened = self._opened.get(target.id)
+        if opened is None or opened.target is not target:
+            opened = self._opened[target.id] = _opened(target, self._keys)
+        body = claim.body.encode()
+        signature = sign(
+            delivery_id=str(claim.delivery_id),
+            timestamp=int(time.time()),
+            body=body,
+            secrets=opened.secrets if target.is_overlapping else opened.secrets[:1],
+        )
+        return Request(
+            url=target.url,
+            body=body,
+            headers=opened.headers | signature,
+            timeout=target.timeout,
+            connect_timeout=_CONNECT_TIMEOUT,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """The headers of every attempt, and the secret and the one before it."""
+
+    target: Target
+    headers: dict[str, str]
+    secrets: list[str]
+
+
+def _opened(target: Target, keys: KeyRing) -> _Opened:
+    def opened(sealed: bytes, column: str) -> str:
+        return keys.open(sealed, owner=str(target.id), column=column)
+
+    headers = {} if target.headers is None else json.loads(opened(target.headers, HEADERS_COLUMN))
+    sealed = [target.secret]
+    if target.previous_secret is not None and target.is_overlapping:
+        sealed.append(target.previous_secret)
+    return _Opened(
+        target, headers | {"Content-Type": "application/json"}, [opened(secret, SECRET_COLUMN) for secret in sealed]
+    )
+
+
+def _judged(claim: Claim, result: Result, retry: Retry) -> Acknowledgement:
     if result.outcome == "success":
         return Acknowledgement(claim, "delivered", result)
     if result.status == _GONE:
@@ -42,21 +98,3 @@ async def attempt(
         overloaded=result.outcome == "timeout" or result.status in _OVERLOADED,
     )
     return Acknowledgement(claim, "retry", result, wait)
-
-
-def _request(claim: Claim, target: Target, keys: KeyRing) -> Request:
-    body = claim.body.encode()
-    headers = {} if target.headers is None else json.loads(_open(keys, target, HEADERS_COLUMN, target.headers))
-    secrets = [_open(keys, target, SECRET_COLUMN, sealed) for sealed in target.secrets]
-    headers |= sign(delivery_id=str(claim.delivery_id), timestamp=int(time.time()), body=body, secrets=secrets)
-    return Request(
-        url=target.url,
-        body=body,
-        headers=headers | {"Content-Type": "application/json"},
-        timeout=target.timeout,
-        connect_timeout=_CONNECT_TIMEOUT,
-    )
-
-
-def _open(keys: KeyRing, target: Target, column: str, sealed: bytes) -> str:
-    return keys.open(sealed, owner=str(target.id), column=column)

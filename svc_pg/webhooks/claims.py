@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final, Literal, LiteralString
@@ -16,10 +16,19 @@ from svc_pg.webhooks.transport import Result
 Verdict = Literal["delivered", "retry", "failed", "gone", "released"]
 
 _CLAIM: Final = "select * from svc.claim(%s, %s, %s)"
+# One JSON text, because psycopg takes seven times as long to write eleven arrays
 _ACKNOWLEDGE: Final = """
-select accepted::text[], disabled::text[] from svc.acknowledge(
-    %s::uuid[], %s::uuid[], %s::text[], %s::float8[], %s::text[], %s::integer[],
-    %s::text[], %s::integer[], %s::json[], %s::text[], %s::inet[])
+select accepted::text[], disabled::text[] from (
+    select array_agg(id) as ids, array_agg(lease_id) as leases, array_agg(verdict) as verdicts,
+           array_agg(wait) as waits, array_agg(outcome) as outcomes, array_agg(status) as status_codes, array_agg(error) as errors,
+           array_agg(duration_ms) as durations_ms, array_agg(headers) as headers, array_agg(body) as bodies,
+           array_agg(remote_ip) as remote_ips
+      from json_to_recordset(%s) as r(
+          id uuid, lease_id uuid, verdict text, wait float8, outcome text, status integer, error text,
+          duration_ms integer, headers json, body text, remote_ip inet
+      )
+) r,
+svc.acknowledge(ids, leases, verdicts, waits, outcomes, status_codes, errors, durations_ms, headers, bodies, remote_ips)
 """
 _TARGETS: Final[LiteralString] = """
 select id, version, url, timeout, secret, headers, previous_secret,
@@ -58,10 +67,9 @@ class Target:
     read_at: float = field(default_factory=time.monotonic)
 
     @property
-    def secrets(self) -> list[bytes]:
-        """The secret and, while a rotation overlaps, the one before."""
-        is_over = self.overlap is None or time.monotonic() > self.read_at + self.overlap
-        return [self.secret] if self.previous_secret is None or is_over else [self.secret, self.previous_secret]
+    def is_overlapping(self) -> bool:
+        """Whether the secret before a rotation still signs too."""
+        return self.overlap is not None and time.monotonic() < self.read_at + self.overlap
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,27 +113,27 @@ async def next_due(conn: AsyncConnection[Any]) -> timedelta | None:
 
 async def acknowledge(conn: AsyncConnection[Any], batch: Sequence[Acknowledgement]) -> Acknowledged:
     """Record what became of claims."""
-    columns = zip(*(_columns(item) for item in batch), strict=True)
-    [done] = await afetch(conn, Query(_ACKNOWLEDGE, [list(column) for column in columns], Acknowledged))
+    records = json.dumps([_record(item) for item in batch])
+    [done] = await afetch(conn, Query(_ACKNOWLEDGE, (records,), Acknowledged))
     return done
 
 
-def _columns(item: Acknowledgement) -> tuple[object, ...]:
+def _record(item: Acknowledgement) -> dict[str, object]:
     claimed, result = item.claim, item.result
-    head = (claimed.delivery_id, claimed.lease_id, item.verdict, item.wait.total_seconds())
-    if result is None:
-        return (*head, *[None] * 7)
-    return (
-        *head,
-        result.outcome,
-        result.status,
-        result.error,
-        result.duration_ms,
-        _json(result.headers),
-        result.body,
-        result.remote_ip,
-    )
-
-
-def _json(headers: Mapping[str, str] | None) -> str | None:
-    return json.dumps(dict(headers)) if headers else None
+    record: dict[str, object] = {
+        "id": str(claimed.delivery_id),
+        "lease_id": str(claimed.lease_id),
+        "verdict": item.verdict,
+        "wait": item.wait.total_seconds(),
+    }
+    if result is not None:
+        record |= {
+            "outcome": result.outcome,
+            "status": result.status,
+            "error": result.error,
+            "duration_ms": result.duration_ms,
+            "headers": dict(result.headers) or None,
+            "body": result.body,
+            "remote_ip": result.remote_ip,
+        }
+    return record

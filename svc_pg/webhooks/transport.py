@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import lru_cache
 from socket import SO_RCVBUF, SOL_SOCKET, socket
 from typing import Any, Protocol
 
@@ -22,6 +23,7 @@ from svc_pg.webhooks.guard import BlockedAddress, Guard, check_header
 from svc_pg.webhooks.response import MAX_BODY_BYTES, kept_body, kept_headers, parse_retry_after
 
 _MAX_INTERIM_RESPONSES = 16
+_URLS = 1000  # whose check is remembered
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,7 @@ class AiohttpTransport:
 
     def __init__(self, guard: Guard, *, concurrency: int, proxy: str | None = None) -> None:
         self._guard = guard
+        self._url = lru_cache(_URLS)(self._checked_url)
         self._has_proxy = proxy is not None
         self._slots = asyncio.Semaphore(concurrency)
         self._resolver = AsyncResolver()  # c-ares: in threads, names that do not answer hold up those that do
@@ -163,11 +166,10 @@ class AiohttpTransport:
                     raise
 
     async def _exchange(self, request: Request, attempt: _Attempt) -> None:
-        url = URL(self._guard.check_url(request.url), encoded=True)  # or aiohttp would rewrite its escapes
         # No total: the caller's deadline covers the body too, and cannot be taken for a cancellation.
         timeout = aiohttp.ClientTimeout(total=None, connect=request.connect_timeout.total_seconds())
         response = await self._session.post(
-            url, data=request.body, headers=request.headers, allow_redirects=False, timeout=timeout
+            self._url(request.url), data=request.body, headers=request.headers, allow_redirects=False, timeout=timeout
         )
         try:
             attempt.status = response.status
@@ -177,6 +179,9 @@ class AiohttpTransport:
                 attempt.body += chunk
         finally:
             response.close()  # where it was read to its end, the connection is back in the pool and stays open
+
+    def _checked_url(self, url: str) -> URL:
+        return URL(self._guard.check_url(url), encoded=True)  # or aiohttp would rewrite its escapes
 
     def _remote_ip(self, attempt: _Attempt) -> str | None:
         if self._has_proxy or attempt.remote_ip is None:

@@ -6,13 +6,12 @@ import os
 import socket
 from collections.abc import Awaitable, Generator
 from datetime import timedelta
-from functools import partial
 from typing import Final
 
 from svc_pg.config import Config
 from svc_pg.errors import translating
 from svc_pg.webhooks import claims
-from svc_pg.webhooks.attempts import attempt
+from svc_pg.webhooks.attempts import Attempts
 from svc_pg.webhooks.connections import Connection, Link
 from svc_pg.webhooks.dispatch import Dispatcher
 from svc_pg.webhooks.guard import Guard
@@ -99,7 +98,7 @@ class Worker:
         transport = self._transport or AiohttpTransport(guard, concurrency=self._concurrency, proxy=self._config.proxy)
         outbox = Outbox(self.tally)
         dispatcher = Dispatcher(
-            partial(attempt, transport=transport, keys=self._keys, retry=self._config.retry),
+            Attempts(transport=transport, keys=self._keys, retry=self._config.retry).make,
             worker=self.name,
             listen_conninfo=self._listen_conninfo,
             concurrency=self._concurrency,

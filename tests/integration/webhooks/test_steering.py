@@ -204,6 +204,18 @@ def test_only_failed_and_canceled_deliveries_are_retried(db: psycopg.Connection[
         fetch(db, deliveries.recover(endpoint))
 
 
+def test_canceling_a_delivery_whose_worker_died_puts_the_lost_attempt_on_record(
+    db: psycopg.Connection[Any], endpoint: str
+) -> None:
+    webhooks.send(db, "order.created", {})
+    [claimed] = claim(db)
+    db.execute("update svc.webhook_deliveries set lease_until = now(), next_attempt_at = now()")
+    one(db, deliveries.cancel(str(claimed["delivery_id"])))
+    [attempt] = fetch(db, deliveries.attempts(str(claimed["delivery_id"])))
+    assert (attempt.attempt, attempt.outcome) == (1, "lost")
+    assert queue(db, endpoint) == [("canceled", 1)]
+
+
 def test_deliveries_are_retried_by_filter_after_a_count(db: psycopg.Connection[Any], endpoint: str) -> None:
     other = new(db, url="https://example.com/other")
     webhooks.send_many(db, "order.created", [{}] * 3)

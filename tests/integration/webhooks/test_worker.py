@@ -9,10 +9,11 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg import sql
 from standardwebhooks import Webhook
 
 from svc_pg import webhooks
-from svc_pg.errors import NotInstalledError
+from svc_pg.errors import NotInstalledError, TransactionError
 from svc_pg.query import scalar
 from svc_pg.webhooks.worker import Worker
 from tests.hooks import KEYS, KEYS_TEXT, endpoint, hooks_config, rows, working
@@ -77,6 +78,21 @@ def test_after_its_last_attempt_a_delivery_has_failed(database: str) -> None:
         assert len(receiver.requests) == 5
     assert (delivery["attempts"], delivery["last_status_code"]) == (5, 500)
     assert delivery["finished_at"] is not None
+
+
+def test_410_cancels_the_delivery_disables_the_endpoint_and_is_logged(
+    database: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with receiving(lambda _: 410) as receiver:
+        endpoint_id, _ = endpoint(database, CONFIG, receiver.url)
+        with working(database, CONFIG) as worker:
+            send(database, {})
+            wait_for_status(database, "canceled")
+            wait_until(lambda: worker.tally.disabled_endpoints == 1, "it is counted")
+        assert len(receiver.requests) == 1
+    [stored] = rows(database, "webhook_endpoints")
+    assert (stored["status"], stored["disabled_reason"]) == ("disabled", "the endpoint answered 410 Gone")
+    assert f"endpoint {endpoint_id} is disabled" in caplog.text
 
 
 def test_what_is_sent_before_the_worker_starts_is_delivered(database: str) -> None:
@@ -264,3 +280,12 @@ def test_a_worker_behind_a_pooler_listens_where_it_is_told_to(database: str, cap
                 send(pooled, {"id": number})
                 receiver.wait_for(number + 1)
     assert "pooler" not in caplog.text
+
+
+@pytest.mark.parametrize("level", ["repeatable read", "serializable"])
+def test_a_worker_whose_claims_would_not_see_each_other_says_so(database: str, level: str) -> None:
+    with psycopg.connect(database, autocommit=True) as conn:
+        setting = sql.SQL("alter database {} set default_transaction_isolation = {}")
+        conn.execute(setting.format(sql.Identifier(conn.info.dbname), sql.Literal(level)))
+    with pytest.raises(TransactionError, match=level), working(database, CONFIG) as worker:
+        wait_until(lambda: not worker.is_alive, "it has ended")

@@ -5,27 +5,23 @@ turns, and what counts is the CPU time of the backend processes, so that other l
 writes is known to all that can learn it from a setting. A row of its own is a transaction of its own.
 """
 
-import argparse
 import json
 import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
-from tempfile import gettempdir
 from typing import Final
 
-import psycopg
 from psycopg.conninfo import make_conninfo
-from rich.console import Console
 
-from svc_pg import __version__
-from tests.benchmarks import peers, report
-from tests.benchmarks.candidates import NO_AUDIT, candidates, prepare
-from tests.benchmarks.figures import BULK, SINGLE, Figures, goals
-from tests.benchmarks.picture import svg
-from tests.benchmarks.workload import Shape, UnreadableClockError, visit
+from tests.benchmarks import command, installed
+from tests.benchmarks.capture import report
+from tests.benchmarks.capture.candidates import NO_AUDIT, PEERS, candidates, prepare
+from tests.benchmarks.capture.figures import BULK, SINGLE, Figures, goals
+from tests.benchmarks.capture.picture import svg
+from tests.benchmarks.capture.workload import Shape, UnreadableClockError, visit
+from tests.benchmarks.command import words
 from tests.postgres import new_database, server
 
 QUICK: Final = (
@@ -44,19 +40,16 @@ FULL: Final = (
 )
 QUICK_ROUNDS, QUICK_SECONDS = 18, 24
 FULL_ROUNDS, FULL_SECONDS = 60, 240
-WIDTH: Final = 132
-
-words = Console(stderr=True, highlight=False)
 
 
 def main() -> int:
     """Run the command line; returns the exit code."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # unwinds, so that nothing is left behind
-    arguments = _parser().parse_args()
+    command.end_on_sigterm()
+    arguments = command.parser("capture", "What an audit costs a write.").parse_args()
     shapes = QUICK if arguments.quick else FULL
     try:
         with _databases(arguments.postgres) as databases:
-            versions = _versions(databases[NO_AUDIT])
+            versions = command.versions(databases[NO_AUDIT]) | installed.versions(*PEERS)
             figures = _measure(
                 databases,
                 shapes,
@@ -74,7 +67,7 @@ def main() -> int:
         svg(figures, taking_part, ", ".join(f"{name} {version}" for name, version in versions.items()))
     )
     words.print(f"picture: {arguments.picture}", soft_wrap=True)
-    out = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
+    out = command.output()
     if arguments.json:
         out.print(
             json.dumps(report.document(figures, shapes, taking_part, goals(), versions)), soft_wrap=True, markup=False
@@ -83,23 +76,6 @@ def main() -> int:
     for table in report.tables(figures, shapes, taking_part, goals()):
         out.print(table, "")
     return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.benchmarks.capture", description="What an audit costs a write."
-    )
-    parser.add_argument("--quick", action="store_true", help="within 40 seconds, and less exact")
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")
-    parser.add_argument("--postgres", metavar="DIR", help="folder with initdb and postgres; else as the tests")
-    parser.add_argument(
-        "--picture",
-        metavar="FILE",
-        type=Path,
-        default=Path(gettempdir(), "svc-pg-capture.svg"),
-        help="where to write the picture (SVG; default: %(default)s)",
-    )
-    return parser
 
 
 @contextmanager
@@ -113,20 +89,14 @@ def _databases(postgres: str | None) -> Iterator[dict[str, str]]:
                 status.update(f"installing {candidate.name}")
                 try:
                     if candidate.absent:
-                        raise peers.PeerError(candidate.absent)
+                        raise installed.PeerError(candidate.absent)
                     database = stack.enter_context(new_database(maintenance))
                     prepare(candidate, database)
-                except peers.PeerError as error:
+                except installed.PeerError as error:
                     words.print(f"without {candidate.name}: {error}", markup=False)
                 else:
                     databases[candidate.name] = make_conninfo(database, options=candidate.options or None)
         yield databases
-
-
-def _versions(conninfo: str) -> dict[str, str]:
-    with psycopg.connect(conninfo) as conn:
-        postgres = conn.info.parameter_status("server_version") or "?"
-    return {"PostgreSQL": postgres, "svc-pg": __version__, **peers.versions()}
 
 
 def _measure(databases: dict[str, str], shapes: Sequence[Shape], *, rounds: int, seconds: float) -> Figures:

@@ -1,4 +1,4 @@
-"""A Django project in one process: ``python -m tests.benchmarks.pghistory_project row|statement``.
+"""A Django project in one process: ``python -m tests.benchmarks.capture.pghistory_project row|statement``.
 
 Installs the history of django-pghistory, as its own tooling makes it, into the database of SVC_BENCHMARK_CONNINFO.
 """
@@ -13,7 +13,7 @@ from django.conf import settings
 from django.core.management import call_command
 from psycopg.conninfo import conninfo_to_dict
 
-from tests.benchmarks.peers import CONNINFO_VARIABLE
+from tests.benchmarks.capture.peers import CONNINFO_VARIABLE
 
 
 def main() -> None:
@@ -21,7 +21,7 @@ def main() -> None:
     parameters = conninfo_to_dict(os.environ[CONNINFO_VARIABLE])
     name = parameters.pop("dbname")
     settings.configure(
-        INSTALLED_APPS=["pgtrigger", "pghistory", "tests.benchmarks.shop"],
+        INSTALLED_APPS=["pgtrigger", "pghistory", "tests.benchmarks.capture.shop"],
         DATABASES={"default": {"ENGINE": "django.db.backends.postgresql", "NAME": name, "OPTIONS": parameters}},
         PGHISTORY_LEVEL={"row": pgtrigger.Row, "statement": pgtrigger.Statement}[sys.argv[1]],
         USE_TZ=True,

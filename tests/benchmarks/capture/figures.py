@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from statistics import mean
 from typing import Final
 
-from tests.benchmarks import candidates as names
-from tests.benchmarks.workload import Sample, Shape
+from tests.benchmarks.capture import candidates as names
+from tests.benchmarks.capture.workload import Sample, Shape
 
 SINGLE: Final = "1 row, 1 client"
 BULK: Final = "bulk"

@@ -7,9 +7,9 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tests.benchmarks.candidates import BARE, EQUAL, NO_AUDIT, Candidate
-from tests.benchmarks.figures import Figures, Goal
-from tests.benchmarks.workload import OPERATIONS, Shape
+from tests.benchmarks.capture.candidates import BARE, EQUAL, NO_AUDIT, Candidate
+from tests.benchmarks.capture.figures import Figures, Goal
+from tests.benchmarks.capture.workload import OPERATIONS, Shape
 
 MISSING = "-"
 _VERDICTS = {True: "[green]holds[/]", False: "[red]missed[/]", None: "not measured"}

@@ -3,33 +3,13 @@
 import os
 import subprocess
 import sys
-from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from typing import Any
 
 import psycopg
 
+from tests.benchmarks.installed import PeerError
+
 CONNINFO_VARIABLE = "SVC_BENCHMARK_CONNINFO"
-
-
-class PeerError(Exception):
-    """A peer cannot be installed into this database."""
-
-
-def missing(distribution: str, *modules: str) -> str | None:
-    """Why a peer cannot take part, if it cannot."""
-    absent = [module for module in modules if find_spec(module) is None]
-    return f"{distribution} is not installed ({', '.join(absent)})" if absent else None
-
-
-def versions() -> dict[str, str]:
-    """The versions of those peers that are installed."""
-    found = {}
-    for distribution in ("postgresql-audit", "django-pghistory"):
-        with suppress(PackageNotFoundError):
-            found[distribution] = version(distribution)
-    return found
 
 
 def install_postgresql_audit(conninfo: str, *, level: str) -> None:
@@ -55,7 +35,7 @@ def install_pghistory(conninfo: str, *, level: str) -> None:
 
     Raises PeerError, as where Django does not know this version of PostgreSQL.
     """
-    command = [sys.executable, "-m", "tests.benchmarks.pghistory_project", level]
+    command = [sys.executable, "-m", "tests.benchmarks.capture.pghistory_project", level]
     environment = {**os.environ, CONNINFO_VARIABLE: conninfo}
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode != 0:

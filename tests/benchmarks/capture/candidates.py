@@ -10,7 +10,8 @@ import psycopg
 
 from svc_pg import Config, schema
 from svc_pg.config import AuditConfig, AuditedTable
-from tests.benchmarks import peers
+from tests.benchmarks import installed
+from tests.benchmarks.capture import peers
 
 NO_AUDIT: Final = "no audit"
 BARE: Final = "bare limit"
@@ -22,6 +23,8 @@ POSTGRESQL_AUDIT: Final = "postgresql-audit"
 POSTGRESQL_AUDIT_STATEMENT: Final = "postgresql-audit, statement"
 PGHISTORY: Final = "django-pghistory"
 PGHISTORY_STATEMENT: Final = "django-pghistory, statement"
+
+PEERS: Final = ("postgresql-audit", "django-pghistory")
 
 _SVC_OPTIONS = "-c svc.actor_id=alice"
 _PGHISTORY_OPTIONS = "-c pghistory.context_id=6b1d0c2e-6f57-4d0b-9f3e-1d2c3b4a5f60 -c pghistory.context_metadata={}"
@@ -85,8 +88,8 @@ def candidates() -> list[Candidate]:
 
 
 def _peers() -> list[Candidate]:
-    without_sqlalchemy = peers.missing("postgresql-audit", "sqlalchemy", "postgresql_audit")
-    without_django = peers.missing("django-pghistory", "django", "pghistory")
+    without_sqlalchemy = installed.missing("postgresql-audit", "sqlalchemy", "postgresql_audit")
+    without_django = installed.missing("django-pghistory", "django", "pghistory")
     return [
         *(
             Candidate(

@@ -1,0 +1,49 @@
+"""What the benchmarks' command lines have in common."""
+
+import argparse
+import signal
+import sys
+from pathlib import Path
+from tempfile import gettempdir
+from typing import Final
+
+import psycopg
+from rich.console import Console
+
+from svc_pg import __version__
+
+_WIDTH: Final = 132
+
+words = Console(stderr=True, highlight=False)
+
+
+def parser(name: str, description: str) -> argparse.ArgumentParser:
+    """The options of each benchmark that draws a picture."""
+    made = argparse.ArgumentParser(prog=f"python -m tests.benchmarks.{name}", description=description)
+    made.add_argument("--quick", action="store_true", help="within 40 seconds, and less exact")
+    made.add_argument("--json", action="store_true", help="one JSON object instead of tables")
+    made.add_argument("--postgres", metavar="DIR", help="folder with initdb and postgres; else as the tests")
+    made.add_argument(
+        "--picture",
+        metavar="FILE",
+        type=Path,
+        default=Path(gettempdir(), f"svc-pg-{name}.svg"),
+        help="where to write the picture (SVG; default: %(default)s)",
+    )
+    return made
+
+
+def end_on_sigterm() -> None:
+    """Let SIGTERM unwind, so that no server is left behind."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+
+
+def output() -> Console:
+    """Where the result goes: as wide as the terminal, or where there is none, as wide as the tables are."""
+    return Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH)
+
+
+def versions(conninfo: str) -> dict[str, str]:
+    """Those of the server and of svc-pg."""
+    with psycopg.connect(conninfo) as conn:
+        return {"PostgreSQL": conn.info.parameter_status("server_version") or "?", "svc-pg": __version__}

@@ -1,0 +1,102 @@
+"""What webhooks cost and how fast they arrive: ``python -m tests.benchmarks.delivery [--quick]``.
+
+Whatever is compared takes turns in one run, on one server with PostgreSQL's own settings: fsync and synchronous_commit
+are on, because what a NOTIFY in every transaction costs is the wait of one commit for another. The server, the clients,
+the worker and the receiver share the machine.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
+from unittest.mock import patch
+
+import psycopg
+
+from tests import postgres
+from tests.benchmarks import command, installed
+from tests.benchmarks.command import words
+from tests.benchmarks.delivery import claiming, latency, peers, pipeline, report, sending
+from tests.benchmarks.delivery.figures import Figures
+from tests.benchmarks.delivery.goals import goals
+from tests.benchmarks.delivery.picture import svg
+from tests.benchmarks.delivery.sizes import FULL, QUICK, Size
+from tests.benchmarks.delivery.stage import Server, prepared
+
+_SUBTITLE: Final = "PostgreSQL", "svc-pg", "fsync", "synchronous_commit", "cores", "load average"
+_DURABLE: Final = ("--max_connections=200",)
+_SECTIONS: Final[dict[str, Callable[[Figures, Server, Size], dict[str, str] | None]]] = {
+    "send": sending.measure,
+    "send_many": sending.measure_batches,
+    "pipeline": pipeline.measure,
+    "latency": latency.measure,
+    "claim": claiming.measure,
+    "memory": pipeline.measure_memory,
+    "fairness": pipeline.measure_fairness,
+    "peers": peers.measure,
+}
+_SETTINGS: Final = "fsync", "synchronous_commit", "full_page_writes", "shared_buffers", "max_wal_size"
+
+
+def main() -> int:
+    """Run the command line; returns the exit code."""
+    command.end_on_sigterm()
+    parser = command.parser("delivery", "What webhooks cost, and how fast they arrive.")
+    parser.add_argument("--only", nargs="+", choices=_SECTIONS, default=_SECTIONS, help="these sections")
+    arguments = parser.parse_args()
+    size = QUICK if arguments.quick else FULL
+    figures = Figures()
+    load = os.getloadavg()
+    try:
+        with patch.object(postgres, "SETTINGS", _DURABLE), postgres.server(arguments.postgres) as maintenance:
+            circumstances = _circumstances(maintenance)
+            with prepared(maintenance) as server:
+                circumstances |= _measure(figures, server, size, arguments.only)
+    except KeyboardInterrupt:
+        words.print("stopped")
+        return 128 + signal.SIGINT
+    circumstances["load average"] = f"{load[0]:.1f} before, {os.getloadavg()[0]:.1f} after"
+    subtitle = ", ".join(f"{name} {circumstances[name]}" for name in _SUBTITLE)
+    arguments.picture.write_text(svg(figures, subtitle))
+    words.print(f"picture: {arguments.picture}", soft_wrap=True)
+    out = command.output()
+    if arguments.json:
+        out.print(json.dumps(report.document(figures, goals(), circumstances)), soft_wrap=True, markup=False)
+        return 0
+    for table in report.tables(figures, goals(), circumstances):
+        out.print(table, "")
+    return 0
+
+
+def _measure(figures: Figures, server: Server, size: Size, sections: Sequence[str]) -> dict[str, str]:
+    """Section after section while there is time. Returns what only a section knows of the circumstances."""
+    found: dict[str, str] = {}
+    end = time.monotonic() + size.seconds
+    with words.status("measuring") as status:
+        for name in sections:
+            if time.monotonic() > end:
+                words.print(f"without {name}: no time was left")
+                continue
+            status.update(f"measuring: {name}")
+            started = time.monotonic()
+            found |= _SECTIONS[name](figures, server, size) or {}
+            words.print(f"{name}: {time.monotonic() - started:.1f} s")
+    return found
+
+
+def _circumstances(maintenance: str) -> dict[str, str]:
+    with psycopg.connect(maintenance) as conn:
+        settings = [conn.execute("select current_setting(%s)", (name,)).fetchone() for name in _SETTINGS]
+    return {
+        **command.versions(maintenance),
+        **installed.versions("psycopg", "aiohttp", "uvloop", *peers.DISTRIBUTIONS),
+        **{name: row[0] for name, row in zip(_SETTINGS, settings, strict=True) if row},
+        "cores": str(os.cpu_count()),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

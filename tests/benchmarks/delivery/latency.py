@@ -1,0 +1,55 @@
+"""How long an event takes from the sender to the receiver where nothing else is to be done."""
+
+import json
+import random
+import time
+from statistics import median, quantiles
+from typing import Final
+
+import psycopg
+
+from tests.benchmarks.delivery import receivers, stage
+from tests.benchmarks.delivery.figures import Figures, Section
+from tests.benchmarks.delivery.sizes import Size
+from tests.benchmarks.delivery.stage import Server
+from tests.waiting import wait_until
+
+LATENCY: Final = Section(
+    "idle: from the call of svc.send to the POST at the receiver",
+    "ms",
+    "a transaction each, after a pause of 50 to 100 ms; the sender, the worker and the receiver are processes",
+)
+P50: Final = "p50"
+P95: Final = "p95"
+WORST: Final = "worst"
+_SEND: Final = "select svc.send(%s, %s)"
+_PAUSE_MS: Final = (50, 100)
+_WARM_UP: Final = 5
+
+
+def measure(figures: Figures, server: Server, size: Size) -> None:
+    """So many sends a round; the first of all, which open connections and compile, are not counted."""
+    with receivers.counting() as receiver, server.database() as database:
+        stage.add_endpoints(database, f"{receiver.url}/ok")
+        with stage.worker(database) as worker, psycopg.connect(database, autocommit=True, prepare_threshold=0) as conn:
+            worker.wait_until_asleep(database)
+            _delays(conn, receiver, sends=_WARM_UP)
+            for _ in range(size.latency_rounds):
+                delays = _delays(conn, receiver, sends=size.latency_sends)
+                figures.add(LATENCY, P50, median(delays))
+                figures.add(LATENCY, P95, quantiles(delays, n=20)[-1])
+                figures.add(LATENCY, WORST, max(delays))
+
+
+def _delays(conn: psycopg.Connection, receiver: receivers.Receiver, *, sends: int) -> list[float]:
+    delays: list[float] = []
+    for _ in range(sends):
+        time.sleep(random.uniform(*_PAUSE_MS) / 1000)  # the worker is asleep again
+        conn.execute(_SEND, (stage.EVENT, json.dumps({"sent": time.monotonic_ns()})))
+
+    def have_arrived() -> bool:
+        delays.extend(receiver.counts().delays_ms)
+        return len(delays) == sends
+
+    wait_until(have_arrived, "everything has arrived")
+    return delays

@@ -1,0 +1,141 @@
+"""The whole way by one worker process: claimed, signed, posted, answered 204, and the attempt recorded."""
+
+import time
+from contextlib import ExitStack
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+import psycopg
+
+from tests.benchmarks.delivery import receivers, stage
+from tests.benchmarks.delivery.figures import Figures, Section, turns
+from tests.benchmarks.delivery.sizes import Size
+from tests.benchmarks.delivery.stage import Server
+from tests.waiting import wait_until
+
+DEFAULT: Final = (50, 50, 8)
+PIPELINE: Final = Section(
+    "the whole pipeline, one worker process",
+    "deliveries/s",
+    "a queue that is full at the start; one message a delivery; the tenth that is first and the last are not counted",
+)
+FAIRNESS: Final = Section(
+    "fairness: deliveries of 50 healthy endpoints",
+    "deliveries/s",
+    "the dead one hangs for its timeout of 15 s, then its breaker opens; its deliveries are the oldest",
+)
+ALONE: Final = "healthy endpoints alone"
+BESIDE_DEAD: Final = "beside a dead one with 50,000 due"
+MEMORY: Final = Section("one worker process, 200 receivers that never answer", "MB resident", "concurrency 200")
+TARPITS: Final = "worker"
+_HEALTHY: Final = 50
+_HANGING: Final = 200
+_LIMIT: Final = timedelta(minutes=2)
+
+_RATE: Final = """
+with finished as (
+    select percentile_disc(array[0.1, 0.9]) within group (order by finished_at) as at, count(*) as number
+      from svc.webhook_deliveries where status = 'delivered'
+)
+select 0.8 * number / extract(epoch from at[2] - at[1])::float8 from finished
+"""
+_UNFINISHED: Final = """
+select exists (select from svc.webhook_deliveries where status = 'pending' and endpoint_id <> all(%s::uuid[]))
+"""
+_OLD: Final = """
+with message as (
+    insert into svc.webhook_messages (id, event_name, payload)
+    select svc.uuid7(), %s, %s from generate_series(1, %s) returning id, event_name
+)
+insert into svc.webhook_deliveries (id, message_id, endpoint_id, event_name, max_attempts, next_attempt_at)
+select svc.uuid7(), id, %s, event_name, 5, now() - interval '1 hour' from message
+"""
+
+
+def name(concurrency: int, endpoints: int, max_in_flight: int) -> str:
+    """That of a way to set up the worker."""
+    made = f"concurrency {concurrency}, {endpoints} endpoint{'s' if endpoints > 1 else ''} x {max_in_flight} in flight"
+    return f"{made} (default)" if (concurrency, endpoints, max_in_flight) == DEFAULT else made
+
+
+def measure(figures: Figures, server: Server, size: Size) -> dict[str, str]:
+    """Each set-up in turn, with a new worker each time. Returns which receiver there was."""
+    with ExitStack() as stack:
+        url, receiver = stack.enter_context(receivers.fast())
+        databases = {}
+        for setup in size.pipelines:
+            _, endpoints, max_in_flight = setup
+            databases[setup] = stack.enter_context(server.database())
+            stage.add_endpoints(databases[setup], url, count=endpoints, is_tenants=True, max_in_flight=max_in_flight)
+        for number in range(size.pipeline_rounds):
+            for setup in turns(size.pipelines, number):
+                concurrency, endpoints, _ = setup
+                rate = _rate(databases[setup], concurrency, endpoints=endpoints, deliveries=size.deliveries)
+                figures.add(PIPELINE, name(*setup), rate)
+    return {"receiver": receiver}
+
+
+def measure_fairness(figures: Figures, server: Server, size: Size) -> None:
+    """The same work beside an endpoint that takes everything and answers nothing, and without it."""
+    with ExitStack() as stack:
+        url, _ = stack.enter_context(receivers.fast())
+        hanging = stack.enter_context(receivers.counting())
+        database = stack.enter_context(server.database())
+        [dead] = stage.add_endpoints(database, f"{hanging.url}/hang", tenant="nobody")
+        stage.add_endpoints(database, url, count=_HEALTHY, is_tenants=True)
+        for number in range(size.fairness_rounds):
+            for is_dead_there in turns((False, True), number):
+                rate = _rate(
+                    database,
+                    concurrency=50,
+                    endpoints=_HEALTHY,
+                    deliveries=size.deliveries,
+                    dead=dead,
+                    dead_rows=size.dead_rows if is_dead_there else 0,
+                )
+                figures.add(FAIRNESS, BESIDE_DEAD if is_dead_there else ALONE, rate)
+
+
+def _rate(
+    database: str, concurrency: int, *, endpoints: int, deliveries: int, dead: str | None = None, dead_rows: int = 0
+) -> float:
+    stage.empty(database)
+    stage.fill(database, endpoints=endpoints, deliveries=deliveries)
+    with psycopg.connect(database, autocommit=True) as conn:
+        if dead_rows:
+            conn.execute(_OLD, (stage.EVENT, stage.PAYLOAD, dead_rows, dead))
+        conn.execute("analyze svc.webhook_messages, svc.webhook_deliveries")
+        with stage.worker(database, concurrency=concurrency) as worker:
+            wait_until(lambda: not _is_unfinished(conn, worker, dead), "everything is delivered", limit=_LIMIT)
+        row = conn.execute(_RATE).fetchone()
+    assert row is not None
+    rate: float = row[0]
+    return rate
+
+
+def measure_memory(figures: Figures, server: Server, size: Size) -> None:  # noqa: ARG001 - as all sections
+    """A worker all of whose places wait for receivers that never answer."""
+    with receivers.counting() as hanging, server.database() as database:
+        stage.add_endpoints(database, f"{hanging.url}/hang", count=_HANGING, is_tenants=True)
+        stage.fill(database, endpoints=_HANGING, deliveries=_HANGING)
+        with stage.worker(database, concurrency=_HANGING) as worker:
+            wait_until(lambda: hanging.counts().posts == _HANGING, "every receiver has its request", limit=_LIMIT)
+            figures.add(MEMORY, TARPITS, resident_mb(worker.process.pid))
+
+
+def resident_mb(pid: int) -> float:
+    """The resident memory of a process, or 0 once it has ended."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS:")), 0)
+
+
+def _is_unfinished(conn: psycopg.Connection, worker: stage.WorkerProcess, dead: str | None) -> bool:
+    worker.check()
+    time.sleep(0.1)  # asking is work for the server
+    row = conn.execute(_UNFINISHED, ([dead] if dead else [],)).fetchone()
+    assert row is not None
+    return bool(row[0])

@@ -1,0 +1,109 @@
+"""A receiver that counts: ``python -m tests.benchmarks.delivery.receiver``, steered by lines on its standard input.
+
+It knows as much of HTTP as a well-behaved sender needs. A payload's ``sent`` is the sender's monotonic clock, which all
+processes of a machine share.
+"""
+
+import asyncio
+import json
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final, cast
+
+_ANSWER: Final = b"HTTP/1.1 204 No Content\r\n\r\n"
+_SECONDS_TO_ANSWER: Final = {b"/ok": 0.0, b"/slow": 0.1, b"/hang": None}
+_ID: Final = b"\r\nwebhook-id: "
+_LENGTH: Final = b"\r\ncontent-length: "
+
+
+@dataclass
+class _Received:
+    """What all connections have received."""
+
+    posts: int = 0
+    by_delivery: Counter[bytes] = field(default_factory=Counter)
+    delays_ns: list[int] = field(default_factory=list)
+
+    def note(self, delivery: bytes, body: bytes) -> None:
+        """Count a POST, and the delay of one that came for the first time."""
+        now = time.monotonic_ns()
+        self.posts += 1
+        self.by_delivery[delivery] += 1
+        if self.by_delivery[delivery] == 1 and (sent := json.loads(body)["data"].get("sent")):
+            self.delays_ns.append(now - sent)
+
+    def counts(self) -> dict[str, object]:
+        """What is asked for; the delays only once."""
+        delays, self.delays_ns = self.delays_ns, []
+        return {
+            "posts": self.posts,
+            "deliveries": len(self.by_delivery),
+            "repeated": sum(number > 1 for number in self.by_delivery.values()),
+            "delays_ms": [delay / 1e6 for delay in delays],
+        }
+
+
+class _Connection(asyncio.Protocol):
+    def __init__(self, received: _Received) -> None:
+        self._received = received
+        self._buffer = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        while (end := self._buffer.find(b"\r\n\r\n")) >= 0:
+            head = self._buffer[: end + 2]
+            lowered = head.lower()
+            whole = end + 4 + int(_value(lowered, _LENGTH) or 0)
+            if len(self._buffer) < whole:
+                return
+            body, self._buffer = self._buffer[end + 4 : whole], self._buffer[whole:]
+            self._received.note(_value(lowered, _ID), body)
+            seconds = _SECONDS_TO_ANSWER[head.split(b" ", 2)[1]]
+            if seconds == 0:
+                self._answer()
+            elif seconds is not None:
+                asyncio.get_running_loop().call_later(seconds, self._answer)
+
+    def _answer(self) -> None:
+        if not self._transport.is_closing():
+            self._transport.write(_ANSWER)
+
+
+def _value(head: bytes, name: bytes) -> bytes:
+    start = head.find(name)
+    return head[start + len(name) : head.index(b"\r\n", start + 2)] if start >= 0 else b""
+
+
+async def main() -> None:
+    """Serve until the input ends."""
+    loop = asyncio.get_running_loop()
+    received = _Received()
+    server = await loop.create_server(lambda: _Connection(received), "127.0.0.1", 0, backlog=1024)
+    ended = asyncio.Event()
+
+    def answer() -> None:
+        question = sys.stdin.readline().strip()
+        if not question:
+            loop.remove_reader(sys.stdin)
+            ended.set()
+            return
+        what = server.sockets[0].getsockname()[1] if question == "port" else received.counts()
+        sys.stdout.write(f"{json.dumps(what)}\n")
+        sys.stdout.flush()
+
+    loop.add_reader(sys.stdin, answer)
+    await ended.wait()
+
+
+if __name__ == "__main__":
+    try:
+        import uvloop
+    except ImportError:
+        asyncio.run(main())
+    else:
+        uvloop.run(main())

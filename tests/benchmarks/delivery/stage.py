@@ -1,0 +1,163 @@
+"""A database with svc-pg and one event, its endpoints, and workers as processes of their own."""
+
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from svc_pg import Config, schema
+from svc_pg.config import EventDefinition, WebhooksConfig
+from svc_pg.query import fetch
+from svc_pg.webhooks import endpoints
+from svc_pg.webhooks.guard import Guard
+from svc_pg.webhooks.secrets import KeyRing, new_key
+from tests.commands import PROGRAM, environment
+from tests.postgres import new_database
+from tests.waiting import wait_until
+
+EVENT: Final = "order.created"
+KEYS_TEXT: Final = new_key("bench")
+KEYS: Final = KeyRing.parse(KEYS_TEXT)
+CONFIG: Final = Config(
+    webhooks=WebhooksConfig(allow_http=True, allow_cidrs=["127.0.0.0/8"], events={EVENT: EventDefinition()})
+)
+PAYLOAD: Final = """{"id": 81734, "number": "2026-81734", "customer": {"id": 7, "email": "somebody@example.com"}, \
+"currency": "EUR", "total": "129.90", "lines": [{"sku": "A-1200", "quantity": 2, "price": "39.95"}, \
+{"sku": "B-7", "quantity": 1, "price": "50.00"}], "note": "The customer asked for an invoice by post."}"""
+_LOG: Final = "worker.log"
+_CONFIG_FILE: Final = f"""
+[webhooks]
+allow_http = true
+allow_cidrs = ["127.0.0.0/8"]
+[webhooks.events."{EVENT}"]
+"""
+_GUARD: Final = Guard(allow_cidrs=tuple(CONFIG.webhooks.allow_cidrs), allow_http=True)
+# one message for each delivery: the n-th endpoint is that of the n-th tenant
+_FILL: Final = """
+select svc.send_many(%s, array_agg(%s::json), null, array_agg('tenant-' || (n %% %s)))
+  from generate_series(1, %s) n group by n / 1000
+"""
+
+_ASLEEP: Final = """
+select 1 from pg_locks l join pg_database d on d.oid = l.database
+ where d.datname = current_database() and l.locktype = 'advisory' and l.mode = 'ExclusiveLock'
+   and (l.classid, l.objid) = (1937138032, 1) and l.granted
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server, and the name of its database with svc-pg installed, which every other database is a copy of."""
+
+    maintenance: str
+    template: str
+
+    def database(self) -> AbstractContextManager[str]:
+        """The conninfo of a new database with svc-pg and its event, for the time of the block."""
+        return new_database(self.maintenance, template=self.template)
+
+
+@contextmanager
+def prepared(maintenance: str) -> Iterator[Server]:
+    """Install svc-pg once."""
+    with new_database(maintenance) as conninfo:
+        with psycopg.connect(conninfo) as conn:
+            schema.install(conn, CONFIG)
+        yield Server(maintenance, str(conninfo_to_dict(conninfo)["dbname"]))
+
+
+def add_endpoints(
+    conninfo: str, url: str, *, count: int = 1, is_tenants: bool = False, tenant: str | None = None, **options: Any
+) -> list[str]:
+    """Register endpoints that get everything, or the n-th only the messages of ``tenant-n``; returns their ids."""
+    with psycopg.connect(conninfo) as conn:
+        ids = []
+        for number in range(count):
+            made = endpoints.new(
+                url=url,
+                events=[EVENT],
+                keys=KEYS,
+                guard=_GUARD,
+                tenant=f"tenant-{number}" if is_tenants else tenant,
+                **options,
+            )
+            [endpoint] = fetch(conn, made.query)
+            ids.append(endpoint.id)
+        return ids
+
+
+def fill(conninfo: str, *, endpoints: int, deliveries: int) -> None:
+    """Send so many messages, each to one endpoint, in turn."""
+    with psycopg.connect(conninfo) as conn:
+        conn.execute(_FILL, (EVENT, PAYLOAD, endpoints, deliveries))
+
+
+def empty(conninfo: str) -> None:
+    """Take away every message and delivery, so that the next candidate finds what the last one found."""
+    with psycopg.connect(conninfo) as conn:
+        conn.execute(
+            "truncate svc.webhook_messages, svc.webhook_deliveries, svc.webhook_delivery_attempts restart identity"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerProcess:
+    """``svc-pg worker``, and the folder that has its configuration and its log."""
+
+    process: "subprocess.Popen[bytes]"
+    folder: Path
+
+    def check(self) -> None:
+        """Raise where it has ended, which it should not."""
+        if self.process.poll() is not None:
+            log = (self.folder / _LOG).read_text(errors="replace")
+            raise RuntimeError(f"the worker has ended with exit code {self.process.returncode}:\n{log}")
+
+    def wait_until_asleep(self, conninfo: str) -> None:
+        """Return when it holds the lock that tells senders to wake it (see sql/webhooks/webhook_ring.sql)."""
+
+        def is_asleep() -> bool:
+            self.check()
+            return conn.execute(_ASLEEP).fetchone() is not None
+
+        with psycopg.connect(conninfo, autocommit=True) as conn:
+            wait_until(is_asleep, "the worker sleeps")
+
+    def kill(self) -> None:
+        """End it as a crash does."""
+        self.process.kill()
+        self.process.wait()
+
+
+@contextmanager
+def worker(conninfo: str, *, concurrency: int = 50) -> Iterator[WorkerProcess]:
+    """Run a worker until the block ends."""
+    with TemporaryDirectory(prefix="svc-pg-worker-") as folder:
+        started = start_worker(conninfo, Path(folder), concurrency=concurrency)
+        try:
+            yield started
+        finally:
+            started.kill()  # it would wait for receivers that do not answer
+
+
+def start_worker(conninfo: str, folder: Path, *, concurrency: int = 50) -> WorkerProcess:
+    """Start a worker in this folder; whoever calls this ends it."""
+    (folder / "svc-pg.toml").write_text(_CONFIG_FILE)
+    command: Sequence[Any] = (PROGRAM, "worker", "--database-url", conninfo, "--concurrency", str(concurrency))
+    with (folder / _LOG).open("ab") as log:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environment(SVC_ENCRYPTION_KEYS=KEYS_TEXT),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            process_group=0,  # Ctrl-C is for the benchmark, which stops it
+        )
+    return WorkerProcess(process, folder)

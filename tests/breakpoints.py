@@ -1,0 +1,38 @@
+"""Hold a worker up at a chosen moment: its transaction waits before it commits until the test lets it go on."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final, LiteralString
+
+import psycopg
+
+from svc_pg.query import scalar
+from tests.waiting import wait_until
+
+CLAIM: Final[LiteralString] = "new.lease_id is not null"
+ACKNOWLEDGEMENT: Final[LiteralString] = "old.lease_id is not null and new.lease_id is null"
+
+_FUNCTION: Final = """
+create or replace function public.wait_at_breakpoint() returns trigger language plpgsql as
+$$ begin perform pg_advisory_xact_lock_shared(4711); return null; end $$
+"""
+_TRIGGER: Final = (
+    """
+create constraint trigger breakpoint after update on svc.webhook_deliveries deferrable initially deferred
+for each row when (""",
+    """) execute function public.wait_at_breakpoint()""",
+)
+_WAITING: Final = "select pid from pg_locks where locktype = 'advisory' and objid = 4711 and not granted"
+
+
+@contextmanager
+def held_up(conninfo: str, moment: LiteralString) -> Iterator[Callable[[], int]]:
+    """Hold up every transaction that does this to a delivery; leaving lets it commit.
+
+    Enter to get a function that waits until one is held up and returns the process id of its backend.
+    """
+    with psycopg.connect(conninfo, autocommit=True) as conn:
+        conn.execute(_FUNCTION)
+        conn.execute(_TRIGGER[0] + moment + _TRIGGER[1])
+        conn.execute("select pg_advisory_lock(4711)")
+        yield lambda: wait_until(lambda: scalar(conn, _WAITING), "a transaction is held up")

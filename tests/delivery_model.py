@@ -1,0 +1,193 @@
+"""What deliveries and endpoints must be like after each action: a model for tests, written from the design alone."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Literal
+from uuid import UUID
+
+Refused = Literal["refused"]
+Record = tuple[int, str, str]
+"""The number of an attempt, its cause and its outcome."""
+
+OPENS_AT = 10
+
+
+@dataclass
+class Endpoint:
+    """``breaker`` is half-open once its time has passed; ``status`` is None where it was deleted."""
+
+    id: UUID
+    max_in_flight: int
+    status: str | None = "active"
+    streak: int = 0
+    breaker: Literal["closed", "open", "half-open"] = "closed"
+    breaker_count: int = 0
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether what comes due for it is canceled."""
+        return self.status in (None, "disabled")
+
+
+@dataclass
+class Delivery:
+    """``due`` orders what may be claimed: None where it is not due yet. A lease may have ended and still be there."""
+
+    id: UUID
+    endpoint: Endpoint
+    due: int | None
+    max_attempts: int
+    status: str = "pending"
+    attempts: int = 0
+    manual_attempt: int | None = None
+    lease: UUID | None = None
+    is_under_way: bool = False
+    records: list[Record] = field(default_factory=list)
+
+    def seen(self) -> tuple[object, ...]:
+        """What the database must show of it."""
+        return (self.status, self.attempts, self.max_attempts, self.lease, sorted(self.records))
+
+    def record(self, outcome: str) -> None:
+        cause = "manual" if self.attempts == self.manual_attempt else "auto"
+        self.records.append((self.attempts, cause, outcome))
+
+    def finish(self, status: str) -> None:
+        self.status, self.due, self.lease, self.is_under_way = status, None, None, False
+
+    def lose(self) -> None:
+        """Put the attempt on record whose lease ended."""
+        if self.lease is not None:
+            self.record("lost")
+            self.lease = None
+
+
+@dataclass
+class Model:
+    """All endpoints, deleted ones too, and all deliveries, by id."""
+
+    endpoints: dict[UUID, Endpoint] = field(default_factory=dict)
+    deliveries: dict[UUID, Delivery] = field(default_factory=dict)
+    clock: Iterable[int] = field(default_factory=count)
+
+    def now(self) -> int:
+        """A moment later than all before."""
+        return next(iter(self.clock))
+
+    def of(self, endpoint: Endpoint) -> list[Delivery]:
+        """Its deliveries, oldest first."""
+        return sorted((d for d in self.deliveries.values() if d.endpoint is endpoint), key=lambda d: d.id)
+
+    def under_way(self, endpoint: Endpoint) -> int:
+        return sum(d.is_under_way for d in self.of(endpoint))
+
+    def receivers(self) -> list[Endpoint]:
+        """Who gets what is sent."""
+        return [endpoint for endpoint in self.endpoints.values() if not endpoint.is_closed]
+
+    def claim(self, *, batch: int, after: UUID | None) -> list[Delivery]:
+        """What a claim leases, in any order: once round the ring from ``after``, then all again until it is full."""
+        claimed: list[Delivery] = []
+        ring = sorted(self.endpoints.values(), key=lambda endpoint: endpoint.id)
+        for visited in ([e for e in ring if after is None or e.id > after], ring if after is not None else []):
+            for endpoint in visited:
+                if endpoint.is_closed:
+                    for delivery in self._due(endpoint):
+                        delivery.lose()
+                        delivery.finish("canceled")
+            open_ones = [(endpoint, self._room(endpoint)) for endpoint in visited if self._due(endpoint)]
+            picked = [delivery for endpoint, room in open_ones for delivery in self._due(endpoint)[: max(room, 0)]]
+            for delivery in picked[: batch - len(claimed)]:
+                delivery.lose()
+                if delivery.attempts >= delivery.max_attempts:
+                    delivery.finish("failed")
+                    continue
+                delivery.attempts += 1
+                delivery.due, delivery.is_under_way = None, True
+                claimed.append(delivery)
+            if len(claimed) >= batch:
+                break
+        return claimed
+
+    def acknowledge(self, answers: Sequence[tuple[Delivery, UUID, str]]) -> set[UUID]:
+        """Apply verdicts given under these leases; return the deliveries whose lease was still theirs."""
+        accepted = [(delivery, verdict) for delivery, lease, verdict in answers if delivery.lease == lease]
+        moment = self.now()
+        for delivery, verdict in accepted:
+            delivery.lease, delivery.is_under_way = None, False
+            if verdict == "released":
+                delivery.attempts -= 1
+            else:
+                delivery.record("success" if verdict == "delivered" else "http_error")
+            if verdict in ("released", "retry at once") or (verdict == "retry" and delivery.endpoint.is_closed):
+                delivery.due = moment
+            elif verdict != "retry":
+                delivery.finish("canceled" if verdict == "gone" else verdict)
+        for endpoint in {delivery.endpoint.id: delivery.endpoint for delivery, _ in accepted}.values():
+            told = [
+                verdict for delivery, verdict in accepted if delivery.endpoint is endpoint and verdict != "released"
+            ]
+            self._judge(endpoint, told)
+            if "gone" in told and not endpoint.is_closed:
+                self.set_status(endpoint, "disabled")
+        return {delivery.id for delivery, _ in accepted}
+
+    def set_status(self, endpoint: Endpoint, status: str) -> None:
+        """Active forgets its failures, also where it was active already."""
+        if status == "active":
+            endpoint.streak, endpoint.breaker, endpoint.breaker_count = 0, "closed", 0
+        elif status == "disabled" and endpoint.status != status:
+            self._cancel_waiting(endpoint)
+        endpoint.status = status
+
+    def delete(self, endpoint: Endpoint) -> None:
+        endpoint.status = None
+        self._cancel_waiting(endpoint)
+
+    def cancel(self, delivery: Delivery) -> Refused | None:
+        if delivery.status != "pending" or delivery.is_under_way:
+            return "refused"
+        delivery.lose()
+        delivery.finish("canceled")
+        return None
+
+    def retry(self, *deliveries: Delivery) -> Refused | None:
+        chosen = [d for d in deliveries if d.status in ("failed", "canceled") and not d.endpoint.is_closed]
+        moment = self.now()
+        for delivery in chosen:
+            delivery.status, delivery.due = "pending", moment
+            delivery.manual_attempt = delivery.attempts + 1
+            delivery.max_attempts = max(delivery.max_attempts, delivery.attempts + 1)
+        return None if chosen else "refused"
+
+    def _due(self, endpoint: Endpoint) -> list[Delivery]:
+        """What is due, in the order in which it is claimed."""
+        return sorted(
+            (d for d in self.of(endpoint) if d.status == "pending" and d.due is not None), key=lambda d: (d.due, d.id)
+        )
+
+    def _room(self, endpoint: Endpoint) -> int:
+        if endpoint.status != "active" or endpoint.breaker == "open":
+            return 0
+        limit = 1 if endpoint.breaker == "half-open" else endpoint.max_in_flight
+        return limit - self.under_way(endpoint)
+
+    def _judge(self, endpoint: Endpoint, verdicts: Sequence[str]) -> None:
+        """The health of an endpoint after a batch: one success counts for more than any number of failures."""
+        if not verdicts or endpoint.status is None:
+            return
+        if "delivered" in verdicts:
+            endpoint.streak, endpoint.breaker, endpoint.breaker_count = 0, "closed", 0
+            return
+        endpoint.streak += len(verdicts)
+        if endpoint.breaker == "half-open":
+            endpoint.breaker, endpoint.breaker_count = "open", endpoint.breaker_count + 1
+        elif endpoint.breaker == "closed" and endpoint.streak >= OPENS_AT:
+            endpoint.breaker = "open"
+
+    def _cancel_waiting(self, endpoint: Endpoint) -> None:
+        """Attempts under way, and those whose end nobody has noticed, are seen to later."""
+        for delivery in self.of(endpoint):
+            if delivery.status == "pending" and delivery.lease is None:
+                delivery.finish("canceled")

@@ -1,0 +1,56 @@
+"""A claim reads what it claims and little more, however much is finished and whatever the planner has been told."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import psycopg
+import pytest
+
+from tests.costs import settled_cost
+from tests.queue import add_delivered, add_due, add_endpoints
+
+Connection = psycopg.Connection[Any]
+
+MOST: Final = 100 + 100 + 2 * 50 + 1  # picked, leased, and twice the first of each endpoint; anything at all
+CLAIM: Final = "select * from svc.claim('worker', 100)"
+
+
+@pytest.fixture
+def conn(database: str) -> Iterator[Connection]:
+    """50 endpoints with 20 due deliveries each, and a queue that is never analysed or vacuumed by itself."""
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute("alter table svc.webhook_deliveries set (autovacuum_enabled = off)")
+        add_due(conn, add_endpoints(conn, 50), 20)
+        yield conn
+
+
+def test_a_claim_costs_the_same_whatever_is_finished_and_known(conn: Connection) -> None:
+    first = settled_cost(conn, CLAIM)
+    assert not first.scanned
+    assert first.rows["webhook_deliveries"] <= MOST
+    for number in (10_000, 190_000):
+        add_delivered(conn, number)
+        for is_known in (False, True):
+            if is_known:
+                conn.execute("analyze svc.webhook_deliveries")
+            later = settled_cost(conn, CLAIM)
+            assert not later.scanned
+            assert later.rows["webhook_deliveries"] <= MOST
+            assert later.pages < 1.5 * first.pages  # indexes are a level deeper
+
+
+def test_a_claim_of_nothing_reads_nothing(conn: Connection) -> None:
+    add_delivered(conn, 10_000)
+    conn.execute("update svc.webhook_deliveries set next_attempt_at = now() + interval '1 h' where status = 'pending'")
+    nothing = settled_cost(conn, CLAIM)
+    assert (nothing.scanned, nothing.rows["webhook_deliveries"]) == (frozenset(), 0)
+    assert nothing.pages < 5
+
+
+def test_what_a_worker_waits_for_costs_the_same_whatever_is_finished(conn: Connection) -> None:
+    first = settled_cost(conn, "select svc.next_due()")
+    add_delivered(conn, 10_000)
+    later = settled_cost(conn, "select svc.next_due()")
+    assert "webhook_deliveries" not in later.scanned
+    assert later.rows["webhook_deliveries"] <= 1
+    assert later.pages <= first.pages + 10

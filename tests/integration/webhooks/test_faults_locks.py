@@ -1,0 +1,131 @@
+"""Workers and people at the same time: limits hold, and nobody waits for somebody who waits for him."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+
+from svc_pg import webhooks
+from svc_pg.query import fetch, scalar
+from svc_pg.webhooks import endpoints
+from tests.hooks import endpoint, hooks_config, rows
+from tests.waiting import wait_until
+
+CONFIG = hooks_config("order.created")
+URL = "http://127.0.0.1:9/hook"
+CLAIMERS = 6
+
+Connection = psycopg.Connection[Any]
+
+
+@pytest.fixture
+def claimers(database: str) -> Iterator[list[Connection]]:
+    connections = [psycopg.connect(database, autocommit=True) for _ in range(CLAIMERS)]
+    yield connections
+    for conn in connections:
+        conn.close()
+
+
+def acknowledge(conn: Connection, claimed: list[tuple[UUID, UUID]], verdict: str) -> None:
+    """Acknowledge all these deliveries, by id and lease, in the same way."""
+    outcome = "success" if verdict == "delivered" else "http_error"
+    conn.execute(
+        """select from svc.acknowledge(%s::uuid[], %s::uuid[], %s::text[], %s::float8[], %s::text[], '{}', '{}',
+                                       %s::integer[], '{}', '{}', '{}')""",
+        (
+            [delivery for delivery, _ in claimed],
+            [lease for _, lease in claimed],
+            [verdict] * len(claimed),
+            [0.0] * len(claimed),
+            [outcome] * len(claimed),
+            [7] * len(claimed),
+        ),
+    )
+
+
+def claim(conn: Connection, batch: int = 10) -> list[tuple[UUID, UUID]]:
+    return conn.execute("select delivery_id, lease_id from svc.claim('worker', %s)", (batch,)).fetchall()
+
+
+def test_claims_at_the_same_time_never_exceed_what_an_endpoint_may_have_under_way(
+    database: str, claimers: list[Connection]
+) -> None:
+    for _ in range(3):
+        endpoint(database, CONFIG, URL, max_in_flight=4)
+    webhooks.send_many(claimers[0], "order.created", [{}] * 100)
+
+    def work(conn: Connection) -> tuple[int, int]:
+        """Deliver until nothing is pending; return the most that was seen under way, and how many were claimed."""
+        most, count = 0, 0
+        while scalar(conn, "select exists (select from svc.webhook_deliveries where status = 'pending')"):
+            claimed = claim(conn)
+            most = max(
+                most,
+                scalar(
+                    conn,
+                    """select coalesce(max(n), 0) from (
+                        select count(*) as n from svc.webhook_deliveries where lease_id is not null group by endpoint_id
+                    ) q""",
+                ),
+            )
+            acknowledge(conn, claimed, "delivered")
+            count += len(claimed)
+        return most, count
+
+    with ThreadPoolExecutor(CLAIMERS) as threads:
+        results = list(threads.map(work, claimers))
+    assert max(most for most, _ in results) == 4
+    assert sum(count for _, count in results) == 300
+    assert {row["attempts"] for row in rows(database, "webhook_deliveries")} == {1}
+
+
+def test_of_claims_at_the_same_time_one_probes_a_half_open_breaker(database: str, claimers: list[Connection]) -> None:
+    endpoint(database, CONFIG, URL)
+    webhooks.send_many(claimers[0], "order.created", [{}] * 20)
+    claimers[0].execute("update svc.webhook_endpoint_state set breaker_until = now()")
+    together = Barrier(CLAIMERS)
+
+    def probe(conn: Connection) -> int:
+        together.wait(10)
+        return len(claim(conn))
+
+    with ThreadPoolExecutor(CLAIMERS) as threads:
+        assert sum(threads.map(probe, claimers)) == 1
+
+
+@pytest.mark.parametrize("action", [endpoints.delete, endpoints.disable, endpoints.pause])
+def test_an_endpoint_may_be_changed_while_it_says_that_it_is_gone(
+    database: str, claimers: list[Connection], action: Any
+) -> None:
+    """Both want two rows, its health and itself; somebody who holds one of them lets them meet."""
+    key, _ = endpoint(database, CONFIG, URL)
+    worker, person, watcher, *_ = claimers
+    webhooks.send(worker, "order.created", {})
+    claimed = claim(worker)
+
+    def wait_for_waiting(number: int) -> None:
+        wait_until(
+            lambda: scalar(
+                watcher,
+                """select count(*) = %s from pg_stat_activity
+                    where datname = current_database() and wait_event_type = 'Lock'""",
+                (number,),
+            ),
+            f"{number} wait for a lock",
+        )
+
+    with ThreadPoolExecutor() as threads:
+        with psycopg.connect(database) as holder:
+            holder.execute("select from svc.webhook_endpoints for update")
+            acting = threads.submit(fetch, person, action(key))
+            wait_for_waiting(1)
+            acknowledging = threads.submit(acknowledge, worker, claimed, "gone")
+            wait_for_waiting(2)
+        acting.result(10)
+        acknowledging.result(10)
+    [delivery] = rows(database, "webhook_deliveries")
+    assert delivery["status"] == "canceled"

@@ -1,0 +1,58 @@
+"""Workers are killed again and again, at whatever moment: every delivery arrives all the same."""
+
+import os
+import random
+from collections import Counter, defaultdict
+from contextlib import ExitStack
+from datetime import timedelta
+from uuid import UUID
+
+import psycopg
+import pytest
+
+from svc_pg import webhooks
+from svc_pg.query import scalar
+from tests.hooks import endpoint, hooks_config, rows
+from tests.leases import shorten_leases
+from tests.receiver import receiving
+from tests.waiting import wait_until
+from tests.worker_process import worker_process
+
+CONFIG = hooks_config("order.created")
+DELIVERIES = 400
+KILLS = 6
+WORKERS = 2
+
+
+@pytest.mark.skipif(os.environ.get("SVC_TEST_QUICK") == "1", reason="takes ten seconds and more")
+def test_workers_that_are_killed_at_random_lose_nothing(database: str) -> None:
+    chance = random.Random(20)
+    with receiving() as receiver, ExitStack() as stack, psycopg.connect(database, autocommit=True) as conn:
+        for _ in range(4):
+            endpoint(database, CONFIG, receiver.url, max_in_flight=4)
+        shorten_leases(database)
+        conn.execute("update svc.webhook_endpoints set timeout = '2 s'")
+        webhooks.send_many(conn, "order.created", [{"id": number} for number in range(DELIVERIES // 4)])
+        conn.execute("update svc.webhook_deliveries set max_attempts = 50")
+        running = [stack.enter_context(ExitStack()) for _ in range(WORKERS)]
+        for worker in running:
+            worker.enter_context(worker_process(database, CONFIG))
+        for _ in range(KILLS):
+            receiver.wait_for(len(receiver.requests) + chance.randint(1, DELIVERIES // KILLS - 20))
+            unlucky = chance.choice(running)
+            unlucky.close()
+            unlucky.enter_context(worker_process(database, CONFIG))
+        wait_until(
+            lambda: scalar(conn, "select not exists (select from svc.webhook_deliveries where status = 'pending')"),
+            "nothing is pending",
+            limit=timedelta(seconds=30),
+        )
+    outcomes = defaultdict(list)
+    for attempt in rows(database, "webhook_delivery_attempts"):
+        outcomes[attempt["delivery_id"]].append(attempt["outcome"])
+    received = Counter(UUID(request.headers["webhook-id"]) for request in receiver.requests)
+    assert len(received) == DELIVERIES
+    assert sum(made.count("lost") for made in outcomes.values()) > 0
+    for delivery, made in outcomes.items():
+        assert made == ["lost"] * (len(made) - 1) + ["success"]
+        assert 1 <= received[delivery] <= len(made)

@@ -1,0 +1,124 @@
+"""A receiver of webhooks that says exactly these bytes, for what hostile ones say, and requests to it."""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+from typing import Final
+
+from svc_pg.webhooks.transport import Request
+
+Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+OK: Final = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+@asynccontextmanager
+async def receiver(
+    answer: Answer,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    tls: ssl.SSLContext | None = None,
+    receive_buffer: int | None = None,
+) -> AsyncIterator[str]:
+    """The address, as host:port, of a server that answers every connection like this and then closes it."""
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.add(task)
+        try:
+            with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+                await answer(reader, writer)
+        finally:
+            tasks.discard(task)
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
+
+    listening = socket.create_server((host, port))
+    if receive_buffer:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+    server = await asyncio.start_server(serve, sock=listening, ssl=tls)
+    try:
+        yield f"{host}:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
+        for task in tasks:
+            task.cancel()
+        while tasks:
+            await asyncio.wait(tasks)
+
+
+async def read_request(reader: asyncio.StreamReader) -> tuple[list[str], bytes]:
+    """The lines of a request's header, and its body."""
+    header = (await reader.readuntil(b"\r\n\r\n")).decode().splitlines()
+    [length] = [line.split()[1] for line in header if line.startswith("Content-Length")]
+    return header, await reader.readexactly(int(length))
+
+
+def saying(response: bytes) -> Answer:
+    """Answer every request of a connection with these bytes."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            await read_request(reader)
+            writer.write(response)
+            await writer.drain()
+
+    return answer
+
+
+def saying_and_closing(response: bytes) -> Answer:
+    """Answer one request with these bytes and hang up."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_request(reader)
+        writer.write(response)
+        await writer.drain()
+
+    return answer
+
+
+def dripping(beginning: bytes, drop: bytes) -> Answer:
+    """Begin a response, and then send a little of it now and then, for ever."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_request(reader)
+        writer.write(beginning)
+        while True:
+            writer.write(drop)
+            await writer.drain()
+            await asyncio.sleep(0.02)
+
+    return answer
+
+
+def flooding(beginning: bytes, unit: bytes) -> Answer:
+    """Begin a response, and then send this as fast as the other side takes it, for ever."""
+    block = unit * (65536 // len(unit))
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_request(reader)
+        writer.write(beginning)
+        while True:
+            writer.write(block)
+            await writer.drain()
+
+    return answer
+
+
+async def silence(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+    """Read everything and say nothing."""
+    while await reader.read(65536):
+        pass
+
+
+def request(
+    address: str, *, headers: dict[str, str] | None = None, timeout: timedelta = timedelta(seconds=10)
+) -> Request:
+    return Request(f"http://{address}/hook?a=%2F", b'{"a": 1.10}', headers or {}, timeout=timeout)

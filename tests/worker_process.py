@@ -1,0 +1,32 @@
+"""A worker in a process of its own, which tests may kill."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from svc_pg import Config
+from tests.hooks import KEYS_TEXT
+
+_PROGRAM = """
+import asyncio, sys
+from svc_pg import Config
+from svc_pg.webhooks.secrets import KeyRing
+from svc_pg.webhooks.worker import Worker
+conninfo, config, keys = sys.argv[1:]
+asyncio.run(Worker(conninfo, keys=KeyRing.parse(keys), config=Config.model_validate_json(config)).run())
+"""
+
+Process = subprocess.Popen[bytes]
+
+
+@contextmanager
+def worker_process(conninfo: str, config: Config) -> Iterator[Process]:
+    """Enter to start it; leaving kills it with SIGKILL, unless it has ended."""
+    arguments = [conninfo, config.model_dump_json(by_alias=True), KEYS_TEXT]
+    process = subprocess.Popen([sys.executable, "-c", _PROGRAM, *arguments], stderr=subprocess.DEVNULL)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
