@@ -20,9 +20,9 @@ _CLAIM: Final = "select * from svc.claim(%s, %s, %s)"
 _ACKNOWLEDGE: Final = """
 select accepted::text[], disabled::text[] from (
     select array_agg(id) as ids, array_agg(lease_id) as leases, array_agg(verdict) as verdicts,
-           array_agg(wait) as waits, array_agg(outcome) as outcomes, array_agg(status) as status_codes, array_agg(error) as errors,
-           array_agg(duration_ms) as durations_ms, array_agg(headers) as headers, array_agg(body) as bodies,
-           array_agg(remote_ip) as remote_ips
+           array_agg(wait) as waits, array_agg(outcome) as outcomes, array_agg(status) as status_codes,
+           array_agg(error) as errors, array_agg(duration_ms) as durations_ms, array_agg(headers) as headers,
+           array_agg(body) as bodies, array_agg(remote_ip) as remote_ips
       from json_to_recordset(%s) as r(
           id uuid, lease_id uuid, verdict text, wait float8, outcome text, status integer, error text,
           duration_ms integer, headers json, body text, remote_ip inet
