@@ -7,7 +7,7 @@ import shutil
 import signal
 import socket
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
 from functools import partial
@@ -33,16 +33,19 @@ INITDB_OPTIONS: Final = (
     "--no-sync",
 )
 OUTPUT: Final = "output"
-SETTINGS: Final = (
+DURABLE: Final = ("--max_connections=200",)
+"""What a commit costs in production counts too."""
+QUICK: Final = (
+    *DURABLE,
     "--fsync=off",
     "--synchronous_commit=off",
     "--full_page_writes=off",
-    "--max_connections=200",
     "--jit=off",
 )
+"""Nothing has to survive a power cut."""
 
 
-def server(choice: str | None) -> AbstractContextManager[str]:
+def server(choice: str | None, *, settings: Sequence[str] = QUICK) -> AbstractContextManager[str]:
     """Enter to get the conninfo of a superuser's maintenance database; leaving stops and removes what was started.
 
     The choice is a folder with ``initdb`` and ``postgres``, ``docker`` or ``docker:TAG``. Without one it is the server
@@ -50,9 +53,11 @@ def server(choice: str | None) -> AbstractContextManager[str]:
     """
     if choice is None:
         url = os.environ.get(URL_VARIABLE)
-        return nullcontext(url) if url else _cluster(embedded_programs())
+        return nullcontext(url) if url else _cluster(embedded_programs(), settings)
     kind, _, tag = choice.partition(":")
-    return _container(tag or str(EMBEDDED_MAJOR)) if kind == "docker" else _cluster(Path(choice).absolute())
+    if kind == "docker":
+        return _container(tag or str(EMBEDDED_MAJOR), settings)
+    return _cluster(Path(choice).absolute(), settings)
 
 
 @contextmanager
@@ -80,21 +85,23 @@ def embedded_programs() -> Path:
 
 
 @contextmanager
-def _container(tag: str) -> Iterator[str]:
+def _container(tag: str, settings: Sequence[str]) -> Iterator[str]:
     from testcontainers.community.postgres import PostgresContainer  # slow to import, and seldom needed
 
-    with PostgresContainer(f"postgres:{tag}").with_command(" ".join(("postgres", *SETTINGS))) as container:
+    with PostgresContainer(f"postgres:{tag}").with_command(" ".join(("postgres", *settings))) as container:
         yield container.get_connection_url(driver=None)
 
 
 @contextmanager
-def _cluster(bin_folder: Path) -> Iterator[str]:
-    with restartable(bin_folder) as start, start() as conninfo:
+def _cluster(bin_folder: Path, settings: Sequence[str]) -> Iterator[str]:
+    with restartable(bin_folder, settings=settings) as start, start() as conninfo:
         yield conninfo
 
 
 @contextmanager
-def restartable(bin_folder: Path) -> Iterator[Callable[[], AbstractContextManager[str]]]:
+def restartable(
+    bin_folder: Path, *, settings: Sequence[str] = QUICK
+) -> Iterator[Callable[[], AbstractContextManager[str]]]:
     """Enter to get a function that starts a server of one's own, each time with the same data and at the same port."""
     account = _account()
     with TemporaryDirectory(prefix="svc-pg-") as name:
@@ -103,7 +110,7 @@ def restartable(bin_folder: Path) -> Iterator[Callable[[], AbstractContextManage
             os.chown(folder, account["user"], account["group"])
             bin_folder = _reachable(bin_folder, folder, account)
         _initialise(bin_folder, folder, account)
-        yield partial(_started, bin_folder, folder, account, port=_free_port())
+        yield partial(_started, bin_folder, folder, account, port=_free_port(), settings=settings)
 
 
 def _initialise(bin_folder: Path, folder: Path, account: "_Account") -> None:
@@ -116,9 +123,11 @@ def _initialise(bin_folder: Path, folder: Path, account: "_Account") -> None:
 
 
 @contextmanager
-def _started(bin_folder: Path, folder: Path, account: "_Account", *, port: int) -> Iterator[str]:
+def _started(
+    bin_folder: Path, folder: Path, account: "_Account", *, port: int, settings: Sequence[str]
+) -> Iterator[str]:
     at = ("-D", "data", f"--port={port}", "--listen_addresses=127.0.0.1", f"--unix_socket_directories={folder}")
-    process = _run(bin_folder / "postgres", *at, *SETTINGS, folder=folder, account=account)
+    process = _run(bin_folder / "postgres", *at, *settings, folder=folder, account=account)
     conninfo = make_conninfo(host="127.0.0.1", port=port, user="postgres", dbname="postgres")
 
     def is_ready() -> bool:

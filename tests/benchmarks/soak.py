@@ -17,7 +17,6 @@ from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
-from unittest.mock import patch
 
 import psycopg
 from rich.table import Table
@@ -37,7 +36,6 @@ _KILL_EVERY: Final = timedelta(seconds=10)
 _TICK: Final = 0.02  # seconds; what falls into it is one transaction
 _MOST_TICKS: Final = 10  # so many at once, where the database was slow
 _WORKERS: Final = 2
-_DURABLE: Final = ("--max_connections=200",)
 
 _SEND: Final = "select svc.send(%s, %s, null, %s)"
 _COUNTS: Final = """
@@ -75,7 +73,6 @@ def main() -> int:
     soak = _Soak()
     try:
         with ExitStack() as stack:
-            stack.enter_context(patch.object(postgres, "SETTINGS", _DURABLE))
             database = _database(stack, arguments.postgres)
             receiver = stack.enter_context(receivers.counting())
             stage.add_endpoints(
@@ -102,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _database(stack: ExitStack, choice: str | None) -> str:
-    maintenance = stack.enter_context(postgres.server(choice))
+    maintenance = stack.enter_context(postgres.server(choice, settings=postgres.DURABLE))
     return stack.enter_context(stack.enter_context(stage.prepared(maintenance)).database())
 
 

@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import Final
-from unittest.mock import patch
 
 import psycopg
 
@@ -27,7 +26,6 @@ from tests.benchmarks.delivery.sizes import FULL, QUICK, Size
 from tests.benchmarks.delivery.stage import Server, prepared
 
 _SUBTITLE: Final = "PostgreSQL", "svc-pg", "fsync", "synchronous_commit", "cores", "load average"
-_DURABLE: Final = ("--max_connections=200",)
 _SECTIONS: Final[dict[str, Callable[[Figures, Server, Size], dict[str, str] | None]]] = {
     "send": sending.measure,
     "send_many": sending.measure_batches,
@@ -51,7 +49,7 @@ def main() -> int:
     figures = Figures()
     load = os.getloadavg()
     try:
-        with patch.object(postgres, "SETTINGS", _DURABLE), postgres.server(arguments.postgres) as maintenance:
+        with postgres.server(arguments.postgres, settings=postgres.DURABLE) as maintenance:
             circumstances = _circumstances(maintenance)
             with prepared(maintenance) as server:
                 circumstances |= _measure(figures, server, size, arguments.only)

@@ -27,14 +27,14 @@ class Size:
 
 
 QUICK: Final = Size(
-    seconds=30,
+    seconds=28,
     is_thorough=False,
     send_rounds=2,
     send_seconds=0.15,
     batches=3,
     pipelines=((50, 50, 8),),
     pipeline_rounds=1,
-    deliveries=1_500,
+    deliveries=1_200,
     latency_rounds=1,
     latency_sends=30,
     finished_rows=10_000,
@@ -42,7 +42,7 @@ QUICK: Final = Size(
     dead_rows=50_000,
     fairness_rounds=1,
     peer_rounds=1,
-    peer_jobs=300,
+    peer_jobs=200,
 )
 FULL: Final = Size(
     seconds=600,
