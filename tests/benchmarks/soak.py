@@ -43,7 +43,7 @@ select count(*), count(*) filter (where status = 'delivered'), count(*) filter (
        count(*) filter (where status not in ('delivered', 'pending'))
   from svc.webhook_deliveries
 """
-_IS_PENDING: Final = "select exists (select from svc.webhook_deliveries where status = 'pending')"
+_PENDING: Final = "select count(*) from svc.webhook_deliveries where status = 'pending'"
 # how long a delivery whose worker died had to wait for its next attempt
 _RECOVERY: Final = """
 select count(*), coalesce(max(extract(epoch from next_at - started_at))::float8, 0),
@@ -150,10 +150,15 @@ def _kill(soak: _Soak, database: str, workers: list[stage.WorkerProcess]) -> Non
 
 
 def _drain(database: str) -> None:
-    """Wait until nothing is pending, or so long that it must have been."""
-    deadline = time.monotonic() + 2 * _LIMIT.total_seconds()
+    """Wait until nothing is pending, or nothing has moved for so long that it must have."""
+    last, moved = None, time.monotonic()
     with psycopg.connect(database, autocommit=True) as conn, words.status("waiting for the rest"):
-        while time.monotonic() < deadline and conn.execute(_IS_PENDING).fetchone() == (True,):
+        while time.monotonic() < moved + 2 * _LIMIT.total_seconds():
+            [(pending,)] = conn.execute(_PENDING).fetchall()
+            if pending == 0:
+                break
+            if pending != last:
+                last, moved = pending, time.monotonic()
             time.sleep(0.5)
 
 
