@@ -64,22 +64,12 @@ def sessions(
     if json:
         output.json_record(found)
         return
-    columns = ["session", "who", "may", "from", "signed in", "until"]
-    rows = [
-        [
-            session.session_id,
-            printable(session.email),
-            session.permission,
-            session.ip or "",
-            _minute(session.created_at),
-            f"revoked by {printable(session.revoked_by)}" if session.revoked_by else _minute(session.expires_at),
-        ]
-        for session in found
-    ]
-    if rows:
-        output.table("", columns, rows, folding=["who", "until"])
-    else:
-        output.words("Nobody is signed in.")
+    for session in found:
+        end = f"revoked by {printable(session.revoked_by)}" if session.revoked_by else _minute(session.expires_at)
+        output.data(f"{session.session_id}  {printable(session.email)}  {session.permission}")
+        output.data(f"    from {session.ip or 'unknown'}, {_minute(session.created_at)} until {end}")
+    if not found:
+        output.words("Nobody is signed in. Auto-approved sessions are not stored.")
 
 
 def _minute(moment: datetime) -> str:

@@ -39,7 +39,10 @@ def encryption_keys() -> KeyRing:
     """The keys that seal endpoint secrets. Raises EncryptionKeyError where there are none."""
     configured = Settings.load().encryption_keys
     if configured is None:
-        raise EncryptionKeyError("SVC_ENCRYPTION_KEYS is not set", hint="Make a key: svc-pg keys new encryption")
+        raise EncryptionKeyError(
+            "SVC_ENCRYPTION_KEYS is not set",
+            hint="Set what the other workers and consoles have. The very first: svc-pg keys new encryption",
+        )
     return KeyRing.parse(configured.get_secret_value())
 
 

@@ -9,10 +9,12 @@ from svc_pg.query import scalar
 from svc_pg.webhooks import deliveries
 
 from . import output
+from .json_text import printable
 from .options import ConfigReference, DatabaseUrl, Json, connect
 from .steering import EndpointId, change, duration, one
 
-_PRUNE: Final = "select svc.webhook_prune(%s, %s)"
+_PRUNE: Final = "select svc.webhook_prune(%s, %s, %s)"
+_BATCH: Final = 5000
 
 
 def list_deliveries(
@@ -36,11 +38,10 @@ def list_deliveries(
     if json:
         output.json_record(found)
         return
-    rows = [
-        [each.id, each.event_name, each.status, f"{each.attempts}/{each.max_attempts}", each.last_error or ""]
-        for each in found
-    ]
-    output.table("", ["id", "event", "status", "attempts", "last error"], rows, folding={"last error"})
+    for each in found:
+        output.data(f"{each.id}  {each.event_name}  {each.status}  {each.attempts}/{each.max_attempts} attempts")
+        words = [f"to {each.endpoint_id}", printable(each.last_error or "")]
+        output.data("    " + "  ".join(filter(None, words)))
 
 
 def retry(
@@ -89,9 +90,10 @@ def prune(
         configured.keep_delivered if delivered is None else duration(delivered),
         configured.keep_failed if failed is None else duration(failed),
     )
-    count = 0
+    count, rows = 0, _BATCH
     with connect(database_url) as conn:
         conn.autocommit = True
-        while rows := scalar(conn, _PRUNE, keep):
+        while rows >= _BATCH:  # what expires meanwhile is for the next time
+            rows = scalar(conn, _PRUNE, (*keep, _BATCH))
             count += rows
     output.words(f"{count} deliveries and messages deleted.")

@@ -13,6 +13,7 @@ from svc_pg.webhooks.endpoints import Endpoint, NewSecret
 from svc_pg.webhooks.key_rotation import rotate_key
 
 from . import output
+from .json_text import printable
 from .options import ConfigReference, DatabaseUrl, Json, connect, encryption_keys, guard
 from .steering import EndpointId, change, duration, one, operator
 from .webhook_deliveries import list_deliveries, prune, recover, retry
@@ -67,8 +68,9 @@ def list_(
     if json:
         output.json_record(found)
         return
-    rows = [[each.id, each.status, each.url, ", ".join(each.events), each.tenant or ""] for each in found]
-    output.table("", ["id", "status", "url", "events", "tenant"], rows, folding={"url", "events"})
+    for each in found:
+        tenant = f"  of {printable(each.tenant)}" if each.tenant else ""
+        output.data(f"{each.id}  {each.status}  {', '.join(each.events)}{tenant}\n    {each.url}")
 
 
 def show(endpoint: EndpointId, *, database_url: DatabaseUrl = None, json: Json = False) -> None:
@@ -133,7 +135,9 @@ def rotate_encryption_key(*, database_url: DatabaseUrl = None) -> None:
     with connect(database_url) as conn:
         conn.autocommit = True
         count = rotate_key(conn, encryption_keys())
-    output.words(f"The secrets of {count} endpoints are sealed anew.")
+    output.words(
+        f"The secrets of {count} endpoints are sealed anew; the others were sealed with the first key already."
+    )
 
 
 _COMMANDS: Final[dict[str, Callable[..., None]]] = {

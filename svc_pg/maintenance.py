@@ -146,16 +146,18 @@ def _purge_log(conn: Connection[Any], config: Config) -> str | None:
 
 def _prune_deliveries(conn: Connection[Any], config: Config) -> str | None:
     keep = (config.webhooks.keep_delivered, config.webhooks.keep_failed)
-    return _in_batches(conn, "select svc.webhook_prune(%s, %s, %s)", (*keep, _BATCH))
+    return _in_batches(conn, "select svc.webhook_prune(%s, %s, %s)", keep)
 
 
 def _prune_console(conn: Connection[Any], _: Config) -> str | None:
-    return _in_batches(conn, "select links + counts + sessions + events from svc.console_prune()")
+    return _in_batches(conn, "select links + counts + sessions + events from svc.console_prune(%s)", ())
 
 
-def _in_batches(conn: Connection[Any], statement: LiteralString, params: tuple[object, ...] = ()) -> str | None:
-    removed = 0
-    while rows := scalar(conn, statement, params):
+def _in_batches(conn: Connection[Any], statement: LiteralString, params: tuple[object, ...]) -> str | None:
+    """Ends with a batch that is not full: on a busy database there is always something that has just expired."""
+    removed, rows = 0, _BATCH
+    while rows >= _BATCH:
+        rows = scalar(conn, statement, (*params, _BATCH))
         removed += rows
     return f"removed {removed} rows" if removed else None
 

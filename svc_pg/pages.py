@@ -27,14 +27,16 @@ class Selection:
         """One more condition, and its parameters."""
         return replace(self, conditions=(*self.conditions, condition), params=(*self.params, *params))
 
-    def when(self, comparison: LiteralString, moment: str | timedelta | datetime) -> "Selection":
+    def when(
+        self, comparison: LiteralString, moment: str | timedelta | datetime, *, end: LiteralString = ""
+    ) -> "Selection":
         """Compare with an aware datetime, or with a duration before the database's now such as ``1h``."""
         if isinstance(moment, datetime):
             if moment.tzinfo is None:
                 raise QueryError(f"{moment} has no time zone", hint="Pass an aware datetime.")
-            return self.where(comparison + " %s", moment)
+            return self.where(comparison + " %s" + end, moment)
         try:
-            return self.where(comparison + " now() - %s", durations.parse(moment))
+            return self.where(comparison + " now() - %s" + end, durations.parse(moment))
         except ValueError as error:
             raise QueryError(str(error)) from error
 

@@ -2,7 +2,7 @@
 -- with a hash that no code has, and nobody can tell from outside. Limits of an address are silent for the same reason;
 -- retry_after is the limit of a network, and then nothing is stored.
 create or replace function svc.console_init(
-    p_session_id uuid, p_email text, p_is_allowed boolean, p_device_hash bytea, p_code_hash bytea, p_decoy_hash bytea,
+    p_session_id uuid, p_email text, p_is_allowed boolean, p_is_named boolean, p_device_hash bytea, p_code_hash bytea, p_decoy_hash bytea,
     p_max_attempts integer, p_ip inet, p_user_agent text,
     out is_mailed boolean, out retry_after integer
 )
@@ -14,7 +14,10 @@ declare
     v_refusal text;
 begin
     is_mailed := false;
-    retry_after := svc.console_hit('init from ' || svc.console_network(p_ip), 10, '15 min');
+    retry_after := greatest(
+        svc.console_hit('init from ' || svc.console_network(p_ip), 10, '15 min'),
+        svc.console_hit('init from around ' || svc.console_network(p_ip, 48), 100, '15 min')
+    );
     if retry_after is not null then
         return;
     end if;
@@ -24,7 +27,9 @@ begin
     ];
     v_refusal := case when not p_is_allowed then 'not allowed'
                       when num_nonnulls(variadic v_waits) > 0 then 'limit of the address' end;
-    v_waits := array[svc.console_hit('mails', 100, '1 h', case when v_refusal is null then 1 else 0 end)];
+    -- a pattern allows addresses that strangers can invent: they must not use up the mails of people who are named
+    v_waits := array[svc.console_hit(case when p_is_named then 'mails by name' else 'mails by pattern' end, 100, '1 h',
+                                     case when v_refusal is null then 1 else 0 end)];
     if v_refusal is null and num_nonnulls(variadic v_waits) > 0 then
         v_refusal := 'limit of all mails';
     end if;
@@ -42,4 +47,4 @@ begin
     end if;
 end
 $svc$;
-revoke all on function svc.console_init(uuid, text, boolean, bytea, bytea, bytea, integer, inet, text) from public;
+revoke all on function svc.console_init(uuid, text, boolean, boolean, bytea, bytea, bytea, integer, inet, text) from public;

@@ -1,7 +1,7 @@
 -- Record the results of attempts: one call for a batch, arrays of equal length. Returns the ids that were accepted (the
 -- others had lost their lease) and the endpoints that were disabled: because they are gone, or failing for 5 days.
 -- p_verdicts: delivered, retry, failed, gone (canceled, and its endpoint disabled), or released (not sent: the attempt
--- does not count). p_waits: seconds until the next attempt, for retry.
+-- does not count). p_waits: seconds until the next attempt, for retry and released.
 create or replace function svc.acknowledge(
     p_ids uuid[], p_leases uuid[], p_verdicts text[], p_waits float8[], p_outcomes text[], p_status_codes integer[],
     p_errors text[], p_durations_ms integer[], p_response_headers json[], p_response_bodies text[], p_remote_ips inet[]
@@ -38,13 +38,14 @@ begin
                                        when 'gone' then 'canceled' else r.verdict end,
                attempts = d.attempts - (r.verdict = 'released')::integer,
                -- the claim cancels what is due at an endpoint that was disabled meanwhile
-               next_attempt_at = case r.verdict when 'released' then now() when 'retry' then now() + case when exists (
+               next_attempt_at = case r.verdict when 'released' then now() + make_interval(secs => r.wait)
+                                                when 'retry' then now() + case when exists (
                    select from svc.webhook_endpoints e where e.id = d.endpoint_id and e.status <> 'disabled'
                ) then make_interval(secs => r.wait) else '0' end end,
                finished_at = case when r.verdict not in ('retry', 'released') then now() end,
                lease_id = null, lease_until = null,
                last_status_code = case when r.verdict = 'released' then d.last_status_code else r.status_code end,
-               last_error = case when r.verdict = 'released' then d.last_error else r.error end,
+               last_error = case when r.verdict = 'released' then coalesce(r.error, d.last_error) else r.error end,
                updated_at = now()
           from result r
          where d.id = r.id and d.lease_id = r.lease_id
@@ -101,11 +102,11 @@ begin
                                     when s.failure_streak + h.failures >= 10 then now() + interval '30 s' end
           from health h
          where s.endpoint_id = h.endpoint_id
-        returning s.endpoint_id, s.failing_since
+        returning s.endpoint_id, s.failing_since, s.failure_streak
     )
     select array_agg(c.endpoint_id) into v_failing
       from changed c
-     where c.failing_since < now() - interval '5 days';
+     where c.failing_since < now() - interval '5 days' and c.failure_streak >= 10;
 
     disabled := '{}';
     if v_gone is not null or v_failing is not null then

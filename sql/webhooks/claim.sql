@@ -88,6 +88,7 @@ begin
             with pick as materialized (
                 select q.*, o.place
                   from unnest(v_endpoints, v_rooms) with ordinality o(endpoint_id, room, place)
+                  join svc.webhook_endpoints e on e.id = o.endpoint_id
                   cross join lateral (
                     select d.id, d.lease_id, d.attempts, d.max_attempts, d.worker, d.endpoint_id, d.updated_at,
                            d.event_name, d.manual_attempt

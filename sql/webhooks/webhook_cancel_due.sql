@@ -22,6 +22,9 @@ begin
        set status = 'canceled', finished_at = now(), next_attempt_at = null, lease_id = null, lease_until = null,
            last_error = 'the endpoint is disabled or was deleted', updated_at = now()
      where d.id = any (v_deliveries);
+    if cardinality(v_deliveries) >= 1000 then
+        perform svc.webhook_ring(); -- there may be more
+    end if;
 end
 $svc$;
 revoke all on function svc.webhook_cancel_due(uuid[]) from public;

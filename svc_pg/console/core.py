@@ -37,6 +37,7 @@ _CONVENTIONS: Final = {
 _OPENAPI: Final = Documentation(summary="This document", response=dict[str, Any])
 
 _Request = TypeVar("_Request", bound=ConsoleRequest)
+_SERVER_URL: Final = "{server}"
 logger = logging.getLogger("svc_pg.console")
 
 
@@ -58,7 +59,7 @@ class Core:
         self._product_ids: list[str] = []
         self.routes: list[Route] = []
         """All routes with their documentation, in the order of registration."""
-        self._openapi_of: tuple[str, RawJson] | None = None  # the last document, and for which server
+        self._document: str | None = None
         self.add_route("GET", "/openapi.json", self._openapi, _OPENAPI)
 
     @property
@@ -71,17 +72,17 @@ class Core:
         return document(self.routes, title=self._title, server_url=server_url)
 
     async def _openapi(self, request: ConsoleRequest) -> ConsoleResponse:
-        """Anybody may ask for it, so it is made once."""
-        server_url = request.base_path or "/"
-        if self._openapi_of is None or self._openapi_of[0] != server_url:
-            self._openapi_of = server_url, RawJson(encode(self.openapi(server_url=server_url)).decode())
-        return ConsoleResponse(200, self._openapi_of[1])
+        """Anybody may ask for it, so it is made once; where it is mounted may differ from request to request."""
+        if self._document is None:
+            self._document = encode(self.openapi(server_url=_SERVER_URL)).decode()
+        server_url = encode(request.base_path or "/").decode()
+        return ConsoleResponse(200, RawJson(self._document.replace(f'"{_SERVER_URL}"', server_url, 1)))
 
     def add_route(
         self, method: str, path: str, handler: ConsoleHandler, documentation: Documentation = UNDOCUMENTED
     ) -> None:
         """Add a route below ``console_path``."""
-        self._openapi_of = None
+        self._document = None
         whole = self._console_path + path
         self._console_routes.add(method, whole, handler)
         self.routes.append(Route(method=method, path=whole, documentation=documentation, tag="Console"))
@@ -92,7 +93,7 @@ class Core:
             raise ConfigError(f"product id {product.id!r} is reserved for the console")
         if product.id in self._product_ids:
             raise ConfigError(f"product {product.id!r} is registered already")
-        self._openapi_of = None
+        self._document = None
         routes = product_routes(product, below=f"/{product.id}" if below is None else below)
         for route, endpoint in zip(routes, product.endpoints, strict=True):
             self._product_routes.add(endpoint.method, route.path, endpoint)
@@ -101,7 +102,8 @@ class Core:
 
     async def handle(self, request: ConsoleRequest, body: AsyncIterator[bytes]) -> EncodedResponse:
         """Answer. ``body`` is read only where the route and the session allow it."""
-        origin = request.headers.get("origin")
+        origins = request.headers.getlist("origin")
+        origin = origins[0] if len(origins) == 1 else None  # no browser sends two
         if request.method == "OPTIONS":
             preflight = ConsoleResponse(204, headers=cors.preflight_headers(origin, self._allowed_origins))
             response = _encoded(preflight)

@@ -54,8 +54,10 @@ def _console_scope(scope: Scope, path: str) -> Scope:
 
 
 def mounted_path(scope: Scope) -> str:
-    """The still-encoded path of a request that this middleware gave to the console, without the prefix."""
-    return str(scope["raw_path"].decode("latin-1")).removeprefix(quote(scope["root_path"]))
+    """The still-encoded path of a request below where its application is mounted, however that is spelt."""
+    segments, root = _raw_path(scope).removeprefix("/").split("/"), _root_segments(scope)
+    is_below = [unquote(segment) for segment in segments[: len(root)]] == root  # some servers omit the root path
+    return "/" + "/".join(segments[len(root) :] if is_below else segments)
 
 
 def _raw_path(scope: Scope) -> str:

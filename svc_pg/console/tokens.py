@@ -138,7 +138,7 @@ def verify(token: str, key: bytes, *, method: SignInMethod) -> Session:
         )
         claims = _Claims.model_validate(decoded["payload"])
     except jwt.PyJWTError as error:
-        raise TokenError(str(error)) from error
+        raise TokenError(type(error).__name__) from error  # its text may repeat what the token says
     except ValidationError as error:
         raise TokenError("the claims have unexpected types") from error
     if decoded["header"].get("typ") != TYPE:

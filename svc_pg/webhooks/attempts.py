@@ -1,11 +1,12 @@
 """Attempts: open the endpoint's secret, sign the body, POST it, and judge what came back."""
 
 import json
+import logging
 import time
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
-from uuid import UUID
+from weakref import WeakKeyDictionary
 
 from svc_pg.config import Retry
 from svc_pg.errors import EncryptionKeyError, EndpointError, WebhookSignatureError
@@ -16,7 +17,10 @@ from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.signing import sign
 from svc_pg.webhooks.transport import Request, Result, Transport
 
+_log = logging.getLogger(__name__)
+
 _CONNECT_TIMEOUT: Final = timedelta(seconds=5)
+_KEY_WAIT: Final = timedelta(minutes=1)
 _GONE: Final = 410
 _OVERLOADED: Final = frozenset({429, 503})
 
@@ -28,13 +32,16 @@ class Attempts:
         self._transport = transport
         self._keys = keys
         self._retry = retry
-        self._opened: dict[UUID, _Opened] = {}
+        self._opened: WeakKeyDictionary[Target, _Opened] = WeakKeyDictionary()
 
     async def make(self, claim: Claim, target: Target) -> Acknowledgement:
         """Send one claim to its target. Whatever the receiver or the stored secret is like, this returns a verdict."""
         try:
             request = self._request(claim, target)
-        except (EncryptionKeyError, EndpointError, WebhookSignatureError) as error:
+        except EncryptionKeyError as error:  # our fault: it costs the endpoint no attempt
+            _log.error("an attempt waits for the key that opens its secret: %s", error.message)
+            return Acknowledgement(claim, "released", Result(outcome="blocked", error=error.message), _KEY_WAIT)
+        except (EndpointError, WebhookSignatureError) as error:
             result = Result(outcome="blocked", error=error.message)
         else:
             result = await tracing.send(
@@ -43,9 +50,9 @@ class Attempts:
         return _judged(claim, result, self._retry)
 
     def _request(self, claim: Claim, target: Target) -> Request:
-        opened = self._opened.get(target.id)
-        if opened is None or opened.target is not target:
-            opened = self._opened[target.id] = _opened(target, self._keys)
+        opened = self._opened.get(target)
+        if opened is None:
+            opened = self._opened[target] = _opened(target, self._keys)
         body = claim.body.encode()
         signature = sign(
             delivery_id=str(claim.delivery_id),
@@ -66,7 +73,6 @@ class Attempts:
 class _Opened:
     """The headers of every attempt, and the secret and the one before it."""
 
-    target: Target
     headers: dict[str, str]
     secrets: list[str]
 
@@ -79,9 +85,7 @@ def _opened(target: Target, keys: KeyRing) -> _Opened:
     sealed = [target.secret]
     if target.previous_secret is not None and target.is_overlapping:
         sealed.append(target.previous_secret)
-    return _Opened(
-        target, headers | {"Content-Type": "application/json"}, [opened(secret, SECRET_COLUMN) for secret in sealed]
-    )
+    return _Opened(headers | {"Content-Type": "application/json"}, [opened(secret, SECRET_COLUMN) for secret in sealed])
 
 
 def _judged(claim: Claim, result: Result, retry: Retry) -> Acknowledgement:

@@ -46,6 +46,8 @@ select (
       join svc.webhook_endpoints e on e.id = r.endpoint_id and e.status = 'active'
       left join svc.webhook_endpoint_state s on s.endpoint_id = e.id
      where s.breaker_until is null and r.next_attempt_at <= now()
+       and e.max_in_flight > (select count(*) from svc.webhook_deliveries f
+                               where f.endpoint_id = e.id and f.lease_id is not null and f.lease_until > now())
 ) as oldest_due_seconds, e.*, (
     select coalesce(max(age(x.xmin)), 0) from (
         select a.backend_xmin from pg_stat_activity a
@@ -66,7 +68,8 @@ select (
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """``oldest_due_seconds`` is for how long a delivery is overdue that could start: its endpoint works and is active.
+    """``oldest_due_seconds`` is for how long a delivery is overdue that could start: its endpoint is active, works and
+    has room.
 
     Among the first 1,000 endpoints that have pending deliveries. ``open_breakers`` are active endpoints that fail.
     ``oldest_snapshot_transactions`` is how many transactions have begun since the oldest snapshot that somebody holds.

@@ -17,6 +17,7 @@ from psycopg.rows import scalar_row
 _log = logging.getLogger(__name__)
 
 _LOCK: Final = (1937138032, 1)  # 'svc0', the bell
+_SLEEPER: Final = (1937138032, 3)  # held by the one who sleeps, to tell a sleeper from a sender
 _LONGEST_SLEEP: Final = timedelta(seconds=5)
 
 
@@ -47,8 +48,11 @@ class Bell:
         An exception inside the block must end the connection, and the lock with it.
         """
         granted = self._can_listen and bool(await self._scalar("select pg_try_advisory_lock(%s, %s)", _LOCK))
+        if granted:
+            await self._scalar("select pg_advisory_lock(%s, %s)", _SLEEPER)
         yield granted
         if granted:
+            await self._scalar("select pg_advisory_unlock(%s, %s)", _SLEEPER)
             await self._scalar("select pg_advisory_unlock(%s, %s)", _LOCK)
 
     async def ring(self, *, within: timedelta | None = None) -> None:
@@ -56,9 +60,17 @@ class Bell:
         await self._wait(_LONGEST_SLEEP if within is None else min(within, _LONGEST_SLEEP))
 
     async def moment(self) -> None:
-        """Return soon: what to do where sleep was refused."""
-        jitter = random.uniform(20, 50)  # noqa: S311 - only so that several workers do not ask in step
-        await self._wait(timedelta(milliseconds=jitter) if self._can_listen else self._interval)
+        """Return soon, or when the bell rings: what to do where sleep was refused.
+
+        Within 50 ms where somebody is about to commit; within 2 s where another worker sleeps, which will be rung for.
+        """
+        wait = self._interval
+        if self._can_listen:
+            # a lock of the statement alone, given back at its end
+            is_alone = await self._scalar("select pg_try_advisory_xact_lock_shared(%s, %s)", _SLEEPER)
+            jitter = random.uniform(0.02, 0.05)  # noqa: S311 - only so that several workers do not ask in step
+            wait = timedelta(seconds=jitter if is_alone else 40 * jitter)
+        await self._wait(wait)
 
     async def _wait(self, limit: timedelta) -> None:
         async for _ in self._conn.notifies(timeout=limit.total_seconds(), stop_after=1):

@@ -35,7 +35,9 @@ select id, version, url, timeout, secret, headers, previous_secret,
        extract(epoch from previous_secret_expires_at - now())::float8 as overlap
   from svc.webhook_endpoints where id = any(%s)
 """
-_NEXT_DUE: Final = "select extract(epoch from svc.next_due() - now())::float8 as seconds"
+_NEXT_DUE: Final = (
+    "select extract(epoch from least(svc.next_due(), now() + interval '1 day') - now())::float8 as seconds"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class Claim:
     trace_context: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Target:
     """Where and how to send; secrets and headers are still sealed. ``overlap`` is in seconds from ``read_at`` on."""
 

@@ -145,7 +145,9 @@ class DeliveryQuery:
 
     def since(self, moment: str | timedelta | datetime) -> "DeliveryQuery":
         """Deliveries created from that moment on: an aware datetime, or a duration before now such as ``1h``."""
-        return DeliveryQuery(self.selection.when("created_at >=", moment))
+        # ids grow with time, and have the index
+        selection = self.selection.when("id >= svc.uuid7_at(", moment, end=")")
+        return DeliveryQuery(selection.when("created_at >=", moment))
 
     def until(self, moment: str | timedelta | datetime) -> "DeliveryQuery":
         """Deliveries created before that moment, which is written as for ``since``."""

@@ -19,6 +19,7 @@ from svc_pg.webhooks.tally import Tally
 _log = logging.getLogger(__name__)
 
 _BATCH: Final = 200
+_MOST_TARGETS: Final = 10_000
 _GATHER: Final = 0.02  # seconds to wait for more free places, so that claims stay batches under load
 
 Attempt = Callable[[Claim, Target], Awaitable[Acknowledgement]]
@@ -118,7 +119,12 @@ class Dispatcher:
             if (known := self._targets.get(claim.endpoint_id)) is None or known.version != claim.endpoint_version
         }
         if stale:
-            self._targets |= {target.id: target for target in await claims.targets(conn, list(stale))}
+            found = {target.id: target for target in await claims.targets(conn, list(stale))}
+            if len(self._targets) > _MOST_TARGETS:
+                self._targets.clear()
+            for endpoint_id in stale - found.keys():  # deleted
+                self._targets.pop(endpoint_id, None)
+            self._targets |= found
 
     def _start(self, claim: Claim, target: Target) -> None:
         task = asyncio.create_task(self._run(claim, target))

@@ -53,7 +53,9 @@ _UPDATE: Final = """
 update svc.webhook_endpoints
    set url = coalesce(%s, url), description = coalesce(%s, description),
        events = coalesce(svc.webhook_known_events(%s), events),
-       headers = case when %s then %s else headers end,
+       headers = case when %s then %s
+                      when substring(%s from '^[a-z]+://[^/?#]+') <> substring(url from '^[a-z]+://[^/?#]+') then null
+                      else headers end,
        max_in_flight = coalesce(%s, max_in_flight), timeout = coalesce(%s, timeout),
        version = version + 1, updated_at = now()
  where id = (select svc.webhook_existing_endpoint(%s))
@@ -207,16 +209,23 @@ def update(
     max_in_flight: int | None = None,
     timeout: timedelta | None = None,
 ) -> Query[Endpoint]:
-    """Change what is not None; ``headers`` replace all that there were, and need ``keys``. Raises as ``new`` does."""
+    """Change what is not None; ``headers`` replace all that there were, and need ``keys``. Raises as ``new`` does.
+
+    A URL of another origin loses the headers unless they are given again: they may be credentials for the old one.
+    """
     _check_limits(description=description, max_in_flight=max_in_flight, timeout=timeout)
     key = endpoint_key(endpoint_id)
+    if headers and keys is None:
+        raise EndpointError("custom headers cannot be stored without keys that seal them", hint="Give keys as well.")
     sealed_headers = _sealed_headers(headers, keys, key) if headers and keys else None
+    address = None if url is None else guard.check_url(url)
     params = (
-        None if url is None else guard.check_url(url),
+        address,
         description,
         None if events is None else _texts(events),
         headers is not None,
         sealed_headers,
+        address,
         max_in_flight,
         timeout,
         key,

@@ -48,7 +48,7 @@ class NewEndpoint(RequestBody):
 class EndpointChanges(RequestBody):
     """What to change about an endpoint; what is left out stays."""
 
-    url: str = Field(default_factory=str)
+    url: str = Field(default_factory=str, description="Another origin loses the headers unless they are given too.")
     events: list[str] = Field(default_factory=list)
     description: str = Field(default_factory=str)
     headers: dict[str, str] = Field(default_factory=dict, description="Replace all that there were; {} removes them.")

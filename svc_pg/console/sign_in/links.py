@@ -10,8 +10,8 @@ from svc_pg.query import Query
 
 _INIT: Final = """
 select is_mailed, retry_after, now() as asked_at
-  from svc.console_init(%(session_id)s, %(email)s, %(is_allowed)s, %(device_hash)s, %(code_hash)s, %(decoy_hash)s,
-                        %(max_attempts)s, %(ip)s, %(user_agent)s)
+  from svc.console_init(%(session_id)s, %(email)s, %(is_allowed)s, %(is_named)s, %(device_hash)s,
+                        %(code_hash)s, %(decoy_hash)s, %(max_attempts)s, %(ip)s, %(user_agent)s)
 """
 _OWNER: Final = """
 select email, now() as asked_at from svc.console_magic_links where session_id = %s and device_hash = %s

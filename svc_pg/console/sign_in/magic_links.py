@@ -79,6 +79,7 @@ class MagicLinks:
             "session_id": session_id,
             "email": email,
             "is_allowed": role(email, self._settings.console_allowed_emails) is not None,
+            "is_named": email in self._settings.console_allowed_emails,
             "device_hash": sha256(device_token.encode()).digest(),
             "code_hash": codes.code_hash(self._hashing_key, session_id, code),
             "decoy_hash": secrets.token_bytes(32),

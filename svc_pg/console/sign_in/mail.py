@@ -35,6 +35,7 @@ class SmtpSender:
 
     def __init__(self, server: SmtpServer) -> None:
         self._server = server
+        self._tls = ssl.create_default_context()
         # asyncio's own threads are not many, and database connections need them to look up names
         self._threads = CapacityLimiter(4)
 
@@ -46,7 +47,7 @@ class SmtpSender:
         server = self._server
         with smtplib.SMTP(server.host, server.port, timeout=SMTP_TIMEOUT_SECONDS) as smtp:
             if server.starttls:
-                smtp.starttls(context=ssl.create_default_context())
+                smtp.starttls(context=self._tls)
             if server.user is not None and server.password is not None:
                 smtp.login(server.user, server.password)
             smtp.send_message(message)

@@ -98,7 +98,7 @@ def test_no_sessions_are_said_in_words(run: Run, db: str) -> None:
     with psycopg.connect(db) as conn:
         conn.execute("update svc.console_sessions set expires_at = now() - interval '1 s'")
     shown = run("console", "sessions")
-    assert (shown.stdout, shown.stderr) == ("", "Nobody is signed in.\n")
+    assert (shown.stdout, shown.stderr) == ("", "Nobody is signed in. Auto-approved sessions are not stored.\n")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -149,8 +149,8 @@ def test_prune_removes_a_few_at_a_time(conn: psycopg.Connection[Any]) -> None:
 
 
 INIT: LiteralString = """
-select svc.console_init(gen_random_uuid(), 'ann@corp.example', true, sha256('1'), sha256('2'), sha256('3'), 5, null,
-                        null)
+select svc.console_init(gen_random_uuid(), 'ann@corp.example', true, false, sha256('1'), sha256('2'), sha256('3'), 5,
+                        null, null)
 """
 
 

@@ -1,5 +1,3 @@
-import uuid
-
 import httpx
 import pytest
 
@@ -129,7 +127,10 @@ def test_verify_poll_and_claim_with_a_wrong_or_no_device_token_are_404_and_count
     assert device.verify(code).status_code == 200
 
 
-@pytest.mark.parametrize("session_id", [str(uuid.uuid4()), "", "7", "x" * 36, "00000000-0000-0000-0000-000000000000'"])
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
+
+
+@pytest.mark.parametrize("session_id", [UNKNOWN, "", "7", "x" * 36, "00000000-0000-0000-0000-000000000000'"])
 def test_an_unknown_session_is_404(magic: httpx.Client, session_id: str) -> None:
     device = Device(magic, new_address())
     device.session_id = session_id

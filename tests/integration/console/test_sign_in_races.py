@@ -15,6 +15,7 @@ import pytest
 from svc_pg.console.sign_in import codes
 from tests.integration.console.serving import PREFIX, assert_problem, serving
 from tests.integration.console.signing_in import Device, Mailbox, magic_settings, new_address, new_ip, rows, wrong
+from tests.waiting import wait_until
 
 
 def at_once(number: int, call: Callable[[int], httpx.Response]) -> list[httpx.Response]:
@@ -129,9 +130,20 @@ def test_fifty_claims_over_two_processes_give_one_token_and_one_session(
     with ExitStack() as stack:
         clients = [stack.enter_context(process_serving(console_database)) for _ in range(2)]
         body = {"sessionId": device.session_id}
-        responses = at_once(
-            50, lambda number: clients[number % 2].post("/console/session/claim", json=body, headers=device.bearer)
+        holder = stack.enter_context(psycopg.connect(console_database))
+        pool = stack.enter_context(ThreadPoolExecutor(1))
+        holder.execute("select from svc.console_magic_links where session_id = %s for update", [device.session_id])
+        claims = pool.submit(
+            at_once,
+            50,
+            lambda number: clients[number % 2].post("/console/session/claim", json=body, headers=device.bearer),
         )
+        waiting = (
+            "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+        )
+        wait_until(lambda: rows(console_database, waiting)[0][0] >= 10, "claims wait for the link")
+        holder.commit()
+        responses = claims.result()
         assert outcomes(responses) == {"claimed": 1, "already_claimed": 49}
         [token] = [response.json()["sessionToken"] for response in responses if response.status_code == 200]
         for client in (*clients, magic):

@@ -31,6 +31,7 @@ def host(made: Console) -> FastAPI:
     app = FastAPI(lifespan=made.lifespan)
     app.mount("/api/webhooks", webhooks_app(made))
     app.mount("/customers", webhooks_app(made, session_of=customer))
+    app.mount("/@api:v1/{shop}", webhooks_app(made))
     return app
 
 
@@ -67,6 +68,13 @@ def test_it_answers_below_the_path_that_it_is_mounted_at(client: httpx.Client) -
     assert response.headers["location"] == f"/api/webhooks/endpoints/{endpoint['id']}"
     assert client.get(f"/endpoints/{endpoint['id']}").json()["url"] == endpoint["url"]
     assert client.get("/deliveries", params={"endpointId": endpoint["id"]}).json()["data"] == []
+
+
+@pytest.mark.parametrize("path", ["/@api:v1/north", "/%40api%3Av1/north", "/@api:v1/a:b@c", "/%61pi/webhooks"])
+def test_it_answers_however_its_path_is_spelt(base_url: str, path: str) -> None:
+    assert httpx.get(f"{base_url}{path}/endpoints", headers=bearer("read")).status_code == 200
+    document = httpx.get(f"{base_url}{path}/openapi.json").json()
+    assert len(document["servers"]) == 1
 
 
 def test_nothing_else_of_the_console_is_there(client: httpx.Client) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from typing import Any
-from uuid import uuid4
 
 import httpx
 import psycopg
@@ -19,6 +18,7 @@ from tests.waiting import wait_until
 
 CONFIG = hooks_config("order.created")
 URL = "http://127.0.0.1:9/hook"
+UNKNOWN = "00000000-0000-7000-8000-000000000000"
 
 
 @pytest.fixture
@@ -139,12 +139,12 @@ def test_event_types_are_listed(client: httpx.Client) -> None:
         ("POST", "/events", {"event": "order.created", "payload": "x" * 300_000}, 422, "invalid_payload"),
         ("POST", "/deliveries/retry", {"since": "yesterday"}, 422, "invalid_parameter"),
         ("POST", "/deliveries/retry", {"since": "2026-01-01"}, 422, "invalid_parameter"),
-        ("GET", f"/endpoints/{uuid4()}", None, 404, "not_found"),
-        ("PATCH", f"/endpoints/{uuid4()}", {"description": ""}, 404, "not_found"),
-        ("POST", f"/deliveries/{uuid4()}/retry", None, 404, "not_found"),
+        ("GET", f"/endpoints/{UNKNOWN}", None, 404, "not_found"),
+        ("PATCH", f"/endpoints/{UNKNOWN}", {"description": ""}, 404, "not_found"),
+        ("POST", f"/deliveries/{UNKNOWN}/retry", None, 404, "not_found"),
         ("GET", "/endpoints/seven", None, 404, "not_found"),
         ("GET", "/deliveries/seven", None, 404, "not_found"),
-        ("GET", f"/endpoints/{uuid4()}/stats?window=8d", None, 422, "invalid_value"),
+        ("GET", f"/endpoints/{UNKNOWN}/stats?window=8d", None, 422, "invalid_value"),
     ],
 )
 def test_a_bad_request_is_a_problem_with_a_code(
@@ -170,12 +170,12 @@ def test_changing_needs_the_permission_to_write(client: httpx.Client, permission
     status, code = (403, "insufficient_scope") if permission == "read" else (401, "not_authenticated")
     for method, path in (
         ("POST", "/endpoints"),
-        ("PATCH", f"/endpoints/{uuid4()}"),
-        ("DELETE", f"/endpoints/{uuid4()}"),
-        ("POST", f"/endpoints/{uuid4()}/rotate-secret"),
-        ("POST", f"/endpoints/{uuid4()}/pause"),
+        ("PATCH", f"/endpoints/{UNKNOWN}"),
+        ("DELETE", f"/endpoints/{UNKNOWN}"),
+        ("POST", f"/endpoints/{UNKNOWN}/rotate-secret"),
+        ("POST", f"/endpoints/{UNKNOWN}/pause"),
         ("POST", "/deliveries/retry"),
-        ("POST", f"/deliveries/{uuid4()}/cancel"),
+        ("POST", f"/deliveries/{UNKNOWN}/cancel"),
         ("POST", "/events"),
     ):
         assert_problem(client.request(method, f"/webhooks{path}", json={}), status, code)

@@ -155,7 +155,7 @@ class Queue(RuleBasedStateMachine):
         query = getattr(deliveries if action == "recover" else endpoints, action)(str(chosen.id))
         if chosen.status is None:
             self.refuses(query, NotFoundError)
-        elif action == "recover" and chosen.is_closed:
+        elif action in ("recover", "pause") and chosen.is_closed:
             self.refuses(query, ConflictError)
         else:
             match action:

@@ -95,6 +95,21 @@ def test_what_cannot_be_sent_is_refused_as_a_whole(db: psycopg.Connection[Any], 
     assert messages(db) == {}
 
 
+@pytest.mark.parametrize("name", ["send('order.created', '1', ", "send_many('order.created', '{1,2}', "])
+@pytest.mark.parametrize(
+    "option", ["delay => null)", "delay => '-1 s')", "delay => '9000 years')", "idempotency_key => repeat('x', 1025))"]
+)
+def test_a_delay_or_a_key_beyond_reason_is_refused(db: psycopg.Connection[Any], name: str, option: str) -> None:
+    call = name + option
+    if "many" in name:
+        call = call.replace(
+            "idempotency_key => repeat('x', 1025)", "idempotency_keys => array[null, repeat('x', 1025)]"
+        )
+    with pytest.raises(psycopg.Error) as caught:
+        db.execute(f"select svc.{call}".encode())
+    assert caught.value.sqlstate == "SV101"
+
+
 def test_one_bad_payload_of_many_is_named(db: psycopg.Connection[Any]) -> None:
     with pytest.raises(PayloadError, match="not JSON"):
         webhooks.send_many(db, "order.created", [{}, {"x": {1, 2}}])

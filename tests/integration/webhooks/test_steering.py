@@ -133,9 +133,37 @@ def test_five_days_of_failures_disable_an_endpoint(db: psycopg.Connection[Any], 
         webhooks.send(db, "order.created", {})
     first, second = claim(db)
     assert acknowledge(db, first, "retry")["disabled"] == []
-    db.execute("update svc.webhook_endpoint_state set failing_since = now() - interval '121 hours'")
+    db.execute("update svc.webhook_endpoint_state set failing_since = now() - interval '121 hours', failure_streak = 9")
     assert acknowledge(db, second, "retry")["disabled"] == [second["endpoint_id"]]
     assert one(db, endpoints.get(endpoint)).disabled_reason == "no success in 5 days"
+    assert {status for status, _ in queue(db, endpoint)} == {"canceled"}
+
+
+def test_two_failures_in_five_days_disable_nothing(db: psycopg.Connection[Any], endpoint: str) -> None:
+    for _ in range(2):
+        webhooks.send(db, "order.created", {})
+    first, second = claim(db)
+    acknowledge(db, first, "retry")
+    db.execute("update svc.webhook_endpoint_state set failing_since = now() - interval '121 hours'")
+    assert acknowledge(db, second, "retry")["disabled"] == []
+    assert one(db, endpoints.get(endpoint)).status == "active"
+
+
+def test_a_disabled_endpoint_cannot_be_paused(db: psycopg.Connection[Any], endpoint: str) -> None:
+    one(db, endpoints.disable(endpoint))
+    with pytest.raises(ConflictError, match="is disabled"):
+        fetch(db, endpoints.pause(endpoint))
+
+
+def test_disabling_waits_for_nobody_and_the_claim_cancels_the_rest(
+    db: psycopg.Connection[Any], database: str, endpoint: str
+) -> None:
+    webhooks.send_many(db, "order.created", [{}] * 3)
+    with psycopg.connect(database) as other:
+        other.execute("select from svc.webhook_deliveries order by id limit 1 for update")
+        one(db, endpoints.disable(endpoint))
+        assert sorted(status for status, _ in queue(db, endpoint)) == ["canceled", "canceled", "pending"]
+    assert claim(db) == []
     assert {status for status, _ in queue(db, endpoint)} == {"canceled"}
 
 
@@ -252,6 +280,24 @@ def test_an_update_changes_what_is_given_and_nothing_else(db: psycopg.Connection
     assert [getattr(changed, name) for name in same] == [getattr(before, name) for name in same]
     assert one(db, endpoints.update(endpoint, guard=GUARD, headers={})).has_headers is False
     assert scalar(db, "select version from svc.webhook_endpoints") == 3
+
+
+@pytest.mark.parametrize(
+    ("url", "keeps_headers"),
+    [
+        ("https://example.com/other", True),
+        ("https://example.com:8443/hook", False),
+        ("https://example.com.evil.example/hook", False),
+        ("https://evil.example/?https://example.com", False),
+    ],
+)
+def test_secret_headers_do_not_follow_an_endpoint_to_another_origin(
+    db: psycopg.Connection[Any], url: str, *, keeps_headers: bool
+) -> None:
+    endpoint = new(db, headers={"Authorization": "Bearer hush"})
+    assert one(db, endpoints.update(endpoint, guard=GUARD, url=url)).has_headers is keeps_headers
+    given = endpoints.update(endpoint, guard=GUARD, keys=KEYS, url="https://new.example", headers={"X-Key": "1"})
+    assert one(db, given).has_headers
 
 
 @pytest.mark.parametrize(

@@ -230,16 +230,20 @@ def test_a_lease_lasts_longer_than_the_attempt_may(database: str) -> None:
         assert scalar(conn, "select lease_until - now() from svc.webhook_deliveries") == timedelta(seconds=45)
 
 
-def test_a_secret_that_cannot_be_opened_is_recorded_and_nothing_is_sent(database: str) -> None:
+def test_a_secret_that_cannot_be_opened_costs_no_attempt_and_says_why(database: str) -> None:
     with receiving() as receiver:
         endpoint(database, CONFIG, receiver.url)
         send(database, {})
         with psycopg.connect(database) as conn:
             conn.execute("update svc.webhook_endpoints set secret = '\\x00'")
         with working(database, CONFIG):
-            [delivery] = wait_for_status(database, "failed")
+            wait_until(lambda: rows(database, "webhook_deliveries")[0]["last_error"], "the reason is there")
         assert receiver.requests == []
+    [delivery] = rows(database, "webhook_deliveries")
+    assert (delivery["status"], delivery["attempts"]) == ("pending", 0)
     assert "sealed secret" in delivery["last_error"]
+    assert delivery["next_attempt_at"] > delivery["updated_at"]
+    assert rows(database, "webhook_delivery_attempts") == []
 
 
 def test_an_address_that_is_not_allowed_is_blocked(database: str) -> None:

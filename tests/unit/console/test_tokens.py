@@ -97,7 +97,7 @@ def test_a_token_of_another_key_is_refused() -> None:
 
 
 def test_an_expired_token_is_refused() -> None:
-    with pytest.raises(TokenError, match="expired"):
+    with pytest.raises(TokenError, match="Expired"):
         verify(new_token(lifetime=timedelta(seconds=-1)))
 
 
@@ -154,7 +154,7 @@ def test_alg_none_is_refused() -> None:
 def test_rs256_is_refused() -> None:
     private_key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     forged = jwt.encode(claims_of(new_token()), private_key, algorithm="RS256", headers={"typ": tokens.TYPE})
-    with pytest.raises(TokenError, match="alg"):
+    with pytest.raises(TokenError, match="InvalidAlgorithm"):
         verify(forged)
 
 
@@ -204,3 +204,10 @@ def test_a_secret_that_is_not_hexadecimal_is_refused_without_being_shown(digits:
 def test_a_missing_secret_is_refused() -> None:
     with pytest.raises(ConfigError, match="SVC_CONSOLE_CONNECTION_TOKEN_HASH is not set"):
         tokens.signing_key(None, env="development")
+
+
+def test_the_reason_for_a_refusal_repeats_nothing_of_the_token() -> None:
+    forged = jwt.encode({"sub": "x"}, KEY, headers={"crit": ["x\nINFO session of root"], "x\nINFO session of root": 1})
+    with pytest.raises(TokenError) as caught:
+        tokens.verify(forged, KEY, method="auto_approve")
+    assert "INFO" not in str(caught.value)
