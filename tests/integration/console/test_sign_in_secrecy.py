@@ -90,7 +90,7 @@ def test_both_kinds_of_address_leave_the_same_rows_but_for_the_reason(
             found = [row for (row,) in conn.execute(text, ([allowed, unknown],))]
         first, second = ({name: row[name] for name in row.keys() - DIFFERENT} for row in found)
         assert first == second
-        assert len(first) >= 3
+        assert first
     reasons = rows(
         console_database,
         "select email, detail from svc.console_events where email = any(%s) order by detail nulls first",
