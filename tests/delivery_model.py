@@ -122,7 +122,9 @@ class Model:
                 delivery.record("success" if verdict == "delivered" else "http_error")
             if verdict in ("released", "retry at once") or (verdict == "retry" and delivery.endpoint.is_closed):
                 delivery.due = moment
-            elif verdict != "retry":
+            elif verdict == "retry":
+                delivery.due = None  # also where its lease had ended, and it was due to be lost
+            else:
                 delivery.finish("canceled" if verdict == "gone" else verdict)
         for endpoint in {delivery.endpoint.id: delivery.endpoint for delivery, _ in accepted}.values():
             told = [
