@@ -1,20 +1,17 @@
 """The commands ``webhooks ...``, those for deliveries."""
 
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
 from svc_pg import Config
-from svc_pg.query import scalar
+from svc_pg.maintenance import prune_deliveries
 from svc_pg.webhooks import deliveries
 
 from . import output
 from .json_text import printable
 from .options import ConfigReference, DatabaseUrl, Json, connect
 from .steering import EndpointId, change, duration, one
-
-_PRUNE: Final = "select svc.webhook_prune(%s, %s, %s)"
-_BATCH: Final = 5000
 
 
 def list_deliveries(
@@ -86,14 +83,9 @@ def prune(
 ) -> None:
     """Delete finished deliveries that are older than they are kept, with their attempts and messages."""
     configured = Config.find(config).webhooks
-    keep = (
-        configured.keep_delivered if delivered is None else duration(delivered),
-        configured.keep_failed if failed is None else duration(failed),
-    )
-    count, rows = 0, _BATCH
+    keep_delivered = configured.keep_delivered if delivered is None else duration(delivered)
+    keep_failed = configured.keep_failed if failed is None else duration(failed)
     with connect(database_url) as conn:
         conn.autocommit = True
-        while rows >= _BATCH:  # what expires meanwhile is for the next time
-            rows = scalar(conn, _PRUNE, (*keep, _BATCH))
-            count += rows
+        count = prune_deliveries(conn, delivered=keep_delivered, failed=keep_failed)
     output.words(f"{count} deliveries and messages deleted.")

@@ -144,27 +144,39 @@ def _purge_log(conn: Connection[Any], config: Config) -> str | None:
     return f"removed {len(report.partitions)} partitions and {report.entries} entries"
 
 
-def _prune_deliveries(conn: Connection[Any], config: Config) -> str | None:
-    keep = (config.webhooks.keep_delivered, config.webhooks.keep_failed)
-    return _in_batches(conn, "select svc.webhook_prune(%s, %s, %s)", keep)
+def prune_deliveries(conn: Connection[Any], *, delivered: timedelta, failed: timedelta) -> int:
+    """Delete deliveries that finished longer ago than they are kept, with their attempts and messages; return how many.
+
+    ``failed`` counts for canceled ones too. Every batch is a transaction of its own: ``conn`` is in autocommit.
+    """
+    return _in_batches(conn, "select svc.webhook_prune(%s, %s, %s)", (delivered, failed))
+
+
+def _prune_webhooks(conn: Connection[Any], config: Config) -> str | None:
+    kept = config.webhooks
+    return _removed(prune_deliveries(conn, delivered=kept.keep_delivered, failed=kept.keep_failed))
 
 
 def _prune_console(conn: Connection[Any], _: Config) -> str | None:
-    return _in_batches(conn, "select links + counts + sessions + events from svc.console_prune(%s)", ())
+    return _removed(_in_batches(conn, "select links + counts + sessions + events from svc.console_prune(%s)", ()))
 
 
-def _in_batches(conn: Connection[Any], statement: LiteralString, params: tuple[object, ...]) -> str | None:
+def _in_batches(conn: Connection[Any], statement: LiteralString, params: tuple[object, ...]) -> int:
     """Ends with a batch that is not full: on a busy database there is always something that has just expired."""
     removed, rows = 0, _BATCH
     while rows >= _BATCH:
         rows = scalar(conn, statement, (*params, _BATCH))
         removed += rows
-    return f"removed {removed} rows" if removed else None
+    return removed
+
+
+def _removed(rows: int) -> str | None:
+    return f"removed {rows} rows" if rows else None
 
 
 _STEPS: Final[tuple[tuple[str, Step], ...]] = (
     ("the log's partitions", _make_partitions),
     ("the log's retention", _purge_log),
-    ("deliveries", _prune_deliveries),
+    ("deliveries", _prune_webhooks),
     ("the console", _prune_console),
 )

@@ -1,6 +1,6 @@
 """Routes of webhook deliveries and events: look, try again, cancel, send."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, LiteralString
@@ -8,7 +8,7 @@ from typing import Final, LiteralString
 from starlette.datastructures import QueryParams
 
 from svc_pg.console.body import read_body
-from svc_pg.console.built_in.webhook_requests import BulkRetry, NewEvent, as_problems
+from svc_pg.console.built_in.webhook_requests import BulkRetry, NewEvent, as_problems, changed, found
 from svc_pg.console.database import Database
 from svc_pg.console.parameters import PAGE, Filter, documented, filtered, moment
 from svc_pg.console.products import ProductEndpoint
@@ -139,15 +139,11 @@ class DeliveryRoutes:
         return ConsoleResponse(200, Page(page.deliveries, page.next_cursor))
 
     async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        with as_problems():
-            async with self.database.connection() as conn:
-                [delivery] = await afetch(conn, deliveries.get(request.params["id"]))
+        [delivery] = await found(self.database, request, deliveries.get)
         return ConsoleResponse(200, delivery)
 
     async def _attempts(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        with as_problems():
-            async with self.database.connection() as conn:
-                attempts = await afetch(conn, deliveries.attempts(request.params["id"]))
+        attempts = await found(self.database, request, deliveries.attempts)
         return ConsoleResponse(200, Page(attempts, None))
 
     async def _retry_many(self, request: AuthenticatedRequest) -> ConsoleResponse:
@@ -162,10 +158,12 @@ class DeliveryRoutes:
         return ConsoleResponse(200, retried)
 
     async def _retry(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        return await self._changed(request, deliveries.retry)
+        delivery = await changed(self.database, request, deliveries.retry)
+        return ConsoleResponse(200, delivery)
 
     async def _cancel(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        return await self._changed(request, deliveries.cancel)
+        delivery = await changed(self.database, request, deliveries.cancel)
+        return ConsoleResponse(200, delivery)
 
     async def _event_types(self, _request: AuthenticatedRequest) -> ConsoleResponse:
         async with self.database.connection() as conn:
@@ -175,22 +173,13 @@ class DeliveryRoutes:
         body = read_body(request, NewEvent)
         with as_problems():
             async with self.database.acting(request) as conn:
-                [found] = await afetch(conn, Query(_PAYLOAD, (request.content,), _Payload))
+                [raw] = await afetch(conn, Query(_PAYLOAD, (request.content,), _Payload))
                 message_id = await asend(
                     conn,
                     body.event,
-                    found.payload,
+                    raw.payload,
                     idempotency_key=request.headers.get("idempotency-key"),
                     tenant=body.tenant,
                     delay=timedelta(seconds=body.delay),
                 )
         return ConsoleResponse(202, SentEvent(str(message_id)))
-
-    async def _changed(
-        self, request: AuthenticatedRequest, change: Callable[[str], Query[Delivery]]
-    ) -> ConsoleResponse:
-        with as_problems():
-            query = change(request.params["id"])
-            async with self.database.acting(request) as conn:
-                [delivery] = await afetch(conn, query)
-        return ConsoleResponse(200, delivery)

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from datetime import timedelta
-from typing import Any, Final, TypeVar
+from functools import partial
+from typing import Any, Final
 
 from svc_pg import durations
 from svc_pg.console.body import read_body
@@ -15,6 +16,8 @@ from svc_pg.console.built_in.webhook_requests import (
     Recovery,
     Rotation,
     as_problems,
+    changed,
+    found,
     since_when,
 )
 from svc_pg.console.database import Database
@@ -38,8 +41,6 @@ _FILTERS: Final[dict[str, Filter[EndpointQuery]]] = {
 }
 _UNKNOWN: Final = {"not_found": 404}
 _REFUSED: Final = {"invalid_endpoint": 422, "encryption_key_missing": 503}
-
-Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +165,7 @@ class EndpointRoutes:
 
     def _steering(self, verb: str, change: Callable[[str], Query[Endpoint]], summary: str) -> ProductEndpoint:
         async def handle(request: AuthenticatedRequest) -> ConsoleResponse:
-            endpoint = await self._changed(request, change)
+            endpoint = await changed(self.database, request, change)
             return ConsoleResponse(200, endpoint)
 
         return ProductEndpoint(
@@ -201,9 +202,7 @@ class EndpointRoutes:
         return created(request, endpoint.id, endpoint)
 
     async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        with as_problems():
-            async with self.database.connection() as conn:
-                [endpoint] = await afetch(conn, endpoints.get(request.params["id"]))
+        [endpoint] = await found(self.database, request, endpoints.get)
         return ConsoleResponse(200, endpoint)
 
     async def _update(self, request: AuthenticatedRequest) -> ConsoleResponse:
@@ -212,18 +211,22 @@ class EndpointRoutes:
             changes["timeout"] = timedelta(seconds=changes["timeout"])
         with as_problems():
             keys = self._keys() if changes.get("headers") else None
-        endpoint = await self._changed(
-            request, lambda endpoint_id: endpoints.update(endpoint_id, keys=keys, guard=self.guard, **changes)
+        endpoint = await changed(
+            self.database,
+            request,
+            lambda endpoint_id: endpoints.update(endpoint_id, keys=keys, guard=self.guard, **changes),
         )
         return ConsoleResponse(200, endpoint)
 
     async def _delete(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        await self._changed(request, endpoints.delete)
+        await changed(self.database, request, endpoints.delete)
         return ConsoleResponse(204)
 
     async def _disable(self, request: AuthenticatedRequest) -> ConsoleResponse:
         reason = read_body(request, Disabling).reason
-        endpoint = await self._changed(request, lambda endpoint_id: endpoints.disable(endpoint_id, reason=reason))
+        endpoint = await changed(
+            self.database, request, lambda endpoint_id: endpoints.disable(endpoint_id, reason=reason)
+        )
         return ConsoleResponse(200, endpoint)
 
     async def _rotate_secret(self, request: AuthenticatedRequest) -> ConsoleResponse:
@@ -233,30 +236,23 @@ class EndpointRoutes:
             return ConsoleResponse(200, await self._with_secret(request, new))
 
     async def _ping(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        delivery = await self._changed(request, deliveries.ping)
+        delivery = await changed(self.database, request, deliveries.ping)
         return ConsoleResponse(202, delivery)
 
     async def _recover(self, request: AuthenticatedRequest) -> ConsoleResponse:
         body = read_body(request, Recovery)
         since = since_when(body.since)
-        retried = await self._changed(
-            request, lambda endpoint_id: deliveries.recover(endpoint_id, since=since, dry_run=body.dry_run)
+        retried = await changed(
+            self.database,
+            request,
+            lambda endpoint_id: deliveries.recover(endpoint_id, since=since, dry_run=body.dry_run),
         )
         return ConsoleResponse(200, retried)
 
     async def _stats(self, request: AuthenticatedRequest) -> ConsoleResponse:
         window = filtered(timedelta(hours=24), request.query, _WINDOW)
-        with as_problems():
-            async with self.database.connection() as conn:
-                [found] = await afetch(conn, stats(request.params["id"], window=window))
-        return ConsoleResponse(200, found)
-
-    async def _changed(self, request: AuthenticatedRequest, change: Callable[[str], Query[Row]]) -> Row:
-        with as_problems():
-            query = change(request.params["id"])
-            async with self.database.acting(request) as conn:
-                [row] = await afetch(conn, query)
-        return row
+        [health] = await found(self.database, request, partial(stats, window=window))
+        return ConsoleResponse(200, health)
 
     async def _with_secret(self, request: AuthenticatedRequest, new: NewSecret) -> EndpointWithSecret:
         async with self.database.acting(request) as conn:

@@ -1,15 +1,16 @@
-"""What the routes of webhooks take, and how errors of the library answer over HTTP."""
+"""What the routes of webhooks take, how they read and change one thing, and how errors of the library answer."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeVar
 
 from pydantic import Field
 
 from svc_pg.console.body import RequestBody
+from svc_pg.console.database import Database
 from svc_pg.console.parameters import moment
-from svc_pg.console.requests import Problem
+from svc_pg.console.requests import AuthenticatedRequest, Problem
 from svc_pg.errors import (
     ConflictError,
     EncryptionKeyError,
@@ -20,6 +21,9 @@ from svc_pg.errors import (
     SvcError,
     UnknownEventError,
 )
+from svc_pg.query import Query, afetch
+
+Row = TypeVar("Row")
 
 _STATUS_AND_CODE: Final[dict[type[SvcError], tuple[int, str]]] = {
     EndpointError: (422, "invalid_endpoint"),
@@ -99,6 +103,23 @@ def since_when(text: str | None) -> str | datetime | None:
         return None if text is None else moment(text)
     except ValueError as error:
         raise Problem(422, "invalid_value", f"since is not acceptable: {error}.") from error
+
+
+async def found(database: Database, request: AuthenticatedRequest, get: Callable[[str], Query[Row]]) -> list[Row]:
+    """Read what the path names."""
+    with as_problems():
+        query = get(request.params["id"])
+        async with database.connection() as conn:
+            return await afetch(conn, query)
+
+
+async def changed(database: Database, request: AuthenticatedRequest, change: Callable[[str], Query[Row]]) -> Row:
+    """Change what the path names, as the session's own deed; the row as it is then."""
+    with as_problems():
+        query = change(request.params["id"])
+        async with database.acting(request) as conn:
+            [row] = await afetch(conn, query)
+    return row
 
 
 @contextmanager
