@@ -11,7 +11,7 @@ from psycopg.abc import Buffer
 from psycopg.adapt import Loader
 from psycopg.rows import class_row, scalar_row
 
-from svc_pg.errors import translating
+from svc_pg.errors import NotFoundError, translating
 
 Row = TypeVar("Row")
 
@@ -36,26 +36,33 @@ class _RawJsonLoader(Loader):
 class Query(Generic[Row]):
     """One statement, its parameters (by position or name) and the class that a row becomes, column by column name.
 
-    Columns of type json and jsonb arrive as RawJson.
+    Columns of type json and jsonb arrive as RawJson. ``absent`` is what NotFoundError says where no row comes back.
     """
 
     text: LiteralString
     params: Sequence[object] | Mapping[str, object]
     row: type[Row]
+    absent: str | None = None
 
 
 def fetch(conn: Connection[Any], query: Query[Row]) -> list[Row]:
     """Run ``query`` on ``conn`` and return all rows. Never commits. Raises an SvcError for an SQLSTATE of ours."""
     cursor = keep_json(conn.cursor(row_factory=class_row(query.row)))
     with translating():
-        return cursor.execute(query.text, query.params or None).fetchall()
+        return _present(query, cursor.execute(query.text, query.params or None).fetchall())
 
 
 async def afetch(conn: AsyncConnection[Any], query: Query[Row]) -> list[Row]:
     """As ``fetch``, on an async connection."""
     cursor = keep_json(conn.cursor(row_factory=class_row(query.row)))
     with translating():
-        return await (await cursor.execute(query.text, query.params or None)).fetchall()
+        return _present(query, await (await cursor.execute(query.text, query.params or None)).fetchall())
+
+
+def _present(query: Query[Row], rows: list[Row]) -> list[Row]:
+    if not rows and query.absent:
+        raise NotFoundError(query.absent)
+    return rows
 
 
 def scalar(conn: Connection[Any], text: LiteralString, params: Sequence[object] = ()) -> Any:

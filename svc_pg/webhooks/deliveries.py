@@ -15,7 +15,7 @@ from psycopg import AsyncConnection, Connection
 from svc_pg.errors import QueryError
 from svc_pg.pages import EVERYTHING, Selection, decode
 from svc_pg.query import Query, RawJson, afetch, fetch
-from svc_pg.webhooks.ids import delivery_key, endpoint_key, filter_key
+from svc_pg.webhooks.ids import delivery_key, endpoint_key, filter_key, no_delivery
 
 STATUSES: Final = ("pending", "delivered", "failed", "canceled")
 
@@ -31,27 +31,33 @@ select d.id::text, d.message_id::text, d.endpoint_id::text, d.event_name, d.stat
        d.created_at, d.updated_at, d.next_attempt_at, d.finished_at, d.last_status_code, d.last_error,
        m.tenant, m.idempotency_key, m.payload
   from svc.webhook_deliveries d left join svc.webhook_messages m on m.id = d.message_id
- where d.id = (select svc.webhook_existing_delivery(%s))
+ where d.id = %s
 """
 _ATTEMPTS: Final = """
-select a.id::text, a.attempt, a.cause, a.started_at, a.duration_ms, a.outcome, a.status_code, a.error,
-       a.response_headers, a.response_body, host(a.remote_ip) as remote_ip, a.worker
-  from svc.webhook_delivery_attempts a
- where a.delivery_id = (select svc.webhook_existing_delivery(%s))
- order by a.id
+select a.*
+  from svc.webhook_existing_delivery(%s) d(id) cross join lateral (
+    select a.id::text, a.attempt, a.cause, a.started_at, a.duration_ms, a.outcome, a.status_code, a.error,
+           a.response_headers, a.response_body, host(a.remote_ip) as remote_ip, a.worker
+      from svc.webhook_delivery_attempts a
+     where a.delivery_id = d.id
+     order by a.id offset 0 -- so that the function runs also where there are no attempts
+  ) a
 """
 _RETRY: Final = "select " + _COLUMNS + " from svc.webhook_retry_one(%s)"  # noqa: S608 - constants
 _CANCEL: Final = "select " + _COLUMNS + " from svc.webhook_cancel(%s)"  # noqa: S608 - constants
 _PING: Final = "select " + _COLUMNS + " from svc.webhook_ping(%s)"  # noqa: S608 - constants
 _IS_OPEN: Final = "exists (select from svc.webhook_endpoints e where e.id = endpoint_id and e.status <> 'disabled')"
 _MATCHING: Final = "with matching as (select id from svc.webhook_deliveries"
-_COUNT_MATCHING: Final = """)
-select least(count(*), 10000)::integer as count, count(*) <= 10000 as is_complete from matching
+_COUNT_MATCHING: Final = """),
+retried as (select id from matching limit 10000)
 """
 _RETRY_MATCHING: Final = """),
 retried as (select id from svc.webhook_retry(array(select id from matching limit 10000)))
+"""
+_COUNT_RETRIED: Final = """
 select (select count(*) from retried)::integer as count, (select count(*) from matching) <= 10000 as is_complete
 """
+_OF_OPEN_ENDPOINT: Final = " from svc.webhook_open_endpoint(%s)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +180,14 @@ class DeliveryQuery:
 
         Passes over those whose endpoint is disabled or deleted. The page's size and cursor do not count.
         """
+        text, params = self._retrying(dry_run=dry_run)
+        return Query(text, params, Retried)
+
+    def _retrying(self, *, dry_run: bool) -> tuple[LiteralString, tuple[object, ...]]:
         selection = self.selection.where("status in ('failed', 'canceled')").where(_IS_OPEN)
         matching, params = selection.statement(_MATCHING, " order by id")
-        return Query(matching + (_COUNT_MATCHING if dry_run else _RETRY_MATCHING), (*params[:-1], BULK + 1), Retried)
+        retried = _COUNT_MATCHING if dry_run else _RETRY_MATCHING
+        return matching + retried + _COUNT_RETRIED, (*params[:-1], BULK + 1)
 
     def _query(self) -> Query[Delivery]:
         return Query(*self.selection.statement(_SELECT, " order by d.id desc"), Delivery)
@@ -192,7 +203,8 @@ def query() -> DeliveryQuery:
 
 def get(delivery_id: str) -> Query[DeliveryDetail]:
     """One delivery. Running it raises NotFoundError."""
-    return Query(_DETAIL, (delivery_key(delivery_id),), DeliveryDetail)
+    key = delivery_key(delivery_id)
+    return Query(_DETAIL, (key,), DeliveryDetail, absent=no_delivery(key))
 
 
 def attempts(delivery_id: str) -> Query[DeliveryAttempt]:
@@ -228,7 +240,7 @@ def recover(
 
     Running it raises NotFoundError, and ConflictError where the endpoint is disabled.
     """
-    matching = DeliveryQuery(
-        EVERYTHING.where("endpoint_id = (select svc.webhook_existing_endpoint(%s, true))", endpoint_key(endpoint_id))
-    )
-    return (matching if since is None else matching.since(since)).retry(dry_run=dry_run)
+    key = endpoint_key(endpoint_id)
+    matching = query().endpoint(endpoint_id) if since is None else query().endpoint(endpoint_id).since(since)
+    text, params = matching._retrying(dry_run=dry_run)
+    return Query(text + _OF_OPEN_ENDPOINT, (*params, key), Retried)

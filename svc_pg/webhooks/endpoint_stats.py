@@ -6,7 +6,7 @@ from typing import Final
 
 from svc_pg.errors import QueryError
 from svc_pg.query import Query, RawJson
-from svc_pg.webhooks.ids import endpoint_key
+from svc_pg.webhooks.ids import endpoint_key, no_endpoint
 
 LONGEST: Final = timedelta(days=7)
 MOST_DELIVERIES: Final = 10_000
@@ -35,7 +35,7 @@ select e.id::text as endpoint_id, %(window)s as "window",
        s.failure_streak, s.failing_since, case when s.breaker_until > now() then s.breaker_until end as breaker_until,
        s.last_success_at, s.last_failure_at
   from svc.webhook_endpoints e left join svc.webhook_endpoint_state s on s.endpoint_id = e.id
- where e.id = (select svc.webhook_existing_endpoint(%(endpoint)s))
+ where e.id = %(endpoint)s
 """
 
 
@@ -65,5 +65,6 @@ def stats(endpoint_id: str, *, window: timedelta = timedelta(hours=24)) -> Query
     """One endpoint's, over the last ``window``, up to 7 days. Running it raises NotFoundError."""
     if not timedelta(0) < window <= LONGEST:
         raise QueryError(f"{window} is not a window", hint=f"Ask for up to {LONGEST.days} days.")
-    parameters = {"endpoint": endpoint_key(endpoint_id), "window": window, "most": MOST_DELIVERIES}
-    return Query(_STATS, parameters, EndpointStats)
+    key = endpoint_key(endpoint_id)
+    parameters = {"endpoint": key, "window": window, "most": MOST_DELIVERIES}
+    return Query(_STATS, parameters, EndpointStats, absent=no_endpoint(key))

@@ -20,7 +20,7 @@ from svc_pg.errors import EndpointError, QueryError
 from svc_pg.pages import EVERYTHING, Selection, decode
 from svc_pg.query import Query, afetch, fetch
 from svc_pg.webhooks.guard import Guard, check_custom_headers
-from svc_pg.webhooks.ids import endpoint_key
+from svc_pg.webhooks.ids import endpoint_key, no_endpoint
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.signing import new_secret
 
@@ -58,14 +58,14 @@ update svc.webhook_endpoints
                       else headers end,
        max_in_flight = coalesce(%s, max_in_flight), timeout = coalesce(%s, timeout),
        version = version + 1, updated_at = now()
- where id = (select svc.webhook_existing_endpoint(%s))
+ where id = %s
 returning
 """
 _ROTATE: Final = """
 update svc.webhook_endpoints
    set previous_secret = secret, previous_secret_expires_at = now() + %s, secret = %s,
        version = version + 1, updated_at = now()
- where id = (select svc.webhook_existing_endpoint(%s))
+ where id = %s
 returning
 """
 _SET_STATUS: Final = "select " + _COLUMNS + " from svc.webhook_set_status(%s, %s, %s)"  # noqa: S608 - constants
@@ -161,11 +161,8 @@ def query() -> EndpointQuery:
 
 def get(endpoint_id: str) -> Query[Endpoint]:
     """One endpoint."""
-    return Query(
-        _SELECT + " where id = (select svc.webhook_existing_endpoint(%s))",
-        (endpoint_key(endpoint_id),),
-        Endpoint,
-    )
+    key = endpoint_key(endpoint_id)
+    return Query(_SELECT + " where id = %s", (key,), Endpoint, absent=no_endpoint(key))
 
 
 def new(
@@ -230,7 +227,7 @@ def update(
         timeout,
         key,
     )
-    return Query(_UPDATE + _COLUMNS, params, Endpoint)
+    return Query(_UPDATE + _COLUMNS, params, Endpoint, absent=no_endpoint(key))
 
 
 def pause(endpoint_id: str) -> Query[Endpoint]:
@@ -258,9 +255,10 @@ def rotate_secret(endpoint_id: str, *, keys: KeyRing, overlap: timedelta = OVERL
     """Give it a new secret. For the time of ``overlap`` the one before signs too, so receivers can change over."""
     if not timedelta(0) <= overlap <= timedelta(days=30):
         raise EndpointError("the overlap of secrets is 0 to 30 days")
-    secret = new_secret()
-    sealed = keys.seal(secret, owner=str(endpoint_key(endpoint_id)), column=SECRET_COLUMN)
-    return NewSecret(Query(_ROTATE + _COLUMNS, (overlap, sealed, endpoint_key(endpoint_id)), Endpoint), secret)
+    key, secret = endpoint_key(endpoint_id), new_secret()
+    sealed = keys.seal(secret, owner=str(key), column=SECRET_COLUMN)
+    query = Query(_ROTATE + _COLUMNS, (overlap, sealed, key), Endpoint, absent=no_endpoint(key))
+    return NewSecret(query, secret)
 
 
 def _sealed_headers(headers: Mapping[str, str], keys: KeyRing, endpoint_id: UUID) -> bytes | None:

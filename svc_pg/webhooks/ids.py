@@ -15,6 +15,16 @@ def delivery_key(text: str) -> UUID:
     return _key(text, kind="delivery")
 
 
+def no_endpoint(key: UUID) -> str:
+    """What to say where no endpoint has this id."""
+    return f"no endpoint has the id {key}"
+
+
+def no_delivery(key: UUID) -> str:
+    """What to say where no delivery has this id."""
+    return f"no delivery has the id {key}"
+
+
 def filter_key(text: str) -> UUID:
     """An id to filter by. Raises QueryError."""
     try:
