@@ -87,7 +87,7 @@ class Model:
         return [endpoint for endpoint in self.endpoints.values() if not endpoint.is_closed]
 
     def claim(self, *, batch: int, after: UUID | None) -> list[Delivery]:
-        """What a claim leases, in any order: once round the ring from ``after``, then all again until it is full."""
+        """What a claim returns, in any order: once round the ring from ``after``, then all again until it is full."""
         claimed: list[Delivery] = []
         ring = sorted(self.endpoints.values(), key=lambda endpoint: endpoint.id)
         for visited in ([e for e in ring if after is None or e.id > after], ring if after is not None else []):
@@ -102,9 +102,9 @@ class Model:
                 delivery.lose()
                 if delivery.attempts >= delivery.max_attempts:
                     delivery.finish("failed")
-                    continue
-                delivery.attempts += 1
-                delivery.due, delivery.is_under_way = None, True
+                else:
+                    delivery.attempts += 1
+                    delivery.due, delivery.is_under_way = None, True
                 claimed.append(delivery)
             if len(claimed) >= batch:
                 break

@@ -1,8 +1,9 @@
 """A worker in a process of its own, which tests may kill."""
 
+import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from svc_pg import Config
@@ -21,10 +22,12 @@ Process = subprocess.Popen[bytes]
 
 
 @contextmanager
-def worker_process(conninfo: str, config: Config) -> Iterator[Process]:
-    """Enter to start it; leaving kills it with SIGKILL, unless it has ended."""
+def worker_process(conninfo: str, config: Config, *, environment: Mapping[str, str] = {}) -> Iterator[Process]:
+    """Enter to start it, with more in its environment; leaving kills it with SIGKILL, unless it has ended."""
     arguments = [conninfo, config.model_dump_json(by_alias=True), KEYS_TEXT]
-    process = subprocess.Popen([sys.executable, "-c", _PROGRAM, *arguments], stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [sys.executable, "-c", _PROGRAM, *arguments], stderr=subprocess.DEVNULL, env=os.environ | environment
+    )
     try:
         yield process
     finally:

@@ -1,10 +1,11 @@
--- Lease up to p_batch due deliveries and return what a worker needs to send them. Call it outside a longer transaction.
+-- Lease up to p_batch due deliveries and return what a worker needs to send them; those that had no attempts left fail,
+-- and are returned without a lease. Call it outside a longer transaction.
 --
 -- One claimer at a time (the lock below, about a millisecond), at READ COMMITTED: every statement after it sees all
 -- earlier claims, so max_in_flight and the single probe of a half-open breaker are exact. Windows of 64 endpoints go round
--- a ring until the batch is full or the ring is closed, so an empty answer means that nothing can start, or that all that
--- could had no attempts left. The last row's endpoint_id is the next p_after. The planner has no choice (index nested
--- loops, generic plan), so statistics do not matter.
+-- a ring until the batch is full or the ring is closed, so an empty answer means that nothing can start. The last row's
+-- endpoint_id is the next p_after. The planner has no choice (index nested loops, generic plan), so statistics do not
+-- matter.
 create or replace function svc.claim(
     p_worker text, p_batch integer, p_after uuid default null,
     p_grace interval default '15 s', p_share integer default 16
@@ -114,6 +115,7 @@ begin
                        last_error = 'the last attempt was lost', updated_at = now()
                   from pick p
                  where d.id = p.id and p.attempts >= p.max_attempts
+                returning d.id, d.attempts, d.max_attempts, d.endpoint_id, p.place
             ),
             leased as (
                 update svc.webhook_deliveries d
@@ -124,10 +126,15 @@ begin
                  where d.id = p.id and p.attempts < p.max_attempts
                 returning d.id, d.lease_id, d.attempts, d.max_attempts, d.endpoint_id, e.version, d.message_id, p.place
             )
-            select l.id, l.lease_id, l.attempts, l.max_attempts, l.endpoint_id, l.version, svc.webhook_envelope(m),
-                   m.trace_context
-              from leased l join svc.webhook_messages m on m.id = l.message_id
-             order by l.place;
+            select r.id, r.lease_id, r.attempts, r.max_attempts, r.endpoint_id, r.version, r.body, r.trace_context
+              from (
+                select l.id, l.lease_id, l.attempts, l.max_attempts, l.endpoint_id, l.version,
+                       svc.webhook_envelope(m) as body, m.trace_context, l.place
+                  from leased l join svc.webhook_messages m on m.id = l.message_id
+                union all
+                select x.id, null, x.attempts, x.max_attempts, x.endpoint_id, 0, '', null, x.place from exhausted x
+              ) r
+             order by r.place;
             get diagnostics v_rows = row_count;
             v_claimed := v_claimed + v_rows;
             exit when v_claimed >= p_batch;

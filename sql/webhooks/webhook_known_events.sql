@@ -1,4 +1,4 @@
--- The given subscriptions, each once; an error where one is no name or pattern, or names an event that is not defined.
+-- The given subscriptions, each once; an error where one is no name or pattern, or matches no event that is defined.
 create or replace function svc.webhook_known_events(p_events text[]) returns text[]
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -17,10 +17,11 @@ begin
         if v_event is null or v_event !~ '^(\*|[a-z0-9_-]+(\.[a-z0-9_-]+)*(\.\*)?)$' then
             raise exception '"%" is not an event', v_event using errcode = 'SV103', hint = 'Write a name, "order.*" or "*".';
         end if;
-        if v_event !~ '\*$' and not exists (select from svc.webhook_event_types t where t.name = v_event) then
+        if v_event <> '*' and not exists (select from svc.webhook_event_types t where v_event = any (t.patterns)) then
             select string_agg(t.name, ', ' order by t.name) into v_defined from svc.webhook_event_types t;
-            raise exception 'event "%" is not defined', v_event using errcode = 'SV103',
-                hint = format('Known: %s.', v_defined);
+            raise exception '%', format(
+                    case when v_event like '%*' then 'no event matches "%s"' else 'event "%s" is not defined' end, v_event)
+                using errcode = 'SV103', hint = format('Known: %s.', v_defined);
         end if;
     end loop;
     return array(select e from unnest(p_events) with ordinality u(e, place) group by e order by min(place));

@@ -42,10 +42,13 @@ _NEXT_DUE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One delivery that this worker holds until its lease ends, and the body to send."""
+    """One delivery that this worker holds until its lease ends, and the body to send.
+
+    ``lease_id`` is None and the body empty where the last attempt was lost: the delivery has failed.
+    """
 
     delivery_id: UUID
-    lease_id: UUID
+    lease_id: UUID | None
     attempt: int
     max_attempts: int
     endpoint_id: UUID

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from typing import Final
@@ -100,10 +100,13 @@ class Dispatcher:
         self._tally.claim_duration.add(time.perf_counter() - started)
         if not claimed:
             return False
-        self._tally.claimed += len(claimed)
         self._last_endpoint = claimed[-1].endpoint_id
-        await self._read_targets(conn, claimed)
-        for claim in claimed:
+        leased = [claim for claim in claimed if claim.lease_id]
+        self._tally.claimed += len(leased)
+        if len(leased) < len(claimed):
+            self._note_exhausted([claim for claim in claimed if not claim.lease_id])
+        await self._read_targets(conn, leased)
+        for claim in leased:
             target = self._targets.get(claim.endpoint_id)
             if target is None or self._stopping.is_set():
                 self._outbox.put(Acknowledgement(claim, "released"))
@@ -111,11 +114,16 @@ class Dispatcher:
                 self._start(claim, target)
         return True
 
-    async def _read_targets(self, conn: Connection, claimed: list[Claim]) -> None:
+    def _note_exhausted(self, exhausted: Sequence[Claim]) -> None:
+        self._tally.deliveries["failed"] += len(exhausted)
+        for claim in exhausted:
+            _log.error("delivery %s failed: its last attempt, the %s., was lost", claim.delivery_id, claim.attempt)
+
+    async def _read_targets(self, conn: Connection, leased: Sequence[Claim]) -> None:
         """Read the endpoints that are new or have changed since they were read."""
         stale = {
             claim.endpoint_id
-            for claim in claimed
+            for claim in leased
             if (known := self._targets.get(claim.endpoint_id)) is None or known.version != claim.endpoint_version
         }
         if stale:

@@ -107,8 +107,10 @@ class Queue(RuleBasedStateMachine):
         assert {key: attempt for key, attempt, _ in claimed} == expected
         for key, _, lease in claimed:
             delivery = self.model.deliveries[key]
-            delivery.lease = lease
-            self.held.append((delivery, lease))
+            assert (lease is not None) is delivery.is_under_way
+            if lease:
+                delivery.lease = lease
+                self.held.append((delivery, lease))
 
     def acknowledge(self, conn: Connection, answers: list[tuple[Delivery, UUID, str]]) -> None:
         self.held = [held for held in self.held if held not in [(delivery, lease) for delivery, lease, _ in answers]]

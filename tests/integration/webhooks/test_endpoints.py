@@ -55,6 +55,7 @@ def test_a_sealed_secret_does_not_open_for_another_endpoint(db: psycopg.Connecti
     [
         ([], "at least one event"),
         (["order.creatd"], 'event "order.creatd" is not defined'),
+        (["ordr.*"], 'no event matches "ordr.*"'),
         (["order.**"], "is not an event"),
         (["*.created"], "is not an event"),
         (["Order Created"], "is not an event"),

@@ -105,6 +105,26 @@ def test_the_metrics_say_what_a_worker_has_done(database: str) -> None:
         watching(database, look)
 
 
+def test_a_delivery_whose_last_attempt_was_lost_is_counted_and_logged(
+    database: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    endpoint(database, CONFIG, NOBODY)
+    send(database)
+    with psycopg.connect(database) as conn:
+        conn.execute("update svc.webhook_deliveries set attempts = max_attempts")
+
+    async def look(worker: Worker, http: aiohttp.ClientSession) -> None:
+        await until(lambda: worker.tally.deliveries["failed"] == 1)
+        found = await samples(http)
+        assert found["svc_webhook_deliveries_total/failed"] == 1
+        assert found["svc_webhook_claimed_deliveries_total"] == 0
+
+    watching(database, look)
+    [failed] = rows(database, "webhook_deliveries")
+    assert failed["status"] == "failed"
+    assert f"delivery {failed['id']} failed: its last attempt, the 5., was lost" in caplog.text
+
+
 def test_a_worker_with_its_database_is_alive_and_ready(database: str) -> None:
     endpoint(database, CONFIG, NOBODY)
 
