@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Final, LiteralString
 
 import psycopg
-from psycopg import AsyncConnection
 
 from svc_pg.query import Query, afetch
-from svc_pg.webhooks.connections import within_limits
+from svc_pg.webhooks.connections import connected
 
 _log = logging.getLogger(__name__)
 
@@ -87,7 +86,7 @@ class BacklogReader:
     """Reads it when it is asked to, on a connection of its own; who asks again within 5 s gets the same answer."""
 
     def __init__(self, conninfo: str) -> None:
-        self._conninfo = within_limits(conninfo)
+        self._conninfo = conninfo
         self._reading = asyncio.Lock()
         self._last: Backlog | None = None
         self._read_at = float("-inf")
@@ -105,7 +104,8 @@ class BacklogReader:
         try:
             async with (
                 asyncio.timeout(_LONGEST_READ),
-                await AsyncConnection.connect(self._conninfo, prepare_threshold=None) as conn,
+                connected(self._conninfo) as conn,
+                conn.transaction(),
             ):
                 await conn.execute(_BEGIN)
                 [backlog] = await afetch(conn, Query(_READ, (), Backlog))

@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
 
 from psycopg import AsyncConnection, OperationalError
@@ -39,10 +39,15 @@ def within_limits(conninfo: str) -> str:
     return make_conninfo(conninfo, **{"fallback_application_name": "svc-pg worker"} | limits)
 
 
-async def connect(conninfo: str) -> Connection:
-    """Open a connection in autocommit."""
+@asynccontextmanager
+async def connected(conninfo: str) -> AsyncIterator[Connection]:
+    """Enter to open a connection in autocommit; leaving closes it."""
     # no prepared statements: PgBouncer in transaction mode does not keep them
-    return await AsyncConnection.connect(within_limits(conninfo), autocommit=True, prepare_threshold=None)
+    conn = await AsyncConnection.connect(within_limits(conninfo), autocommit=True, prepare_threshold=None)
+    try:
+        yield conn
+    finally:
+        await conn.close()  # its own ``async with`` does not, where the task is cancelled in it
 
 
 class Link:
@@ -64,7 +69,7 @@ class Link:
         while True:
             up_since = None
             try:
-                async with await connect(self._conninfo) as conn:
+                async with connected(self._conninfo) as conn:
                     up_since = clock()
                     if failures:
                         _log.info("connected to the database again")

@@ -12,7 +12,7 @@ from uuid import UUID
 from svc_pg.webhooks import claims
 from svc_pg.webhooks.bell import Bell
 from svc_pg.webhooks.claims import Acknowledgement, Claim, Target
-from svc_pg.webhooks.connections import Connection, connect
+from svc_pg.webhooks.connections import Connection, connected
 from svc_pg.webhooks.outbox import Outbox
 from svc_pg.webhooks.tally import Tally
 
@@ -55,7 +55,7 @@ class Dispatcher:
 
     async def claim_all(self, conn: Connection) -> None:
         """Claim on ``conn`` until the worker stops."""
-        async with await connect(self._listen_conninfo) as ear:
+        async with connected(self._listen_conninfo) as ear:
             bell = Bell(ear, interval=self._interval)
             await bell.listen()
             while not self._stopping.is_set():

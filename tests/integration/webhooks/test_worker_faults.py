@@ -17,7 +17,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from svc_pg import webhooks
 from svc_pg.query import scalar
 from svc_pg.webhooks.claims import Acknowledgement, Claim
-from svc_pg.webhooks.connections import connect
+from svc_pg.webhooks.connections import Connection, connected
 from svc_pg.webhooks.outbox import Outbox
 from svc_pg.webhooks.tally import Tally
 from svc_pg.webhooks.worker import Worker
@@ -162,18 +162,37 @@ def test_an_outbox_that_was_closed_is_sent_to_its_end_on_the_next_connection(dat
         outbox = Outbox(tally)
         outbox.put(Acknowledgement(claim, "released"))
         outbox.close()
-        broken = await connect(database)
-        await broken.close()
+        async with connected(database) as broken:
+            pass
         with pytest.raises(psycopg.OperationalError):
             await outbox.send_all(broken)
         assert len(outbox) == 1
-        async with await connect(database) as conn:
+        async with connected(database) as conn:
             await outbox.send_all(conn)
         assert len(outbox) == 0
 
     tally = Tally()
     asyncio.run(work())
     assert tally.lost_leases == 1
+
+
+def test_a_connection_is_closed_also_where_its_task_is_cancelled_while_it_leaves(database: str) -> None:
+    opened: list[Connection] = []
+
+    async def leave() -> None:
+        async with connected(database) as conn:
+            opened.append(conn)
+            await conn.execute("begin")
+            leaving[0].cancel()
+
+    async def work() -> None:
+        leaving.append(asyncio.create_task(leave()))
+        await leaving[0]
+
+    leaving: list[asyncio.Task[None]] = []
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(work())
+    assert opened[0].closed
 
 
 def test_a_worker_that_starts_before_its_database_waits_for_it(database: str, caplog: pytest.LogCaptureFixture) -> None:
