@@ -11,6 +11,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from svc_pg import addresses, durations
 from svc_pg.errors import ConfigError
+from svc_pg.validation import reason
 
 Environment = Literal["production", "development", "test"]
 Permission = Literal["read", "write", "admin"]
@@ -137,4 +138,4 @@ def _problem(details: Mapping[str, Any]) -> str:
     field = Settings.model_fields.get(name)
     variable = name if field is None else _PREFIX + name.upper()
     place = "".join(f"[{step}]" for step in steps if step != "[key]")
-    return f"{variable}{place}: {details.get('ctx', {}).get('error', details['msg'])}"
+    return f"{variable}{place}: {reason(details)}"

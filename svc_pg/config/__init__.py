@@ -41,8 +41,10 @@ class Config(StrictModel):
         """Read a TOML file. Raises ConfigError that names the file, the key path and the nearest valid name."""
         try:
             document = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{path}: cannot be read: {error}") from error
+        except OSError as error:
+            raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise ConfigError(f"{path}: cannot be read: it is not UTF-8") from error
         except tomllib.TOMLDecodeError as error:
             raise ConfigError(f"{path}: not valid TOML: {error}") from error
         return validated(cls, document, source=str(path))

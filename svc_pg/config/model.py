@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from svc_pg.errors import ConfigError
 from svc_pg.names import TableName
+from svc_pg.validation import reason
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -51,7 +52,7 @@ def _problem(model: type[BaseModel], details: Mapping[str, Any]) -> str:
         return f"{_key_path(path)}: missing"
     if details["type"] == "string_pattern_mismatch":
         return f"{_key_path(path)}: not an event name; write lower-case words with dots, such as order.created"
-    return f"{_key_path(path)}: {details.get('ctx', {}).get('error', details['msg'])}"
+    return f"{_key_path(path)}: {reason(details)}"
 
 
 def _key_path(path: Sequence[int | str]) -> str:

@@ -72,7 +72,7 @@ def test_a_file_and_python_give_the_same_configuration(tmp_path: Path) -> None:
         ('[webhooks]\nretry = "soon"', "webhooks.retry: 'soon' is not a retry policy; write \"default\""),
         ('[webhooks]\nretry = ["soon"]', "webhooks.retry: 'soon' is not a duration; write 30s"),
         ('[webhooks]\nallow_cidrs = ["10.0.0.1/8"]', "webhooks.allow_cidrs[0]: 10.0.0.1/8 has host bits set; write "),
-        ("[webhooks]\nallow_http = 3", "webhooks.allow_http: Input should be a valid boolean"),
+        ("[webhooks]\nallow_http = 3", "webhooks.allow_http: write true or false"),
     ],
 )
 def test_a_problem_names_its_key_path_and_what_to_write(tmp_path: Path, text: str, expected: str) -> None:
