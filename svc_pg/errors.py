@@ -29,12 +29,17 @@ from typing import Final
 
 
 class SvcError(Exception):
-    """The base of every error that svc-pg raises on purpose. ``hint`` says what to do next, or is None."""
+    """The base of every error that svc-pg raises on purpose. ``hint`` says what to do next, or is None.
+
+    A traceback shows the hint below the message.
+    """
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
+        if hint:
+            self.add_note(f"hint: {hint}")
 
 
 class ConfigError(SvcError):

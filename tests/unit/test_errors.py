@@ -1,0 +1,22 @@
+import copy
+import pickle
+import traceback
+
+from svc_pg.errors import ConfigError, NotInstalledError
+
+
+def test_a_traceback_shows_the_hint_below_the_message() -> None:
+    shown = traceback.format_exception(NotInstalledError("nothing is here", hint="Run: svc-pg install"))
+    assert shown[-2:] == ["svc_pg.errors.NotInstalledError: nothing is here\n", "hint: Run: svc-pg install\n"]
+
+
+def test_without_a_hint_a_traceback_ends_with_the_message() -> None:
+    shown = traceback.format_exception(ConfigError("this is wrong"))
+    assert shown == ["svc_pg.errors.ConfigError: this is wrong\n"]
+
+
+def test_the_hint_is_there_once_also_in_a_copy() -> None:
+    error = ConfigError("this is wrong", hint="Do that.")
+    for each in (error, copy.copy(error), pickle.loads(pickle.dumps(error))):
+        assert (each.message, each.hint) == ("this is wrong", "Do that.")
+        assert "".join(traceback.format_exception(each)).count("Do that.") == 1
