@@ -8,10 +8,13 @@ import typer
 from svc_pg import Config, durations, schema
 from svc_pg.schema import Status
 
-from . import output
-from .options import ConfigReference, DatabaseUrl, Json, connect
+from . import output, schema_lines
+from .database import connect
+from .options import ConfigReference, DatabaseUrl, Json
 
 Prune = Annotated[bool, typer.Option("--prune", help="Remove what the configuration does not name any more.")]
+
+Verbose = Annotated[bool, typer.Option("--verbose", help="List every object of schema svc as well.")]
 
 Roles = Annotated[
     bool | None,
@@ -52,6 +55,7 @@ def install(
     ] = False,
     roles: Roles = None,
     lock_timeout: LockTimeout = "5s",  # type: ignore[assignment]  # Typer parses it
+    verbose: Verbose = False,
     json: Json = False,
 ) -> None:
     """Make the database equal to the configuration: first install, upgrade and every change."""
@@ -62,8 +66,7 @@ def install(
     if json:
         output.json_data({"changes": [_step(step) for step in steps], "snapshots": snapshots})
         return
-    for step in steps:
-        output.words(f"{step.action:8}{step.kind:9} {step.identity}")
+    _say(steps, verbose=verbose)
     for table, number in snapshots.items():
         output.words(f"snapshot of {number} rows of {table}")
     output.words(f"{len(steps)} changes." if steps else "Nothing to change: the database is as the configuration says.")
@@ -71,26 +74,34 @@ def install(
 
 def plan(*, database_url: DatabaseUrl = None, config: ConfigReference = None, roles: Roles = None) -> None:
     """Print the SQL that install would execute. Changes nothing."""
+    wanted = Config.find(config)
     with connect(database_url) as conn:
-        steps = schema.plan(conn, Config.find(config), roles=roles)
+        steps = schema.plan(conn, wanted, roles=roles)
     for step in steps:
         note = "; only with --prune" if step.needs_prune else ""
         output.data(f"-- {step.action} {step.kind} {step.identity}{note}\n{step.sql.rstrip()}\n")
     output.words(f"{len(steps)} changes." if steps else "Nothing to change.")
 
 
-def status(*, database_url: DatabaseUrl = None, config: ConfigReference = None, json: Json = False) -> None:
+def status(
+    *, database_url: DatabaseUrl = None, config: ConfigReference = None, verbose: Verbose = False, json: Json = False
+) -> None:
     """Show what is installed and what differs. Exits with 3 where anything does."""
+    wanted = Config.find(config)
     with connect(database_url) as conn:
-        found = schema.status(conn, Config.find(config))
+        found = schema.status(conn, wanted)
     differing = [entry for entry in found if entry.state != "ok"]
     if json:
         output.json_data({"isOk": not differing, "objects": [_step(entry) for entry in found]})
-    elif differing:
-        output.table("", ["state", "kind", "what"], [[entry.state, entry.kind, entry.identity] for entry in differing])
-        output.words(f"{len(differing)} of {len(found)} differ. To put them right: svc-pg install")
     else:
-        output.words(f"ok: all {len(found)} objects are as they should be.")
+        lines = schema_lines.every(found) if verbose else schema_lines.summary(found)
+        output.table(
+            "", ["state", "kind", "what"], [[line.state, line.kind, line.what] for line in lines], folding={"what"}
+        )
+        if differing:
+            output.words(f"{len(differing)} of {len(found)} objects differ. To put them right: svc-pg install")
+        else:
+            output.words(f"ok: all {len(found)} objects are as they should be.")
     if differing:
         raise typer.Exit(3)
 
@@ -100,6 +111,7 @@ def uninstall(
     database_url: DatabaseUrl = None,
     drop_data: Annotated[bool, typer.Option("--drop-data", help="Drop the audit log and the queue as well.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before dropping data.")] = False,
+    verbose: Verbose = False,
     json: Json = False,
 ) -> None:
     """Remove our triggers and functions; the data stays, unless --drop-data says otherwise."""
@@ -110,10 +122,14 @@ def uninstall(
     if json:
         output.json_data({"changes": [_step(step) for step in steps]})
         return
-    for step in steps:
-        output.words(f"{step.action:8}{step.kind:9} {step.identity}")
+    _say(steps, verbose=verbose)
     kept = "" if drop_data else " The data in schema svc is kept; --drop-data drops it."
     output.words(f"{len(steps)} objects removed.{kept}" if steps else "Nothing to remove.")
+
+
+def _say(steps: list[Status], *, verbose: bool) -> None:
+    for line in schema_lines.every(steps) if verbose else schema_lines.summary(steps):
+        output.words(f"{line.action:8}{line.kind:9} {line.what}")
 
 
 def _step(step: Status) -> dict[str, str | None]:
