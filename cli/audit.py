@@ -21,8 +21,10 @@ from svc_pg.encoding import encode
 from svc_pg.errors import ConfigError, QueryError, SvcError
 
 from . import output
+from .database import connect
 from .entry_lines import line
-from .options import ConfigReference, DatabaseUrl, Json, connect
+from .known_tables import warn_of_unknown
+from .options import ConfigReference, DatabaseUrl, Json
 
 STANDARD_OUTPUT: Final = Path("-")
 
@@ -71,6 +73,7 @@ def export(
     """Write entries of the audit log, the oldest first, however many there are."""
     wanted = _selected(since=since, until=until, table=table, record=record, actor=actor, operation=operation)
     with _until_the_reader_leaves(), connect(database_url) as conn, _opened(file) as out, _progress() as progress:
+        warn_of_unknown(conn, table)
         report = export_entries(
             conn,
             wanted,
@@ -107,6 +110,7 @@ def log(
     wanted = _selected(since=since, table=table, record=record, actor=actor, operation=operation).limit(limit)
     show = _json_line if json else line
     with _until_the_reader_leaves(), suppress(KeyboardInterrupt), connect(database_url) as conn:
+        warn_of_unknown(conn, table)
         entries = follow_entries(conn, wanted) if follow else reversed(wanted.list(conn).entries)
         for entry in entries:
             typer.echo(show(entry))

@@ -2,6 +2,7 @@
 
 import logging
 import signal
+import socket
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
@@ -14,8 +15,10 @@ from svc_pg.errors import NotFoundError, SvcError
 from svc_pg.settings import Settings
 
 from . import output
+from .database import connect, require_svc
 from .json_text import printable
-from .options import ConfigReference, DatabaseUrl, Json, connect
+from .listening import base_url, listening
+from .options import ConfigReference, DatabaseUrl, Json
 
 if TYPE_CHECKING:
     import uvicorn
@@ -32,20 +35,21 @@ def add_to(app: typer.Typer) -> None:
 
 
 def init() -> None:
-    """Make a connection token and print the environment's line for its hash. The token itself is shown only now."""
+    """Make the key that signs sessions and print it as a line for the environment."""
     from svc_pg.console.tokens import new_connection_token  # it loads the web framework, as all below svc_pg.console
 
-    token, token_hash = new_connection_token()
+    _, token_hash = new_connection_token()  # nothing asks for the token itself: its hash is the key
     output.data(f"SVC_CONSOLE_CONNECTION_TOKEN_HASH={token_hash}")
     output.words(
-        f"""
-The connection token, shown only now: {token}
-Keep the line above as a secret: whoever reads the hash can sign sessions. A new one ends all sessions.
+        """
+Keep it as a secret: whoever reads it can sign sessions. A new one ends all sessions.
 
 Say who may sign in, and how the codes get to them, such as:
-SVC_CONSOLE_ALLOWED_EMAILS={{"ann@corp.example":"admin","*@corp.example":"read"}}
-SVC_CONSOLE_SMTP_URL=smtp://user:password@mail.corp.example:587
-SVC_CONSOLE_MAIL_FROM=console@corp.example"""
+SVC_CONSOLE_ALLOWED_EMAILS='{"ann@corp.example": "admin", "*@corp.example": "read"}'
+SVC_CONSOLE_SMTP_URL='smtp://user:password@mail.corp.example:587'
+SVC_CONSOLE_MAIL_FROM='console@corp.example'
+
+The lines suit an environment file, such as systemd's, and a shell: set -a; . ./svc.env; set +a"""
     )
 
 
@@ -114,18 +118,19 @@ def serve(
     settings = Settings.load() if database_url is None else Settings.load(database_url=database_url)
     console = Console(settings, config=Config.find(config))
     register_tenants(console)
+    require_svc(database_url)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     app = Starlette(routes=[Mount(webhooks_path, webhooks_app(console))], lifespan=console.lifespan)
     console.install(app)
-    output.words(f"The console is below {PREFIX}/, the API of webhooks below {webhooks_path}/")
     # X-Forwarded-For is read by the console itself, from SVC_CONSOLE_TRUSTED_PROXIES alone
-    server = uvicorn.Server(
-        uvicorn.Config(app, host=host, port=port, lifespan="on", ws="none", proxy_headers=False, server_header=False)
-    )
-    _run(server)
+    server = uvicorn.Server(uvicorn.Config(app, lifespan="on", ws="none", proxy_headers=False, server_header=False))
+    with listening(host, port) as listener:
+        url = base_url(host, listener)
+        output.words(f"The console is at {url}{PREFIX}/, the API of webhooks at {url}{webhooks_path}/")
+        _run(server, listener)
 
 
-def _run(server: "uvicorn.Server") -> None:
+def _run(server: "uvicorn.Server", listener: socket.socket) -> None:
     """Being told to end is no failure: uvicorn repeats the signal when it has ended, for whoever handles it."""
 
     def end(_number: int, _frame: object) -> None:
@@ -133,7 +138,7 @@ def _run(server: "uvicorn.Server") -> None:
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, end)
-    with suppress(SystemExit):  # ours, and uvicorn's own where it cannot listen
-        server.run()
+    with suppress(SystemExit):
+        server.run(sockets=[listener])
     if not server.started:
         raise SvcError("the console did not start; the log above says why")

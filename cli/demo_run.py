@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, supp
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
+from textwrap import shorten
 from typing import Any, Final
 
 import aiohttp
@@ -183,7 +184,7 @@ def _show(findings: _Findings, *, as_json: bool) -> None:
         )
         return
     changes = [
-        [entry["actorId"], entry["operation"], entry["tableName"], _short(entry["recordId"], 9), *_difference(entry)]
+        [entry["actorId"], entry["operation"], entry["tableName"], _change(entry)]
         for entry in reversed(findings.entries)
     ]
     deliveries = [
@@ -191,25 +192,22 @@ def _show(findings: _Findings, *, as_json: bool) -> None:
         for sent in reversed(findings.deliveries)
     ]
     steps = [[step["name"], f"{step['seconds'] * 1000:.0f}"] for step in findings.steps]
-    columns = ["actor", "operation", "table", "record", "before", "after"]
-    output.table("Who changed what", columns, changes, folding={"before", "after"})
+    output.table("Who changed what", ["actor", "operation", "table", "change"], changes, folding={"change"})
     output.table("What was delivered", ["event", "status", "attempts", "last status"], deliveries)
     output.table("How long it took", ["step", "ms"], steps)
     output.data(f"Console  {findings.console_url}\nToken    {findings.console_token}")
     output.data(f'Try      curl -H "Authorization: Bearer $TOKEN" {findings.console_url}/audit/entries')
 
 
-def _difference(entry: dict[str, Any]) -> tuple[str, str]:
-    """The two snapshots of an entry; of an update, only the fields that changed."""
-    fields = entry["changedFields"]
-    before, after = (
-        _short(
-            ", ".join(f"{name}: {value}" for name, value in (snapshot or {}).items() if name in (fields or snapshot))
-        )
-        for snapshot in (entry["beforeData"], entry["afterData"])
-    )
-    return before, after
+def _change(entry: dict[str, Any]) -> str:
+    """The new row; of an update, its key and what the fields that changed were and are."""
+    before, after = entry["beforeData"], entry["afterData"]
+    if before is None:
+        row = ", ".join(f"{name}: {_short(str(value))}" for name, value in after.items())
+        return shorten(row, width=64, placeholder=" …")
+    fields = (f"{name}: {before[name]} → {after[name]}" for name in entry["changedFields"])
+    return ", ".join([f"id: {entry['recordId']}", *fields])
 
 
-def _short(text: str, size: int = 80) -> str:
+def _short(text: str, size: int = 24) -> str:
     return text if len(text) <= size else text[: size - 1] + "…"

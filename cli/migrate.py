@@ -13,7 +13,8 @@ from svc_pg.schema.revisions import alembic_revision, django_migration
 from svc_pg.schema.script import script
 
 from . import output
-from .options import ConfigReference, DatabaseUrl, connect
+from .database import connect
+from .options import ConfigReference, DatabaseUrl
 from .schema import Prune, Roles
 
 
@@ -47,9 +48,9 @@ def migrate(
     config: ConfigReference = None,
 ) -> None:
     """Write what install would do as an SQL script, or as a migration of Alembic or Django. Changes nothing."""
-    chosen = form or _detected(file)
+    chosen, wanted = form or _detected(file), Config.find(config)
     with connect(database_url) as conn:
-        made = script(conn, Config.find(config), prune=prune, roles=roles)
+        made = script(conn, wanted, prune=prune, roles=roles)
     if made is None:
         output.words("Nothing to change: the database is as the configuration says, and nothing is written.")
         return

@@ -1,8 +1,7 @@
 """Options that several commands take, and what the library needs that is made of them."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
-import psycopg
 import typer
 
 from svc_pg import Config
@@ -20,19 +19,6 @@ ConfigReference = Annotated[
     typer.Option("--config", metavar="FILE|MODULE:ATTRIBUTE", help="The configuration; else ./svc-pg.toml, if any."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-
-def conninfo(database_url: str | None) -> str:
-    """The database: what was said, else the environment's, else the empty conninfo, which libpq completes."""
-    if database_url is not None:
-        return database_url
-    configured = Settings.load().database_url
-    return configured.get_secret_value() if configured else ""
-
-
-def connect(database_url: str | None) -> "psycopg.Connection[Any]":
-    """Open a connection for one command."""
-    return psycopg.connect(conninfo(database_url), application_name="svc-pg")
 
 
 def encryption_keys() -> KeyRing:

@@ -20,8 +20,9 @@ debug = False
 
 # The specification names these errors, so people look for their names
 _NAMED = (ConsoleAutoApproveInProductionError, ConsoleWeakSecretError)
-_words = Console(stderr=True, highlight=False)
-_data = Console(highlight=False)
+# what people named may look like markup or an emoji: a:b:c
+_words = Console(stderr=True, highlight=False, markup=False, emoji=False)
+_data = Console(highlight=False, markup=False, emoji=False)
 
 
 def data(text: str) -> None:
@@ -60,7 +61,7 @@ def table(title: str, columns: list[str], rows: list[list[str]], *, folding: Col
 
 def words(text: str) -> None:
     """Tell a person how it goes."""
-    _words.print(text, markup=False, soft_wrap=True)
+    _words.print(text, soft_wrap=True)
 
 
 def _text(value: object) -> str:

@@ -17,7 +17,8 @@ from svc_pg.errors import PayloadError, UnknownEventError
 from svc_pg.query import Query, fetch, scalar
 
 from . import json_text, output
-from .options import DatabaseUrl, Json, connect
+from .database import connect
+from .options import DatabaseUrl, Json
 
 _AT_ONCE: Final = timedelta(0)
 _EXCERPT: Final = 30  # characters on either side of the place where a text stops being JSON

@@ -15,7 +15,7 @@ from svc_pg.errors import QueryError
 from svc_pg.query import Query, fetch
 
 from . import output
-from .options import connect
+from .database import connect
 
 EndpointId = Annotated[str, typer.Argument(metavar="ENDPOINT", help="The endpoint's id.", show_default=False)]
 

@@ -9,8 +9,9 @@ from svc_pg.maintenance import prune_deliveries
 from svc_pg.webhooks import deliveries
 
 from . import output
+from .database import connect
 from .json_text import printable
-from .options import ConfigReference, DatabaseUrl, Json, connect
+from .options import ConfigReference, DatabaseUrl, Json
 from .steering import EndpointId, change, duration, one
 
 

@@ -13,8 +13,9 @@ from svc_pg.webhooks.endpoints import Endpoint, NewSecret
 from svc_pg.webhooks.key_rotation import rotate_key
 
 from . import output
+from .database import connect
 from .json_text import printable
-from .options import ConfigReference, DatabaseUrl, Json, connect, encryption_keys, guard
+from .options import ConfigReference, DatabaseUrl, Json, encryption_keys, guard
 from .steering import EndpointId, change, duration, one, operator
 from .webhook_deliveries import list_deliveries, prune, recover, retry
 

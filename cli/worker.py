@@ -14,11 +14,14 @@ from svc_pg import Config
 from svc_pg.config import WebhooksConfig
 from svc_pg.config.model import validated
 
-from .options import ConfigReference, DatabaseUrl, conninfo, encryption_keys
+from .database import conninfo, place, readable, wait_for_svc
+from .options import ConfigReference, DatabaseUrl, encryption_keys
 
 if TYPE_CHECKING:
     from .supervisor import Supervisor
     from .work import Work
+
+_log = logging.getLogger(__name__)
 
 _LOG_FORMAT: Final = "%(asctime)s %(levelname)s [%(process)d] %(message)s"
 
@@ -71,11 +74,15 @@ def worker(
     if proxy is not None:
         wanted.webhooks.proxy = validated(WebhooksConfig, {"proxy": proxy}, source="--proxy").proxy
     database = conninfo(database_url)
+    if listen_url is not None:
+        readable(listen_url, name="--listen-url")
     keys = None if only is Part.maintenance else encryption_keys()
     if processes > 1 and keys is None:
         raise typer.BadParameter("maintenance is one process's work", param_hint="--processes")
     if metrics_port is not None:
         check_metrics()
+    if lifeline is None:
+        _log.info("works on %s", place(database))
     work: Work | Supervisor
     if processes > 1 and lifeline is None:
         others = [[*same_command(), "--only", Part.deliveries]] * (processes - 1)
@@ -90,24 +97,35 @@ def worker(
             listen_conninfo=listen_url,
             is_maintaining=only is not Part.deliveries,
         )
-    place = None if metrics_port is None or lifeline is not None else (metrics_host, metrics_port)
+    served_at = None if metrics_port is None or lifeline is not None else (metrics_host, metrics_port)
     with _runner() as runner:
-        runner.run(_run(work, database, place, lifeline))
+        runner.run(_run(work, database, served_at, lifeline))
 
 
-async def _run(work: "Work | Supervisor", database: str, place: tuple[str, int] | None, lifeline: int | None) -> None:
+async def _run(
+    work: "Work | Supervisor", database: str, served_at: tuple[str, int] | None, lifeline: int | None
+) -> None:
     from svc_pg.webhooks.monitoring import monitoring
 
     from .supervisor import reporting
 
+    stopping = asyncio.Event()
+
+    def stop() -> None:
+        stopping.set()
+        work.stop()
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, work.stop)
+        asyncio.get_running_loop().add_signal_handler(number, stop)
     async with AsyncExitStack() as stack:
-        if place is not None:
-            await stack.enter_async_context(monitoring(work, conninfo=database, host=place[0], port=place[1]))
+        if served_at is not None:
+            host, port = served_at
+            await stack.enter_async_context(monitoring(work, conninfo=database, host=host, port=port))
         if lifeline is not None:
-            await stack.enter_async_context(reporting(lifeline, work, gone=work.stop))
-        await work.run()
+            await stack.enter_async_context(reporting(lifeline, work, gone=stop))
+        await wait_for_svc(database, stopping=stopping)
+        if not stopping.is_set():
+            await work.run()
 
 
 def _runner() -> asyncio.Runner:

@@ -12,10 +12,12 @@ from threading import Thread
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from svc_pg import audit
 from svc_pg.query import scalar
 from tests.commands import PROGRAM, environment, svc_pg
+from tests.roles import execute, new_role
 from tests.tables import audited, create_and_audit
 from tests.waiting import wait_until
 
@@ -134,6 +136,54 @@ def test_the_log_is_shown_with_the_newest_last(run: Run) -> None:
     assert [line.split()[3] for line in lines] == ["INSERT", "UPDATE", "DELETE"]
     assert lines[1].endswith('  alice  UPDATE    public.customer  1  name: "a" -> "=2+2"')
     assert [line.split()[3] for line in run("log", "--limit", "1").stdout.splitlines()] == ["DELETE"]
+
+
+@pytest.mark.parametrize("command", ["log", "export"])
+def test_a_table_that_nobody_knows_is_said_with_the_nearest_that_is_audited(run: Run, command: str) -> None:
+    warning = 'warning: table "{}" does not exist, is not audited and has no entries{}\n'
+    for table, whole, advice in (
+        ("public.custmer", "public.custmer", '; did you mean "public.customer"?'),
+        ("shop.customer", "shop.customer", '; did you mean "public.customer"?'),
+        ("zzz", "public.zzz", ""),
+    ):
+        done = run(command, "--table", table)
+        assert done.returncode == 0
+        assert done.stderr.startswith(warning.format(whole, advice))
+        assert done.stdout.strip() in ("", "[]")
+
+
+def test_a_table_that_is_there_or_was_is_known(run: Run, database: str) -> None:
+    with psycopg.connect(database) as conn:
+        conn.execute("create table empty (id int); drop table customer")
+    for table in ("customer", "empty"):
+        assert run("log", "--table", table).stderr == ""
+
+
+def test_who_may_only_read_the_log_is_told_without_the_nearest(run: Run, database: str, postgres: str) -> None:
+    with new_role(postgres) as role:
+        execute(database, "grant svc_reader to {}", role)
+        done = run("log", "--table", "custmer", "--database-url", make_conninfo(database, user=role))
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.endswith("does not exist, is not audited and has no entries\n")
+
+
+@pytest.mark.usefixtures("run")
+def test_following_a_table_that_nobody_knows_is_said_at_once(database: str, tmp_path: Path) -> None:
+    output = tmp_path / "output"
+    with output.open("w") as words:
+        process = subprocess.Popen(
+            [PROGRAM, "log", "--follow", "--table", "custmer"],
+            cwd=tmp_path,
+            env=environment(DATABASE_URL=database),
+            stderr=words,
+        )
+    try:
+        wait_until(lambda: "did you mean" in output.read_text(), "it is said")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=20) == 0
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_the_log_as_json_is_an_object_a_line(run: Run) -> None:

@@ -42,7 +42,10 @@ def run(empty_database: str, tmp_path: Path) -> Run:
 def test_install_then_install_again(run: Run) -> None:
     first = run("install")
     assert (first.returncode, first.stdout) == (0, "")
-    assert "create  function  svc.send" in first.stderr
+    schema, table, event, number = first.stderr.splitlines()
+    assert schema.startswith("create  schema    svc: ")
+    assert (table, event) == ("create  audit     public.customer", "create  event     order.created")
+    assert number.endswith(" changes.")
     second = run("install")
     assert (second.returncode, second.stdout) == (0, "")
     assert second.stderr == "Nothing to change: the database is as the configuration says.\n"
@@ -54,8 +57,20 @@ def test_status_is_ok_after_install_and_3_before(run: Run) -> None:
     assert "missing" in before.stdout
     run("install")
     after = run("status")
-    assert (after.returncode, after.stdout) == (0, "")
+    assert after.returncode == 0
+    lines = [[cell.strip() for cell in line.split("│")] for line in after.stdout.splitlines() if "│" in line]
+    assert lines[-2:] == [["ok", "audit", "public.customer"], ["ok", "event", "order.created"]]
+    assert len(lines) == 3
     assert after.stderr.startswith("ok: all ")
+
+
+def test_verbose_lists_every_object(run: Run) -> None:
+    installed = run("install", "--verbose").stderr
+    assert "create  function  svc.send\n" in installed
+    assert "create  trigger   00_svc_audit_write on public.customer\n" in installed
+    objects = json.loads(run("status", "--json").stdout)["objects"]
+    assert run("status", "--verbose").stdout.count("│") == 2 * len(objects)
+    assert "remove  function  svc.send\n" in run("uninstall", "--verbose").stderr
 
 
 def test_status_names_a_function_that_was_replaced_by_hand(run: Run, empty_database: str) -> None:

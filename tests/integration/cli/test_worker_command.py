@@ -19,6 +19,7 @@ import pytest
 from svc_pg import webhooks
 from tests.commands import PROGRAM, environment, svc_pg
 from tests.hooks import KEYS_TEXT, endpoint, hooks_config, rows
+from tests.postgres import new_database
 from tests.receiver import receiving
 from tests.waiting import wait_until
 
@@ -94,6 +95,13 @@ def start(tmp_path: Path, database: str) -> Iterator[Start]:
     for running in started:
         running.process.kill()
         running.process.wait()
+
+
+@pytest.fixture(scope="module")
+def bare_database(postgres: str) -> Iterator[str]:
+    """A database without svc-pg."""
+    with new_database(postgres) as conninfo:
+        yield conninfo
 
 
 def send(conninfo: str, number: int = 1) -> None:
@@ -180,11 +188,31 @@ def test_maintenance_alone_needs_no_keys(start: Start) -> None:
     assert " worker " not in worker.output.read_text()
 
 
-def test_a_worker_on_a_database_without_svc_pg_fails_and_says_what_to_do(empty_database: str, tmp_path: Path) -> None:
-    variables = {"DATABASE_URL": empty_database, "SVC_ENCRYPTION_KEYS": KEYS_TEXT}
-    done = svc_pg("worker", folder=tmp_path, variables=variables)
+@pytest.mark.parametrize("options", ["", "--only deliveries", "--only maintenance", "--processes 2"])
+def test_a_worker_on_a_database_without_svc_pg_fails_and_says_what_to_do(
+    bare_database: str, tmp_path: Path, options: str
+) -> None:
+    variables = {"DATABASE_URL": bare_database, "SVC_ENCRYPTION_KEYS": KEYS_TEXT}
+    done = svc_pg("worker", *options.split(), folder=tmp_path, variables=variables)
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1] == "hint: Run: svc-pg install"
+    started, *said = done.stderr.splitlines()
+    assert "works on database svc_test_" in started
+    assert said == ["error: the database has no schema svc, or an old one", "hint: Run: svc-pg install"]
+
+
+@pytest.mark.parametrize("options", ["--only maintenance", "--processes 2"])
+def test_a_worker_waits_for_a_database_that_cannot_be_reached_and_says_where_it_looks(
+    start: Start, options: str
+) -> None:
+    unreachable = "postgresql://ann:tops3cret@127.0.0.1:9/shop"
+    worker = start(*options.split(), "--database-url", unreachable)
+    wait_until(lambda: "trying again and again" in worker.output.read_text(), "it has tried")
+    assert worker.get("/healthz")[0] == 200
+    assert worker.ends_with(signal.SIGTERM) == 0
+    said = worker.output.read_text()
+    assert "works on database shop at 127.0.0.1, port 9, as ann\n" in said
+    assert "Connection refused" in said
+    assert "tops3cret" not in said
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,92 @@
+"""Options, configuration and environment that are wrong are explained in our words, without a library's."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.commands import svc_pg
+
+TOML = """
+[audit]
+retention_days = "long"
+[[audit.tables]]
+name = 3
+level = "rows"
+[webhooks]
+allow_http = "perhaps"
+[grants]
+send = "app"
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["worker", "--processes", "x"], "'--processes': write a whole number"),
+        (["worker", "--processes", "0"], "'--processes': write 1 or more"),
+        (["serve", "--port", "70000"], "'--port': write 65535 or less"),
+        (["log", "--limit", "ten"], "'--limit': write a whole number"),
+        (["export", "--format", "xml"], "'xml' is not one of 'json', 'ndjson', 'csv'"),
+        (["console", "revoke", "7"], "'ID': not an id: ids are UUIDs"),
+        (["install", "--lock-timeout", "long"], "'long' is not a duration; write 30s"),
+        (["webhooks", "show"], "Missing argument"),
+    ],
+)
+def test_a_wrong_option_is_explained(tmp_path: Path, arguments: list[str], message: str) -> None:
+    done = svc_pg(*arguments, folder=tmp_path)
+    said = " ".join(done.stderr.replace("│", "").split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in said
+    assert "Input should" not in said
+    assert "Value error" not in said
+
+
+@pytest.mark.parametrize(
+    ("variables", "message"),
+    [
+        ({"SVC_ENV": "prod"}, "SVC_ENV: write 'production', 'development' or 'test'"),
+        ({"SVC_CONSOLE_AUTO_APPROVE": "maybe"}, "SVC_CONSOLE_AUTO_APPROVE: write true or false"),
+        ({"SVC_CONSOLE_MAX_ATTEMPTS": "50"}, "SVC_CONSOLE_MAX_ATTEMPTS: write 20 or less"),
+        ({"SVC_CONSOLE_ALLOWED_EMAILS": "garbage"}, "SVC_CONSOLE_ALLOWED_EMAILS: not JSON, or a name occurs twice"),
+        ({"SVC_CONSOLE_ALLOWED_EMAILS": '["a@b.c"]'}, "SVC_CONSOLE_ALLOWED_EMAILS: write names with values"),
+        ({"SVC_CONSOLE_ALLOWED_ORIGINS": '{"a": 1}'}, "SVC_CONSOLE_ALLOWED_ORIGINS: write a list"),
+    ],
+)
+def test_a_wrong_variable_is_explained(tmp_path: Path, variables: dict[str, str], message: str) -> None:
+    done = svc_pg("serve", folder=tmp_path, variables=variables)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"error: {message}")
+
+
+def test_a_wrong_file_is_explained_key_by_key_before_anything_is_connected_to(tmp_path: Path) -> None:
+    Path(tmp_path, "svc-pg.toml").write_text(TOML, encoding="utf-8")
+    done = svc_pg("status", "--database-url", "host=127.0.0.1 port=9", folder=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        "error: svc-pg.toml: audit.retention_days: write a whole number",
+        "svc-pg.toml: audit.tables[0].name: write a text",
+        "svc-pg.toml: audit.tables[0].level: write 'row' or 'statement'",
+        "svc-pg.toml: webhooks.allow_http: write true or false",
+        "svc-pg.toml: grants.send: write a list",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("reference", "reason"), [("missing.toml", "No such file or directory"), (".", "Is a directory")]
+)
+@pytest.mark.parametrize("command", ["install", "plan", "status", "migrate"])
+def test_a_file_that_cannot_be_read_is_named_once(tmp_path: Path, command: str, reference: str, reason: str) -> None:
+    done = svc_pg(command, "--config", reference, "--database-url", "host=127.0.0.1 port=9", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (1, f"error: {reference}: cannot be read: {reason}\n")
+
+
+def test_what_looks_like_markup_or_an_emoji_is_repeated_as_it_is(tmp_path: Path) -> None:
+    said = svc_pg("status", "--config", "a:b:[bold]", folder=tmp_path).stderr
+    assert said.startswith("error: a:b:[bold]: cannot import 'a'")
+
+
+def test_debug_shows_a_hint_once(tmp_path: Path) -> None:
+    done = svc_pg("--debug", "worker", folder=tmp_path)
+    assert done.stderr.splitlines()[-1].startswith("hint: Set what the other workers")
+    assert done.stderr.count("hint: ") == 1
+    assert svc_pg("worker", folder=tmp_path).stderr.count("hint: ") == 1
