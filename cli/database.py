@@ -8,6 +8,7 @@ import psycopg
 from psycopg import pq
 from psycopg.conninfo import conninfo_to_dict
 
+from svc_pg.addresses import libpq
 from svc_pg.errors import ConfigError, NotInstalledError, SvcError
 from svc_pg.settings import Settings
 from svc_pg.webhooks.connections import Connection, Link
@@ -39,13 +40,14 @@ def conninfo(database_url: str | None) -> str:
 
 
 def readable(text: str, *, name: str) -> str:
-    """The same text. Raises ConfigError where it is not the address of a database."""
+    """The address as libpq reads it. Raises ConfigError where it is not that of a database."""
+    address = libpq(text)
     try:
-        conninfo_to_dict(text)
+        conninfo_to_dict(address)
     except psycopg.ProgrammingError:
         # libpq's own words repeat parts of it, and one of them may be the password
         raise ConfigError(f"{name} is not the address of a PostgreSQL database", hint=_FORMS) from None
-    return text
+    return address
 
 
 def connect(database_url: str | None) -> "psycopg.Connection[Any]":

@@ -75,7 +75,7 @@ def worker(
         wanted.webhooks.proxy = validated(WebhooksConfig, {"proxy": proxy}, source="--proxy").proxy
     database = conninfo(database_url)
     if listen_url is not None:
-        readable(listen_url, name="--listen-url")
+        listen_url = readable(listen_url, name="--listen-url")
     keys = None if only is Part.maintenance else encryption_keys()
     if processes > 1 and keys is None:
         raise typer.BadParameter("maintenance is one process's work", param_hint="--processes")

@@ -1,4 +1,4 @@
-"""Addresses as settings and requests write them: of people, of the server that sends mail, and of pages."""
+"""Addresses as settings and requests write them: of databases, people, the server that sends mail, and pages."""
 
 import re
 from dataclasses import dataclass, field
@@ -11,6 +11,12 @@ _DOMAIN: Final = rf"{_LABEL}(?:\.{_LABEL})*"
 _EMAIL: Final = re.compile(rf"(?=.{{3,254}}\Z)(?=[^@]{{1,64}}@){_ATOM}(?:\.{_ATOM})*@{_DOMAIN}")
 _PATTERN: Final = re.compile(rf"(?=.{{3,254}}\Z)\*@{_DOMAIN}")
 _HOST: Final = re.compile(rf"{_DOMAIN}|[0-9A-Fa-f:.]+")
+_DRIVER: Final = re.compile(r"\Apostgres(?:ql)?\+\w+://")
+
+
+def libpq(database_url: str) -> str:
+    """The address of a database as libpq reads it: without the driver that SQLAlchemy has in ``postgresql+asyncpg://``."""
+    return _DRIVER.sub("postgresql://", database_url)
 
 
 def is_email(text: str) -> bool:

@@ -56,6 +56,10 @@ def _network(value: object) -> object:
     return ip_network(value) if isinstance(value, str) else value
 
 
+def _database_url(value: SecretStr) -> SecretStr:
+    return SecretStr(addresses.libpq(value.get_secret_value()))
+
+
 def _token_hash(value: SecretStr) -> SecretStr:
     if not value.get_secret_value().startswith("sha256:"):
         raise ValueError("write sha256: and hexadecimal digits, not the connection token itself")
@@ -95,7 +99,9 @@ class Settings(BaseSettings):
         env_prefix=_PREFIX, env_ignore_empty=True, frozen=True, populate_by_name=True, hide_input_in_errors=True
     )
 
-    database_url: SecretStr | None = Field(default=None, validation_alias="DATABASE_URL")
+    database_url: Annotated[SecretStr, AfterValidator(_database_url)] | None = Field(
+        default=None, validation_alias="DATABASE_URL"
+    )
     encryption_keys: SecretStr | None = None
     env: Environment = "production"
     console_connection_token_hash: Annotated[SecretStr, AfterValidator(_token_hash)] | None = None

@@ -38,6 +38,17 @@ def test_no_server_is_said_with_what_was_tried_and_how_to_name_another(run: Run)
     assert hint.startswith("Tried database shop at 127.0.0.1, port 9, as ann. For another: --database-url, ")
 
 
+@pytest.mark.parametrize("scheme", ["postgresql+psycopg", "postgres+asyncpg"])
+def test_the_address_of_sqlalchemy_will_do(run: Run, scheme: str) -> None:
+    address = f"{scheme}://ann@127.0.0.1:9/shop"
+    for error, hint in (
+        refused(run("status", DATABASE_URL=address)),
+        refused(run("serve", "--database-url", address, **CONSOLE)),
+    ):
+        assert error.endswith("Connection refused")
+        assert hint.startswith("Tried database shop at 127.0.0.1, port 9, as ann.")
+
+
 def test_the_environment_of_libpq_is_what_was_tried(run: Run, tmp_path: Path) -> None:
     variables = {"PGHOST": str(tmp_path), "PGPORT": "7777", "PGDATABASE": "shop", "PGUSER": "ann"}
     _, hint = refused(run("status", **variables, PGPASSWORD="tops3cret"))
@@ -66,7 +77,7 @@ def test_what_all_addresses_answer_is_said_once(run: Run, tmp_path: Path) -> Non
     "address",
     [
         "shop tops3cret",
-        "postgresql+psycopg://ann:tops3cret@127.0.0.1:9/shop",
+        "mysql://ann:tops3cret@127.0.0.1:9/shop",
         "postgresql://ann:p@tops3cret@127.0.0.1:9/shop",
         "postgresql://ann:p/tops3cret@127.0.0.1:9/shop",
         "postgresql://ann:p?tops3cret@127.0.0.1:9/shop",
