@@ -19,6 +19,7 @@ from .database import connect, require_svc
 from .json_text import printable
 from .listening import base_url, listening
 from .options import ConfigReference, DatabaseUrl, Json
+from .steering import operator
 
 if TYPE_CHECKING:
     import uvicorn
@@ -88,7 +89,7 @@ def revoke(
     """End a session. The next call with its token is refused."""
     from svc_pg.console.sign_in import sessions as stored
 
-    with connect(database_url) as conn:
+    with connect(database_url) as conn, operator(conn):
         if not stored.revoke(conn, session_id):
             raise NotFoundError(f"no session has the id {session_id}", hint="List them: svc-pg console sessions --all")
     output.words(f"ended {session_id}")

@@ -79,22 +79,30 @@ class Supervisor:
         deaths = 0
         while not self._stopping.is_set():
             started = clock()
-            code = await self._run_once(place)
+            try:
+                end = f"ended with {await self._run_once(place)}"
+            except OSError as error:  # too many processes, say; the others go on
+                end = f"did not start: {error.strerror}"
             if self._stopping.is_set():
                 return
             deaths = 1 if clock() - started > _SETTLED else deaths + 1
             wait = _WAITS[min(deaths, len(_WAITS)) - 1]
-            _log.error("a worker process ended with %s; another is started in %g s", code, wait)
+            _log.error("a worker process %s; another is started in %g s", end, wait)
             with suppress(TimeoutError):
                 async with asyncio.timeout(wait):
                     await self._stopping.wait()
 
     async def _run_once(self, place: _Place) -> int:
         ours, its = socket.socketpair()
-        with its:
+        try:
             place.process = await asyncio.create_subprocess_exec(
                 *place.command, "--lifeline", str(its.fileno()), pass_fds=[its.fileno()]
             )
+        except OSError:
+            ours.close()
+            raise
+        finally:
+            its.close()
         reader, writer = await asyncio.open_connection(sock=ours)
         place.heard_at = asyncio.get_running_loop().time()
         if self._stopping.is_set():

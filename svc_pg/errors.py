@@ -14,6 +14,7 @@ SvcError
 │   └── RemovalRefusedError      install would take capture or an event away
 ├── AppendOnlyError              somebody tried to change the audit log
 ├── QueryError                   a filter or a cursor is not acceptable
+├── AccessError                  the database's role may not use schema svc
 ├── UnknownEventError            the event is not defined
 ├── PayloadError                 a webhook payload is too large or not JSON
 ├── EndpointError                an endpoint's URL or events are not acceptable
@@ -94,6 +95,10 @@ class QueryError(SvcError):
     """A filter or a cursor is not acceptable."""
 
 
+class AccessError(SvcError):
+    """The database's role may not use schema svc."""
+
+
 class UnknownEventError(SvcError):
     """The event is not defined in this database."""
 
@@ -133,6 +138,7 @@ BY_SQLSTATE: Final[dict[str, type[SvcError]]] = {
     "SV106": TransactionError,
 }
 MISSING_OBJECT: Final = frozenset({"3F000", "42P01", "42883"})
+INSUFFICIENT_PRIVILEGE: Final = "42501"
 
 
 def translate(error: Exception) -> SvcError | None:
@@ -166,6 +172,8 @@ def _translated(state: str, source: BaseException) -> SvcError | None:
         )
     if state in MISSING_OBJECT and "svc." in message.replace('"svc"', "svc."):
         return NotInstalledError(message, hint="Run: svc-pg install")
+    if state == INSUFFICIENT_PRIVILEGE and message.endswith("schema svc"):
+        return AccessError(message, hint="Grant the role what it needs: [grants] in svc-pg.toml, see docs/roles.md.")
     return None
 
 

@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import random
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Any, Final, LiteralString
 
@@ -13,7 +13,7 @@ from psycopg import Connection
 
 from svc_pg.audit import retention
 from svc_pg.config import Config
-from svc_pg.errors import SvcError
+from svc_pg.errors import SvcError, TransactionError
 from svc_pg.query import scalar
 from svc_pg.schema.partitions import ENSURE
 from svc_pg.webhooks.connections import within_limits
@@ -98,10 +98,15 @@ def maintain(conn: Connection[Any], config: Config, *, is_stopping: Callable[[],
 
     Makes the log's partitions, removes entries older than ``retention_days`` and deliveries older than
     ``keep_delivered`` and ``keep_failed``, and what has expired in the console. What fails is logged, and does not keep
-    the rest from being tried. Raises psycopg.OperationalError where the connection is lost.
+    the rest from being tried. Nothing is done, and True returned, while another session maintains the database.
+
+    Raises TransactionError, and psycopg.OperationalError where the connection is lost.
     """
-    if not _is_alone(conn):
-        return True
+    with _alone(conn) as is_alone:
+        return _maintain(conn, config, is_stopping) if is_alone else True
+
+
+def _maintain(conn: Connection[Any], config: Config, is_stopping: Callable[[], bool]) -> bool:
     is_good = True
     for name, step in _STEPS:
         if is_stopping():
@@ -121,11 +126,27 @@ def maintain(conn: Connection[Any], config: Config, *, is_stopping: Callable[[],
     return is_good
 
 
-def _is_alone(conn: Connection[Any]) -> bool:
-    """Take the lock of the session. Behind a pooler there is none, and two at a time only do some work in vain."""
+@contextmanager
+def _alone(conn: Connection[Any]) -> Iterator[bool]:
+    """Hold the lock of the session. Behind a pooler there is none, and two at a time only do some work in vain."""
+    _check_autocommit(conn)
     if scalar(conn, "select pg_backend_pid()") != conn.info.backend_pid:
-        return True
-    return bool(scalar(conn, "select pg_try_advisory_lock(%s, %s)", _LOCK))
+        yield True
+    elif not scalar(conn, "select pg_try_advisory_lock(%s, %s)", _LOCK):
+        yield False
+    else:
+        try:
+            yield True
+        finally:
+            if not conn.closed:
+                scalar(conn, "select pg_advisory_unlock(%s, %s)", _LOCK)
+
+
+def _check_autocommit(conn: Connection[Any]) -> None:
+    if not conn.autocommit:
+        raise TransactionError(
+            "the connection is not in autocommit", hint="Each batch is a transaction of its own: conn.autocommit = True"
+        )
 
 
 def _make_partitions(conn: Connection[Any], _: Config) -> str | None:
@@ -147,8 +168,10 @@ def _purge_log(conn: Connection[Any], config: Config) -> str | None:
 def prune_deliveries(conn: Connection[Any], *, delivered: timedelta, failed: timedelta) -> int:
     """Delete deliveries that finished longer ago than they are kept, with their attempts and messages; return how many.
 
-    ``failed`` counts for canceled ones too. Every batch is a transaction of its own: ``conn`` is in autocommit.
+    ``failed`` counts for canceled ones too. Every batch is a transaction of its own: ``conn`` is in autocommit, or
+    TransactionError is raised.
     """
+    _check_autocommit(conn)
     return _in_batches(conn, "select svc.webhook_prune(%s, %s, %s)", (delivered, failed))
 
 

@@ -8,6 +8,7 @@ create or replace function svc.acknowledge(
 ) returns table (accepted uuid[], disabled uuid[])
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set lock_timeout = '5 s'
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -75,15 +76,15 @@ begin
       into v_endpoints, v_succeeded, v_failures, accepted, v_gone, v_waiting
       from health h;
 
-    -- health only where it changes (a healthy endpoint's success is noted every 10 s); rows are locked in the order of
-    -- their ids, so that two batches cannot deadlock
+    -- Health only where it changes (a healthy endpoint's success is noted every 10 s), and only of endpoints that nobody
+    -- else is changing: what somebody holds in an open transaction does not keep results from being recorded.
     with health as materialized (
         select s.endpoint_id, u.succeeded, u.failures
           from unnest(v_endpoints, v_succeeded, v_failures) u(endpoint_id, succeeded, failures)
           join svc.webhook_endpoint_state s on s.endpoint_id = u.endpoint_id
          where u.failures > 0 or s.failure_streak > 0 or s.breaker_until is not null
             or s.last_success_at is null or s.last_success_at < now() - interval '10 s'
-         order by s.endpoint_id for no key update of s
+           for no key update of s skip locked
     ),
     changed as (
         update svc.webhook_endpoint_state s

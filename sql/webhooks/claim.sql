@@ -15,6 +15,7 @@ create or replace function svc.claim(
 )
 language plpgsql
 set search_path = pg_catalog, pg_temp
+set lock_timeout = '5 s'
 set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
@@ -26,6 +27,7 @@ as $svc$
 declare
     v_zero constant uuid := '00000000-0000-0000-0000-000000000000'::uuid;
     v_start uuid := coalesce(p_after, v_zero);
+    v_now timestamptz;
     v_place uuid := v_start;
     v_wrapped boolean := false;
     v_claimed integer := 0;
@@ -44,6 +46,7 @@ begin
         return;
     end if;
     perform pg_advisory_xact_lock(1937138032, 2);
+    v_now := clock_timestamp();  -- a lease does not begin before the wait for the lock
     loop
         -- the next endpoints that have pending deliveries, by a loose index scan, and how many each may start
         with recursive ring as (
@@ -63,12 +66,12 @@ begin
         ),
         seen as (
             select r.endpoint_id, r.place,
-                   r.next_attempt_at <= now() and (e.id is null or e.status = 'disabled') as is_closed,
-                   case when r.next_attempt_at <= now() and e.status = 'active'
-                             and (s.breaker_until is null or s.breaker_until <= now())
+                   r.next_attempt_at <= v_now and (e.id is null or e.status = 'disabled') as is_closed,
+                   case when r.next_attempt_at <= v_now and e.status = 'active'
+                             and (s.breaker_until is null or s.breaker_until <= v_now)
                         then case when s.breaker_until is null then e.max_in_flight else 1 end - (
                             select count(*)::integer from svc.webhook_deliveries f
-                             where f.endpoint_id = e.id and f.lease_id is not null and f.lease_until > now()
+                             where f.endpoint_id = e.id and f.lease_id is not null and f.lease_until > v_now
                         )
                    end as room
               from ring r
@@ -94,7 +97,7 @@ begin
                     select d.id, d.lease_id, d.attempts, d.max_attempts, d.worker, d.endpoint_id, d.updated_at,
                            d.event_name, d.manual_attempt
                       from svc.webhook_deliveries d
-                     where d.endpoint_id = o.endpoint_id and d.status = 'pending' and d.next_attempt_at <= now()
+                     where d.endpoint_id = o.endpoint_id and d.status = 'pending' and d.next_attempt_at <= v_now
                      order by d.next_attempt_at, d.id limit o.room
                        for update skip locked
                   ) q
@@ -110,9 +113,9 @@ begin
             ),
             exhausted as (
                 update svc.webhook_deliveries d
-                   set status = 'failed', finished_at = now(), next_attempt_at = null, lease_id = null,
+                   set status = 'failed', finished_at = v_now, next_attempt_at = null, lease_id = null,
                        lease_until = null, last_status_code = null,
-                       last_error = 'the last attempt was lost', updated_at = now()
+                       last_error = 'the last attempt was lost', updated_at = v_now
                   from pick p
                  where d.id = p.id and p.attempts >= p.max_attempts
                 returning d.id, d.attempts, d.max_attempts, d.endpoint_id, p.place
@@ -120,8 +123,8 @@ begin
             leased as (
                 update svc.webhook_deliveries d
                    set attempts = d.attempts + 1, lease_id = gen_random_uuid(),
-                       lease_until = now() + e.timeout + p_grace, next_attempt_at = now() + e.timeout + p_grace,
-                       worker = p_worker, updated_at = now()
+                       lease_until = v_now + e.timeout + p_grace, next_attempt_at = v_now + e.timeout + p_grace,
+                       worker = p_worker, updated_at = v_now
                   from pick p join svc.webhook_endpoints e on e.id = p.endpoint_id
                  where d.id = p.id and p.attempts < p.max_attempts
                 returning d.id, d.lease_id, d.attempts, d.max_attempts, d.endpoint_id, e.version, d.message_id, p.place

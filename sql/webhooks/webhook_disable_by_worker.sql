@@ -1,10 +1,15 @@
--- Disable an endpoint on account of what it answered; false where somebody has deleted or disabled it already.
+-- Disable an endpoint on account of what it answered; false where somebody has deleted or disabled it already, or is
+-- changing it: the next answer of that kind disables it then.
 create or replace function svc.webhook_disable_by_worker(p_endpoint uuid, p_reason text) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $svc$
 begin
-    perform from svc.webhook_endpoints e where e.id = p_endpoint and e.status <> 'disabled' for update;
+    perform from svc.webhook_endpoint_state s where s.endpoint_id = p_endpoint for no key update skip locked;
+    if not found then
+        return false;
+    end if;
+    perform from svc.webhook_endpoints e where e.id = p_endpoint and e.status <> 'disabled' for update skip locked;
     if not found then
         return false;
     end if;

@@ -17,7 +17,7 @@ from psycopg.rows import scalar_row
 _log = logging.getLogger(__name__)
 
 _LOCK: Final = (1937138032, 1)  # 'svc0', the bell
-_SLEEPER: Final = (1937138032, 3)  # held by the one who sleeps, to tell a sleeper from a sender
+_SLEEPER: Final = (1937138032, 5)  # held by the one who sleeps, to tell a sleeper from a sender
 _LONGEST_SLEEP: Final = timedelta(seconds=5)
 
 

@@ -33,10 +33,11 @@ _LOST: Final = (OperationalError, ReadOnlySqlTransaction)
 
 
 def within_limits(conninfo: str) -> str:
-    """The same, with limits of time where it does not set its own."""
+    """The same, with limits of time where it does not set its own, and UTF-8, whatever a role's encoding is."""
     said = conninfo_to_dict(conninfo)
     limits = {name: value for name, value in _LIMITS.items() if name not in said}
-    return make_conninfo(conninfo, **{"fallback_application_name": "svc-pg worker"} | limits)
+    fixed = {"fallback_application_name": "svc-pg worker", "client_encoding": "UTF8"}
+    return make_conninfo(conninfo, **fixed | limits)
 
 
 @asynccontextmanager

@@ -20,6 +20,7 @@ _log = logging.getLogger(__name__)
 
 _BATCH: Final = 200
 _MOST_TARGETS: Final = 10_000
+_SLACK: Final = 200  # results that may wait to be acknowledged before they take places
 _GATHER: Final = 0.02  # seconds to wait for more free places, so that claims stay batches under load
 
 Attempt = Callable[[Claim, Target], Awaitable[Acknowledgement]]
@@ -81,8 +82,9 @@ class Dispatcher:
 
     async def _places(self) -> None:
         """Wait until there are free places, and under load a moment more, so that a claim fills several."""
-        while len(self._running) >= self._concurrency:
+        while not self._free():
             self._freed.clear()
+            self._outbox.sent.clear()
             await self._until_news(self._freed.wait())
             if self._stopping.is_set():
                 return
@@ -92,9 +94,13 @@ class Dispatcher:
                         self._freed.clear()
                         await self._freed.wait()
 
+    def _free(self) -> int:
+        """What is not acknowledged takes places too: or a worker that cannot acknowledge would send again and again."""
+        return max(self._concurrency - len(self._running) - max(len(self._outbox) - _SLACK, 0), 0)
+
     async def _claim(self, conn: Connection) -> bool:
         """Claim what can start now and start it. False where nothing was due."""
-        batch = min(self._concurrency - len(self._running), _BATCH)
+        batch = min(self._free(), _BATCH)
         started = time.perf_counter()
         claimed = await claims.claim(conn, worker=self._worker, batch=batch, after=self._last_endpoint)
         self._tally.claim_duration.add(time.perf_counter() - started)

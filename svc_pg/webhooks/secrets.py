@@ -30,8 +30,8 @@ class KeyRing:
         """Read ``k2:base64(32 bytes),k1:...``. Raises EncryptionKeyError that names the entry and shows no key."""
         keys: dict[str, bytes] = {}
         for number, entry in enumerate(text.split(","), start=1):
-            key_id, _, encoded = entry.strip().partition(":")
-            if not _KEY_ID.fullmatch(key_id):  # not shown: it may be a key without its id
+            key_id, colon, encoded = entry.strip().partition(":")
+            if not colon or not _KEY_ID.fullmatch(key_id):  # not shown: it may be a key without its id
                 raise EncryptionKeyError(f"encryption key {number}: it does not begin with an id", hint=_FORM)
             if key_id in keys:
                 raise EncryptionKeyError(f'encryption key {number}: id "{key_id}" is used twice', hint=_FORM)

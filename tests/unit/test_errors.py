@@ -2,7 +2,9 @@ import copy
 import pickle
 import traceback
 
-from svc_pg.errors import ConfigError, NotInstalledError
+import psycopg
+
+from svc_pg.errors import AccessError, ConfigError, NotInstalledError, translate
 
 
 def test_a_traceback_shows_the_hint_below_the_message() -> None:
@@ -20,3 +22,11 @@ def test_the_hint_is_there_once_also_in_a_copy() -> None:
     for each in (error, copy.copy(error), pickle.loads(pickle.dumps(error))):
         assert (each.message, each.hint) == ("this is wrong", "Do that.")
         assert "".join(traceback.format_exception(each)).count("Do that.") == 1
+
+
+def test_a_role_without_rights_in_schema_svc_is_told_where_they_are_given() -> None:
+    known = translate(psycopg.errors.InsufficientPrivilege("permission denied for schema svc"))
+    assert isinstance(known, AccessError)
+    assert known.hint
+    assert "docs/roles.md" in known.hint
+    assert translate(psycopg.errors.InsufficientPrivilege("permission denied for table secrets")) is None

@@ -1,3 +1,4 @@
+import getpass
 import json
 import re
 import signal
@@ -98,9 +99,9 @@ def test_revoke_ends_a_session_and_says_who_did_it(run: Run, db: str) -> None:
     ended = run("console", "revoke", session_id)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", f"ended {session_id}\n")
     with psycopg.connect(db) as conn:
-        assert scalar(conn, "select revoked_by from svc.console_sessions where id = %s", (session_id,)) == "postgres"
+        revoked_by = scalar(conn, "select revoked_by from svc.console_sessions where id = %s", (session_id,))
         event = scalar(conn, "select event from svc.console_events where session_id = %s", (session_id,))
-    assert event == "session_revoked"
+    assert (event, revoked_by) == ("session_revoked", getpass.getuser())
     assert run("console", "revoke", session_id).returncode == 0
     assert session_id in run("console", "sessions", "--all").stdout
 

@@ -25,6 +25,8 @@ READ: list[LiteralString] = [
     "select * from svc.webhook_messages",
     "select * from svc.webhook_deliveries",
     "select * from svc.webhook_delivery_attempts",
+    "select svc.uuid7_at(now())",
+    "select svc.webhook_existing_delivery(id) from svc.webhook_deliveries",
     "select * from svc.webhook_endpoint_state",
     "select id, url, description, tenant, events, status, created_at from svc.webhook_endpoints",
 ]

@@ -96,7 +96,7 @@ class Queue(RuleBasedStateMachine):
             (MAX_ATTEMPTS, message),
         ).fetchall()
         assert {key for _, key in created} == {endpoint.id for endpoint in self.model.receivers()}
-        for key, endpoint_id in created:
+        for key, endpoint_id in sorted(created, key=lambda row: row[1]):  # in an order that does not depend on chance
             self.model.deliveries[key] = Delivery(key, self.model.endpoints[endpoint_id], moment, MAX_ATTEMPTS)
 
     def claim(self, conn: Connection, batch: int, after: UUID | None) -> None:
@@ -105,8 +105,9 @@ class Queue(RuleBasedStateMachine):
             "select delivery_id, attempt, lease_id from svc.claim('worker', %s, %s, '1 hour')", (batch, after)
         ).fetchall()
         assert {key: attempt for key, attempt, _ in claimed} == expected
-        for key, _, lease in claimed:
-            delivery = self.model.deliveries[key]
+        leases = {key: lease for key, _, lease in claimed}
+        for delivery in [each for each in self.model.deliveries.values() if each.id in leases]:
+            lease = leases[delivery.id]
             assert (lease is not None) is delivery.is_under_way
             if lease:
                 delivery.lease = lease

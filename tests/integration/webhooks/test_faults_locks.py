@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from threading import Barrier
 from typing import Any
 from uuid import UUID
@@ -97,35 +98,35 @@ def test_of_claims_at_the_same_time_one_probes_a_half_open_breaker(database: str
         assert sum(threads.map(probe, claimers)) == 1
 
 
+@pytest.mark.parametrize("verdict", ["gone", "failed"])
 @pytest.mark.parametrize("action", [endpoints.delete, endpoints.disable, endpoints.pause])
-def test_an_endpoint_may_be_changed_while_it_says_that_it_is_gone(
-    database: str, claimers: list[Connection], action: Any
+def test_results_are_recorded_while_somebody_is_changing_their_endpoint(
+    database: str, claimers: list[Connection], action: Any, verdict: str
 ) -> None:
-    """Both want two rows, its health and itself; somebody who holds one of them lets them meet."""
     key, _ = endpoint(database, CONFIG, URL)
-    worker, person, watcher, *_ = claimers
+    worker = claimers[0]
     webhooks.send(worker, "order.created", {})
     claimed = claim(worker)
-
-    def wait_for_waiting(number: int) -> None:
-        wait_until(
-            lambda: scalar(
-                watcher,
-                """select count(*) = %s from pg_stat_activity
-                    where datname = current_database() and wait_event_type = 'Lock'""",
-                (number,),
-            ),
-            f"{number} wait for a lock",
-        )
-
-    with ThreadPoolExecutor() as threads:
-        with psycopg.connect(database) as holder:
-            holder.execute("select from svc.webhook_endpoints for update")
-            acting = threads.submit(fetch, person, action(key))
-            wait_for_waiting(1)
-            acknowledging = threads.submit(acknowledge, worker, claimed, "gone")
-            wait_for_waiting(2)
-        acting.result(10)
-        acknowledging.result(10)
+    with psycopg.connect(database) as person:
+        fetch(person, action(key))
+        acknowledge(worker, claimed, verdict)
     [delivery] = rows(database, "webhook_deliveries")
-    assert delivery["status"] == "canceled"
+    assert delivery["status"] == ("canceled" if verdict == "gone" else "failed")
+
+
+def test_a_lease_begins_after_the_wait_for_other_claims(database: str, claimers: list[Connection]) -> None:
+    endpoint(database, CONFIG, URL)
+    holder, worker, watcher, *_ = claimers
+    webhooks.send(worker, "order.created", {})
+    with ThreadPoolExecutor() as threads:
+        with holder.transaction():
+            holder.execute("select pg_advisory_xact_lock(1937138032, 2)")  # what a claim holds
+            claiming = threads.submit(claim, worker)
+            wait_until(
+                lambda: scalar(watcher, "select exists (select from pg_locks where objid = 2 and not granted)"),
+                "a claim waits",
+            )
+            moment = scalar(watcher, "select clock_timestamp()")
+        assert len(claiming.result(10)) == 1
+    [delivery] = rows(database, "webhook_deliveries")
+    assert delivery["lease_until"] > moment + timedelta(seconds=30)

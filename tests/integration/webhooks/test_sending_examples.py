@@ -65,6 +65,6 @@ def test_the_documented_schema_holds_and_the_database_writes_the_payload(shop: p
 def test_the_documented_options_and_many_at_once_send(shop: psycopg.Connection[Any]) -> None:
     [options], [many] = examples("sending.md", "Options"), examples("sending.md", "Many at once")
     run(options, shop)
-    assert scalar(shop, "select array_agg(tenant order by id) from svc.webhook_messages") == [None, "acme", None]
+    assert scalar(shop, "select array_agg(tenant order by tenant) from svc.webhook_messages") == ["acme", None, None]
     run(many, shop)
     assert scalar(shop, PAYLOADS) == ['{"id": 7}', '{"id": 7}', '{"id": 7}', '{"id": 8}']

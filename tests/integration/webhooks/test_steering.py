@@ -1,7 +1,7 @@
 """What operators and receivers do to endpoints and deliveries, and what becomes of the queue."""
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -354,6 +354,14 @@ def test_what_does_not_exist_is_not_found(db: psycopg.Connection[Any], query: An
         fetch(db, query(unknown))
     with pytest.raises(NotFoundError, match="seven"):
         query("seven")
+
+
+@pytest.mark.parametrize("moment", ["3000w", datetime(1, 1, 1, tzinfo=UTC), datetime(1969, 12, 31, tzinfo=UTC)])
+def test_since_a_time_before_all_ids_finds_everything(
+    db: psycopg.Connection[Any], endpoint: str, moment: str | datetime
+) -> None:
+    one(db, deliveries.ping(endpoint))
+    assert len(deliveries.query().since(moment).list(db).deliveries) == 1
 
 
 def test_endpoints_are_listed_newest_first_by_pages(db: psycopg.Connection[Any]) -> None:

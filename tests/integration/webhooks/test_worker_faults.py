@@ -176,6 +176,39 @@ def test_an_outbox_that_was_closed_is_sent_to_its_end_on_the_next_connection(dat
     assert tally.lost_leases == 1
 
 
+def test_a_worker_reads_utf8_whatever_the_encoding_of_its_role_is(database: str) -> None:
+    with receiving() as receiver:
+        endpoint(database, CONFIG, receiver.url)
+        with psycopg.connect(database) as conn:
+            webhooks.send(conn, "order.created", {"price": "7 €"})
+            conn.execute(
+                sql.SQL("alter database {} set client_encoding = 'LATIN1'").format(sql.Identifier(conn.info.dbname))
+            )
+        with working(database, CONFIG):
+            [request] = receiver.wait_for(1)
+    assert json.loads(request.body)["data"] == {"price": "7 €"}
+
+
+def test_a_worker_that_cannot_acknowledge_stops_claiming(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("svc_pg.webhooks.dispatch._SLACK", 5)
+    may_answer = Event()
+    with receiving(answer(may_answer)) as receiver, psycopg.connect(database) as holder:
+        endpoint(database, CONFIG, receiver.url, max_in_flight=100)
+        for number in range(10):
+            send(database, number)
+        with working(database, CONFIG, concurrency=10) as worker:
+            receiver.wait_for(10)
+            holder.execute("select from svc.webhook_deliveries for update")
+            for number in range(10, 30):
+                send(database, number)
+            may_answer.set()
+            receiver.wait_for(15)
+            wait_until(lambda: not worker.tally.in_flight, "nothing is under way")
+            assert worker.tally.claimed == 15
+            holder.commit()
+            wait_until_delivered(database, 30)
+
+
 def test_a_connection_is_closed_also_where_its_task_is_cancelled_while_it_leaves(database: str) -> None:
     opened: list[Connection] = []
 

@@ -6,20 +6,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from threading import Thread
+from typing import Any
 
 import psycopg
 import pytest
 
 from svc_pg import Config, webhooks
 from svc_pg.config import AuditConfig
-from svc_pg.maintenance import _LOCK, Maintenance, maintain
+from svc_pg.errors import TransactionError
+from svc_pg.maintenance import _LOCK, Maintenance, maintain, prune_deliveries
 from svc_pg.query import scalar
-from tests.hooks import endpoint, hooks_config, rows
+from tests.hooks import endpoint, hooks_config, rows, working
 from tests.pgbouncer import pgbouncer
 from tests.waiting import wait_until
 
 CONFIG = hooks_config("order.created")
 SOON = timedelta(milliseconds=20)
+WEEK = timedelta(weeks=1)
 
 
 @contextmanager
@@ -117,6 +120,30 @@ def test_one_maintains_at_a_time(database: str) -> None:
         assert maintain(conn, CONFIG)  # and so did not even try
         other.execute("select pg_advisory_unlock_all()")
         assert not maintain(conn, CONFIG)
+
+
+def test_whoever_maintained_leaves_the_lock_to_others(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as conn, psycopg.connect(database, autocommit=True) as other:
+        assert maintain(conn, CONFIG)
+        other.execute("drop function svc.audit_ensure_partitions")
+        assert not maintain(other, CONFIG)
+
+
+def test_maintenance_needs_a_connection_in_autocommit(conn: psycopg.Connection[Any]) -> None:
+    with pytest.raises(TransactionError, match="autocommit"):
+        maintain(conn, CONFIG)
+    with pytest.raises(TransactionError, match="autocommit"):
+        prune_deliveries(conn, delivered=WEEK, failed=WEEK)
+
+
+def test_a_worker_that_sleeps_is_in_the_way_of_no_partition(database: str) -> None:
+    with working(database, CONFIG), psycopg.connect(database, autocommit=True) as conn:
+        wait_until(
+            lambda: scalar(conn, "select exists (select from pg_locks where classid = 1937138032 and objid = 1)"),
+            "the worker sleeps",
+        )
+        conn.execute("set lock_timeout = '100 ms'")
+        conn.execute("select pg_advisory_xact_lock(1937138032, 3)")
 
 
 def test_stopping_breaks_off_a_step_that_takes_long(database: str) -> None:

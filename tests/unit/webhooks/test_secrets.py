@@ -84,6 +84,7 @@ KEY = base64.b64encode(bytes(range(32))).decode()
     [
         ("", "encryption key 1: it does not begin with an id"),
         (KEY, "encryption key 1: it does not begin with an id"),
+        ("0123456789abcdef0123456789abcdef", "encryption key 1: it does not begin with an id"),
         (f"k1:{KEY},", "encryption key 2: it does not begin with an id"),
         (f"k 1:{KEY}", "encryption key 1: it does not begin with an id"),
         (f"{'k' * 33}:{KEY}", "encryption key 1: it does not begin with an id"),

@@ -1,0 +1,25 @@
+"""A supervisor outlives what happens to its processes."""
+
+import asyncio
+import logging
+
+import pytest
+
+from svc_pg.cli.supervisor import Supervisor
+from tests.waiting import wait_until
+
+
+def test_a_process_that_cannot_be_started_is_tried_again_and_keeps_nobody_else(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.ERROR)
+
+    async def work() -> None:
+        supervisor = Supervisor([["/nowhere/svc-pg", "worker"], ["/bin/sh", "-c", "sleep 60", "a worker"]])
+        running = asyncio.create_task(supervisor.run())
+        await asyncio.to_thread(wait_until, lambda: caplog.text.count("did not start: No such file") >= 2)
+        assert not running.done()
+        supervisor.stop()
+        await asyncio.wait_for(running, 10)
+
+    asyncio.run(work())
