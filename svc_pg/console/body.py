@@ -10,6 +10,7 @@ from pydantic.alias_generators import to_camel
 from starlette.datastructures import Headers
 
 from svc_pg.console.requests import ConsoleRequest, Problem
+from svc_pg.validation import reason
 
 MAX_DEPTH: Final = 64
 MAX_ERRORS: Final = 20
@@ -32,8 +33,8 @@ def read_body(request: ConsoleRequest, model: type[Body]) -> Body:
     try:
         return model.model_validate_json(request.content or b"{}")
     except ValidationError as error:
-        problems = error.errors(include_url=False, include_context=False, include_input=False)
-        errors = [{"pointer": _pointer(each["loc"]), "detail": each["msg"]} for each in problems[:MAX_ERRORS]]
+        problems = error.errors(include_url=False, include_input=False)
+        errors = [{"pointer": _pointer(each["loc"]), "detail": reason(each)} for each in problems[:MAX_ERRORS]]
         raise Problem(422, "invalid_body", "The body is not as it should be; see errors.", errors=errors) from error
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, Final, Generic, NoReturn, TypeVar
 
 from starlette.datastructures import QueryParams
 
+from svc_pg import durations
 from svc_pg.console.documentation import TEXT, JsonSchema, Parameter
 from svc_pg.console.requests import Problem
 from svc_pg.errors import SvcError
@@ -68,16 +68,8 @@ def truth(text: str) -> bool:
     return text == "true"
 
 
-def moment(text: str) -> str | datetime:
-    """Read a time in RFC 3339; anything else is left to the query, which reads durations. Raises ValueError."""
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        return text
-    if time.tzinfo is None:
-        raise ValueError("a time needs its zone, such as 2026-01-31T12:00:00Z")
-    return time
-
+moment: Final = durations.moment
+"""Read the value of ``since`` or ``until``, as the command line does. Raises ValueError."""
 
 PAGE: Final[Mapping[str, Filter[Any]]] = {
     "limit": Filter(

@@ -79,7 +79,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Acknowledgement:
-    """What became of a claim. ``wait`` counts for ``retry``; ``result`` is None for ``released``: nothing was sent."""
+    """What became of a claim. ``wait`` counts for ``retry``, and for ``released``: nothing was sent."""
 
     claim: Claim
     verdict: Verdict

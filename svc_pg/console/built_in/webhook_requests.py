@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Final, TypeVar
+from typing import Final, Literal, TypeVar
 
 from pydantic import Field
 
@@ -84,7 +84,7 @@ class BulkRetry(Recovery):
 
     endpoint_id: str | None = None
     event: str | None = None
-    status: str | None = Field(default=None, json_schema_extra={"enum": ["failed", "canceled", None]})
+    status: Literal["failed", "canceled"] | None = None
     until: str | None = Field(default=None, description="Created before then.")
 
 

@@ -2,10 +2,11 @@
 
 import asyncio
 import logging
+import sys
 
 import pytest
 
-from svc_pg.cli.supervisor import Supervisor
+from cli.supervisor import Supervisor
 from tests.waiting import wait_until
 
 
@@ -15,7 +16,8 @@ def test_a_process_that_cannot_be_started_is_tried_again_and_keeps_nobody_else(
     caplog.set_level(logging.ERROR)
 
     async def work() -> None:
-        supervisor = Supervisor([["/nowhere/svc-pg", "worker"], ["/bin/sh", "-c", "sleep 60", "a worker"]])
+        living = [sys.executable, "-c", "import signal; signal.pause()"]
+        supervisor = Supervisor([["/nowhere/svc-pg", "worker"], living])
         running = asyncio.create_task(supervisor.run())
         await asyncio.to_thread(wait_until, lambda: caplog.text.count("did not start: No such file") >= 2)
         assert not running.done()

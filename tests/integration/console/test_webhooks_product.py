@@ -139,6 +139,7 @@ def test_event_types_are_listed(client: httpx.Client) -> None:
         ("POST", "/events", {"event": "order.created", "payload": "x" * 300_000}, 422, "invalid_payload"),
         ("POST", "/deliveries/retry", {"since": "yesterday"}, 422, "invalid_parameter"),
         ("POST", "/deliveries/retry", {"since": "2026-01-01"}, 422, "invalid_parameter"),
+        ("POST", "/deliveries/retry", {"status": "pending"}, 422, "invalid_body"),
         ("GET", f"/endpoints/{UNKNOWN}", None, 404, "not_found"),
         ("PATCH", f"/endpoints/{UNKNOWN}", {"description": ""}, 404, "not_found"),
         ("POST", f"/deliveries/{UNKNOWN}/retry", None, 404, "not_found"),
