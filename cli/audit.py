@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, timedelta
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, BinaryIO, Final
@@ -18,14 +18,18 @@ from svc_pg.audit.export import export as export_entries
 from svc_pg.audit.log import AuditQuery, Entry, query
 from svc_pg.audit.tail import follow as follow_entries
 from svc_pg.encoding import encode
-from svc_pg.errors import ConfigError, QueryError, SvcError
+from svc_pg.errors import ConfigError, SvcError
 
 from . import output
 from .database import connect
 from .entry_lines import line
 from .known_tables import warn_of_unknown
-from .options import ConfigReference, DatabaseUrl, Json
+from .options import ConfigReference, DatabaseUrl, Json, duration, moment
+from .steering import operator_name
 
+_ACT: Final = """
+select set_config('svc.actor_id', %s, false), set_config('svc.context', '{"program": "svc-pg"}', false)
+"""
 STANDARD_OUTPUT: Final = Path("-")
 
 
@@ -37,7 +41,7 @@ class ExportFormat(StrEnum):
     csv = "csv"
 
 
-Since = Annotated[str | None, typer.Option(help="From this time on: 7d, 1h, or 2026-01-31T12:00:00Z.")]
+Since = Annotated[str | None, moment(meaning="From this time on: 7d, 1h, or 2026-01-31T12:00:00Z.")]
 Table = Annotated[str | None, typer.Option(help="Only changes of this table.")]
 Record = Annotated[str | None, typer.Option(help="Only changes of the record with this key.")]
 Actor = Annotated[str | None, typer.Option(help="Only changes by this actor.")]
@@ -53,7 +57,7 @@ def add_to(app: typer.Typer) -> None:
 def export(
     *,
     since: Since = None,
-    until: Annotated[str | None, typer.Option(help="Before this time, written as for --since.")] = None,
+    until: Annotated[str | None, moment(meaning="Before this time, written as for --since.")] = None,
     table: Table = None,
     record: Record = None,
     actor: Actor = None,
@@ -119,7 +123,7 @@ def log(
 def purge(
     *,
     older_than: Annotated[
-        str | None, typer.Option(help="Remove what is older, such as 90d; else retention_days of the configuration.")
+        timedelta | None, duration(meaning="Remove what is older, such as 90d; else retention_days as configured.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,
     database_url: DatabaseUrl = None,
@@ -127,8 +131,10 @@ def purge(
     json: Json = False,
 ) -> None:
     """Remove entries that are older than the audit log has to keep them."""
-    age = _age(older_than, config)
+    age = _configured_age(config) if older_than is None else older_than
     with connect(database_url) as conn, _progress() as progress:
+        conn.execute(_ACT, (operator_name(),))  # for all transactions of this connection
+        conn.commit()
         report = retention.purge(conn, age, dry_run=dry_run, progress=progress)
     before = report.before.astimezone(UTC)
     if json:
@@ -165,27 +171,15 @@ def _selected(
     operation: str | None,
 ) -> AuditQuery:
     wanted = query()
-    wanted = wanted if since is None else wanted.since(_moment(since))
-    wanted = wanted if until is None else wanted.until(_moment(until))
+    wanted = wanted if since is None else wanted.since(durations.moment(since))
+    wanted = wanted if until is None else wanted.until(durations.moment(until))
     wanted = wanted if table is None else wanted.resource(table)
     wanted = wanted if record is None else wanted.record(record)
     wanted = wanted if actor is None else wanted.actor(actor)
     return wanted if operation is None else wanted.operation(operation.upper())
 
 
-def _moment(text: str) -> str | datetime:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        return text
-
-
-def _age(older_than: str | None, config: str | None) -> timedelta:
-    if older_than is not None:
-        try:
-            return durations.parse(older_than)
-        except ValueError as error:
-            raise QueryError(f"--older-than: {error}") from error
+def _configured_age(config: str | None) -> timedelta:
     days = Config.find(config).audit.retention_days
     if days is None:
         raise ConfigError(

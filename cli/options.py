@@ -1,10 +1,13 @@
 """Options that several commands take, and what the library needs that is made of them."""
 
-from typing import Annotated
+import re
+from datetime import timedelta
+from typing import Annotated, Final
 
 import typer
+from typer.models import OptionInfo
 
-from svc_pg import Config
+from svc_pg import Config, durations
 from svc_pg.errors import EncryptionKeyError
 from svc_pg.settings import Settings
 from svc_pg.webhooks.guard import Guard
@@ -19,6 +22,40 @@ ConfigReference = Annotated[
     typer.Option("--config", metavar="FILE|MODULE:ATTRIBUTE", help="The configuration; else ./svc-pg.toml, if any."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Limit = Annotated[int, typer.Option(min=1, max=1000, help="At most so many, newest first.")]
+After = Annotated[str | None, typer.Option(metavar="CURSOR", help="Go on where a list ended that named this cursor.")]
+
+_ZERO: Final = re.compile("0[smhdw]?")
+
+
+def duration(*, meaning: str, or_zero: bool = False) -> OptionInfo:
+    """An option that becomes a timedelta; with ``or_zero`` it may also be 0, with or without a unit."""
+
+    def read(value: str | timedelta) -> timedelta:
+        if or_zero and _ZERO.fullmatch(str(value)):
+            return timedelta(0)
+        try:
+            return durations.parse(value)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from error
+
+    option: OptionInfo = typer.Option(parser=read, metavar="DURATION", help=meaning)
+    return option
+
+
+def moment(*, meaning: str) -> OptionInfo:
+    """An option whose text ``svc_pg.durations.moment`` can read."""
+
+    def check(text: str | None) -> str | None:
+        try:
+            if text is not None:
+                durations.moment(text)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from error
+        return text
+
+    option: OptionInfo = typer.Option(callback=check, metavar="DURATION|TIME", help=meaning)
+    return option
 
 
 def encryption_keys() -> KeyRing:

@@ -4,12 +4,13 @@ import json
 import sys
 from collections.abc import Collection
 from dataclasses import fields, is_dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from svc_pg import durations
 from svc_pg.encoding import encode
 from svc_pg.errors import ConsoleAutoApproveInProductionError, ConsoleWeakSecretError, SvcError
 
@@ -64,10 +65,18 @@ def words(text: str) -> None:
     _words.print(text, soft_wrap=True)
 
 
+def more(cursor: str | None) -> None:
+    """Tell a person that a list goes on, where it does."""
+    if cursor is not None:
+        words(f"There are more: --limit N, or --after {cursor}")
+
+
 def _text(value: object) -> str:
     match value:
         case datetime():
             return f"{value.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z"
+        case timedelta():
+            return durations.text(value)
         case bool():
             return "yes" if value else "no"
         case list():
@@ -78,6 +87,8 @@ def _text(value: object) -> str:
 def fail(error: Exception) -> None:
     """Tell a person what went wrong and, where it is known, what to do."""
     name = f"{type(error).__name__}: " if isinstance(error, _NAMED) else ""
-    words(f"error: {name}{str(error).strip() or type(error).__name__}")
+    # PostgreSQL's errors go on with a line of our SQL
+    message = getattr(getattr(error, "diag", None), "message_primary", None) or str(error).strip()
+    words(f"error: {name}{message or type(error).__name__}")
     if isinstance(error, SvcError) and error.hint:
         words(f"hint: {error.hint}")

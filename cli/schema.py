@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from svc_pg import Config, durations, schema
+from svc_pg import Config, schema
 from svc_pg.schema import Status
 
 from . import output, schema_lines
 from .database import connect
-from .options import ConfigReference, DatabaseUrl, Json
+from .options import ConfigReference, DatabaseUrl, Json, duration
 
 Prune = Annotated[bool, typer.Option("--prune", help="Remove what the configuration does not name any more.")]
 
@@ -26,17 +26,7 @@ Roles = Annotated[
 ]
 
 
-def _duration(text: str) -> timedelta:
-    try:
-        return durations.parse(text)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
-
-
-LockTimeout = Annotated[
-    timedelta,
-    typer.Option(parser=_duration, metavar="DURATION", help="How long to wait each time for a table that is in use."),
-]
+LockTimeout = Annotated[timedelta, duration(meaning="How long to wait each time for a table that is in use.")]
 
 
 def add_to(app: typer.Typer) -> None:

@@ -12,13 +12,13 @@ import typer
 from psycopg import Connection
 from psycopg.errors import InsufficientPrivilege
 
-from svc_pg import durations, webhooks
+from svc_pg import webhooks
 from svc_pg.errors import PayloadError, UnknownEventError
 from svc_pg.query import Query, fetch, scalar
 
 from . import json_text, output
 from .database import connect
-from .options import DatabaseUrl, Json
+from .options import DatabaseUrl, Json, duration
 
 _AT_ONCE: Final = timedelta(0)
 _EXCERPT: Final = 30  # characters on either side of the place where a text stops being JSON
@@ -37,13 +37,6 @@ class _Sent:
     endpoints: int
 
 
-def _delay(text: str) -> timedelta:
-    try:
-        return durations.parse(text)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
-
-
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
     app.command()(send)
@@ -59,9 +52,7 @@ def send(
     idempotency_key: Annotated[
         str | None, typer.Option(help="Another send with this key, and tenant, sends nothing more.")
     ] = None,
-    delay: Annotated[
-        timedelta | None, typer.Option(parser=_delay, metavar="DURATION", help="Deliver so much later, such as 10m.")
-    ] = None,
+    delay: Annotated[timedelta | None, duration(meaning="Deliver so much later, such as 10m.")] = None,
     database_url: DatabaseUrl = None,
     json: Json = False,
 ) -> None:

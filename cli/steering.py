@@ -4,14 +4,12 @@ import getpass
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from typing import Annotated, Any
 
 import typer
 from psycopg import Connection
 
-from svc_pg import audit, durations
-from svc_pg.errors import QueryError
+from svc_pg import audit
 from svc_pg.query import Query, fetch
 
 from . import output
@@ -20,14 +18,18 @@ from .database import connect
 EndpointId = Annotated[str, typer.Argument(metavar="ENDPOINT", help="The endpoint's id.", show_default=False)]
 
 
+def operator_name() -> str:
+    """The user of this machine, who is the actor of what commands change."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container may run as a number without a name
+        return f"uid {os.getuid()}"
+
+
 @contextmanager
 def operator(conn: "Connection[Any]") -> Iterator[None]:
     """The audit log names the user of this machine as the actor."""
-    try:
-        user = getpass.getuser()
-    except (KeyError, OSError):  # a container may run as a number without a name
-        user = f"uid {os.getuid()}"
-    with audit.actor(conn, user, context={"program": "svc-pg"}):
+    with audit.actor(conn, operator_name(), context={"program": "svc-pg"}):
         yield
 
 
@@ -45,11 +47,3 @@ def change(query: Query[Any], database_url: str | None, *, as_json: bool) -> Non
         output.json_record(row)
     else:
         output.record(row)
-
-
-def duration(text: str) -> timedelta:
-    """Read an option. Raises QueryError."""
-    try:
-        return durations.parse(text)
-    except ValueError as error:
-        raise QueryError(str(error)) from error

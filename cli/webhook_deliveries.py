@@ -1,18 +1,21 @@
 """The commands ``webhooks ...``, those for deliveries."""
 
+from datetime import timedelta
 from typing import Annotated
 
 import typer
 
-from svc_pg import Config
+from svc_pg import Config, durations
 from svc_pg.maintenance import prune_deliveries
 from svc_pg.webhooks import deliveries
 
 from . import output
 from .database import connect
 from .json_text import printable
-from .options import ConfigReference, DatabaseUrl, Json
-from .steering import EndpointId, change, duration, one
+from .options import After, ConfigReference, DatabaseUrl, Json, Limit, duration, moment
+from .steering import EndpointId, change, one
+
+Since = Annotated[str | None, moment(meaning="Created from then on: 1h, 7d, or 2026-01-31T12:00:00Z.")]
 
 
 def list_deliveries(
@@ -20,8 +23,9 @@ def list_deliveries(
     endpoint: Annotated[str | None, typer.Option(help="Only those to this endpoint.")] = None,
     status: Annotated[str | None, typer.Option(help="Only pending, delivered, failed or canceled ones.")] = None,
     event: Annotated[str | None, typer.Option(help="Only those of this event.")] = None,
-    since: Annotated[str | None, typer.Option(help="Created from then on: a duration such as 1h.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="At most so many, newest first.")] = 100,
+    since: Since = None,
+    limit: Limit = 100,
+    after: After = None,
     database_url: DatabaseUrl = None,
     json: Json = False,
 ) -> None:
@@ -30,16 +34,18 @@ def list_deliveries(
     wanted = wanted.endpoint(endpoint) if endpoint else wanted
     wanted = wanted.status(status) if status else wanted
     wanted = wanted.event(event) if event else wanted
-    wanted = wanted.since(since) if since else wanted
+    wanted = wanted.since(durations.moment(since)) if since else wanted
+    wanted = wanted.after(after) if after else wanted
     with connect(database_url) as conn:
-        found = wanted.list(conn).deliveries
+        page = wanted.list(conn)
     if json:
-        output.json_record(found)
-        return
-    for each in found:
-        output.data(f"{each.id}  {each.event_name}  {each.status}  {each.attempts}/{each.max_attempts} attempts")
-        words = [f"to {each.endpoint_id}", printable(each.last_error or "")]
-        output.data("    " + "  ".join(filter(None, words)))
+        output.json_record(page.deliveries)
+    else:
+        for each in page.deliveries:
+            output.data(f"{each.id}  {each.event_name}  {each.status}  {each.attempts}/{each.max_attempts} attempts")
+            words = [f"to {each.endpoint_id}", printable(each.last_error or "")]
+            output.data("    " + "  ".join(filter(None, words)))
+    output.more(page.next_cursor)
 
 
 def retry(
@@ -55,37 +61,42 @@ def retry(
 def recover(
     endpoint: EndpointId,
     *,
-    since: Annotated[str | None, typer.Option(help="Created from then on: a duration such as 1h.")] = None,
+    since: Since = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count them.")] = False,
     database_url: DatabaseUrl = None,
     json: Json = False,
 ) -> None:
     """Try all failed and canceled deliveries of an endpoint again."""
-    count, is_complete = 0, False
+    start = None if since is None else durations.moment(since)
+    count, is_done, is_complete = 0, False, False
     with connect(database_url) as conn:
-        while not is_complete:
+        while not is_done:
             with conn.transaction():
-                batch = one(conn, deliveries.recover(endpoint, since=since, dry_run=dry_run))
-            count, is_complete = count + batch.count, batch.is_complete or dry_run
+                batch = one(conn, deliveries.recover(endpoint, since=start, dry_run=dry_run))
+            count, is_complete = count + batch.count, batch.is_complete
+            is_done = is_complete or dry_run  # what is only counted would be counted again
     if json:
-        output.json_record({"count": count, "isDryRun": dry_run})
+        output.json_record({"count": count, "isComplete": is_complete, "isDryRun": dry_run})
         return
-    output.words(f"{count} deliveries would be tried again." if dry_run else f"{count} deliveries are due again.")
+    number = f"{count}" if is_complete else f"At least {count}"
+    output.words(f"{number} deliveries would be tried again." if dry_run else f"{number} deliveries are due again.")
 
 
 def prune(
     *,
-    delivered: Annotated[str | None, typer.Option(help="How long delivered ones are kept; else as configured.")] = None,
+    delivered: Annotated[
+        timedelta | None, duration(meaning="How long delivered ones are kept; else as configured.")
+    ] = None,
     failed: Annotated[
-        str | None, typer.Option(help="How long failed and canceled ones are; else as configured.")
+        timedelta | None, duration(meaning="How long failed and canceled ones are; else as configured.")
     ] = None,
     database_url: DatabaseUrl = None,
     config: ConfigReference = None,
 ) -> None:
     """Delete finished deliveries that are older than they are kept, with their attempts and messages."""
     configured = Config.find(config).webhooks
-    keep_delivered = configured.keep_delivered if delivered is None else duration(delivered)
-    keep_failed = configured.keep_failed if failed is None else duration(failed)
+    keep_delivered = configured.keep_delivered if delivered is None else delivered
+    keep_failed = configured.keep_failed if failed is None else failed
     with connect(database_url) as conn:
         conn.autocommit = True
         count = prune_deliveries(conn, delivered=keep_delivered, failed=keep_failed)

@@ -1,6 +1,6 @@
 """The commands ``webhooks ...``, those for endpoints."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Annotated, Final
 
@@ -15,8 +15,8 @@ from svc_pg.webhooks.key_rotation import rotate_key
 from . import output
 from .database import connect
 from .json_text import printable
-from .options import ConfigReference, DatabaseUrl, Json, encryption_keys, guard
-from .steering import EndpointId, change, duration, one, operator
+from .options import After, ConfigReference, DatabaseUrl, Json, Limit, duration, encryption_keys, guard
+from .steering import EndpointId, change, one, operator
 from .webhook_deliveries import list_deliveries, prune, recover, retry
 
 
@@ -42,6 +42,7 @@ def add(
     json: Json = False,
 ) -> None:
     """Register an endpoint and print its secret, this once."""
+    headers = _headers(header or ())
     new = endpoints.new(
         url=url,
         events=event,
@@ -49,7 +50,7 @@ def add(
         guard=guard(Config.find(config)),
         description=description,
         tenant=tenant,
-        headers=dict(_header(text) for text in header or ()),
+        headers=headers,
     )
     with connect(database_url) as conn, operator(conn):
         _print_secret(one(conn, new.query), new, as_json=json)
@@ -58,20 +59,24 @@ def add(
 def list_(
     *,
     status: Annotated[str | None, typer.Option(help="Only active, paused or disabled ones.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="At most so many, newest first.")] = 100,
+    limit: Limit = 100,
+    after: After = None,
     database_url: DatabaseUrl = None,
     json: Json = False,
 ) -> None:
     """List endpoints."""
     wanted = endpoints.query().limit(limit)
+    wanted = wanted.status(status) if status else wanted
+    wanted = wanted.after(after) if after else wanted
     with connect(database_url) as conn:
-        found = (wanted.status(status) if status else wanted).list(conn).endpoints
+        page = wanted.list(conn)
     if json:
-        output.json_record(found)
-        return
-    for each in found:
-        tenant = f"  of {printable(each.tenant)}" if each.tenant else ""
-        output.data(f"{each.id}  {each.status}  {', '.join(each.events)}{tenant}\n    {each.url}")
+        output.json_record(page.endpoints)
+    else:
+        for each in page.endpoints:
+            tenant = f"  of {printable(each.tenant)}" if each.tenant else ""
+            output.data(f"{each.id}  {each.status}  {', '.join(each.events)}{tenant}\n    {each.url}")
+    output.more(page.next_cursor)
 
 
 def show(endpoint: EndpointId, *, database_url: DatabaseUrl = None, json: Json = False) -> None:
@@ -115,13 +120,14 @@ def delete(endpoint: EndpointId, *, database_url: DatabaseUrl = None, json: Json
 def rotate_secret(
     endpoint: EndpointId,
     *,
-    overlap: Annotated[str, typer.Option(help="How long the secret before signs too; 0 for not at all.")] = "24h",
+    overlap: Annotated[
+        timedelta, duration(meaning="How long the secret before signs too; 0 for not at all.", or_zero=True)
+    ] = "24h",  # type: ignore[assignment]  # Typer parses it
     database_url: DatabaseUrl = None,
     json: Json = False,
 ) -> None:
     """Give an endpoint a new secret and print it, this once."""
-    kept = timedelta(0) if overlap == "0" else duration(overlap)
-    new = endpoints.rotate_secret(endpoint, keys=encryption_keys(), overlap=kept)
+    new = endpoints.rotate_secret(endpoint, keys=encryption_keys(), overlap=overlap)
     with connect(database_url) as conn, operator(conn):
         _print_secret(one(conn, new.query), new, as_json=json)
 
@@ -181,8 +187,13 @@ def _shown(health: EndpointStats) -> dict[str, object]:
     }
 
 
-def _header(text: str) -> tuple[str, str]:
-    name, separator, value = text.partition(":")
-    if not separator:
-        raise typer.BadParameter(f"{text!r} is not a header; write Name: value")
-    return name.strip(), value.strip()
+def _headers(texts: Iterable[str]) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    for text in texts:
+        name, separator, value = (part.strip() for part in text.partition(":"))
+        if not separator:
+            raise typer.BadParameter(f"{text!r} is not a header; write Name: value", param_hint="--header")
+        if name.lower() in map(str.lower, headers):
+            raise typer.BadParameter(f"header {name!r} occurs twice", param_hint="--header")
+        headers[name] = value
+    return headers

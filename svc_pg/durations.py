@@ -1,7 +1,7 @@
-"""Durations as people write them: ``30s``, ``15m``, ``1h``, ``7d``, ``2w``, or ISO 8601 such as ``PT15M``."""
+"""Durations and moments as people write them: ``30s``, ``15m``, ``1h``, ``7d``, ``2w``, ``PT15M``, or a time."""
 
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Annotated
 
 from pydantic import BeforeValidator, TypeAdapter, ValidationError
@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, TypeAdapter, ValidationError
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _SHORT = re.compile(r"([0-9]{1,9})([smhdw])")
 _ISO_8601 = TypeAdapter(timedelta)
+_MOMENTS = "write 1h, 7d or 2026-01-31T12:00:00Z"
 
 
 def parse(value: object) -> timedelta:
@@ -20,6 +21,33 @@ def parse(value: object) -> timedelta:
     if duration is None or duration <= timedelta(0):
         raise ValueError(f"{value!r} is not a duration; write 30s, 15m, 1h, 7d, 2w or ISO 8601 such as PT15M")
     return duration
+
+
+def text(duration: timedelta) -> str:
+    """Write a duration in the largest unit up to days that needs no fraction, such as ``15s``; ``parse`` reads it."""
+    for unit in "dhms":
+        count, rest = divmod(duration, timedelta(**{_UNITS[unit]: 1}))
+        if count and not rest:
+            return f"{count}{unit}"
+    return f"PT{duration.total_seconds():.6f}".rstrip("0").rstrip(".") + "S" if duration else "0s"
+
+
+def moment(text: str) -> str | datetime:
+    """Read what queries compare times with: a time with its zone, or a duration before now, which stays as written.
+
+    Raises ValueError with both forms where it is neither, or a time without a zone: a guess would be off by hours.
+    """
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        try:
+            parse(text)
+        except ValueError as error:
+            raise ValueError(f"{text!r} is not a time; {_MOMENTS}") from error
+        return text
+    if time.tzinfo is None:
+        raise ValueError(f"{text!r} has no time zone; {_MOMENTS}")
+    return time
 
 
 def _read(value: object) -> timedelta | None:

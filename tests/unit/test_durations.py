@@ -1,11 +1,11 @@
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from svc_pg.durations import Duration, parse
+from svc_pg.durations import Duration, moment, parse, text
 
 UNITS = {
     "s": timedelta(seconds=1),
@@ -22,7 +22,7 @@ def test_a_count_and_a_unit_is_that_many_of_it(count: int, unit: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("written", "expected"),
     [
         ("PT15M", timedelta(minutes=15)),
         ("P1DT2H", timedelta(days=1, hours=2)),
@@ -30,8 +30,8 @@ def test_a_count_and_a_unit_is_that_many_of_it(count: int, unit: str) -> None:
         ("PT0.5S", timedelta(milliseconds=500)),
     ],
 )
-def test_iso_8601_is_read(text: str, expected: timedelta) -> None:
-    assert parse(text) == expected
+def test_iso_8601_is_read(written: str, expected: timedelta) -> None:
+    assert parse(written) == expected
 
 
 def test_a_timedelta_is_itself() -> None:
@@ -66,6 +66,26 @@ def test_what_is_no_duration_is_refused_with_the_forms_to_write(value: object) -
         parse(value)
 
 
+@pytest.mark.parametrize(
+    ("duration", "expected"),
+    [
+        (timedelta(seconds=15), "15s"),
+        (timedelta(minutes=90), "90m"),
+        (timedelta(hours=36), "36h"),
+        (timedelta(days=30), "30d"),
+        (timedelta(milliseconds=1500), "PT1.5S"),
+        (timedelta(0), "0s"),
+    ],
+)
+def test_a_duration_is_written_in_the_largest_unit_without_a_fraction(duration: timedelta, expected: str) -> None:
+    assert text(duration) == expected
+
+
+@given(st.timedeltas(timedelta(microseconds=1), timedelta(days=36500)))
+def test_a_duration_that_was_written_is_read_as_the_same(duration: timedelta) -> None:
+    assert parse(text(duration)) == duration
+
+
 @pytest.mark.parametrize("value", ["0s", "PT0S", timedelta(0), timedelta(seconds=-1)])
 def test_a_duration_is_longer_than_nothing(value: object) -> None:
     with pytest.raises(ValueError, match="is not a duration"):
@@ -85,6 +105,31 @@ def test_any_text_is_a_positive_duration_or_a_value_error(text: str) -> None:
 def test_a_duration_beyond_measure_is_a_value_error(text: str) -> None:
     with pytest.raises(ValueError, match="is not a duration"):
         parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026-01-31T12:00:00Z", datetime(2026, 1, 31, 12, tzinfo=UTC)),
+        ("2026-01-31 12:00:00.5+01:00", datetime(2026, 1, 31, 12, 0, 0, 500_000, timezone(timedelta(hours=1)))),
+        ("7d", "7d"),
+        ("PT15M", "PT15M"),
+    ],
+)
+def test_a_moment_is_a_time_with_its_zone_or_a_duration_before_now(text: str, expected: str | datetime) -> None:
+    assert moment(text) == expected
+
+
+@pytest.mark.parametrize("text", ["2026-01-31", "2026-01-31T12:00:00", "20260131"])
+def test_a_time_without_a_zone_is_refused_with_both_forms(text: str) -> None:
+    with pytest.raises(ValueError, match="has no time zone; write 1h, 7d or 2026-01-31T12:00:00Z"):
+        moment(text)
+
+
+@pytest.mark.parametrize("text", ["", "soon", "0s", "1 fortnight", "2026-02-30T12:00:00Z", "12:00Z"])
+def test_what_is_no_moment_is_refused_with_both_forms(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a time; write 1h, 7d or 2026-01-31T12:00:00Z"):
+        moment(text)
 
 
 def test_a_field_of_a_model_reads_the_same_forms() -> None:

@@ -1,4 +1,5 @@
 import csv
+import getpass
 import io
 import json
 import signal
@@ -93,8 +94,6 @@ def test_what_a_running_transaction_holds_back_is_said_and_can_be_had(run: Run, 
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["export", "--since", "1 fortnight"], 1, "'1 fortnight' is not a duration"),
-        (["export", "--since", "2026-01-31"], 1, "has no time zone"),
         (["export", "--format", "xml"], 2, "xml"),
         (["export", "--operation", "PURGE"], 1, "'PURGE' is not an operation"),
         (["export", "--table", "a.b.c"], 1, "'a.b.c' is not a table name"),
@@ -102,9 +101,7 @@ def test_what_a_running_transaction_holds_back_is_said_and_can_be_had(run: Run, 
         (["export", "-o", "."], 1, "cannot be written"),
         (["export", "--actor", "\udcff"], 1, "lone surrogate"),
         (["log", "--limit", "0"], 2, "limit"),
-        (["log", "--since", "soon"], 1, "'soon' is not a duration"),
         (["purge"], 1, "retention_days"),
-        (["purge", "--older-than", "90"], 1, "'90' is not a duration"),
         (["purge", "--older-than", "1h"], 1, "is not an age to purge by"),
         (["purge", "--older-than", "40000d"], 1, "is not an age to purge by"),
     ],
@@ -282,6 +279,11 @@ def test_purge_removes_what_is_older_than_the_configuration_says(run: Run, datab
     done = run("purge")
     assert done.returncode == 0
     assert "dropped svc.audit_logs_2020_02" in done.stderr
+    with psycopg.connect(database) as conn:
+        actors = conn.execute(
+            "select distinct actor_id from svc.audit_logs where label = 'audit log purged'"
+        ).fetchall()
+    assert actors == [(getpass.getuser(),)]
     assert len(json.loads(run("export", "--table", "customer").stdout)) == 3
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from svc_pg import schema, webhooks
 from svc_pg.query import scalar
+from svc_pg.webhooks import deliveries
 from svc_pg.webhooks.secrets import new_key
 from tests.commands import svc_pg
 from tests.hooks import KEYS_TEXT, hooks_config, rows, working
@@ -48,7 +49,8 @@ def added(run: Run, url: str, *options: str) -> dict[str, Any]:
 
 def test_an_endpoint_is_steered_and_the_log_names_who_did_it(run: Run, database: str) -> None:
     endpoint = added(run, "http://127.0.0.1:9/hook", "--header", "Authorization: Bearer x")["id"]
-    assert "paused" in run("pause", endpoint)
+    paused = {name: value for name, _, value in (line.partition("  ") for line in run("pause", endpoint).splitlines())}
+    assert (paused["status"].strip(), paused["timeout"].strip()) == ("paused", "15s")
     assert json.loads(run("show", endpoint, "--json"))["endpoint"]["status"] == "paused"
     assert "enough" in run("disable", endpoint, "--reason", "enough")
     assert endpoint in run("list", "--status", "disabled")
@@ -77,11 +79,16 @@ def test_a_rotated_secret_and_the_one_before_both_verify(run: Run, database: str
 def test_a_secret_without_overlap_replaces_the_one_before_at_once(run: Run, database: str) -> None:
     with receiving() as receiver:
         endpoint = added(run, receiver.url)
-        run("rotate-secret", endpoint["id"], "--overlap", "0")
+        rotated = json.loads(run("rotate-secret", endpoint["id"], "--overlap", "0s", "--json"))
+        newest = json.loads(run("rotate-secret", endpoint["id"], "--overlap", "0", "--json"))
         run("ping", endpoint["id"])
         with working(database, CONFIG):
             [request] = receiver.wait_for(1)
-    assert not webhooks.verify_webhook_signature(headers=request.headers, body=request.body, secret=endpoint["secret"])
+    assert webhooks.verify_webhook_signature(headers=request.headers, body=request.body, secret=newest["secret"])
+    for before in (endpoint, rotated):
+        assert not webhooks.verify_webhook_signature(
+            headers=request.headers, body=request.body, secret=before["secret"]
+        )
 
 
 def test_a_worker_stops_signing_with_the_secret_before_when_the_overlap_ends(run: Run, database: str) -> None:
@@ -109,7 +116,8 @@ def test_failed_deliveries_are_listed_recovered_and_pruned(run: Run, database: s
             wait_until(lambda: {row["status"] for row in rows(database, "webhook_deliveries")} == {"failed"}, "failed")
             listed = json.loads(run("deliveries", "--status", "failed", "--endpoint", endpoint, "--json"))
             assert [delivery["attempts"] for delivery in listed] == [5, 5]
-            assert json.loads(run("recover", endpoint, "--dry-run", "--json")) == {"count": 2, "isDryRun": True}
+            counted = json.loads(run("recover", endpoint, "--dry-run", "--json"))
+            assert counted == {"count": 2, "isComplete": True, "isDryRun": True}
             run("resume", endpoint)  # ten failures have opened the breaker
             assert json.loads(run("recover", endpoint, "--json"))["count"] == 2
             wait_until(lambda: {row["status"] for row in rows(database, "webhook_deliveries")} == {"delivered"}, "ok")
@@ -119,6 +127,50 @@ def test_failed_deliveries_are_listed_recovered_and_pruned(run: Run, database: s
         conn.execute("update svc.webhook_deliveries set finished_at = now() - interval '8 days'")
     run("prune", "--delivered", "7d")
     assert len(rows(database, "webhook_deliveries")) == 2, "ids tell when they were made, and these are new"
+
+
+def fail_deliveries(database: str, endpoint: str, number: int) -> None:
+    """Store so many deliveries that have failed, without their messages."""
+    with psycopg.connect(database) as conn:
+        conn.execute(
+            "insert into svc.webhook_deliveries"
+            " (id, message_id, endpoint_id, event_name, status, max_attempts, next_attempt_at, finished_at)"
+            " select svc.uuid7_at(now() - n * interval '1 ms'), gen_random_uuid(), %s, 'order.created', 'failed', 5,"
+            "        null, now()"
+            "   from generate_series(1, %s) n",
+            (endpoint, number),
+        )
+
+
+def test_a_dry_run_says_that_it_stopped_counting_and_the_real_one_goes_to_the_end(
+    run: Run, database: str, tmp_path: Path
+) -> None:
+    endpoint = added(run, "http://127.0.0.1:9/hook")["id"]
+    fail_deliveries(database, endpoint, deliveries.BULK + 1)
+    counted = run("recover", endpoint, "--dry-run", "--json", "--since", "2020-01-31T12:00:00Z")
+    assert json.loads(counted) == {"count": deliveries.BULK, "isComplete": False, "isDryRun": True}
+    words = svc_pg("webhooks", "recover", endpoint, "--dry-run", folder=tmp_path, variables={"DATABASE_URL": database})
+    assert words.stderr == f"At least {deliveries.BULK} deliveries would be tried again.\n"
+    done = json.loads(run("recover", endpoint, "--json"))
+    assert done == {"count": deliveries.BULK + 1, "isComplete": True, "isDryRun": False}
+
+
+def test_a_list_that_goes_on_names_the_cursor_that_goes_on_with_it(run: Run, database: str, tmp_path: Path) -> None:
+    for path in ("first", "second"):
+        added(run, f"http://127.0.0.1:9/{path}")
+    fail_deliveries(database, json.loads(run("list", "--json"))[0]["id"], 2)
+
+    def page(*arguments: str) -> tuple[str, str]:
+        done = svc_pg("webhooks", *arguments, "--json", folder=tmp_path, variables={"DATABASE_URL": database})
+        [row] = json.loads(done.stdout)
+        return row["id"], done.stderr
+
+    for command in (["list", "--limit", "1"], ["deliveries", "--limit", "1", "--since", "2020-01-31T12:00:00Z"]):
+        newest, words = page(*command)
+        start, _, cursor = words.strip().rpartition(" ")
+        assert start == "There are more: --limit N, or --after"
+        oldest, words = page(*command, "--after", cursor)
+        assert (oldest < newest, words) == (True, "")
 
 
 def test_rotating_the_encryption_key_seals_everything_with_the_newest(run: Run, database: str) -> None:

@@ -17,6 +17,15 @@ allow_http = "perhaps"
 [grants]
 send = "app"
 """
+ADD = ["webhooks", "add", "--url", "https://example.com", "--event", "*"]
+NOBODY = "00000000-0000-7000-8000-000000000000"
+
+
+def refusal(folder: Path, *arguments: str) -> str:
+    """What is said where the usage is wrong, without the frame around it."""
+    done = svc_pg(*arguments, folder=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    return " ".join(done.stderr.replace("│", "").split())
 
 
 @pytest.mark.parametrize(
@@ -28,17 +37,48 @@ send = "app"
         (["log", "--limit", "ten"], "'--limit': write a whole number"),
         (["export", "--format", "xml"], "'xml' is not one of 'json', 'ndjson', 'csv'"),
         (["console", "revoke", "7"], "'ID': not an id: ids are UUIDs"),
-        (["install", "--lock-timeout", "long"], "'long' is not a duration; write 30s"),
         (["webhooks", "show"], "Missing argument"),
+        ([*ADD, "--header", "Bearer x"], "--header: 'Bearer x' is not a header; write Name: value"),
+        ([*ADD, "--header", "X-A: 1", "--header", "x-a: 2"], "--header: header 'x-a' occurs twice"),
     ],
 )
 def test_a_wrong_option_is_explained(tmp_path: Path, arguments: list[str], message: str) -> None:
-    done = svc_pg(*arguments, folder=tmp_path)
-    said = " ".join(done.stderr.replace("│", "").split())
-    assert (done.returncode, done.stdout) == (2, "")
+    said = refusal(tmp_path, *arguments)
     assert message in said
     assert "Input should" not in said
     assert "Value error" not in said
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["install", "--lock-timeout"],
+        ["send", "order.created", "{}", "--delay"],
+        ["purge", "--older-than"],
+        ["webhooks", "rotate-secret", NOBODY, "--overlap"],
+        ["webhooks", "prune", "--delivered"],
+        ["webhooks", "prune", "--failed"],
+    ],
+)
+def test_a_wrong_duration_is_refused_with_the_forms_to_write(tmp_path: Path, arguments: list[str]) -> None:
+    for value in ("90", "soon"):
+        assert f"'{arguments[-1]}': '{value}' is not a duration; write 30s" in refusal(tmp_path, *arguments, value)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["log", "--since"],
+        ["export", "--since"],
+        ["export", "--until"],
+        ["webhooks", "deliveries", "--since"],
+        ["webhooks", "recover", NOBODY, "--since"],
+    ],
+)
+def test_a_wrong_time_is_refused_with_both_forms(tmp_path: Path, arguments: list[str]) -> None:
+    for value, what in (("soon", "is not a time"), ("2026-01-31", "has no time zone")):
+        said = refusal(tmp_path, *arguments, value)
+        assert f"'{arguments[-1]}': '{value}' {what}; write 1h, 7d or 2026-01-31T12:00:00Z" in said
 
 
 @pytest.mark.parametrize(
