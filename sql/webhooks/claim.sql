@@ -1,17 +1,18 @@
--- Lease up to p_batch due deliveries and return what a worker needs to send them; those that had no attempts left fail,
--- and are returned without a lease. Call it outside a longer transaction.
+-- Lease up to p_batch due deliveries and return them, without their bodies; those that had no attempts left fail, and are
+-- returned without a lease. Call it outside a longer transaction.
 --
 -- One claimer at a time (the lock below, about a millisecond), at READ COMMITTED: every statement after it sees all
--- earlier claims, so max_in_flight and the single probe of a half-open breaker are exact. Windows of 64 endpoints go round
--- a ring until the batch is full or the ring is closed, so an empty answer means that nothing can start. The last row's
--- endpoint_id is the next p_after. The planner has no choice (index nested loops, generic plan), so statistics do not
--- matter.
+-- earlier claims, so max_in_flight and the single probe of a half-open breaker are exact. The lock is held until the
+-- answer is sent, so the answer is small: with bodies, a frozen worker's full buffers would keep all others from
+-- claiming. Windows of 64 endpoints go round a ring until the batch is full or the ring is closed, so an empty answer
+-- means that nothing can start. The last row's endpoint_id is the next p_after. The planner has no choice (index nested
+-- loops, generic plan), so statistics do not matter.
 create or replace function svc.claim(
     p_worker text, p_batch integer, p_after uuid default null,
     p_grace interval default '15 s', p_share integer default 16
 ) returns table (
     delivery_id uuid, lease_id uuid, attempt integer, max_attempts integer,
-    endpoint_id uuid, endpoint_version integer, body text, trace_context text
+    endpoint_id uuid, endpoint_version integer, message_id uuid
 )
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -118,7 +119,7 @@ begin
                        last_error = 'the last attempt was lost', updated_at = v_now
                   from pick p
                  where d.id = p.id and p.attempts >= p.max_attempts
-                returning d.id, d.attempts, d.max_attempts, d.endpoint_id, p.place
+                returning d.id, d.attempts, d.max_attempts, d.endpoint_id, d.message_id, p.place
             ),
             leased as (
                 update svc.webhook_deliveries d
@@ -129,13 +130,12 @@ begin
                  where d.id = p.id and p.attempts < p.max_attempts
                 returning d.id, d.lease_id, d.attempts, d.max_attempts, d.endpoint_id, e.version, d.message_id, p.place
             )
-            select r.id, r.lease_id, r.attempts, r.max_attempts, r.endpoint_id, r.version, r.body, r.trace_context
+            select r.id, r.lease_id, r.attempts, r.max_attempts, r.endpoint_id, r.version, r.message_id
               from (
-                select l.id, l.lease_id, l.attempts, l.max_attempts, l.endpoint_id, l.version,
-                       svc.webhook_envelope(m) as body, m.trace_context, l.place
-                  from leased l join svc.webhook_messages m on m.id = l.message_id
+                select l.id, l.lease_id, l.attempts, l.max_attempts, l.endpoint_id, l.version, l.message_id, l.place
+                  from leased l
                 union all
-                select x.id, null, x.attempts, x.max_attempts, x.endpoint_id, 0, '', null, x.place from exhausted x
+                select x.id, null, x.attempts, x.max_attempts, x.endpoint_id, 0, x.message_id, x.place from exhausted x
               ) r
              order by r.place;
             get diagnostics v_rows = row_count;

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from svc_pg.config import Retry
 from svc_pg.errors import EncryptionKeyError, EndpointError, WebhookSignatureError
 from svc_pg.webhooks import backoff, tracing
-from svc_pg.webhooks.claims import Acknowledgement, Claim, Target
+from svc_pg.webhooks.claims import Acknowledgement, Claim, Message, Target
 from svc_pg.webhooks.endpoints import HEADERS_COLUMN, SECRET_COLUMN
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.signing import sign
@@ -34,10 +34,10 @@ class Attempts:
         self._retry = retry
         self._opened: WeakKeyDictionary[Target, _Opened] = WeakKeyDictionary()
 
-    async def make(self, claim: Claim, target: Target) -> Acknowledgement:
+    async def make(self, claim: Claim, message: Message, target: Target) -> Acknowledgement:
         """Send one claim to its target. Whatever the receiver or the stored secret is like, this returns a verdict."""
         try:
-            request = self._request(claim, target)
+            request = self._request(claim, message, target)
         except EncryptionKeyError as error:  # our fault: it costs the endpoint no attempt
             _log.error("an attempt waits for the key that opens its secret: %s", error.message)
             return Acknowledgement(claim, "released", Result(outcome="blocked", error=error.message), _KEY_WAIT)
@@ -45,15 +45,15 @@ class Attempts:
             result = Result(outcome="blocked", error=error.message)
         else:
             result = await tracing.send(
-                self._transport, request, trace_context=claim.trace_context, attempt=claim.attempt
+                self._transport, request, trace_context=message.trace_context, attempt=claim.attempt
             )
         return _judged(claim, result, self._retry)
 
-    def _request(self, claim: Claim, target: Target) -> Request:
+    def _request(self, claim: Claim, message: Message, target: Target) -> Request:
         opened = self._opened.get(target)
         if opened is None:
             opened = self._opened[target] = _opened(target, self._keys)
-        body = claim.body.encode()
+        body = message.body.encode()
         signature = sign(
             delivery_id=str(claim.delivery_id),
             timestamp=int(time.time()),

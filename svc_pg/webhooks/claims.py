@@ -30,6 +30,9 @@ select accepted::text[], disabled::text[] from (
 ) r,
 svc.acknowledge(ids, leases, verdicts, waits, outcomes, status_codes, errors, durations_ms, headers, bodies, remote_ips)
 """
+_MESSAGES: Final[LiteralString] = """
+select m.id, svc.webhook_envelope(m) as body, m.trace_context from svc.webhook_messages m where m.id = any(%s)
+"""
 _TARGETS: Final[LiteralString] = """
 select id, version, url, timeout, secret, headers, previous_secret,
        extract(epoch from previous_secret_expires_at - now())::float8 as overlap
@@ -42,9 +45,9 @@ _NEXT_DUE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One delivery that this worker holds until its lease ends, and the body to send.
+    """One delivery that this worker holds until its lease ends.
 
-    ``lease_id`` is None and the body empty where the last attempt was lost: the delivery has failed.
+    ``lease_id`` is None where the last attempt was lost: the delivery has failed.
     """
 
     delivery_id: UUID
@@ -53,6 +56,14 @@ class Claim:
     max_attempts: int
     endpoint_id: UUID
     endpoint_version: int
+    message_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What to send: the envelope as it is signed, and the trace that the event was sent in."""
+
+    id: UUID
     body: str
     trace_context: str | None
 
@@ -103,6 +114,11 @@ class _Due:
 async def claim(conn: AsyncConnection[Any], *, worker: str, batch: int, after: UUID | None) -> list[Claim]:
     """Lease up to ``batch`` due deliveries, of endpoints after ``after`` first. ``conn`` is in autocommit."""
     return await afetch(conn, Query(_CLAIM, (worker, batch, after), Claim))
+
+
+async def messages(conn: AsyncConnection[Any], message_ids: Sequence[UUID]) -> list[Message]:
+    """Read the messages of claims, apart from the claim: nobody else claims while one is sent to its worker."""
+    return await afetch(conn, Query(_MESSAGES, (list(message_ids),), Message))
 
 
 async def targets(conn: AsyncConnection[Any], endpoint_ids: Sequence[UUID]) -> list[Target]:

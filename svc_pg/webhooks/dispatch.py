@@ -11,7 +11,7 @@ from uuid import UUID
 
 from svc_pg.webhooks import claims
 from svc_pg.webhooks.bell import Bell
-from svc_pg.webhooks.claims import Acknowledgement, Claim, Target
+from svc_pg.webhooks.claims import Acknowledgement, Claim, Message, Target
 from svc_pg.webhooks.connections import Connection, connected
 from svc_pg.webhooks.outbox import Outbox
 from svc_pg.webhooks.tally import Tally
@@ -21,9 +21,10 @@ _log = logging.getLogger(__name__)
 _BATCH: Final = 200
 _MOST_TARGETS: Final = 10_000
 _SLACK: Final = 200  # results that may wait to be acknowledged before they take places
+_LATEST_START: Final = 10.0  # seconds after the claim was asked for; a lease outlives its attempt by 15
 _GATHER: Final = 0.02  # seconds to wait for more free places, so that claims stay batches under load
 
-Attempt = Callable[[Claim, Target], Awaitable[Acknowledgement]]
+Attempt = Callable[[Claim, Message, Target], Awaitable[Acknowledgement]]
 
 
 class Dispatcher:
@@ -112,12 +113,16 @@ class Dispatcher:
         if len(leased) < len(claimed):
             self._note_exhausted([claim for claim in claimed if not claim.lease_id])
         await self._read_targets(conn, leased)
+        messages = await self._read_messages(conn, leased)
+        is_late = time.perf_counter() > started + _LATEST_START
+        if is_late:
+            _log.warning("a claim took so long that its %s deliveries are given back unsent", len(leased))
         for claim in leased:
-            target = self._targets.get(claim.endpoint_id)
-            if target is None or self._stopping.is_set():
+            message, target = messages.get(claim.message_id), self._targets.get(claim.endpoint_id)
+            if message is None or target is None or is_late or self._stopping.is_set():
                 self._outbox.put(Acknowledgement(claim, "released"))
             else:
-                self._start(claim, target)
+                self._start(claim, message, target)
         return True
 
     def _note_exhausted(self, exhausted: Sequence[Claim]) -> None:
@@ -140,14 +145,18 @@ class Dispatcher:
                 self._targets.pop(endpoint_id, None)
             self._targets |= found
 
-    def _start(self, claim: Claim, target: Target) -> None:
-        task = asyncio.create_task(self._run(claim, target))
+    async def _read_messages(self, conn: Connection, leased: Sequence[Claim]) -> dict[UUID, Message]:
+        ids = {claim.message_id for claim in leased}
+        return {message.id: message for message in await claims.messages(conn, list(ids))} if ids else {}
+
+    def _start(self, claim: Claim, message: Message, target: Target) -> None:
+        task = asyncio.create_task(self._run(claim, message, target))
         self._running.add(task)
         task.add_done_callback(self._end)
         self._tally.in_flight = len(self._running)
 
-    async def _run(self, claim: Claim, target: Target) -> None:
-        done = await self._attempt(claim, target)
+    async def _run(self, claim: Claim, message: Message, target: Target) -> None:
+        done = await self._attempt(claim, message, target)
         self._outbox.put(done)
         if done.result is not None:
             self._tally.attempts[done.result.outcome] += 1

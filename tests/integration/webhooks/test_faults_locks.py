@@ -1,8 +1,11 @@
 """Workers and people at the same time: limits hold, and nobody waits for somebody who waits for him."""
 
+import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from datetime import timedelta
+from signal import SIGSTOP
 from threading import Barrier
 from typing import Any
 from uuid import UUID
@@ -13,8 +16,10 @@ import pytest
 from svc_pg import webhooks
 from svc_pg.query import fetch, scalar
 from svc_pg.webhooks import endpoints
-from tests.hooks import endpoint, hooks_config, rows
+from tests.hooks import endpoint, hooks_config, rows, working
+from tests.receiver import receiving
 from tests.waiting import wait_until
+from tests.worker_process import worker_process
 
 CONFIG = hooks_config("order.created")
 URL = "http://127.0.0.1:9/hook"
@@ -114,19 +119,47 @@ def test_results_are_recorded_while_somebody_is_changing_their_endpoint(
     assert delivery["status"] == ("canceled" if verdict == "gone" else "failed")
 
 
+def hold_up_claims(conn: Connection) -> None:
+    """Hold what a claim holds, until the transaction ends."""
+    conn.execute("select pg_advisory_xact_lock(1937138032, 2)")
+
+
+def wait_for_a_claim(conn: Connection) -> None:
+    """Return when a claim waits."""
+    waits = "select exists (select from pg_locks where objid = 2 and not granted)"
+    wait_until(lambda: scalar(conn, waits), "a claim waits")
+
+
 def test_a_lease_begins_after_the_wait_for_other_claims(database: str, claimers: list[Connection]) -> None:
     endpoint(database, CONFIG, URL)
     holder, worker, watcher, *_ = claimers
     webhooks.send(worker, "order.created", {})
     with ThreadPoolExecutor() as threads:
         with holder.transaction():
-            holder.execute("select pg_advisory_xact_lock(1937138032, 2)")  # what a claim holds
+            hold_up_claims(holder)
             claiming = threads.submit(claim, worker)
-            wait_until(
-                lambda: scalar(watcher, "select exists (select from pg_locks where objid = 2 and not granted)"),
-                "a claim waits",
-            )
+            wait_for_a_claim(watcher)
             moment = scalar(watcher, "select clock_timestamp()")
         assert len(claiming.result(10)) == 1
     [delivery] = rows(database, "webhook_deliveries")
     assert delivery["lease_until"] > moment + timedelta(seconds=30)
+
+
+def test_a_worker_that_is_frozen_in_its_claim_keeps_no_other_from_claiming(
+    database: str, claimers: list[Connection]
+) -> None:
+    holder, sender, watcher, *_ = claimers
+    with receiving() as receiver, ExitStack() as stack:
+        for _ in range(3):
+            endpoint(database, CONFIG, receiver.url, max_in_flight=16)
+        webhooks.send_many(sender, "order.created", [{"text": "x" * 260_000}] * 16)  # more than sockets buffer
+        with holder.transaction():
+            hold_up_claims(holder)
+            frozen = stack.enter_context(worker_process(database, CONFIG))
+            wait_for_a_claim(watcher)
+            frozen.send_signal(SIGSTOP)
+        sender.execute("update svc.webhook_endpoints set max_in_flight = 17")
+        webhooks.send(sender, "order.created", {"id": 7})
+        with working(database, CONFIG):
+            requests = receiver.wait_for(3)
+    assert [json.loads(request.body)["data"] for request in requests] == [{"id": 7}] * 3

@@ -15,6 +15,7 @@ from standardwebhooks import Webhook
 from svc_pg import webhooks
 from svc_pg.errors import NotInstalledError, TransactionError
 from svc_pg.query import scalar
+from svc_pg.webhooks import dispatch
 from svc_pg.webhooks.worker import Worker
 from tests.hooks import KEYS, KEYS_TEXT, endpoint, hooks_config, rows, working
 from tests.pgbouncer import pgbouncer
@@ -228,6 +229,19 @@ def test_a_lease_lasts_longer_than_the_attempt_may(database: str) -> None:
         conn.execute("update svc.webhook_endpoints set timeout = '30 s'")
         conn.execute("select * from svc.claim('w', 10)")
         assert scalar(conn, "select lease_until - updated_at from svc.webhook_deliveries") == timedelta(seconds=45)
+
+
+def test_what_was_claimed_too_long_ago_is_given_back_unsent(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dispatch, "_LATEST_START", -1.0)  # seconds, so that every claim has taken too long
+    with receiving() as receiver:
+        endpoint(database, CONFIG, receiver.url)
+        send(database, {})
+        with working(database, CONFIG) as worker:
+            wait_until(lambda: worker.tally.deliveries["released"], "it is given back")
+            assert receiver.requests == []
+            monkeypatch.undo()
+            [delivery] = wait_for_status(database, "delivered")
+    assert (delivery["attempts"], len(receiver.requests)) == (1, 1)
 
 
 def test_a_secret_that_cannot_be_opened_costs_no_attempt_and_says_why(database: str) -> None:

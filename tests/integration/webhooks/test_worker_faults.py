@@ -156,7 +156,7 @@ def test_a_worker_that_stops_without_its_database_ends_and_says_what_will_be_sen
 
 
 def test_an_outbox_that_was_closed_is_sent_to_its_end_on_the_next_connection(database: str) -> None:
-    claim = Claim(uuid4(), uuid4(), 1, 5, uuid4(), 1, "{}", None)
+    claim = Claim(uuid4(), uuid4(), 1, 5, uuid4(), 1, uuid4())
 
     async def work() -> None:
         outbox = Outbox(tally)
