@@ -19,6 +19,11 @@ _log = logging.getLogger(__name__)
 _LOCK: Final = (1937138032, 1)  # 'svc0', the bell
 _SLEEPER: Final = (1937138032, 5)  # held by the one who sleeps, to tell a sleeper from a sender
 _LONGEST_SLEEP: Final = timedelta(seconds=5)
+# So that the server notices within a minute that the machine of a sleeper is gone, and gives its locks back
+_NOTICE_LOSS: Final = """
+select set_config('tcp_keepalives_idle', '15', false), set_config('tcp_keepalives_interval', '5', false),
+       set_config('tcp_keepalives_count', '3', false), set_config('tcp_user_timeout', '30000', false)
+"""
 
 
 class Bell:
@@ -34,6 +39,7 @@ class Bell:
         # a pooler makes up the process id that it tells its clients
         self._can_listen = await self._scalar("select pg_backend_pid()") == self._conn.info.backend_pid
         if self._can_listen:
+            await self._conn.execute(_NOTICE_LOSS)
             await self._conn.execute("listen svc_webhooks")
         else:
             _log.warning(
