@@ -1,6 +1,7 @@
 """The PostgreSQL server of a test session, and databases and connections on it."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +24,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what runs in its background
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # or every program that a test starts ignores Ctrl-C
     choice: str | None = config.getoption("--postgres")
     if choice is None:
         return
