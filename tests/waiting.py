@@ -14,7 +14,7 @@ def wait_until(
     condition: Callable[[], Found | None],
     description: str = "the condition is true",
     *,
-    limit: timedelta = timedelta(seconds=10),
+    limit: timedelta = timedelta(seconds=30),
 ) -> Found:
     """Call the condition until its answer is true, and return that. Raises AssertionError after the limit."""
     deadline = time.monotonic() + limit.total_seconds()
