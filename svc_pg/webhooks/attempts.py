@@ -55,7 +55,7 @@ class Attempts:
             opened = self._opened[target] = _opened(target, self._keys)
         body = message.body.encode()
         signature = sign(
-            delivery_id=str(claim.delivery_id),
+            delivery_id=claim.delivery_id,
             timestamp=int(time.time()),
             body=body,
             secrets=opened.secrets if target.is_overlapping else opened.secrets[:1],
@@ -79,7 +79,7 @@ class _Opened:
 
 def _opened(target: Target, keys: KeyRing) -> _Opened:
     def opened(sealed: bytes, column: str) -> str:
-        return keys.open(sealed, owner=str(target.id), column=column)
+        return keys.open(sealed, owner=target.id, column=column)
 
     headers = {} if target.headers is None else json.loads(opened(target.headers, HEADERS_COLUMN))
     sealed = [target.secret]

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from typing import Final
-from uuid import UUID
 
 from svc_pg.webhooks import claims
 from svc_pg.webhooks.bell import Bell
@@ -50,8 +49,8 @@ class Dispatcher:
         self._outbox = outbox
         self._stopping = stopping
         self._tally = tally
-        self._targets: dict[UUID, Target] = {}
-        self._last_endpoint: UUID | None = None
+        self._targets: dict[str, Target] = {}
+        self._last_endpoint: str | None = None
         self._running: set[asyncio.Task[None]] = set()
         self._freed = asyncio.Event()
 
@@ -145,7 +144,7 @@ class Dispatcher:
                 self._targets.pop(endpoint_id, None)
             self._targets |= found
 
-    async def _read_messages(self, conn: Connection, leased: Sequence[Claim]) -> dict[UUID, Message]:
+    async def _read_messages(self, conn: Connection, leased: Sequence[Claim]) -> dict[str, Message]:
         ids = {claim.message_id for claim in leased}
         return {message.id: message for message in await claims.messages(conn, list(ids))} if ids else {}
 

@@ -63,7 +63,7 @@ class Outbox:
     def _note(self, done: claims.Acknowledged) -> None:
         accepted = set(done.accepted)
         for item in self._batch:
-            if str(item.claim.delivery_id) in accepted:
+            if item.claim.delivery_id in accepted:
                 self._tally.deliveries[item.verdict] += 1
         if lost := len(self._batch) - len(accepted):
             _log.warning("%s deliveries had lost their lease; they will be sent again", lost)

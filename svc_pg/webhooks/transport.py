@@ -166,10 +166,12 @@ class AiohttpTransport:
                     raise
 
     async def _exchange(self, request: Request, attempt: _Attempt) -> None:
-        # No total: the caller's deadline covers the body too, and cannot be taken for a cancellation.
-        timeout = aiohttp.ClientTimeout(total=None, connect=request.connect_timeout.total_seconds())
         response = await self._session.post(
-            self._url(request.url), data=request.body, headers=request.headers, allow_redirects=False, timeout=timeout
+            self._url(request.url),
+            data=request.body,
+            headers=request.headers,
+            allow_redirects=False,
+            timeout=_connect_timeout(request.connect_timeout),
         )
         try:
             attempt.status = response.status
@@ -234,6 +236,12 @@ class _Response(aiohttp.ClientResponse):
         if self.connection is not None and self.connection.transport is not None:
             self.connection.transport.abort()
         super().close()
+
+
+@lru_cache(maxsize=16)
+def _connect_timeout(limit: timedelta) -> aiohttp.ClientTimeout:
+    """No total: the caller's deadline covers the body too, and cannot be taken for a cancellation."""
+    return aiohttp.ClientTimeout(total=None, connect=limit.total_seconds())
 
 
 def _judgement(status: int) -> tuple[Outcome, str | None]:

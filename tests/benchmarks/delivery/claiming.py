@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from statistics import median
 from typing import Any, Final
-from uuid import UUID
 
 import psycopg
 
@@ -97,7 +96,7 @@ async def _measure(figures: Figures, size: Size, cases: Mapping[str, str]) -> No
 
 async def _calls(conn: Connection, *, is_busy: bool) -> tuple[float, float]:
     """Milliseconds of a claim and of an acknowledgement."""
-    after: UUID | None = None
+    after: str | None = None
     claim_times, acknowledge_times = [], []
     for _ in range(_CALLS):
         started = time.perf_counter()
