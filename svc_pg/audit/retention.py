@@ -10,6 +10,7 @@ from psycopg import Connection
 from psycopg.errors import LockNotAvailable
 from psycopg.pq import TransactionStatus
 
+from svc_pg import durations
 from svc_pg.errors import QueryError, TransactionError, translating
 from svc_pg.query import Query, Row, fetch, scalar
 
@@ -36,7 +37,9 @@ class PurgeReport:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class Part:
+    """A partition with entries to remove: the whole of it, or ``entries``."""
+
     partition_oid: int
     partition_name: str
     is_whole: bool
@@ -44,13 +47,17 @@ class _Part:
 
 
 @dataclass(frozen=True, slots=True)
-class _Batch:
+class Batch:
+    """How many entries were removed, and up to which time."""
+
     entries: int
     reached: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
-class _Drop:
+class Drop:
+    """Whether a partition was dropped."""
+
     is_dropped: bool
 
 
@@ -78,7 +85,10 @@ def purge(
     Raises QueryError for another age, TransactionError, and NotInstalledError.
     """
     if not YOUNGEST_AGE <= older_than <= OLDEST_AGE:
-        raise QueryError(f"{older_than} is not an age to purge by", hint="Write 1 to 36500 days, such as 90d.")
+        raise QueryError(
+            f"{durations.text(older_than)} is not an age to purge by",
+            hint=f"Write {YOUNGEST_AGE.days} to {OLDEST_AGE.days} days, such as 90d.",
+        )
     if conn.info.transaction_status != TransactionStatus.IDLE:
         raise TransactionError(
             "the connection is inside a transaction", hint="Commit or roll back first, or use a connection of its own."
@@ -86,15 +96,30 @@ def purge(
     with translating():
         with conn.transaction():
             before: datetime = scalar(conn, "select now() - %s", (older_than,))
-            parts = fetch(conn, Query(_PLAN, (before,), _Part))
+            parts = fetch(conn, plan(before))
         if dry_run:
             whole = [part.partition_name for part in parts if part.is_whole]
             return PurgeReport(before, whole, sum(part.entries or 0 for part in parts))
         return _remove(conn, parts, before, progress)
 
 
+def plan(before: datetime) -> Query[Part]:
+    """What a purge of all entries from before then has to do, a partition a row."""
+    return Query(_PLAN, (before,), Part)
+
+
+def drop(part: Part, before: datetime) -> Query[Drop]:
+    """Drop a whole partition. Running it raises LockNotAvailable where others keep it locked."""
+    return Query(_DROP, (part.partition_oid, before), Drop)
+
+
+def delete(part: Part, before: datetime, *, reached: datetime | None, limit: int) -> Query[Batch]:
+    """Remove ``limit`` entries of a partition, after those ``reached`` by the batch before. Raises as ``drop`` does."""
+    return Query(_DELETE, (part.partition_oid, reached, before, limit), Batch)
+
+
 def _remove(
-    conn: Connection[Any], parts: Sequence[_Part], before: datetime, progress: Callable[[str], None]
+    conn: Connection[Any], parts: Sequence[Part], before: datetime, progress: Callable[[str], None]
 ) -> PurgeReport:
     dropped: list[str] = []
     postponed: list[str] = []
@@ -106,17 +131,17 @@ def _remove(
             if not part.is_whole:
                 for entries in _batches(conn, part, before, tries):
                     removed += entries
-            elif _patiently(conn, Query(_DROP, (part.partition_oid, before), _Drop), tries).is_dropped:
+            elif _patiently(conn, drop(part, before), tries).is_dropped:
                 dropped.append(part.partition_name)
         except LockNotAvailable:
             postponed.append(part.partition_name)
     return PurgeReport(before, dropped, removed, postponed)
 
 
-def _batches(conn: Connection[Any], part: _Part, before: datetime, tries: int) -> Iterator[int]:
+def _batches(conn: Connection[Any], part: Part, before: datetime, tries: int) -> Iterator[int]:
     reached = None
     while True:
-        batch = _patiently(conn, Query(_DELETE, (part.partition_oid, reached, before, _BATCH), _Batch), tries)
+        batch = _patiently(conn, delete(part, before, reached=reached, limit=_BATCH), tries)
         yield batch.entries
         if batch.entries < _BATCH:
             return

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from svc_pg import durations
 from svc_pg.errors import QueryError
 from svc_pg.query import Query, RawJson
 from svc_pg.webhooks.ids import endpoint_key, no_endpoint
@@ -64,7 +65,7 @@ class EndpointStats:
 def stats(endpoint_id: str, *, window: timedelta = timedelta(hours=24)) -> Query[EndpointStats]:
     """One endpoint's, over the last ``window``, up to 7 days. Running it raises NotFoundError."""
     if not timedelta(0) < window <= LONGEST:
-        raise QueryError(f"{window} is not a window", hint=f"Ask for up to {LONGEST.days} days.")
+        raise QueryError(f"{durations.text(window)} is not a window", hint=f"Ask for up to {durations.text(LONGEST)}.")
     key = endpoint_key(endpoint_id)
     parameters = {"endpoint": key, "window": window, "most": MOST_DELIVERIES}
     return Query(_STATS, parameters, EndpointStats, absent=no_endpoint(key))

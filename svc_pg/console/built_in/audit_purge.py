@@ -11,7 +11,8 @@ from typing import Any, Final
 from psycopg import AsyncConnection
 from psycopg.errors import LockNotAvailable
 
-from svc_pg.audit.retention import PurgeReport
+from svc_pg.audit import retention
+from svc_pg.audit.retention import Part, PurgeReport
 from svc_pg.query import Query, Row, afetch
 
 Acting = Callable[[], AbstractAsyncContextManager[AsyncConnection[Any]]]
@@ -21,11 +22,6 @@ BUDGET: Final = timedelta(seconds=20)
 _TRIES: Final = 8
 _PAUSE: Final = timedelta(milliseconds=250)
 _BATCH: Final = 5_000
-_PLAN: Final = "select partition_oid, partition_name, is_whole, entries from svc.audit_purge_plan(%s)"
-_DROP: Final = "select svc.audit_purge_partition(%s::oid, %s) as is_dropped"
-_DELETE: Final = """
-select entries, reached from svc.audit_purge_entries(%s::oid, coalesce(%s::timestamptz, '-infinity'), %s, %s)
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,31 +29,12 @@ class _Moment:
     before: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    partition_oid: int
-    partition_name: str
-    is_whole: bool
-    entries: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Drop:
-    is_dropped: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    entries: int
-    reached: datetime | None
-
-
 async def purge(acting: Acting, older_than: timedelta, *, is_dry_run: bool) -> PurgeReport:
     """As ``svc_pg.audit.purge``, in transactions of ``acting``, for 20 seconds; what is left then is postponed."""
     async with acting() as conn:
         [moment] = await afetch(conn, Query("select now() - %s as before", (older_than,), _Moment))
         before = moment.before
-        parts = await afetch(conn, Query(_PLAN, (before,), _Part))
+        parts = await afetch(conn, retention.plan(before))
     if is_dry_run:
         whole = [part.partition_name for part in parts if part.is_whole]
         return PurgeReport(before, whole, sum(part.entries or 0 for part in parts))
@@ -76,16 +53,16 @@ async def purge(acting: Acting, older_than: timedelta, *, is_dry_run: bool) -> P
     return PurgeReport(before, dropped, removed, postponed)
 
 
-async def _is_dropped(acting: Acting, part: _Part, before: datetime, ends_at: float) -> bool:
-    drop = await _patiently(acting, Query(_DROP, (part.partition_oid, before), _Drop), ends_at)
+async def _is_dropped(acting: Acting, part: Part, before: datetime, ends_at: float) -> bool:
+    drop = await _patiently(acting, retention.drop(part, before), ends_at)
     return drop is not None and drop.is_dropped
 
 
-async def _delete(acting: Acting, part: _Part, before: datetime, ends_at: float) -> tuple[int, bool]:
+async def _delete(acting: Acting, part: Part, before: datetime, ends_at: float) -> tuple[int, bool]:
     """How many entries of the part were removed, and whether that was all."""
     removed, reached = 0, None
     while True:
-        batch = await _patiently(acting, Query(_DELETE, (part.partition_oid, reached, before, _BATCH), _Batch), ends_at)
+        batch = await _patiently(acting, retention.delete(part, before, reached=reached, limit=_BATCH), ends_at)
         if batch is None:
             return removed, False
         removed, reached = removed + batch.entries, batch.reached
