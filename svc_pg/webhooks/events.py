@@ -61,8 +61,7 @@ def send(
     Raises UnknownEventError, PayloadError, also where the payload does not fit the event's JSON Schema, and
     NotInstalledError; as after any error of the database, the transaction is then aborted.
     """
-    parameters = (event, json_text(payload), idempotency_key, tenant, delay, current_traceparent())
-    return UUID(_run(conn, _sent(_SEND, event, [payload], parameters)))
+    return UUID(_run(conn, _sent_one(event, payload, idempotency_key, tenant, delay)))
 
 
 async def asend(
@@ -75,8 +74,7 @@ async def asend(
     delay: timedelta = _AT_ONCE,
 ) -> UUID:
     """As ``send``, for an async connection of psycopg."""
-    parameters = (event, json_text(payload), idempotency_key, tenant, delay, current_traceparent())
-    return UUID(await _arun(conn, _sent(_SEND, event, [payload], parameters)))
+    return UUID(await _arun(conn, _sent_one(event, payload, idempotency_key, tenant, delay)))
 
 
 def send_many(
@@ -110,6 +108,13 @@ async def asend_many(
     return [UUID(text) for text in ids]
 
 
+def _sent_one(
+    event: str, payload: Payload, idempotency_key: str | None, tenant: str | None, delay: timedelta
+) -> Generator[Statement, Sequence[Any], Any]:
+    text = json_text(payload)
+    return _sent(_SEND, event, [text], (event, text, idempotency_key, tenant, delay, current_traceparent()))
+
+
 def _sent_many(
     event: str,
     payloads: Sequence[Payload],
@@ -120,22 +125,22 @@ def _sent_many(
     keys = None if idempotency_keys is None else list(idempotency_keys)
     tenants = None if tenant is None else [tenant] * len(payloads)
     texts = [json_text(payload) for payload in payloads]
-    return _sent(_SEND_MANY, event, payloads, (event, texts, keys, tenants, delay, current_traceparent()))
+    return _sent(_SEND_MANY, event, texts, (event, texts, keys, tenants, delay, current_traceparent()))
 
 
 def _sent(
-    select: LiteralString, event: str, payloads: Sequence[Payload], parameters: tuple[object, ...]
+    select: LiteralString, event: str, texts: Sequence[str], parameters: tuple[object, ...]
 ) -> Generator[Statement, Sequence[Any], Any]:
     """Yields the statements to run, is sent the row of each, and returns the id or ids."""
     check = _checks.get(event)
-    fits = check is not None and check.problem(payloads) is None
+    fits = check is not None and check.problem(texts) is None
     while True:
         known = check.sha256 if check is not None and fits else ""
         sent, schema = yield select + _EVENT, (known, *parameters, known, event)
         if schema is None:
             return sent
         check = _checks[event] = SchemaCheck(event, schema)
-        if problem := check.problem(payloads):
+        if problem := check.problem(texts):
             raise problem
         fits = True
 

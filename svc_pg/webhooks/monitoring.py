@@ -54,8 +54,10 @@ async def monitoring(watched: Monitored, *, conninfo: str, host: str, port: int)
         try:
             await web.TCPSite(runner, host, port).start()
         except OSError as error:
+            reason = str(error.strerror).rpartition("): ")[2]  # asyncio repeats the address there
             raise ConfigError(
-                f"cannot serve metrics: {error.strerror}", hint="Choose another --metrics-port."
+                f"cannot serve metrics at {host}, port {port}: {reason}",
+                hint="Choose another port, or an address that this machine has.",
             ) from error
         yield
     finally:

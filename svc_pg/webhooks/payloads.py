@@ -10,7 +10,7 @@ from svc_pg.errors import PayloadError
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
-Payload = Mapping[str, Any] | list[Any] | str
+Payload = Mapping[str, Any] | Sequence[Any] | str | float | None
 """Anything that JSON can hold, or, as ``str``, a JSON text that is stored byte for byte."""
 
 _MOST_SHOWN: Final = 200
@@ -18,14 +18,14 @@ _MOST_SHOWN: Final = 200
 
 def json_text(payload: Payload) -> str:
     """The payload as a JSON text. Raises PayloadError."""
-    if isinstance(payload, str):
-        return payload
     try:
-        return json.dumps(payload, ensure_ascii=False, allow_nan=False)
+        text = payload if isinstance(payload, str) else _write(payload)
+        text.encode()  # PostgreSQL knows no lone surrogates
     except (TypeError, ValueError, RecursionError) as error:
         raise PayloadError(
             f"the payload is not JSON: {error}", hint="Send texts, numbers, booleans, null, lists and maps of them."
         ) from error
+    return text
 
 
 class SchemaCheck:
@@ -36,14 +36,14 @@ class SchemaCheck:
         self._event = event
         self._validator = _validator(schema)
 
-    def problem(self, payloads: Sequence[Payload]) -> PayloadError | None:
-        """Why one of them does not fit; None where all do."""
+    def problem(self, texts: Sequence[str]) -> PayloadError | None:
+        """Why one of these JSON texts does not fit; None where all do."""
         from jsonschema.exceptions import best_match
         from referencing.exceptions import Unresolvable
 
-        for place, payload in enumerate(payloads):
+        for place, text in enumerate(texts):
             try:
-                value = json.loads(payload) if isinstance(payload, str) else payload
+                value = json.loads(text)
             except (ValueError, RecursionError) as error:
                 return PayloadError(f"the payload is not JSON: {error}")
             try:
@@ -54,13 +54,26 @@ class SchemaCheck:
                     hint="Put it under $defs. Nothing is fetched from elsewhere.",
                 )
             if mismatch:
-                which = f"payload {place}" if len(payloads) > 1 else "the payload"
+                which = f"payload {place}" if len(texts) > 1 else "the payload"
                 where, reason = mismatch.json_path, mismatch.message[:_MOST_SHOWN]
                 return PayloadError(
                     f'{which} does not fit the schema of event "{self._event}" at {where}: {reason}',
                     hint="Change the payload, or the schema in the configuration, and run: svc-pg install",
                 )
         return None
+
+
+def _plain(value: object) -> object:
+    """What ``json`` knows, of mappings and sequences that it does not."""
+    match value:
+        case Mapping():
+            return dict(value)
+        case Sequence() if not isinstance(value, bytes | bytearray | memoryview):
+            return list(value)
+    raise TypeError(f"it contains {type(value).__name__}")
+
+
+_write: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_plain).encode
 
 
 def _validator(schema: str) -> "Validator":
