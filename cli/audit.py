@@ -136,11 +136,10 @@ def purge(
         conn.execute(_ACT, (operator_name(),))  # for all transactions of this connection
         conn.commit()
         report = retention.purge(conn, age, dry_run=dry_run, progress=progress)
-    before = report.before.astimezone(UTC)
     if json:
-        output.json_data(
+        output.json_record(
             {
-                "before": before.isoformat(timespec="microseconds").replace("+00:00", "Z"),
+                "before": report.before,
                 "partitions": report.partitions,
                 "entries": report.entries,
                 "postponed": report.postponed,
@@ -152,7 +151,7 @@ def purge(
             output.words(f"{'would drop' if dry_run else 'dropped'} {partition}")
         output.words(
             f"{'would remove' if dry_run else 'removed'} {report.entries:,} more entries from before"
-            f" {before:%Y-%m-%d %H:%M:%S}Z"
+            f" {report.before.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z"
         )
     if report.postponed:
         raise SvcError(

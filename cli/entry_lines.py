@@ -9,6 +9,8 @@ import typer
 
 from svc_pg.audit.log import Entry
 
+from .json_text import printable
+
 _COLOURS: Final = {"INSERT": "green", "UPDATE": "yellow", "DELETE": "red", "TRUNCATE": "red"}
 _LONGEST: Final = 60  # characters of a value
 
@@ -18,12 +20,12 @@ def line(entry: Entry) -> str:
     operation = typer.style(entry.operation.ljust(8), fg=_COLOURS.get(entry.operation))
     parts = [
         f"{entry.timestamp.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z",
-        _printable(entry.actor_id or f"({entry.db_user})"),
+        printable(entry.actor_id or f"({entry.db_user})"),
         operation,
-        _printable(entry.table_name),
-        _printable(entry.record_id or ""),
-        *(f"[{_printable(text)}]" for text in (entry.severity, entry.label) if text),
-        _printable(entry.description) if entry.description else _changes(entry),
+        printable(entry.table_name),
+        printable(entry.record_id or ""),
+        *(f"[{printable(text)}]" for text in (entry.severity, entry.label) if text),
+        printable(entry.description) if entry.description else _changes(entry),
     ]
     return "  ".join(part for part in parts if part)
 
@@ -33,17 +35,13 @@ def _changes(entry: Entry) -> str:
         return ""
     before, after = entry.before_data.value, entry.after_data.value
     return ", ".join(
-        f"{_printable(field)}: (redacted)"
+        f"{printable(field)}: (redacted)"
         if field in (entry.redacted_fields or ())
-        else f"{_printable(field)}: {_shown(before.get(field))} -> {_shown(after.get(field))}"
+        else f"{printable(field)}: {_shown(before.get(field))} -> {_shown(after.get(field))}"
         for field in entry.changed_fields or ()
     )
 
 
 def _shown(value: object) -> str:
     text = str(value) if isinstance(value, Decimal) else json.dumps(value, ensure_ascii=False, default=str)
-    return _printable(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")
-
-
-def _printable(text: str) -> str:
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+    return printable(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")

@@ -197,7 +197,7 @@ def test_nothing_in_the_log_can_steer_the_terminal(run: Run, database: str) -> N
     shown = run("log").stdout
     assert len(shown.splitlines()) == 5
     assert all(character.isprintable() for line in shown.splitlines() for character in line)
-    assert r"\x1b[2J\u202e\nforged line" in shown
+    assert r"\u001b[2J\u202e\nforged line" in shown
 
 
 @contextmanager
