@@ -7,13 +7,16 @@ from typing import Any, Final, Literal, LiteralString, cast, get_args
 
 from psycopg import AsyncConnection, Connection
 
+from svc_pg.config.audit import Severity
 from svc_pg.errors import QueryError, translating
 from svc_pg.names import TableName
 from svc_pg.pages import EVERYTHING, Selection, decode
 from svc_pg.query import Query, RawJson, afetch, fetch, scalar
 
-OPERATIONS: Final = ("INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT")
-SEVERITIES: Final = ("low", "medium", "high", "critical")
+Operation = Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT"]
+
+OPERATIONS: Final[tuple[Operation, ...]] = get_args(Operation)
+SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
 
 _ID_DIGITS: Final = 18
 
@@ -45,7 +48,7 @@ class Entry:
     id: str
     timestamp: datetime
     table_name: str
-    operation: str
+    operation: Operation
     record_id: str | None
     actor_id: str | None
     tenant_id: str | None
@@ -55,7 +58,7 @@ class Entry:
     after_data: RawJson | None
     changed_fields: list[str] | None
     label: str | None
-    severity: str | None
+    severity: Severity | None
     compliance: list[str] | None
     description: str | None
     redacted_fields: list[str] | None
