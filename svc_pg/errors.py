@@ -24,7 +24,7 @@ SvcError
 └── WebhookSignatureError        a received webhook is not authentic
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -53,6 +53,15 @@ class ConsoleWeakSecretError(ConfigError):
 
 class ConsoleAutoApproveInProductionError(ConfigError):
     """Auto-approve hands out sessions without a proof of identity, so production refuses it."""
+
+
+def combined(problems: Sequence[ConfigError]) -> ConfigError:
+    """One error that tells all of them: of the class of the first that has one of its own, which is told first."""
+    first, *others = sorted(problems, key=lambda problem: type(problem) is ConfigError)
+    if not others:
+        return first
+    told = [f"{problem.message}. {problem.hint}" if problem.hint else problem.message for problem in (first, *others)]
+    return type(first)("\n".join(told))
 
 
 class RenderError(SvcError):

@@ -1,88 +1,38 @@
 """Secrets and addresses of one running program, read from its environment and never written there."""
 
-import json
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import timedelta
-from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from svc_pg import addresses, durations
-from svc_pg.errors import ConfigError
+from svc_pg.errors import ConfigError, ConsoleAutoApproveInProductionError, ConsoleWeakSecretError, combined
+from svc_pg.setting_values import (
+    DatabaseUrl,
+    Email,
+    EmailOrPattern,
+    EncryptionKeys,
+    Lifetime,
+    Network,
+    Origin,
+    PageUrl,
+    SmtpUrl,
+    TokenHash,
+    json_list,
+    json_map,
+    one_permission_each,
+)
 from svc_pg.validation import reason
 
 Environment = Literal["production", "development", "test"]
 Permission = Literal["read", "write", "admin"]
 
-MAX_TOKEN_LIFETIME: Final = timedelta(days=365)
+MIN_SECRET_LENGTH: Final = 32
 
 _PREFIX: Final = "SVC_"
-
-
-def _json_list(value: object) -> object:
-    return _json(value, example='["first", "second"]')
-
-
-def _json_map(value: object) -> object:
-    return _json(value, example='{"ann@corp.example": "admin", "*@corp.example": "read"}')
-
-
-def _json(value: object, *, example: str) -> object:
-    if not isinstance(value, str):
-        return value
-    try:
-        return json.loads(value, object_pairs_hook=_without_repetition)
-    except ValueError as error:
-        raise ValueError(f"not JSON, or a name occurs twice; write such as {example}") from error
-
-
-def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        raise ValueError
-    return members
-
-
-def _one_permission_each(value: object) -> object:
-    """Addresses are compared in lower case, so two spellings of one would be two permissions."""
-    if isinstance(value, Mapping) and len({str(email).lower() for email in value}) < len(value):
-        raise ValueError("an address occurs twice, in capital and small letters")
-    return value
-
-
-def _network(value: object) -> object:
-    return ip_network(value) if isinstance(value, str) else value
-
-
-def _database_url(value: SecretStr) -> SecretStr:
-    return SecretStr(addresses.libpq(value.get_secret_value()))
-
-
-def _token_hash(value: SecretStr) -> SecretStr:
-    if not value.get_secret_value().startswith("sha256:"):
-        raise ValueError("write sha256: and hexadecimal digits, not the connection token itself")
-    return value
-
-
-def _lifetime(value: object) -> timedelta:
-    is_seconds = isinstance(value, int) or (isinstance(value, str) and value.isdecimal())
-    lifetime = durations.parse(f"{value}s" if is_seconds else value)
-    if not timedelta(seconds=1) <= lifetime <= MAX_TOKEN_LIFETIME:
-        raise ValueError("a session lasts between a second and 365 days")
-    return lifetime
-
-
-def _smtp_url(value: SecretStr) -> SecretStr:
-    addresses.SmtpServer.parse(value.get_secret_value())
-    return value
-
-
-def _email(value: str) -> str:
-    if not addresses.is_email(value):
-        raise ValueError("write one e-mail address, without a display name")
-    return value
+_HASH_VARIABLE: Final = "SVC_CONSOLE_CONNECTION_TOKEN_HASH"
+_HEX_DIGITS: Final = frozenset("0123456789abcdefABCDEF")
 
 
 class Settings(BaseSettings):
@@ -99,49 +49,126 @@ class Settings(BaseSettings):
         env_prefix=_PREFIX, env_ignore_empty=True, frozen=True, populate_by_name=True, hide_input_in_errors=True
     )
 
-    database_url: Annotated[SecretStr, AfterValidator(_database_url)] | None = Field(
-        default=None, validation_alias="DATABASE_URL"
-    )
-    encryption_keys: SecretStr | None = None
+    database_url: DatabaseUrl | None = Field(default=None, validation_alias="DATABASE_URL")
+    encryption_keys: EncryptionKeys | None = None
     env: Environment = "production"
-    console_connection_token_hash: Annotated[SecretStr, AfterValidator(_token_hash)] | None = None
+    console_connection_token_hash: TokenHash | None = None
     console_auto_approve: bool = False
-    console_allowed_origins: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_json_list)] = ()
+    console_allowed_origins: Annotated[tuple[Origin, ...], NoDecode, BeforeValidator(json_list)] = ()
     console_allowed_actions: Annotated[
-        tuple[Permission, ...], NoDecode, BeforeValidator(_json_list), Field(min_length=1)
+        tuple[Permission, ...], NoDecode, BeforeValidator(json_list), Field(min_length=1)
     ] = ("read", "write", "admin")
     console_allowed_emails: Annotated[
-        Mapping[Annotated[str, AfterValidator(addresses.email_or_pattern)], Permission],
+        Mapping[EmailOrPattern, Permission],
         NoDecode,
-        BeforeValidator(_one_permission_each),
-        BeforeValidator(_json_map),  # pydantic begins with the last
+        BeforeValidator(one_permission_each),
+        BeforeValidator(json_map),  # pydantic begins with the last
     ] = Field(default_factory=dict)
-    console_token_lifetime: Annotated[timedelta, BeforeValidator(_lifetime)] = timedelta(hours=24)
+    console_token_lifetime: Lifetime = timedelta(hours=24)
     console_max_attempts: Annotated[int, Field(ge=1, le=20)] = 5
-    console_smtp_url: Annotated[SecretStr, AfterValidator(_smtp_url)] | None = None
-    console_mail_from: Annotated[str, AfterValidator(_email)] | None = None
-    console_public_url: Annotated[str, AfterValidator(addresses.page_url)] | None = None
-    console_trusted_proxies: Annotated[
-        tuple[Annotated[IPv4Network | IPv6Network, BeforeValidator(_network)], ...],
-        NoDecode,
-        BeforeValidator(_json_list),
-    ] = ()
+    console_smtp_url: SmtpUrl | None = None
+    console_mail_from: Email | None = None
+    console_public_url: PageUrl | None = None
+    console_trusted_proxies: Annotated[tuple[Network, ...], NoDecode, BeforeValidator(json_list)] = ()
 
     @classmethod
     def load(cls, **overrides: object) -> Self:
-        """Read the environment. Raises ConfigError that names the variable of every problem, and no secret value."""
+        """Read the environment. Raises ConfigError that names the variable of every problem, and no secret value.
+
+        Where a console is configured, the error also tells what its start would refuse of the settings that can be
+        read, and is of that problem's class: ConsoleWeakSecretError or ConsoleAutoApproveInProductionError.
+        """
         values: dict[str, Any] = overrides
         try:
             return cls(**values)
         except ValidationError as error:
-            raise ConfigError("\n".join(_problem(details) for details in error.errors())) from error
+            problems = [_problem(details) for details in error.errors()]
+            unreadable = {_field(str(details["loc"][0])) for details in error.errors()}
+            readable = cls._readable(values, unreadable)
+            if any(name.startswith("console_") for name in readable.model_fields_set):
+                problems += console_problems(readable, unreadable=unreadable)
+            raise combined(problems) from error
+
+    @classmethod
+    def _readable(cls, values: Mapping[str, Any], unreadable: Collection[str]) -> Self:
+        """The settings with defaults in place of what cannot be read."""
+        fields = cls.model_fields
+        known = {name: value for name, value in values.items() if name in fields}
+        defaults = {name: fields[name].get_default(call_default_factory=True) for name in unreadable if name in fields}
+        return cls(**known | defaults)
 
 
-def _problem(details: Mapping[str, Any]) -> str:
+def console_problems(
+    settings: Settings, *, is_mailing: bool | None = None, unreadable: Collection[str] = ()
+) -> Iterator[ConfigError]:
+    """What a console does not start with. Nothing is said of what depends on a field in ``unreadable``.
+
+    ``is_mailing`` is whether codes are mailed; unless told, they are where there is a mail server.
+    """
+
+    def is_readable(name: str) -> bool:
+        return name not in unreadable
+
+    is_production = is_readable("env") and settings.env == "production"
+    if is_readable("console_auto_approve") and settings.console_auto_approve and is_production:
+        yield ConsoleAutoApproveInProductionError(
+            "SVC_CONSOLE_AUTO_APPROVE is on, and SVC_ENV is production or unset",
+            hint="Auto-approve signs anybody in. Set SVC_ENV=development on your own machine, else switch it off.",
+        )
+    if is_readable("console_connection_token_hash"):
+        try:
+            signing_key(settings.console_connection_token_hash, is_production=is_production)
+        except ConfigError as error:
+            yield error
+    if not is_readable("console_auto_approve") or settings.console_auto_approve:
+        return
+    if is_readable("console_allowed_emails") and not settings.console_allowed_emails:
+        yield ConfigError(
+            "nobody could sign in to the console: SVC_CONSOLE_ALLOWED_EMAILS is not set, and auto-approve is off",
+            hint='Write such as {"ann@corp.example": "admin"}; or set SVC_CONSOLE_AUTO_APPROVE=true and'
+            " SVC_ENV=development on your own machine.",
+        )
+    if is_mailing is None:
+        is_mailing = settings.console_smtp_url is not None or not is_readable("console_smtp_url")
+    if is_production and not is_mailing:
+        yield ConfigError(
+            "SVC_CONSOLE_SMTP_URL is not set, and in production no codes are written to the log",
+            hint="Write such as smtp://user:password@mail.corp.example:587, or give the console an email_sender.",
+        )
+    if (is_mailing or is_production) and is_readable("console_mail_from") and settings.console_mail_from is None:
+        yield ConfigError("SVC_CONSOLE_MAIL_FROM is not set, and the mail needs a sender")
+
+
+def signing_key(token_hash: SecretStr | None, *, is_production: bool) -> bytes:
+    """The key that signs sessions: the hexadecimal digits of the hash, as text. So whoever reads the hash can sign.
+
+    Raises ConfigError where the hash is missing or not hexadecimal, ConsoleWeakSecretError where it has fewer than 32
+    digits in production.
+    """
+    hint = "Make one: svc-pg console init"
+    if token_hash is None:
+        raise ConfigError(f"{_HASH_VARIABLE} is not set, and the console signs its sessions with it", hint=hint)
+    digits = token_hash.get_secret_value().removeprefix("sha256:")
+    if is_production and len(digits) < MIN_SECRET_LENGTH:
+        raise ConsoleWeakSecretError(
+            f"{_HASH_VARIABLE} has {len(digits)} characters after sha256:, and production needs {MIN_SECRET_LENGTH}",
+            hint=hint,
+        )
+    if not digits or not _HEX_DIGITS.issuperset(digits):
+        raise ConfigError(f"{_HASH_VARIABLE} must be sha256: and hexadecimal digits", hint=hint)
+    return digits.encode()
+
+
+def _problem(details: Mapping[str, Any]) -> ConfigError:
     name, *steps = details["loc"]
     if details["type"] == "extra_forbidden":
-        return f"{name}: unknown setting; known are {', '.join(Settings.model_fields)}"
-    field = Settings.model_fields.get(name)
-    variable = name if field is None else _PREFIX + name.upper()
+        return ConfigError(f"{name}: unknown setting; known are {', '.join(Settings.model_fields)}")
+    field = _field(name)
+    variable = Settings.model_fields[field].validation_alias or _PREFIX + field.upper()
     place = "".join(f"[{step}]" for step in steps if step != "[key]")
-    return f"{variable}{place}: {reason(details)}"
+    return ConfigError(f"{variable}{place}: {reason(details)}")
+
+
+def _field(name: str) -> str:
+    """The field of a name in an error, which may be its variable's."""
+    return next((field for field, info in Settings.model_fields.items() if info.validation_alias == name), name)

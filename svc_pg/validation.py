@@ -18,6 +18,8 @@ _WORDS: Final = {
     "mapping_type": "write names with values",
     "missing": "missing",
     "model_type": "write names with values",
+    "string_too_long": "write at most {max_length} characters",
+    "string_too_short": "write a text of at least {min_length}",
     "string_type": "write a text",
     "too_short": "write a list of at least {min_length}",
     "tuple_type": "write a list",
@@ -29,5 +31,10 @@ def reason(details: Mapping[str, Any]) -> str:
     """What is wrong, of one entry of ``ValidationError.errors()``. It does not repeat the value, unless we did so."""
     context = details.get("ctx", {})
     if details["type"] in _WORDS:
-        return _WORDS[details["type"]].format_map(context)
+        return _WORDS[details["type"]].format_map({name: _whole(value) for name, value in context.items()})
     return str(context.get("error", details["msg"]))
+
+
+def _whole(value: object) -> object:
+    """A limit as people write it: 60, not 60.0."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -11,14 +11,13 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
 from svc_pg.config import Config
-from svc_pg.console import discovery, tokens
+from svc_pg.console import discovery
 from svc_pg.console.adapter import asgi_app
 from svc_pg.console.bearer import bearer
 from svc_pg.console.built_in.account import account_product
 from svc_pg.console.built_in.audit import audit_product
 from svc_pg.console.built_in.webhooks import webhooks_product
 from svc_pg.console.core import Core
-from svc_pg.console.cors import exact_origins
 from svc_pg.console.database import Database
 from svc_pg.console.prefix import PREFIX, PrefixMiddleware
 from svc_pg.console.products import Product
@@ -32,9 +31,11 @@ class Console:
     """The console API below ``/.well-known/svc``.
 
     It uses ``pool`` and never opens or closes it; without one it opens its own for ``settings.database_url`` while its
-    ``lifespan`` runs. Raises ConfigError, ConsoleWeakSecretError or ConsoleAutoApproveInProductionError where the
-    settings are not good enough to start. ``email_sender`` sends the sign-in codes in place of
-    ``settings.console_smtp_url``.
+    ``lifespan`` runs. ``email_sender`` sends the sign-in codes in place of ``settings.console_smtp_url``.
+
+    Raises ConsoleAutoApproveInProductionError or ConsoleWeakSecretError where the settings let anybody in, ConfigError
+    where they let nobody in, or cannot mail; the error tells all that is wrong with them. Raises ConfigError also where
+    the id or a route of a product is taken.
     """
 
     def __init__(
@@ -46,13 +47,11 @@ class Console:
         products: Iterable[Product] = (),
         email_sender: EmailSender | None = None,
     ) -> None:
-        startup.check(settings, email_sender=email_sender)
-        key = tokens.signing_key(settings.console_connection_token_hash, env=settings.env)
         self._database = Database(settings.database_url, pool)
-        self._sign_in = startup.sign_in_of(settings, key=key, database=self._database, email_sender=email_sender)
+        self._sign_in = startup.sign_in_of(settings, database=self._database, email_sender=email_sender)
         self.session_of = bearer(self._sign_in.authenticate)
         """From a request to its session, for ``webhooks_app``."""
-        self.allowed_origins = exact_origins(settings.console_allowed_origins)
+        self.allowed_origins = frozenset(settings.console_allowed_origins)
         self.trusted_proxies = settings.console_trusted_proxies
         self._core = Core(session_of=self.session_of, allowed_origins=self.allowed_origins, title="svc-pg console")
         capabilities = discovery.capabilities(lambda: self._core.product_ids, [self._sign_in.method])

@@ -11,25 +11,21 @@ from typing import Final, Literal
 from uuid import UUID, uuid4
 
 import jwt
-from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 
-from svc_pg.errors import ConfigError, ConsoleWeakSecretError
-from svc_pg.settings import Environment, Permission
+from svc_pg.settings import Permission
 
 SignInMethod = Literal["auto_approve", "magic_link"]
 
 ISSUER = "svc-pg"
 AUDIENCE = "svc-console"
 TYPE = "svc-console+jwt"
-MIN_SECRET_LENGTH = 32
 CLOCK_DIFFERENCE_SECONDS: Final = 60
 """How far the clock of the machine that signed may be ahead of that which verifies."""
 
-_HASH_VARIABLE = "SVC_CONSOLE_CONNECTION_TOKEN_HASH"
 _ALGORITHM = "HS256"
 _REQUIRED = ["iss", "aud", "sub", "iat", "exp", "jti"]
-_HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
 
 
 class TokenError(Exception):
@@ -65,29 +61,12 @@ class _Claims(BaseModel):
 
 
 def new_connection_token() -> tuple[str, str]:
-    """A random connection token, to be shown once, and the ``sha256:<hex>`` of it that the settings hold."""
+    """A random connection token, to be shown once, and the ``sha256:<hex>`` of it, which the settings hold.
+
+    No request carries the token: it is what the hash, and so the key, can be made from again.
+    """
     raw = secrets.token_urlsafe(32)
     return raw, f"sha256:{sha256(raw.encode()).hexdigest()}"
-
-
-def signing_key(token_hash: SecretStr | None, *, env: Environment) -> bytes:
-    """The key that signs sessions: the hexadecimal digits of the hash, as text. So whoever reads the hash can sign.
-
-    Raises ConfigError where the hash is missing or not hexadecimal, ConsoleWeakSecretError where it has fewer than 32
-    digits in production.
-    """
-    hint = "Make one: svc-pg console init"
-    if token_hash is None:
-        raise ConfigError(f"{_HASH_VARIABLE} is not set, and the console signs its sessions with it", hint=hint)
-    digits = token_hash.get_secret_value().removeprefix("sha256:")
-    if env == "production" and len(digits) < MIN_SECRET_LENGTH:
-        raise ConsoleWeakSecretError(
-            f"{_HASH_VARIABLE} has {len(digits)} characters after sha256:, and production needs {MIN_SECRET_LENGTH}",
-            hint=hint,
-        )
-    if not digits or not _HEX_DIGITS.issuperset(digits):
-        raise ConfigError(f"{_HASH_VARIABLE} must be sha256: and hexadecimal digits", hint=hint)
-    return digits.encode()
 
 
 def issue(

@@ -2,7 +2,6 @@
 
 import base64
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
@@ -10,13 +9,11 @@ from typing import Self
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from svc_pg import encryption_keys
 from svc_pg.errors import EncryptionKeyError
 
 _VERSION = 1
-_KEY_BYTES = 32
 _NONCE_BYTES = 12
-_KEY_ID = re.compile(r"[A-Za-z0-9_-]{1,32}")
-_FORM = "Write id:key, separated by commas; svc-pg keys new encryption prints one."
 
 
 @dataclass(frozen=True, repr=False)
@@ -28,15 +25,10 @@ class KeyRing:
     @classmethod
     def parse(cls, text: str) -> Self:
         """Read ``k2:base64(32 bytes),k1:...``. Raises EncryptionKeyError that names the entry and shows no key."""
-        keys: dict[str, bytes] = {}
-        for number, entry in enumerate(text.split(","), start=1):
-            key_id, colon, encoded = entry.strip().partition(":")
-            if not colon or not _KEY_ID.fullmatch(key_id):  # not shown: it may be a key without its id
-                raise EncryptionKeyError(f"encryption key {number}: it does not begin with an id", hint=_FORM)
-            if key_id in keys:
-                raise EncryptionKeyError(f'encryption key {number}: id "{key_id}" is used twice', hint=_FORM)
-            keys[key_id] = _key(encoded, where=f'encryption key {number}, "{key_id}"')
-        return cls(keys)
+        try:
+            return cls(encryption_keys.parse(text))
+        except ValueError as error:
+            raise EncryptionKeyError(f"encryption {error}") from error
 
     def __repr__(self) -> str:
         return f"KeyRing({', '.join(self.keys)})"
@@ -79,20 +71,12 @@ class KeyRing:
 
 
 def new_key(key_id: str) -> str:
-    """A new entry for a key ring: ``key_id`` and 32 random bytes in base64."""
-    entry = f"{key_id}:{base64.b64encode(os.urandom(_KEY_BYTES)).decode()}"
-    KeyRing.parse(entry)
-    return entry
-
-
-def _key(encoded: str, *, where: str) -> bytes:
-    try:
-        key = base64.b64decode(encoded, validate=True)
-    except ValueError:  # not chained: its text could quote the key
-        raise EncryptionKeyError(f"{where}: the key is not base64", hint=_FORM) from None
-    if len(key) != _KEY_BYTES:
-        raise EncryptionKeyError(f"{where}: the key has {len(key)} bytes, not {_KEY_BYTES}", hint=_FORM)
-    return key
+    """A new entry for a key ring: ``key_id`` and 32 random bytes in base64. Raises EncryptionKeyError."""
+    if not encryption_keys.is_id(key_id):
+        raise EncryptionKeyError(
+            f"{key_id!r} cannot be the id of a key", hint="Write 1 to 32 letters, digits, hyphens and underscores."
+        )
+    return f"{key_id}:{base64.b64encode(os.urandom(encryption_keys.KEY_BYTES)).decode()}"
 
 
 def _bound(header: bytes, owner: str, column: str) -> bytes:

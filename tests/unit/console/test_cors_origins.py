@@ -1,7 +1,8 @@
 import pytest
 
-from svc_pg.console.cors import PREFLIGHT_HEADERS, exact_origins, origin_headers, preflight_headers
+from svc_pg.console.cors import PREFLIGHT_HEADERS, origin_headers, preflight_headers
 from svc_pg.errors import ConfigError
+from svc_pg.settings import Settings
 
 CONSOLE = "https://console.example"
 
@@ -11,7 +12,7 @@ CONSOLE = "https://console.example"
     [CONSOLE, "http://localhost:5173", "http://127.0.0.1:8000", "http://[::1]:8000", "https://xn--bcher-kva.example"],
 )
 def test_an_exact_origin_is_accepted(origin: str) -> None:
-    assert exact_origins([origin]) == {origin}
+    assert Settings.load(console_allowed_origins=[origin]).console_allowed_origins == (origin,)
 
 
 @pytest.mark.parametrize(
@@ -40,24 +41,23 @@ def test_an_exact_origin_is_accepted(origin: str) -> None:
     ],
 )
 def test_what_no_browser_sends_as_an_origin_is_refused(text: str) -> None:
-    with pytest.raises(ConfigError, match="SVC_CONSOLE_ALLOWED_ORIGINS"):
-        exact_origins([CONSOLE, text])
+    with pytest.raises(ConfigError, match=r"SVC_CONSOLE_ALLOWED_ORIGINS\[1\]: .* is not an origin"):
+        Settings.load(console_allowed_origins=[CONSOLE, text])
 
 
 def test_every_wrong_origin_is_named() -> None:
     with pytest.raises(ConfigError) as refusal:
-        exact_origins(["*", CONSOLE, "null"])
-    assert refusal.value.message.endswith("'*', 'null'")
+        Settings.load(console_allowed_origins=["*", CONSOLE, "null"])
+    wrong = [line for line in refusal.value.message.splitlines() if line.startswith("SVC_CONSOLE_ALLOWED_ORIGINS")]
+    assert [line.partition(": ")[0] for line in wrong] == [f"SVC_CONSOLE_ALLOWED_ORIGINS[{place}]" for place in (0, 2)]
 
 
 def test_only_an_allowed_origin_may_read() -> None:
-    allowed = exact_origins([CONSOLE])
-    assert origin_headers(CONSOLE, allowed) == {"Access-Control-Allow-Origin": CONSOLE}
+    assert origin_headers(CONSOLE, {CONSOLE}) == {"Access-Control-Allow-Origin": CONSOLE}
     for other in (None, "null", "https://evil.example", CONSOLE + ".evil.example", CONSOLE.upper()):
-        assert origin_headers(other, allowed) == {}
+        assert origin_headers(other, {CONSOLE}) == {}
 
 
 def test_a_preflight_of_another_origin_learns_nothing() -> None:
-    allowed = exact_origins([CONSOLE])
-    assert preflight_headers(CONSOLE, allowed) == preflight_headers(None, allowed) == PREFLIGHT_HEADERS
-    assert preflight_headers("https://evil.example", allowed) == {}
+    assert preflight_headers(CONSOLE, {CONSOLE}) == preflight_headers(None, {CONSOLE}) == PREFLIGHT_HEADERS
+    assert preflight_headers("https://evil.example", {CONSOLE}) == {}

@@ -1,21 +1,15 @@
-import os
 from datetime import timedelta
 from ipaddress import ip_network
 
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from svc_pg.errors import ConfigError
+from svc_pg.errors import ConfigError, ConsoleAutoApproveInProductionError, ConsoleWeakSecretError
 from svc_pg.settings import Settings
+from svc_pg.webhooks.secrets import new_key
 
 SECRET = "hunter2-hunter2"
-
-
-@pytest.fixture(autouse=True)
-def _empty_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in list(os.environ):
-        if name.startswith("SVC_") or name == "DATABASE_URL":
-            monkeypatch.delenv(name)
+KEY = new_key("k1")
 
 
 def test_nothing_set_means_production_and_no_auto_approve() -> None:
@@ -89,9 +83,10 @@ def test_any_other_lifetime_is_refused(lifetime: object) -> None:
 
 def test_all_problems_are_told_at_once_by_variable_and_no_secret_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SVC_ENV", "prod")
+    monkeypatch.setenv("SVC_ENCRYPTION_KEYS", SECRET)
     monkeypatch.setenv("SVC_CONSOLE_AUTO_APPROVE", "maybe")
     monkeypatch.setenv("SVC_CONSOLE_CONNECTION_TOKEN_HASH", SECRET)
-    monkeypatch.setenv("SVC_CONSOLE_ALLOWED_ORIGINS", "https://a.example")
+    monkeypatch.setenv("SVC_CONSOLE_ALLOWED_ORIGINS", '["https://a.example", "*"]')
     monkeypatch.setenv("SVC_CONSOLE_ALLOWED_ACTIONS", '["read", "root"]')
     monkeypatch.setenv("SVC_CONSOLE_ALLOWED_EMAILS", '{"*@corp.example": "root", "ann": "read"}')
     monkeypatch.setenv("SVC_CONSOLE_TOKEN_LIFETIME", "9000d")
@@ -103,10 +98,11 @@ def test_all_problems_are_told_at_once_by_variable_and_no_secret_is_shown(monkey
     with pytest.raises(ConfigError) as refusal:
         Settings.load()
     assert [line.partition(":")[0] for line in refusal.value.message.splitlines()] == [
+        "SVC_ENCRYPTION_KEYS",
         "SVC_ENV",
         "SVC_CONSOLE_CONNECTION_TOKEN_HASH",
         "SVC_CONSOLE_AUTO_APPROVE",
-        "SVC_CONSOLE_ALLOWED_ORIGINS",
+        "SVC_CONSOLE_ALLOWED_ORIGINS[1]",
         "SVC_CONSOLE_ALLOWED_ACTIONS[1]",
         "SVC_CONSOLE_ALLOWED_EMAILS[*@corp.example]",
         "SVC_CONSOLE_ALLOWED_EMAILS[ann]",
@@ -118,6 +114,39 @@ def test_all_problems_are_told_at_once_by_variable_and_no_secret_is_shown(monkey
         "SVC_CONSOLE_TRUSTED_PROXIES[0]",
     ]
     assert SECRET not in f"{refusal.value} {refusal.value.__cause__}"
+
+
+def test_what_does_not_fit_together_is_told_beside_what_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SVC_ENCRYPTION_KEYS", f"k1:{SECRET}")
+    monkeypatch.setenv("SVC_CONSOLE_CONNECTION_TOKEN_HASH", "sha256:abc")
+    monkeypatch.setenv("SVC_CONSOLE_TOKEN_LIFETIME", "soon")
+    monkeypatch.setenv("SVC_CONSOLE_SMTP_URL", "smtp://mail.corp.example")
+    with pytest.raises(ConsoleWeakSecretError) as refusal:
+        Settings.load()
+    named = ["CONNECTION_TOKEN_HASH", "TOKEN_LIFETIME", "ALLOWED_EMAILS", "MAIL_FROM"]
+    for variable in ["SVC_ENCRYPTION_KEYS", *(f"SVC_CONSOLE_{name}" for name in named)]:
+        assert variable in refusal.value.message
+    assert len(refusal.value.message.splitlines()) == 5
+    assert SECRET not in f"{refusal.value} {refusal.value.__cause__}"
+    monkeypatch.setenv("SVC_CONSOLE_AUTO_APPROVE", "true")
+    with pytest.raises(ConsoleAutoApproveInProductionError) as worse:
+        Settings.load()
+    assert len(worse.value.message.splitlines()) == 4
+
+
+def test_nothing_is_said_of_what_depends_on_a_variable_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SVC_ENV", "prod")
+    monkeypatch.setenv("SVC_CONSOLE_AUTO_APPROVE", "true")
+    monkeypatch.setenv("SVC_CONSOLE_CONNECTION_TOKEN_HASH", "sha256:abc")
+    with pytest.raises(ConfigError) as refusal:
+        Settings.load()
+    assert refusal.value.message == "SVC_ENV: write 'production', 'development' or 'test'"
+
+
+def test_who_has_no_console_is_told_nothing_of_one() -> None:
+    with pytest.raises(ConfigError) as refusal:
+        Settings.load(encryption_keys="k1")
+    assert "CONSOLE" not in refusal.value.message
 
 
 def test_an_unknown_setting_is_refused_with_the_known_names() -> None:
@@ -148,9 +177,10 @@ def test_a_lifetime_is_between_a_second_and_a_year(lifetime: str) -> None:
 
 def test_settings_are_frozen_and_their_text_shows_no_secret() -> None:
     settings = Settings.load(
-        database_url=f"postgresql://u:{SECRET}@h/d", encryption_keys=SECRET, console_connection_token_hash="sha256:abcd"
+        database_url=f"postgresql://u:{SECRET}@h/d", encryption_keys=KEY, console_connection_token_hash="sha256:abcd"
     )
     assert SECRET not in repr(settings)
+    assert KEY.partition(":")[2] not in repr(settings)
     assert "abcd" not in repr(settings)
     with pytest.raises(ValidationError):
         settings.env = "test"  # type: ignore[misc] # the error under test

@@ -6,7 +6,7 @@ from pydantic import SecretStr
 from svc_pg.console import Console
 from svc_pg.console.sign_in.mail import LogSender
 from svc_pg.errors import ConfigError, ConsoleAutoApproveInProductionError, ConsoleWeakSecretError
-from svc_pg.settings import Settings
+from svc_pg.settings import Settings, signing_key
 
 HEX = "c0ffee" * 8
 
@@ -37,8 +37,7 @@ def test_magic_links_start_in_production() -> None:
     assert "/console/session/verify" in str(authentication_of(Console(settings())))
 
 
-def test_auto_approve_with_the_environment_unset_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("SVC_ENV", raising=False)
+def test_auto_approve_with_the_environment_unset_is_refused() -> None:
     unset = Settings.load(console_auto_approve=True, console_connection_token_hash=f"sha256:{HEX}")
     with pytest.raises(ConsoleAutoApproveInProductionError, match="production or unset"):
         Console(unset)
@@ -64,6 +63,25 @@ def test_a_secret_of_31_characters_is_refused_in_production_and_32_are_enough() 
     Console(settings(console_connection_token_hash="sha256:" + "a" * 32))
 
 
+def test_production_counts_the_secret_without_its_prefix() -> None:
+    with pytest.raises(ConsoleWeakSecretError, match="31"):
+        signing_key(SecretStr("sha256:" + "a" * 31), is_production=True)
+    assert signing_key(SecretStr("sha256:" + "a" * 32), is_production=True) == b"a" * 32
+    assert signing_key(SecretStr("sha256:" + "a" * 31), is_production=False) == b"a" * 31
+
+
+@pytest.mark.parametrize("digits", ["", "g" * 64, "é" * 64])
+def test_a_secret_that_is_not_hexadecimal_is_refused_without_being_shown(digits: str) -> None:
+    with pytest.raises(ConfigError) as refusal:
+        signing_key(SecretStr(f"sha256:{digits}"), is_production=False)
+    assert not digits or digits not in refusal.value.message
+
+
+def test_a_missing_secret_is_refused() -> None:
+    with pytest.raises(ConfigError, match="SVC_CONSOLE_CONNECTION_TOKEN_HASH is not set"):
+        signing_key(None, is_production=False)
+
+
 def test_the_two_ways_to_sign_in_exclude_each_other() -> None:
     paths = str(authentication_of(Console(settings(env="development", console_auto_approve=True))))
     assert "/console/session/init" in paths
@@ -82,16 +100,25 @@ def test_mail_needs_a_sender() -> None:
         Console(settings(console_mail_from=None))
 
 
+def test_a_sender_that_logs_is_refused_in_production_also_beside_a_mail_server() -> None:
+    with pytest.raises(ConfigError, match="no codes are written to the log"):
+        Console(settings(), email_sender=LogSender())
+
+
 def test_all_problems_are_told_at_once_by_their_variables_and_without_the_secret() -> None:
-    wrong = settings(
-        console_auto_approve=True, console_connection_token_hash="sha256:abc", console_allowed_origins=["*"]
-    )
+    wrong = settings(console_auto_approve=True, console_connection_token_hash="sha256:abc")
     with pytest.raises(ConsoleAutoApproveInProductionError) as special:
         Console(wrong)
-    for variable in ("AUTO_APPROVE", "CONNECTION_TOKEN_HASH", "ALLOWED_ORIGINS"):
+    for variable in ("AUTO_APPROVE", "CONNECTION_TOKEN_HASH"):
         assert f"SVC_CONSOLE_{variable}" in special.value.message
     assert "abc" not in special.value.message
-    nothing = settings(console_connection_token_hash=None, console_mail_from=None, console_allowed_origins=["null"])
+
+
+def test_whoever_sets_nothing_is_told_all_that_a_console_needs() -> None:
     with pytest.raises(ConfigError) as refusal:
-        Console(nothing)
-    assert len(refusal.value.message.splitlines()) == 3
+        Console(Settings.load())
+    lines = refusal.value.message.splitlines()
+    needed = ["CONNECTION_TOKEN_HASH", "ALLOWED_EMAILS", "SMTP_URL", "MAIL_FROM"]
+    assert len(lines) == len(needed)
+    for name, line in zip(needed, lines, strict=True):
+        assert f"SVC_CONSOLE_{name} is not set" in line

@@ -9,11 +9,9 @@ from uuid import uuid4
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
-from pydantic import SecretStr
 
 from svc_pg.console import tokens
 from svc_pg.console.tokens import TokenError
-from svc_pg.errors import ConfigError, ConsoleWeakSecretError
 
 KEY = b"0123456789abcdef0123456789abcdef"
 HEADER = {"typ": tokens.TYPE, "alg": "HS256"}
@@ -184,26 +182,6 @@ def test_a_connection_token_is_random_and_its_hash_is_of_it() -> None:
     raw, token_hash = tokens.new_connection_token()
     assert token_hash == "sha256:" + sha256(raw.encode()).hexdigest()
     assert raw != tokens.new_connection_token()[0]
-    assert tokens.signing_key(SecretStr(token_hash), env="production") == token_hash.removeprefix("sha256:").encode()
-
-
-def test_production_counts_the_secret_without_its_prefix() -> None:
-    with pytest.raises(ConsoleWeakSecretError, match="31"):
-        tokens.signing_key(SecretStr("sha256:" + "a" * 31), env="production")
-    assert tokens.signing_key(SecretStr("sha256:" + "a" * 32), env="production") == b"a" * 32
-    assert tokens.signing_key(SecretStr("sha256:" + "a" * 31), env="development") == b"a" * 31
-
-
-@pytest.mark.parametrize("digits", ["", "g" * 64, "é" * 64])
-def test_a_secret_that_is_not_hexadecimal_is_refused_without_being_shown(digits: str) -> None:
-    with pytest.raises(ConfigError) as refusal:
-        tokens.signing_key(SecretStr(f"sha256:{digits}"), env="development")
-    assert not digits or digits not in refusal.value.message
-
-
-def test_a_missing_secret_is_refused() -> None:
-    with pytest.raises(ConfigError, match="SVC_CONSOLE_CONNECTION_TOKEN_HASH is not set"):
-        tokens.signing_key(None, env="development")
 
 
 def test_the_reason_for_a_refusal_repeats_nothing_of_the_token() -> None:

@@ -82,23 +82,25 @@ KEY = base64.b64encode(bytes(range(32))).decode()
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "encryption key 1: it does not begin with an id"),
-        (KEY, "encryption key 1: it does not begin with an id"),
-        ("0123456789abcdef0123456789abcdef", "encryption key 1: it does not begin with an id"),
-        (f"k1:{KEY},", "encryption key 2: it does not begin with an id"),
-        (f"k 1:{KEY}", "encryption key 1: it does not begin with an id"),
-        (f"{'k' * 33}:{KEY}", "encryption key 1: it does not begin with an id"),
-        (f"k1:{KEY},k1:{KEY}", 'encryption key 2: id "k1" is used twice'),
-        (f"k1:{KEY[:-1]}", 'encryption key 1, "k1": the key is not base64'),
-        (f"k1:{KEY}!", 'encryption key 1, "k1": the key is not base64'),
-        ("k1:äöü", 'encryption key 1, "k1": the key is not base64'),
-        (f"k2:{KEY},k1:c2hvcnQ=", 'encryption key 2, "k1": the key has 5 bytes, not 32'),
+        ("", "encryption key 1 does not begin with an id"),
+        (KEY, "encryption key 1 does not begin with an id"),
+        ("0123456789abcdef0123456789abcdef", "encryption key 1 does not begin with an id"),
+        (f"k1:{KEY},", "encryption key 2 does not begin with an id"),
+        (f"k 1:{KEY}", "encryption key 1 does not begin with an id"),
+        (f"{'k' * 33}:{KEY}", "encryption key 1 does not begin with an id"),
+        (f"k1:{KEY},k1:{KEY}", 'encryption key 2 has the id "k1" of another'),
+        (f"k1:{KEY[:-1]}", 'encryption key 1, "k1", is not base64'),
+        (f"k1:{KEY}!", 'encryption key 1, "k1", is not base64'),
+        ("k1:äöü", 'encryption key 1, "k1", is not base64'),
+        (f"k2:{KEY},k1:c2hvcnQ=", 'encryption key 2, "k1", has 5 bytes, not 32'),
     ],
 )
 def test_a_faulty_key_ring_names_the_entry_and_shows_no_key(text: str, problem: str) -> None:
     with pytest.raises(EncryptionKeyError) as refusal:
         KeyRing.parse(text)
-    assert refusal.value.message == problem
+    assert (
+        refusal.value.message == f"{problem}; write id:key, separated by commas; svc-pg keys new encryption prints one"
+    )
     assert KEY[:-1] not in f"{refusal.value!r} {refusal.value.hint} {refusal.value.__cause__}"
 
 
@@ -112,5 +114,5 @@ def test_the_repr_shows_ids_only() -> None:
 
 def test_a_new_key_is_random_and_its_id_is_checked() -> None:
     assert new_key("k1") != new_key("k1")
-    with pytest.raises(EncryptionKeyError):
+    with pytest.raises(EncryptionKeyError, match="'not an id' cannot be the id of a key"):
         new_key("not an id")

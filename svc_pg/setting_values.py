@@ -1,0 +1,112 @@
+"""Read one setting as the environment writes it. What cannot be read is a ValueError that shows no secret."""
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, BeforeValidator, SecretStr
+
+from svc_pg import addresses, durations, encryption_keys
+
+_LONGEST_SESSION: Final = timedelta(days=365)
+
+_ORIGIN: Final = re.compile(
+    r"(?P<scheme>https?)://(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::(?P<port>[1-9]\d{0,4}))?"
+)
+_DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
+
+
+def json_list(value: object) -> object:
+    """A list, also where it is written as JSON."""
+    return _json(value, example='["first", "second"]')
+
+
+def json_map(value: object) -> object:
+    """Names with values, also where they are written as JSON."""
+    return _json(value, example='{"ann@corp.example": "admin", "*@corp.example": "read"}')
+
+
+def _json(value: object, *, example: str) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value, object_pairs_hook=_without_repetition)
+    except ValueError as error:
+        raise ValueError(f"not JSON, or a name occurs twice; write such as {example}") from error
+
+
+def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError
+    return members
+
+
+def one_permission_each(value: object) -> object:
+    """The map, if no address is in it in two spellings: they are compared in lower case."""
+    if isinstance(value, Mapping) and len({str(email).lower() for email in value}) < len(value):
+        raise ValueError("an address occurs twice, in capital and small letters")
+    return value
+
+
+def _network(value: object) -> object:
+    return ip_network(value) if isinstance(value, str) else value
+
+
+def _database_url(value: SecretStr) -> SecretStr:
+    return SecretStr(addresses.libpq(value.get_secret_value()))
+
+
+def _encryption_keys(value: SecretStr) -> SecretStr:
+    encryption_keys.parse(value.get_secret_value())
+    return value
+
+
+def _origin(value: str) -> str:
+    match = _ORIGIN.fullmatch(value)
+    if match is None or match["port"] == _DEFAULT_PORTS[match["scheme"]]:
+        raise ValueError(
+            f"{value!r} is not an origin as browsers send it; write scheme://host or scheme://host:port in lower case,"
+            " without path, default port or wildcard"
+        )
+    return value
+
+
+def _token_hash(value: SecretStr) -> SecretStr:
+    if not value.get_secret_value().startswith("sha256:"):
+        raise ValueError("write sha256: and hexadecimal digits, not the connection token itself")
+    return value
+
+
+def _lifetime(value: object) -> timedelta:
+    is_seconds = isinstance(value, int) or (isinstance(value, str) and value.isdecimal())
+    wanted = durations.parse(f"{value}s" if is_seconds else value)
+    if not timedelta(seconds=1) <= wanted <= _LONGEST_SESSION:
+        raise ValueError("a session lasts between a second and 365 days")
+    return wanted
+
+
+def _smtp_url(value: SecretStr) -> SecretStr:
+    addresses.SmtpServer.parse(value.get_secret_value())
+    return value
+
+
+def _email(value: str) -> str:
+    if not addresses.is_email(value):
+        raise ValueError("write one e-mail address, without a display name")
+    return value
+
+
+DatabaseUrl = Annotated[SecretStr, AfterValidator(_database_url)]
+Email = Annotated[str, AfterValidator(_email)]
+EmailOrPattern = Annotated[str, AfterValidator(addresses.email_or_pattern)]
+EncryptionKeys = Annotated[SecretStr, AfterValidator(_encryption_keys)]
+Lifetime = Annotated[timedelta, BeforeValidator(_lifetime)]
+Network = Annotated[IPv4Network | IPv6Network, BeforeValidator(_network)]
+Origin = Annotated[str, AfterValidator(_origin)]
+PageUrl = Annotated[str, AfterValidator(addresses.page_url)]
+SmtpUrl = Annotated[SecretStr, AfterValidator(_smtp_url)]
+TokenHash = Annotated[SecretStr, AfterValidator(_token_hash)]
