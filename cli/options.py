@@ -71,4 +71,4 @@ def encryption_keys() -> KeyRing:
 
 def guard(config: Config) -> Guard:
     """What endpoints the configuration allows."""
-    return Guard(allow_cidrs=tuple(config.webhooks.allow_cidrs), allow_http=config.webhooks.allow_http)
+    return Guard.of(config.webhooks)

@@ -43,7 +43,7 @@ class Bell:
             await self._conn.execute("listen svc_webhooks")
         else:
             _log.warning(
-                "a pooler is in front of PostgreSQL, so the worker asks every %s s; name a direct --listen-url",
+                "a pooler is in front of PostgreSQL, so the worker asks every %s s; name a direct address to listen on",
                 self._interval.total_seconds(),
             )
 

@@ -6,10 +6,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
 
-from psycopg import AsyncConnection, OperationalError
+from psycopg import AsyncConnection, OperationalError, ProgrammingError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.errors import ReadOnlySqlTransaction
 
+from svc_pg import addresses
+from svc_pg.errors import ConfigError
 from svc_pg.webhooks.tally import Tally
 
 _log = logging.getLogger(__name__)
@@ -33,18 +35,28 @@ _LOST: Final = (OperationalError, ReadOnlySqlTransaction)
 
 
 def within_limits(conninfo: str) -> str:
-    """The same, with limits of time where it does not set its own, and UTF-8, whatever a role's encoding is."""
-    said = conninfo_to_dict(conninfo)
+    """The same, with limits of time where it does not set its own, and UTF-8, whatever a role's encoding is.
+
+    Reads SQLAlchemy's form too. Raises ConfigError, which shows nothing of it, for what is no address of a database.
+    """
+    address = addresses.libpq(conninfo)
+    try:
+        said = conninfo_to_dict(address)
+    except ProgrammingError:  # not chained: its text could quote the password
+        raise ConfigError(
+            "the address of the database is neither a PostgreSQL URL nor a conninfo",
+            hint="Such as postgresql://user@host:5432/database.",
+        ) from None
     limits = {name: value for name, value in _LIMITS.items() if name not in said}
     fixed = {"fallback_application_name": "svc-pg worker", "client_encoding": "UTF8"}
-    return make_conninfo(conninfo, **fixed | limits)
+    return make_conninfo(address, **fixed | limits)
 
 
 @asynccontextmanager
 async def connected(conninfo: str) -> AsyncIterator[Connection]:
-    """Enter to open a connection in autocommit; leaving closes it."""
+    """Enter to open a connection in autocommit to what ``within_limits`` returned; leaving closes it."""
     # no prepared statements: PgBouncer in transaction mode does not keep them
-    conn = await AsyncConnection.connect(within_limits(conninfo), autocommit=True, prepare_threshold=None)
+    conn = await AsyncConnection.connect(conninfo, autocommit=True, prepare_threshold=None)
     try:
         yield conn
     finally:

@@ -7,11 +7,12 @@ import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import Any
+from typing import Any, Self
 from urllib.parse import quote
 
 import idna
 
+from svc_pg.config import WebhooksConfig
 from svc_pg.errors import EndpointError
 
 AddrInfo = tuple[int, int, int, str, tuple[Any, ...]]
@@ -56,6 +57,11 @@ class Guard:
 
     allow_cidrs: Sequence[IPv4Network | IPv6Network] = ()
     allow_http: bool = field(default=False, kw_only=True)
+
+    @classmethod
+    def of(cls, config: WebhooksConfig) -> Self:
+        """The one that the configuration describes."""
+        return cls(tuple(config.allow_cidrs), allow_http=config.allow_http)
 
     def check_url(self, url: str) -> str:
         """The URL as it is stored: scheme and host in lower case, the host in IDNA, no default port, in ASCII.
@@ -160,7 +166,11 @@ def check_header(name: str, value: str) -> None:
 
 def check_custom_headers(headers: Mapping[str, str]) -> None:
     """Raise EndpointError where a header that people give an endpoint is not acceptable."""
+    seen: set[str] = set()
     for name, value in headers.items():
         check_header(name, value)
+        if name.lower() in seen:
+            raise EndpointError(f'header "{name}" occurs twice', hint="Upper and lower case are the same to HTTP.")
+        seen.add(name.lower())
         if name.lower().startswith(_SIGNATURE_HEADERS):
             raise EndpointError(f'header "{name}" carries the signature', hint="Choose another name.")

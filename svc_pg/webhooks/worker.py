@@ -12,7 +12,7 @@ from svc_pg.config import Config
 from svc_pg.errors import translating
 from svc_pg.webhooks import claims
 from svc_pg.webhooks.attempts import Attempts
-from svc_pg.webhooks.connections import Connection, Link
+from svc_pg.webhooks.connections import Connection, Link, within_limits
 from svc_pg.webhooks.dispatch import Dispatcher
 from svc_pg.webhooks.guard import Guard
 from svc_pg.webhooks.outbox import Outbox
@@ -30,7 +30,7 @@ class Worker:
 
     ``concurrency`` is the number of POSTs at a time. The worker listens for work on ``listen_conninfo``, or where that
     goes through a pooler asks for it every ``interval``. It waits for a database that cannot be reached, at its start
-    as later. ``tally`` counts what it has done.
+    as later. ``tally`` counts what it has done. Raises ConfigError where an address is none.
     """
 
     def __init__(
@@ -52,7 +52,8 @@ class Worker:
         self._config = config.webhooks
         self._concurrency = concurrency
         self._interval = interval
-        self._listen_conninfo = listen_conninfo or conninfo
+        conninfo = within_limits(conninfo)
+        self._listen_conninfo = conninfo if listen_conninfo is None else within_limits(listen_conninfo)
         self._transport = transport
         self._stopping = asyncio.Event()
         self._working: asyncio.Task[None] | None = None
@@ -94,7 +95,7 @@ class Worker:
 
     async def _work(self) -> None:
         _log.info("worker %s started", self.name)
-        guard = Guard(allow_cidrs=tuple(self._config.allow_cidrs), allow_http=self._config.allow_http)
+        guard = Guard.of(self._config)
         transport = self._transport or AiohttpTransport(guard, concurrency=self._concurrency, proxy=self._config.proxy)
         outbox = Outbox(self.tally)
         dispatcher = Dispatcher(

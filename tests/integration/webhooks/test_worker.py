@@ -5,15 +5,17 @@ import sys
 from collections.abc import Callable
 from datetime import timedelta
 from threading import Event
+from traceback import format_exception
 from typing import Any
 
 import psycopg
 import pytest
 from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
 from standardwebhooks import Webhook
 
 from svc_pg import webhooks
-from svc_pg.errors import NotInstalledError, TransactionError
+from svc_pg.errors import ConfigError, NotInstalledError, TransactionError
 from svc_pg.query import scalar
 from svc_pg.webhooks import dispatch
 from svc_pg.webhooks.worker import Worker
@@ -270,6 +272,23 @@ def test_an_address_that_is_not_allowed_is_blocked(database: str) -> None:
             wait_for_status(database, "failed")
         assert receiver.requests == []
     assert {row["outcome"] for row in rows(database, "webhook_delivery_attempts")} == {"blocked"}
+
+
+def test_a_worker_reads_an_address_as_sqlalchemy_writes_it(database: str) -> None:
+    parts = conninfo_to_dict(database)
+    address = f"postgresql+psycopg://{parts['user']}@{parts['host']}:{parts['port']}/{parts['dbname']}"
+    with receiving() as receiver:
+        endpoint(database, CONFIG, receiver.url)
+        send(database, {})
+        with working(address, CONFIG):
+            receiver.wait_for(1)
+
+
+@pytest.mark.parametrize("addresses", [{"conninfo": "shop hunter2"}, {"listen_conninfo": "mysql://a:hunter2@b"}])
+def test_an_address_that_is_none_is_refused_without_showing_it(addresses: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match="the address of the database") as refused:
+        Worker(**{"conninfo": "dbname=shop", "keys": KEYS, "config": CONFIG, **addresses})  # type: ignore[arg-type]
+    assert "hunter2" not in "".join(format_exception(refused.value))
 
 
 def test_a_worker_on_a_database_without_svc_pg_says_so(empty_database: str) -> None:

@@ -9,11 +9,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from yarl import URL
 
+from svc_pg.config import WebhooksConfig
 from svc_pg.errors import EndpointError
 from svc_pg.webhooks.guard import BlockedAddress, Guard, check_custom_headers, check_header
 
 STRICT = Guard(allow_http=True)
-LENIENT = Guard([ip_network("127.0.0.0/8"), ip_network("fd00::/8")], allow_http=True)
+LENIENT = Guard((ip_network("127.0.0.0/8"), ip_network("fd00::/8")), allow_http=True)
 
 PRIVATE_HOSTS = [
     *("127.0.0.1", "127.0.0.1.", "127.1", "127.0.1", "127.000.000.001", "0x7f.1", "0x7F.0.0.1", "0x7f000001"),
@@ -67,6 +68,12 @@ def test_allowed_ranges_are_opened_for_every_spelling() -> None:
     assert LENIENT.check_url("http://localhost:8080/hook") == "http://localhost:8080/hook"
     assert not LENIENT.is_allowed("10.0.0.1")
     assert not LENIENT.is_allowed("::1")
+
+
+def test_the_configuration_describes_one() -> None:
+    config = WebhooksConfig(allow_http=True, allow_cidrs=[ip_network("127.0.0.0/8"), ip_network("fd00::/8")])
+    assert Guard.of(config) == LENIENT
+    assert Guard.of(WebhooksConfig()) == Guard()
 
 
 @given(address=st.ip_addresses(v=4))
