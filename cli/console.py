@@ -1,11 +1,12 @@
 """The commands ``console init``, ``console sessions``, ``console revoke`` and ``serve``."""
 
 import logging
+import re
 import signal
 import socket
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 from uuid import UUID
 
 import typer
@@ -24,6 +25,8 @@ from .steering import operator
 if TYPE_CHECKING:
     import uvicorn
 
+_PATH: Final = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~-]+)+")
+
 _console = typer.Typer(help="Set the console up, and see who is signed in.", no_args_is_help=True)
 
 
@@ -36,17 +39,20 @@ def add_to(app: typer.Typer) -> None:
 
 
 def init() -> None:
-    """Make the key that signs sessions and print it as a line for the environment."""
+    """Make the connection token and print its hash, the key that signs sessions, as a line for the environment."""
     from svc_pg.console.tokens import new_connection_token  # it loads the web framework, as all below svc_pg.console
 
-    _, token_hash = new_connection_token()  # nothing asks for the token itself: its hash is the key
+    token, token_hash = new_connection_token()
     output.data(f"SVC_CONSOLE_CONNECTION_TOKEN_HASH={token_hash}")
     output.words(
-        """
-Keep it as a secret: whoever reads it can sign sessions. A new one ends all sessions.
+        f"""
+The connection token, shown this once: {token}
+No request carries it: it is what the line above can be made from again, by SHA-256.
+
+Keep both as secrets: whoever reads one can sign sessions. Another hash ends all sessions.
 
 Say who may sign in, and how the codes get to them, such as:
-SVC_CONSOLE_ALLOWED_EMAILS='{"ann@corp.example": "admin", "*@corp.example": "read"}'
+SVC_CONSOLE_ALLOWED_EMAILS='{{"ann@corp.example": "admin", "*@corp.example": "read"}}'
 SVC_CONSOLE_SMTP_URL='smtp://user:password@mail.corp.example:587'
 SVC_CONSOLE_MAIL_FROM='console@corp.example'
 
@@ -113,8 +119,12 @@ def serve(
     from svc_pg.console import Console, register_tenants, webhooks_app
     from svc_pg.console.prefix import PREFIX
 
-    if not webhooks_path.startswith("/") or webhooks_path.endswith("/"):
+    if not _PATH.fullmatch(webhooks_path):
         raise typer.BadParameter("write a path such as /api/webhooks", param_hint="--webhooks-path")
+    if f"{webhooks_path}/".startswith(f"{PREFIX}/"):
+        raise typer.BadParameter(
+            f"all below {PREFIX} is the console's; write a path such as /api/webhooks", param_hint="--webhooks-path"
+        )
 
     settings = Settings.load() if database_url is None else Settings.load(database_url=database_url)
     console = Console(settings, config=Config.find(config))
