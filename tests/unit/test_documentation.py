@@ -1,0 +1,68 @@
+"""README and docs/ name every command and every option, and lead to no place that does not exist."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from cli.app import app
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+COMMANDS = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+EVERYWHERE = {"--database-url", "--config", "--json", "--help"}
+"""Described once, for all commands."""
+
+
+def commands(group: TyperGroup, *path: str) -> Iterator[tuple[str, TyperCommand]]:
+    """Every command below the group, with its whole name."""
+    for name, command in group.commands.items():
+        if isinstance(command, TyperGroup):
+            yield from commands(command, *path, name)
+        else:
+            assert isinstance(command, TyperCommand)
+            yield " ".join(["svc-pg", *path, name]), command
+
+
+PROGRAM = typer.main.get_group(app)
+ALL = dict(commands(PROGRAM))
+
+
+def rows(name: str) -> str:
+    """What docs/commands.md says of a command: the rows of its tables that name it, by itself or beside others."""
+    parent, _, last = name.rpartition(" ")
+    own = re.compile(rf"`{re.escape(name)}[ `]|^\| `{re.escape(parent)} .*`{re.escape(last)}`")
+    return "\n".join(line for line in COMMANDS.splitlines() if own.search(line))
+
+
+@pytest.mark.parametrize("name", sorted(ALL))
+def test_every_command_is_documented_with_its_options(name: str) -> None:
+    documented = rows(name)
+    assert documented, f"docs/commands.md does not name {name}"
+    if name == "svc-pg worker":
+        documented = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    wanted = {
+        option for parameter in ALL[name].params if not getattr(parameter, "hidden", False) for option in parameter.opts
+    }
+    missing = {option for option in wanted - EVERYWHERE if option.startswith("--") and option not in documented}
+    assert missing - ({"--output"} if "-o FILE" in documented else set()) == set()
+
+
+def test_no_option_is_documented_that_no_command_has() -> None:
+    options = {
+        option
+        for command in [PROGRAM, *ALL.values()]
+        for parameter in command.params
+        for option in [*parameter.opts, *parameter.secondary_opts]
+    }
+    assert set(re.findall(r"`[^`\n]*?(--[a-z-]+)", COMMANDS)) - options == {"--help"}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
+def test_every_link_leads_to_a_document(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    targets = [target for target in re.findall(r"\]\s?\(([^)]+)\)", text) if "://" not in target]
+    assert [target for target in targets if not (document.parent / target).is_file()] == []
