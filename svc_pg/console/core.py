@@ -35,9 +35,10 @@ _CONVENTIONS: Final = {
     "Referrer-Policy": "no-referrer",
 }
 _OPENAPI: Final = Documentation(summary="This document", response=dict[str, Any])
+_SERVER_URL: Final = "{server}"
 
 _Request = TypeVar("_Request", bound=ConsoleRequest)
-_SERVER_URL: Final = "{server}"
+
 logger = logging.getLogger("svc_pg.console")
 
 

@@ -6,16 +6,21 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 import psycopg
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, errors
 from psycopg_pool import AsyncConnectionPool, PoolTimeout, TooManyRequests
 from pydantic import SecretStr
 
 from svc_pg.audit.context import SET_ACTOR, Actor, acting_as, parameters
 from svc_pg.console.requests import AuthenticatedRequest, Problem
-from svc_pg.errors import NotInstalledError, translate
+from svc_pg.errors import AccessError, NotInstalledError, SvcError, translate
 
 STATEMENT_TIMEOUT_SECONDS: Final = 5
 POOL_TIMEOUT_SECONDS: Final = 5
+
+PROBLEMS: Final = dict.fromkeys(
+    ("database_unavailable", "database_busy", "database_timeout", "not_installed", "access_denied"), 503
+)
+"""The codes and the status of what keeps a connection from being of use."""
 
 logger = logging.getLogger("svc_pg.console")
 
@@ -65,8 +70,8 @@ class Database:
     async def connection(self) -> AsyncIterator[AsyncConnection[Any]]:
         """A connection in a transaction of its own, where a statement ends after 5 seconds.
 
-        Raises Problem 503 where there is no connection, it breaks, a statement takes too long or schema svc is missing,
-        and 422 where a value does not fit its type.
+        Raises Problem 503 where there is no connection, it breaks, a statement takes too long, other transactions are
+        in the way, or schema svc is missing or closed to its role, and 422 where a value does not fit its type.
         """
         if self._pool is None:
             logger.error("the console has no pool: give it one, or run its lifespan")
@@ -79,16 +84,23 @@ class Database:
                 yield conn
         except (PoolTimeout, TooManyRequests) as error:
             raise _unavailable("database_busy", "No connection to the database became free in time.") from error
-        except psycopg.errors.QueryCanceled as error:
+        except errors.QueryCanceled as error:
             raise _unavailable("database_timeout", "The database took too long; ask for less.") from error
+        except (errors.DeadlockDetected, errors.LockNotAvailable, errors.SerializationFailure) as error:
+            raise _unavailable("database_busy", "Other transactions are in the way; try again.") from error
         except psycopg.OperationalError as error:
             raise _unavailable("database_unavailable", "The database cannot be reached at the moment.") from error
         except psycopg.DataError as error:
             raise Problem(422, "invalid_value", "The database cannot read a value of the request.") from error
-        except (psycopg.ProgrammingError, NotInstalledError) as error:
-            if not isinstance(error, NotInstalledError) and not isinstance(translate(error), NotInstalledError):
-                raise
-            raise _unavailable("not_installed", "The database has no schema svc. Run: svc-pg install") from error
+        except (psycopg.ProgrammingError, NotInstalledError, AccessError) as error:
+            match error if isinstance(error, SvcError) else translate(error):
+                case NotInstalledError():
+                    detail = "The database has no schema svc. Run: svc-pg install"
+                    raise _unavailable("not_installed", detail) from error
+                case AccessError():
+                    detail = "The console's role may not use schema svc: it needs the rights of svc_admin."
+                    raise _unavailable("access_denied", detail) from error
+            raise
 
 
 def _unavailable(code: str, detail: str) -> Problem:

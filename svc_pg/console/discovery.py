@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from svc_pg.console.documentation import Documentation
 from svc_pg.console.products import PERMISSIONS
@@ -17,7 +17,7 @@ API_VERSION: Final = 1
 class Health:
     """The console answers; the database is not asked."""
 
-    status: str
+    status: Literal["ok"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,14 @@ JsonSchema = Mapping[str, JsonValue]
 TEXT: Final[JsonSchema] = {"type": "string"}
 
 
+def one_of(words: Sequence[str]) -> Mapping[str, JsonValue]:
+    """The schema of a text that is one of these."""
+    return {"type": "string", "enum": list(words)}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
-    """One parameter of the query. ``schema`` is the JSON Schema of its value."""
+    """One parameter of the query, or one header. ``schema`` is the JSON Schema of its value."""
 
     name: str
     description: str
@@ -33,6 +38,7 @@ class Documentation:
 
     summary: str = ""
     query: Sequence[Parameter] = ()
+    headers: Sequence[Parameter] = ()
     body: type[BaseModel] | None = None
     body_example: object = None
     response: object = None

@@ -60,7 +60,7 @@ class Schemas:
         if origin is Annotated:
             return self._of(arguments[0], bound)
         if origin is Literal:
-            return {"enum": list(arguments)}
+            return {**self._of(type(arguments[0]), {}), "enum": list(arguments)}
         if origin in (Union, UnionType):
             return _any_of([self._of(option, bound) for option in arguments])
         if isinstance(annotation, TypeVar):

@@ -8,7 +8,8 @@ from typing import Final, cast
 
 from pydantic import BaseModel, JsonValue
 
-from svc_pg.console.documentation import Documentation
+from svc_pg.console import database
+from svc_pg.console.documentation import Documentation, Parameter
 from svc_pg.console.json_schema import REF_TEMPLATE, Schema, Schemas
 from svc_pg.console.products import Product
 from svc_pg.settings import Permission
@@ -28,10 +29,7 @@ _WITH_SESSION: Final = {
     "invalid_token": 401,
     "insufficient_scope": 403,
     "invalid_value": 422,
-    "database_unavailable": 503,
-    "database_busy": 503,
-    "database_timeout": 503,
-    "not_installed": 503,
+    **database.PROBLEMS,
 }
 _WITH_QUERY: Final = {"invalid_parameter": 422}
 _WITH_BODY: Final = {
@@ -51,7 +49,7 @@ _PROBLEM_SCHEMA: Final[Schema] = {
         "title": {"type": "string"},
         "status": {"type": "integer"},
         "detail": {"type": "string"},
-        "code": {"type": "string"},
+        "code": {"type": "string", "description": "not_found where no route has the method and the path"},
         "requestId": {"type": "string"},
         "parameter": {"type": "string", "description": "the parameter of the query that is not acceptable"},
         "errors": {
@@ -125,7 +123,11 @@ def _operation(route: Route, schemas: Schemas) -> dict[str, JsonValue]:
         "operationId": _operation_id(route),
         "tags": [route.tag],
         "security": [],
-        "parameters": [*_path_parameters(route), *_query_parameters(documentation)],
+        "parameters": [
+            *_path_parameters(route),
+            *(_parameter(parameter, place="query") for parameter in documentation.query),
+            *(_parameter(parameter, place="header") for parameter in documentation.headers),
+        ],
         "responses": {str(documentation.status): _success(documentation, schemas), **_problems(route)},
     }
     if documentation.summary:
@@ -152,17 +154,14 @@ def _path_parameters(route: Route) -> list[JsonValue]:
     ]
 
 
-def _query_parameters(documentation: Documentation) -> list[JsonValue]:
-    return [
-        {
-            "name": parameter.name,
-            "in": "query",
-            "description": parameter.description,
-            "required": parameter.is_required,
-            "schema": dict(parameter.schema),
-        }
-        for parameter in documentation.query
-    ]
+def _parameter(parameter: Parameter, *, place: str) -> JsonValue:
+    return {
+        "name": parameter.name,
+        "in": place,
+        "description": parameter.description,
+        "required": parameter.is_required,
+        "schema": dict(parameter.schema),
+    }
 
 
 def _success(documentation: Documentation, schemas: Schemas) -> JsonValue:

@@ -7,7 +7,7 @@ statement, to be run by ``fetch(conn, deliveries.retry(id))`` or ``await afetch(
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final, LiteralString
+from typing import Any, Final, Literal, LiteralString, get_args
 from uuid import UUID
 
 from psycopg import AsyncConnection, Connection
@@ -17,7 +17,12 @@ from svc_pg.pages import EVERYTHING, Selection, decode
 from svc_pg.query import Query, RawJson, afetch, fetch
 from svc_pg.webhooks.ids import delivery_key, endpoint_key, filter_key, no_delivery
 
-STATUSES: Final = ("pending", "delivered", "failed", "canceled")
+Status = Literal["pending", "delivered", "failed", "canceled"]
+Cause = Literal["auto", "manual", "test"]
+Outcome = Literal["success", "http_error", "timeout", "connect_error", "tls_error", "dns_error", "blocked", "lost"]
+"""As the constraint of the table has them; ``lost`` is an attempt whose worker did not say how it ended."""
+
+STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 
 BULK: Final = 10_000  # as in the texts below
 
@@ -68,7 +73,7 @@ class Delivery:
     message_id: str
     endpoint_id: str
     event_name: str
-    status: str
+    status: Status
     attempts: int
     max_attempts: int
     created_at: datetime
@@ -90,14 +95,14 @@ class DeliveryDetail(Delivery):
 
 @dataclass(frozen=True, slots=True)
 class DeliveryAttempt:
-    """One attempt: ``cause`` is auto, manual or test; of the response at most 16 KiB of body, and no cookies."""
+    """One attempt; of the response at most 16 KiB of body, and no cookies."""
 
     id: str
     attempt: int
-    cause: str
+    cause: Cause
     started_at: datetime
     duration_ms: int | None
-    outcome: str
+    outcome: Outcome
     status_code: int | None
     error: str | None
     response_headers: RawJson | None

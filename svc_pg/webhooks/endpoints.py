@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Literal, get_args
 from uuid import UUID
 
 from psycopg import AsyncConnection, Connection
@@ -28,11 +28,13 @@ from svc_pg.webhooks.signing import new_secret
 SECRET_COLUMN: Final = "webhook_endpoints.secret"  # noqa: S105 - the name of a column
 HEADERS_COLUMN: Final = "webhook_endpoints.headers"
 
-STATUSES: Final = ("active", "paused", "disabled")
+Status = Literal["active", "paused", "disabled"]
+
+STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 OVERLAP: Final = timedelta(hours=24)
 
 _MAX_HEADERS: Final = 32
-_MAX_WORDS: Final = 1000
+_MAX_CHARACTERS: Final = 1000
 _COLUMNS: Final = """
 id::text, url, description, tenant, events, status, disabled_reason, max_in_flight, timeout,
 case when previous_secret_expires_at > now() then previous_secret_expires_at end as previous_secret_expires_at,
@@ -85,7 +87,7 @@ class Endpoint:
     description: str
     tenant: str | None
     events: list[str]
-    status: str
+    status: Status
     disabled_reason: str | None
     max_in_flight: int
     timeout: timedelta
@@ -184,8 +186,10 @@ def new(
     60 s). Raises EndpointError where the URL is not one that ``guard`` lets workers call.
     """
     _check_limits(description=description, max_in_flight=max_in_flight, timeout=timeout)
-    if tenant is not None and (not tenant or "\0" in tenant or len(tenant) > _MAX_WORDS):
-        raise EndpointError("the tenant is empty, too long or contains NUL")
+    if tenant is not None:
+        _check_text("the tenant", tenant)
+        if not tenant:
+            raise EndpointError("the tenant is empty", hint="Leave it out to receive the messages of all tenants.")
     endpoint_id = _new_id()
     secret = new_secret()
     sealed = keys.seal(secret, owner=str(endpoint_id), column=SECRET_COLUMN)
@@ -208,8 +212,12 @@ def update(
 ) -> Query[Endpoint]:
     """Change what is not None; ``headers`` replace all that there were, and need ``keys``. Raises as ``new`` does.
 
+    Where everything is None, nothing changes: not even the version.
+
     A URL of another origin loses the headers unless they are given again: they may be credentials for the old one.
     """
+    if all(each is None for each in (url, events, description, headers, max_in_flight, timeout)):
+        return get(endpoint_id)
     _check_limits(description=description, max_in_flight=max_in_flight, timeout=timeout)
     key = endpoint_key(endpoint_id)
     if headers and keys is None:
@@ -242,7 +250,7 @@ def resume(endpoint_id: str) -> Query[Endpoint]:
 
 def disable(endpoint_id: str, *, reason: str = "disabled by hand") -> Query[Endpoint]:
     """Send nothing any more: cancels what is pending, and takes no more messages until ``resume``."""
-    _check_limits(description=reason)
+    _check_text("the reason", reason)
     return Query(_SET_STATUS, (endpoint_key(endpoint_id), "disabled", reason), Endpoint)
 
 
@@ -264,8 +272,8 @@ def rotate_secret(endpoint_id: str, *, keys: KeyRing, overlap: timedelta = OVERL
 def _sealed_headers(headers: Mapping[str, str], keys: KeyRing, endpoint_id: UUID) -> bytes | None:
     if not headers:
         return None
-    if len(headers) > _MAX_HEADERS or len({name.lower() for name in headers}) < len(headers):
-        raise EndpointError(f"there are more than {_MAX_HEADERS} headers, or one occurs twice")
+    if len(headers) > _MAX_HEADERS:
+        raise EndpointError(f"there are {len(headers)} headers", hint=f"At most {_MAX_HEADERS} are accepted.")
     check_custom_headers(headers)
     return keys.seal(json.dumps(dict(headers)), owner=str(endpoint_id), column=HEADERS_COLUMN)
 
@@ -273,17 +281,24 @@ def _sealed_headers(headers: Mapping[str, str], keys: KeyRing, endpoint_id: UUID
 def _check_limits(
     *, description: str | None = None, max_in_flight: int | None = None, timeout: timedelta | None = None
 ) -> None:
-    if description is not None and (len(description) > _MAX_WORDS or "\0" in description):
-        raise EndpointError(f"a description has at most {_MAX_WORDS} characters, without NUL")
+    if description is not None:
+        _check_text("the description", description)
     if max_in_flight is not None and not 1 <= max_in_flight <= 1000:
         raise EndpointError("max_in_flight is 1 to 1000")
     if timeout is not None and not timedelta(seconds=1) <= timeout <= timedelta(seconds=60):
         raise EndpointError("the timeout of an attempt is 1 to 60 s")
 
 
+def _check_text(what: str, text: str) -> None:
+    if len(text) > _MAX_CHARACTERS:
+        raise EndpointError(f"{what} has {len(text)} characters", hint=f"At most {_MAX_CHARACTERS} are accepted.")
+    if "\0" in text:
+        raise EndpointError(f"{what} contains the character NUL", hint="PostgreSQL cannot store it; leave it out.")
+
+
 def _texts(events: Sequence[str]) -> list[str]:
     if any("\0" in event for event in events):
-        raise EndpointError("an event contains NUL")
+        raise EndpointError("an event contains the character NUL")
     return list(events)
 
 

@@ -4,7 +4,7 @@ import traceback
 
 import psycopg
 
-from svc_pg.errors import AccessError, ConfigError, NotInstalledError, translate
+from svc_pg.errors import AccessError, ConfigError, ConsoleWeakSecretError, NotInstalledError, combined, translate
 
 
 def test_a_traceback_shows_the_hint_below_the_message() -> None:
@@ -30,3 +30,11 @@ def test_a_role_without_rights_in_schema_svc_is_told_where_they_are_given() -> N
     assert known.hint
     assert "docs/roles.md" in known.hint
     assert translate(psycopg.errors.InsufficientPrivilege("permission denied for table secrets")) is None
+
+
+def test_several_problems_are_one_error_of_the_class_that_has_a_name_of_its_own() -> None:
+    plain, weak = ConfigError("this is wrong", hint="Do that."), ConsoleWeakSecretError("too short")
+    assert combined([plain]) is plain
+    both = combined([plain, weak])
+    assert type(both) is ConsoleWeakSecretError
+    assert (both.message, both.hint) == ("too short\nthis is wrong. Do that.", None)

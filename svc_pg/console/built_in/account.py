@@ -4,6 +4,7 @@ from typing import Final
 from uuid import UUID
 
 from svc_pg.console.database import Database
+from svc_pg.console.documentation import one_of
 from svc_pg.console.parameters import PAGE, Filter, documented, filtered
 from svc_pg.console.products import Product, ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Page, Problem
@@ -12,7 +13,7 @@ from svc_pg.console.sign_in.sessions import STATES, SessionQuery, StoredSession
 from svc_pg.console.tokens import Session
 
 _FILTERS: Final[dict[str, Filter[SessionQuery]]] = {
-    "state": Filter(SessionQuery.state, "sessions that are live, or have ended", {"enum": list(STATES)}),
+    "state": Filter(SessionQuery.state, "sessions that are live, or have ended", one_of(list(STATES))),
     **PAGE,
 }
 

@@ -1,12 +1,9 @@
 """The product ``audit``: read, count, export and purge the audit log."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from typing import Final, get_args
-
-from pydantic import JsonValue
 
 from svc_pg import durations
 from svc_pg.audit import log
@@ -17,7 +14,7 @@ from svc_pg.audit.retention import OLDEST_AGE, YOUNGEST_AGE, PurgeReport
 from svc_pg.audit.stats import WINDOW, AuditStats, astats
 from svc_pg.console.built_in.audit_purge import purge
 from svc_pg.console.database import Database
-from svc_pg.console.documentation import JsonSchema
+from svc_pg.console.documentation import JsonSchema, one_of
 from svc_pg.console.parameters import PAGE, Filter, documented, filtered, moment, refuse, truth, whole_number
 from svc_pg.console.products import Product, ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Page, Problem
@@ -30,10 +27,6 @@ _MEDIA_TYPES: Final[dict[Format, str]] = {
     "csv": "text/csv; charset=utf-8",
 }
 _NUMBER: Final[JsonSchema] = {"type": "string", "pattern": "^[0-9]{1,18}$"}
-
-
-def _enum(values: Sequence[str]) -> dict[str, JsonValue]:
-    return {"type": "string", "enum": list(values)}
 
 
 def _transaction(builder: AuditQuery, text: str) -> AuditQuery:
@@ -58,13 +51,13 @@ _WHICH: Final[dict[str, Filter[AuditQuery]]] = {
     ),
     "actor": Filter(AuditQuery.actor, "entries of one actor"),
     "tenant": Filter(AuditQuery.tenant, "entries of one tenant"),
-    "operation": Filter(AuditQuery.operation, "entries of one operation", _enum(OPERATIONS)),
+    "operation": Filter(AuditQuery.operation, "entries of one operation", one_of(OPERATIONS)),
     "label": Filter(AuditQuery.label, "entries with that label"),
-    "severity": Filter(AuditQuery.severity, "entries of one severity", _enum(SEVERITIES)),
+    "severity": Filter(AuditQuery.severity, "entries of one severity", one_of(SEVERITIES)),
     "minSeverity": Filter(
         lambda builder, text: builder.severity(at_least=text),
         "entries of that severity or a higher one",
-        _enum(SEVERITIES),
+        one_of(SEVERITIES),
     ),
     "compliance": Filter(AuditQuery.compliance, "entries with that tag of compliance"),
     "changed": Filter(AuditQuery.changed, "updates that changed that field"),
@@ -73,7 +66,7 @@ _WHICH: Final[dict[str, Filter[AuditQuery]]] = {
 }
 _ENTRIES: Final[dict[str, Filter[AuditQuery]]] = {
     **_WHICH,
-    "order": Filter(AuditQuery.order, "which entries come first", _enum(get_args(Order)) | {"default": "newest"}),
+    "order": Filter(AuditQuery.order, "which entries come first", {**one_of(get_args(Order)), "default": "newest"}),
     **PAGE,
 }
 _HISTORY: Final[dict[str, Filter[AuditQuery]]] = {**_TIMES, **PAGE}
@@ -113,7 +106,7 @@ def _age(text: str) -> timedelta:
 
 _EXPORT: Final[dict[str, Filter[_Export]]] = {
     **{name: _exported(wanted) for name, wanted in _WHICH.items()},
-    "format": Filter(_format, "the format of the file", _enum(get_args(Format)) | {"default": "ndjson"}),
+    "format": Filter(_format, "the format of the file", {**one_of(get_args(Format)), "default": "ndjson"}),
 }
 _PURGE: Final[dict[str, Filter[_Purge]]] = {
     "olderThan": Filter(

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from typing import TYPE_CHECKING, Any, Final
 from unicodedata import category
 
-from psycopg import AsyncConnection, DataError, IntegrityError, errors
+from psycopg import AsyncConnection, DataError, Error, IntegrityError, errors
 from pydantic import Field, field_validator
 
 from svc_pg.console.body import RequestBody, read_body
@@ -61,7 +61,10 @@ def register_tenants(console: "Console", *, table: TenantTable = SVC_TENANTS) ->
     async def add(request: AuthenticatedRequest) -> ConsoleResponse:
         new = read_body(request, NewTenant)
         async with answering(console.acting(request)) as conn:
-            tenant = await tenants.add(conn, new.name, tenant_id=new.id)
+            try:
+                tenant = await tenants.add(conn, new.name, tenant_id=new.id)
+            except DataError as error:  # such as an id that the type of its column cannot have
+                raise _refused(error) from error
         return created(request, tenant.id, tenant)
 
     async def rename(request: AuthenticatedRequest) -> ConsoleResponse:
@@ -168,8 +171,11 @@ def _explaining(table: TenantTable) -> Iterator[None]:
     except (errors.ForeignKeyViolation, errors.RestrictViolation) as error:
         raise Problem(409, "tenant_in_use", "Other rows refer to this tenant.") from error
     except IntegrityError as error:
-        reason = error.diag.message_primary
-        raise Problem(422, "tenant_refused", f"The table refuses this tenant: {reason}.") from error
+        raise _refused(error) from error
     except (errors.UndefinedTable, errors.UndefinedColumn) as error:
         detail = f"The table {table.name} or one of its columns does not exist: {error.diag.message_primary}."
         raise Problem(503, "tenant_table_missing", detail) from error
+
+
+def _refused(error: Error) -> Problem:
+    return Problem(422, "tenant_refused", f"The table refuses this tenant: {error.diag.message_primary}.")

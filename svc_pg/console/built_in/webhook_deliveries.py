@@ -5,14 +5,16 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, LiteralString
 
-from starlette.datastructures import QueryParams
+from psycopg.errors import UntranslatableCharacter
 
 from svc_pg.console.body import read_body
 from svc_pg.console.built_in.webhook_requests import BulkRetry, NewEvent, as_problems, changed, found
 from svc_pg.console.database import Database
+from svc_pg.console.documentation import Parameter, one_of
 from svc_pg.console.parameters import PAGE, Filter, documented, filtered, moment
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Page, Problem
+from svc_pg.errors import PayloadError
 from svc_pg.query import Query, afetch
 from svc_pg.webhooks import deliveries
 from svc_pg.webhooks.deliveries import Delivery, DeliveryAttempt, DeliveryDetail, DeliveryQuery, Retried
@@ -22,7 +24,7 @@ from svc_pg.webhooks.events import asend
 _FILTERS: Final[dict[str, Filter[DeliveryQuery]]] = {
     "endpointId": Filter(DeliveryQuery.endpoint, "deliveries to one endpoint", {"type": "string", "format": "uuid"}),
     "messageId": Filter(DeliveryQuery.message, "deliveries of one message", {"type": "string", "format": "uuid"}),
-    "status": Filter(DeliveryQuery.status, "deliveries in that state", {"enum": list(deliveries.STATUSES)}),
+    "status": Filter(DeliveryQuery.status, "deliveries in that state", one_of(deliveries.STATUSES)),
     "event": Filter(DeliveryQuery.event, "deliveries of one event"),
     "since": Filter(
         lambda query, text: query.since(moment(text)),
@@ -33,8 +35,13 @@ _FILTERS: Final[dict[str, Filter[DeliveryQuery]]] = {
 }
 # json -> keeps the text as it was written, which a parsed number does not
 _PAYLOAD: Final[LiteralString] = "select (convert_from(%s, 'UTF8')::json -> 'payload')::text as payload"
-_UNKNOWN: Final = {"not_found": 404}
-_CONFLICT: Final = {"not_found": 404, "conflict": 409}
+_UNKNOWN: Final = "unknown_delivery"
+_KEY_BYTES: Final = 1024
+_IDEMPOTENCY_KEY: Final = Parameter(
+    name="Idempotency-Key",
+    description="a repetition with the same key sends nothing, and answers with the id of the first message",
+    schema={"type": "string", "minLength": 1, "maxLength": _KEY_BYTES},
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +79,7 @@ class DeliveryRoutes:
                 handler=self._get,
                 summary="One delivery, with its payload",
                 response=DeliveryDetail,
-                errors=_UNKNOWN,
+                errors={_UNKNOWN: 404},
             ),
             ProductEndpoint(
                 method="GET",
@@ -80,7 +87,7 @@ class DeliveryRoutes:
                 handler=self._attempts,
                 summary="Its attempts, oldest first",
                 response=Page[DeliveryAttempt],
-                errors=_UNKNOWN,
+                errors={_UNKNOWN: 404},
             ),
             ProductEndpoint(
                 method="POST",
@@ -91,7 +98,6 @@ class DeliveryRoutes:
                 body=BulkRetry,
                 body_example={"event": "order.created", "since": "1d", "dryRun": True},
                 response=Retried,
-                errors={"invalid_parameter": 422},
             ),
             ProductEndpoint(
                 method="POST",
@@ -100,7 +106,7 @@ class DeliveryRoutes:
                 required_permission="write",
                 summary="Make a failed or canceled delivery due now",
                 response=Delivery,
-                errors=_CONFLICT,
+                errors={_UNKNOWN: 404, "conflict": 409},
             ),
             ProductEndpoint(
                 method="POST",
@@ -109,7 +115,7 @@ class DeliveryRoutes:
                 required_permission="write",
                 summary="Cancel a pending delivery",
                 response=Delivery,
-                errors=_CONFLICT,
+                errors={_UNKNOWN: 404, "conflict": 409},
             ),
             ProductEndpoint(
                 method="GET",
@@ -123,12 +129,13 @@ class DeliveryRoutes:
                 path="/events",
                 handler=self._send,
                 required_permission="write",
-                summary="Send an event; with the header Idempotency-Key a repetition sends nothing",
+                summary="Send an event",
+                headers=[_IDEMPOTENCY_KEY],
                 body=NewEvent,
                 body_example={"event": "order.created", "payload": {"id": 7}},
                 response=SentEvent,
                 status=202,
-                errors={"unknown_event": 422, "invalid_payload": 422},
+                errors={"unknown_event": 422, "invalid_payload": 422, "invalid_idempotency_key": 422},
             ),
         ]
 
@@ -139,30 +146,29 @@ class DeliveryRoutes:
         return ConsoleResponse(200, Page(page.deliveries, page.next_cursor))
 
     async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        [delivery] = await found(self.database, request, deliveries.get)
+        [delivery] = await found(self.database, request, deliveries.get, unknown=_UNKNOWN)
         return ConsoleResponse(200, delivery)
 
     async def _attempts(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        attempts = await found(self.database, request, deliveries.attempts)
+        attempts = await found(self.database, request, deliveries.attempts, unknown=_UNKNOWN)
         return ConsoleResponse(200, Page(attempts, None))
 
     async def _retry_many(self, request: AuthenticatedRequest) -> ConsoleResponse:
         body = read_body(request, BulkRetry)
-        filters = body.model_dump(by_alias=True, exclude_none=True, exclude={"dry_run"})
-        if not filters:
+        wanted = _matching(body)
+        if wanted == deliveries.query():
             raise Problem(422, "invalid_body", "Give at least one of endpointId, event, status, since and until.")
-        wanted = filtered(deliveries.query(), QueryParams(filters), _FILTERS)
         with as_problems():
             async with self.database.acting(request) as conn:
                 [retried] = await afetch(conn, wanted.retry(dry_run=body.dry_run))
         return ConsoleResponse(200, retried)
 
     async def _retry(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        delivery = await changed(self.database, request, deliveries.retry)
+        delivery = await changed(self.database, request, deliveries.retry, unknown=_UNKNOWN)
         return ConsoleResponse(200, delivery)
 
     async def _cancel(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        delivery = await changed(self.database, request, deliveries.cancel)
+        delivery = await changed(self.database, request, deliveries.cancel, unknown=_UNKNOWN)
         return ConsoleResponse(200, delivery)
 
     async def _event_types(self, _request: AuthenticatedRequest) -> ConsoleResponse:
@@ -171,15 +177,45 @@ class DeliveryRoutes:
 
     async def _send(self, request: AuthenticatedRequest) -> ConsoleResponse:
         body = read_body(request, NewEvent)
+        idempotency_key = _idempotency_key(request)
         with as_problems():
             async with self.database.acting(request) as conn:
-                [raw] = await afetch(conn, Query(_PAYLOAD, (request.content,), _Payload))
+                try:
+                    [raw] = await afetch(conn, Query(_PAYLOAD, (request.content,), _Payload))
+                except UntranslatableCharacter as error:
+                    raise PayloadError("the payload contains \\u0000, which PostgreSQL cannot store") from error
                 message_id = await asend(
                     conn,
                     body.event,
                     raw.payload,
-                    idempotency_key=request.headers.get("idempotency-key"),
+                    idempotency_key=idempotency_key,
                     tenant=body.tenant,
                     delay=timedelta(seconds=body.delay),
                 )
         return ConsoleResponse(202, SentEvent(str(message_id)))
+
+
+def _idempotency_key(request: AuthenticatedRequest) -> str | None:
+    keys = request.headers.getlist("idempotency-key")
+    if not keys:
+        return None
+    # an empty one would make all such events one
+    if len(keys) > 1 or not 0 < len(keys[0].encode()) <= _KEY_BYTES:
+        detail = f"Send the header Idempotency-Key once, with 1 to {_KEY_BYTES} bytes."
+        raise Problem(422, "invalid_idempotency_key", detail)
+    return keys[0]
+
+
+def _matching(body: BulkRetry) -> DeliveryQuery:
+    wanted = deliveries.query()
+    if body.endpoint_id is not None:
+        wanted = wanted.endpoint(str(body.endpoint_id))
+    if body.event is not None:
+        wanted = wanted.event(body.event)
+    if body.status is not None:
+        wanted = wanted.status(body.status)
+    if body.since is not None:
+        wanted = wanted.since(moment(body.since))
+    if body.until is not None:
+        wanted = wanted.until(moment(body.until))
+    return wanted

@@ -9,7 +9,7 @@ from typing import Any, Final
 from svc_pg import durations
 from svc_pg.console.body import read_body
 from svc_pg.console.built_in.webhook_requests import (
-    EVENTS_EXAMPLE,
+    ENDPOINT_EXAMPLE,
     Disabling,
     EndpointChanges,
     NewEndpoint,
@@ -18,28 +18,28 @@ from svc_pg.console.built_in.webhook_requests import (
     as_problems,
     changed,
     found,
-    since_when,
 )
 from svc_pg.console.database import Database
-from svc_pg.console.parameters import PAGE, Filter, documented, filtered
+from svc_pg.console.documentation import one_of
+from svc_pg.console.parameters import PAGE, Filter, documented, filtered, moment
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Page, created
 from svc_pg.errors import EncryptionKeyError
-from svc_pg.query import Query, afetch
+from svc_pg.query import Query, Row, afetch
 from svc_pg.webhooks import deliveries, endpoints
 from svc_pg.webhooks.deliveries import Delivery, Retried
-from svc_pg.webhooks.endpoint_stats import EndpointStats, stats
+from svc_pg.webhooks.endpoint_stats import LONGEST, EndpointStats, stats
 from svc_pg.webhooks.endpoints import Endpoint, EndpointQuery, NewSecret
 from svc_pg.webhooks.guard import Guard
 from svc_pg.webhooks.secrets import KeyRing
 
 _FILTERS: Final[dict[str, Filter[EndpointQuery]]] = {
-    "status": Filter(EndpointQuery.status, "endpoints in that state", {"enum": list(endpoints.STATUSES)}),
+    "status": Filter(EndpointQuery.status, "endpoints in that state", one_of(endpoints.STATUSES)),
     "tenant": Filter(EndpointQuery.tenant, "endpoints of one tenant"),
     "event": Filter(EndpointQuery.event, "endpoints that get this event"),
     **PAGE,
 }
-_UNKNOWN: Final = {"not_found": 404}
+_UNKNOWN: Final = "unknown_endpoint"
 _REFUSED: Final = {"invalid_endpoint": 422, "encryption_key_missing": 503}
 
 
@@ -76,7 +76,7 @@ class EndpointRoutes:
                 required_permission="write",
                 summary="Register an endpoint; the answer holds its secret, this once",
                 body=NewEndpoint,
-                body_example=EVENTS_EXAMPLE,
+                body_example=ENDPOINT_EXAMPLE,
                 response=EndpointWithSecret,
                 status=201,
                 errors=_REFUSED,
@@ -87,7 +87,7 @@ class EndpointRoutes:
                 handler=self._get,
                 summary="One endpoint",
                 response=Endpoint,
-                errors=_UNKNOWN,
+                errors={_UNKNOWN: 404},
             ),
             ProductEndpoint(
                 method="PATCH",
@@ -98,7 +98,7 @@ class EndpointRoutes:
                 body=EndpointChanges,
                 body_example={"events": ["order.*"]},
                 response=Endpoint,
-                errors=_UNKNOWN | _REFUSED,
+                errors={_UNKNOWN: 404, **_REFUSED},
             ),
             ProductEndpoint(
                 method="DELETE",
@@ -107,7 +107,7 @@ class EndpointRoutes:
                 required_permission="write",
                 summary="Delete an endpoint and cancel what is pending for it",
                 status=204,
-                errors=_UNKNOWN,
+                errors={_UNKNOWN: 404},
             ),
             self._steering("pause", endpoints.pause, "Send nothing for now; what is pending waits"),
             self._steering("resume", endpoints.resume, "Make it active again and forget its failures"),
@@ -119,7 +119,7 @@ class EndpointRoutes:
                 summary="Send nothing any more and cancel what is pending",
                 body=Disabling,
                 response=Endpoint,
-                errors=_UNKNOWN | _REFUSED,
+                errors={_UNKNOWN: 404, "invalid_endpoint": 422},
             ),
             ProductEndpoint(
                 method="POST",
@@ -129,7 +129,7 @@ class EndpointRoutes:
                 summary="Give it a new secret, shown this once; the one before signs too for a while",
                 body=Rotation,
                 response=EndpointWithSecret,
-                errors=_UNKNOWN | _REFUSED,
+                errors={_UNKNOWN: 404, **_REFUSED},
             ),
             ProductEndpoint(
                 method="POST",
@@ -139,7 +139,7 @@ class EndpointRoutes:
                 summary="Send the event webhook.ping to it, with one attempt",
                 response=Delivery,
                 status=202,
-                errors=_UNKNOWN | {"conflict": 409},
+                errors={_UNKNOWN: 404, "conflict": 409},
             ),
             ProductEndpoint(
                 method="POST",
@@ -150,7 +150,7 @@ class EndpointRoutes:
                 body=Recovery,
                 body_example={"since": "1d", "dryRun": True},
                 response=Retried,
-                errors=_UNKNOWN | {"conflict": 409},
+                errors={_UNKNOWN: 404, "conflict": 409},
             ),
             ProductEndpoint(
                 method="GET",
@@ -159,13 +159,13 @@ class EndpointRoutes:
                 summary="Its health, and what became of its latest deliveries, 10,000 at most",
                 query=documented(_WINDOW),
                 response=EndpointStats,
-                errors=_UNKNOWN,
+                errors={_UNKNOWN: 404},
             ),
         ]
 
     def _steering(self, verb: str, change: Callable[[str], Query[Endpoint]], summary: str) -> ProductEndpoint:
         async def handle(request: AuthenticatedRequest) -> ConsoleResponse:
-            endpoint = await changed(self.database, request, change)
+            endpoint = await self._changed(request, change)
             return ConsoleResponse(200, endpoint)
 
         return ProductEndpoint(
@@ -175,7 +175,7 @@ class EndpointRoutes:
             required_permission="write",
             summary=summary,
             response=Endpoint,
-            errors=_UNKNOWN,
+            errors={_UNKNOWN: 404},
         )
 
     async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
@@ -202,7 +202,7 @@ class EndpointRoutes:
         return created(request, endpoint.id, endpoint)
 
     async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        [endpoint] = await found(self.database, request, endpoints.get)
+        [endpoint] = await found(self.database, request, endpoints.get, unknown=_UNKNOWN)
         return ConsoleResponse(200, endpoint)
 
     async def _update(self, request: AuthenticatedRequest) -> ConsoleResponse:
@@ -211,48 +211,45 @@ class EndpointRoutes:
             changes["timeout"] = timedelta(seconds=changes["timeout"])
         with as_problems():
             keys = self._keys() if changes.get("headers") else None
-        endpoint = await changed(
-            self.database,
-            request,
-            lambda endpoint_id: endpoints.update(endpoint_id, keys=keys, guard=self.guard, **changes),
+        endpoint = await self._changed(
+            request, lambda endpoint_id: endpoints.update(endpoint_id, keys=keys, guard=self.guard, **changes)
         )
         return ConsoleResponse(200, endpoint)
 
     async def _delete(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        await changed(self.database, request, endpoints.delete)
+        await self._changed(request, endpoints.delete)
         return ConsoleResponse(204)
 
     async def _disable(self, request: AuthenticatedRequest) -> ConsoleResponse:
         reason = read_body(request, Disabling).reason
-        endpoint = await changed(
-            self.database, request, lambda endpoint_id: endpoints.disable(endpoint_id, reason=reason)
-        )
+        endpoint = await self._changed(request, lambda endpoint_id: endpoints.disable(endpoint_id, reason=reason))
         return ConsoleResponse(200, endpoint)
 
     async def _rotate_secret(self, request: AuthenticatedRequest) -> ConsoleResponse:
         overlap = timedelta(seconds=read_body(request, Rotation).overlap)
-        with as_problems():
+        with as_problems(unknown=_UNKNOWN):
             new = endpoints.rotate_secret(request.params["id"], keys=self._keys(), overlap=overlap)
             return ConsoleResponse(200, await self._with_secret(request, new))
 
     async def _ping(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        delivery = await changed(self.database, request, deliveries.ping)
+        delivery = await self._changed(request, deliveries.ping)
         return ConsoleResponse(202, delivery)
 
     async def _recover(self, request: AuthenticatedRequest) -> ConsoleResponse:
         body = read_body(request, Recovery)
-        since = since_when(body.since)
-        retried = await changed(
-            self.database,
-            request,
-            lambda endpoint_id: deliveries.recover(endpoint_id, since=since, dry_run=body.dry_run),
+        since = None if body.since is None else moment(body.since)
+        retried = await self._changed(
+            request, lambda endpoint_id: deliveries.recover(endpoint_id, since=since, dry_run=body.dry_run)
         )
         return ConsoleResponse(200, retried)
 
     async def _stats(self, request: AuthenticatedRequest) -> ConsoleResponse:
         window = filtered(timedelta(hours=24), request.query, _WINDOW)
-        [health] = await found(self.database, request, partial(stats, window=window))
+        [health] = await found(self.database, request, partial(stats, window=window), unknown=_UNKNOWN)
         return ConsoleResponse(200, health)
+
+    async def _changed(self, request: AuthenticatedRequest, change: Callable[[str], Query[Row]]) -> Row:
+        return await changed(self.database, request, change, unknown=_UNKNOWN)
 
     async def _with_secret(self, request: AuthenticatedRequest, new: NewSecret) -> EndpointWithSecret:
         async with self.database.acting(request) as conn:
@@ -267,7 +264,10 @@ class EndpointRoutes:
 
 
 def _window(_: timedelta, text: str) -> timedelta:
-    return durations.parse(text)
+    window = durations.parse(text)
+    if window > LONGEST:
+        raise ValueError(f"ask for up to {LONGEST.days} days")
+    return window
 
 
 _WINDOW: Final[dict[str, Filter[timedelta]]] = {

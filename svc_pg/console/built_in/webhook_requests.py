@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
-from typing import Final, Literal, TypeVar
+from typing import Annotated, Final, Literal, TypeVar
+from uuid import UUID
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from svc_pg.console.body import RequestBody
 from svc_pg.console.database import Database
@@ -30,11 +30,25 @@ _STATUS_AND_CODE: Final[dict[type[SvcError], tuple[int, str]]] = {
     PayloadError: (422, "invalid_payload"),
     UnknownEventError: (422, "unknown_event"),
     QueryError: (422, "invalid_value"),
-    NotFoundError: (404, "not_found"),
     ConflictError: (409, "conflict"),
 }
 
-EVENTS_EXAMPLE: Final = {"url": "https://example.com/hooks", "events": ["order.created"]}
+ENDPOINT_EXAMPLE: Final = {"url": "https://example.com/hooks", "events": ["order.created"]}
+
+
+def _without_nul(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("contains the character NUL, which PostgreSQL cannot store")
+    return text
+
+
+def _moment(text: str) -> str:
+    moment(text)
+    return text
+
+
+Text = Annotated[str, Field(max_length=1000), AfterValidator(_without_nul)]
+Moment = Annotated[str, AfterValidator(_moment)]
 
 
 class NewEndpoint(RequestBody):
@@ -75,47 +89,43 @@ class Rotation(RequestBody):
 class Recovery(RequestBody):
     """Which deliveries of an endpoint to try again."""
 
-    since: str | None = Field(default=None, description="Created from then on: RFC 3339, or a duration such as 1h.")
+    since: Moment | None = Field(default=None, description="Created from then on: RFC 3339, or a duration such as 1h.")
     dry_run: bool = Field(default=False, description="Only count them.")
 
 
 class BulkRetry(Recovery):
     """Which failed and canceled deliveries to try again; at least one filter."""
 
-    endpoint_id: str | None = None
-    event: str | None = None
+    endpoint_id: UUID | None = None
+    event: Text | None = None
     status: Literal["failed", "canceled"] | None = None
-    until: str | None = Field(default=None, description="Created before then.")
+    until: Moment | None = Field(default=None, description="Created before then.")
 
 
 class NewEvent(RequestBody):
     """An event to send."""
 
-    event: str
+    event: Text
     payload: object = Field(description="Any JSON; delivered as it was written.")
-    tenant: str | None = None
+    tenant: Text | None = Field(default=None, description="Only its endpoints, and those without a tenant, get it.")
     delay: float = Field(default=0, ge=0, le=365 * 86400, description="Seconds to wait before the first attempt.")
 
 
-def since_when(text: str | None) -> str | datetime | None:
-    """A moment, or what the query reads as a duration. Raises Problem 422."""
-    try:
-        return None if text is None else moment(text)
-    except ValueError as error:
-        raise Problem(422, "invalid_value", f"since is not acceptable: {error}.") from error
-
-
-async def found(database: Database, request: AuthenticatedRequest, get: Callable[[str], Query[Row]]) -> list[Row]:
-    """Read what the path names."""
-    with as_problems():
+async def found(
+    database: Database, request: AuthenticatedRequest, get: Callable[[str], Query[Row]], *, unknown: str
+) -> list[Row]:
+    """Read what the path names. ``unknown`` is the code of the problem where there is no such thing."""
+    with as_problems(unknown=unknown):
         query = get(request.params["id"])
         async with database.connection() as conn:
             return await afetch(conn, query)
 
 
-async def changed(database: Database, request: AuthenticatedRequest, change: Callable[[str], Query[Row]]) -> Row:
-    """Change what the path names, as the session's own deed; the row as it is then."""
-    with as_problems():
+async def changed(
+    database: Database, request: AuthenticatedRequest, change: Callable[[str], Query[Row]], *, unknown: str
+) -> Row:
+    """Change what the path names, as the session's own deed; the row as it is then. ``unknown`` as in ``found``."""
+    with as_problems(unknown=unknown):
         query = change(request.params["id"])
         async with database.acting(request) as conn:
             [row] = await afetch(conn, query)
@@ -123,12 +133,20 @@ async def changed(database: Database, request: AuthenticatedRequest, change: Cal
 
 
 @contextmanager
-def as_problems() -> Iterator[None]:
-    """Answer an error of the library with a problem document."""
+def as_problems(*, unknown: str | None = None) -> Iterator[None]:
+    """Answer an error of the library with a problem document; NotFoundError with 404 and the code ``unknown``."""
     try:
         yield
+    except NotFoundError as error:
+        if unknown is None:
+            raise
+        raise _problem(404, unknown, error) from error
     except EncryptionKeyError as error:
-        raise Problem(503, "encryption_key_missing", "SVC_ENCRYPTION_KEYS cannot seal or open secrets.") from error
+        raise Problem(503, "encryption_key_missing", "SVC_ENCRYPTION_KEYS is not set for the console.") from error
     except tuple(_STATUS_AND_CODE) as error:
         status, code = _STATUS_AND_CODE[type(error)]
-        raise Problem(status, code, f"{error.message}. {error.hint}" if error.hint else f"{error.message}.") from error
+        raise _problem(status, code, error) from error
+
+
+def _problem(status: int, code: str, error: SvcError) -> Problem:
+    return Problem(status, code, f"{error.message}. {error.hint}" if error.hint else f"{error.message}.")

@@ -11,11 +11,10 @@ from svc_pg.webhooks.secrets import KeyRing
 
 
 def webhooks_product(database: Database, *, settings: Settings, config: WebhooksConfig) -> Product:
-    """The product; ``config`` says where endpoints may be. Raises EncryptionKeyError where the keys cannot be read."""
+    """The product; ``config`` says where endpoints may be."""
     configured = settings.encryption_keys
     keys = None if configured is None else KeyRing.parse(configured.get_secret_value())
-    guard = Guard(allow_cidrs=tuple(config.allow_cidrs), allow_http=config.allow_http)
-    endpoints = EndpointRoutes(database, guard, keys)
+    endpoints = EndpointRoutes(database, Guard.of(config), keys)
     return Product(
         id="webhooks",
         name="Webhooks",

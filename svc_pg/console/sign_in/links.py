@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, Literal
 from uuid import UUID
 
 from svc_pg.query import Query
+
+State = Literal["pending", "verified", "claimed", "locked", "expired"]
 
 _INIT: Final = """
 select is_mailed, retry_after, now() as asked_at
@@ -48,7 +50,7 @@ class Verify:
 class Poll:
     """How a link stands; neither state nor time where this device has no such link."""
 
-    state: str | None
+    state: State | None
     expires_in: int | None
     retry_after: int | None
 

@@ -2,13 +2,16 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 from uuid import UUID
 
 from svc_pg.addresses import is_email
+from svc_pg.console import database
 from svc_pg.console.body import RequestBody
 from svc_pg.console.documentation import Documentation, Parameter
 from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, Problem
+from svc_pg.console.sign_in.links import State
+from svc_pg.console.tokens import SignInMethod
 
 SignInRoute = tuple[str, str, Callable[[ConsoleRequest], Awaitable[ConsoleResponse]], Documentation]
 """Method, path below ``/console/session``, handler and documentation."""
@@ -56,9 +59,9 @@ class Link(RequestBody):
 class Approved:
     """A session token, which is shown only here. ``expires_in`` is in seconds."""
 
-    method: str
+    method: SignInMethod
     session_token: str
-    token_type: str
+    token_type: Literal["Bearer"]
     expires_in: int
 
 
@@ -66,7 +69,7 @@ class Approved:
 class Begun:
     """A sign-in, the same for every address. ``device_token`` is shown only here; times are in seconds."""
 
-    method: str
+    method: SignInMethod
     session_id: UUID
     device_token: str
     expires_in: int
@@ -77,7 +80,7 @@ class Begun:
 class Verified:
     """The code was right, and the session can be claimed for so many seconds."""
 
-    status: str
+    status: Literal["verified"]
     claim_expires_in: int
 
 
@@ -85,7 +88,7 @@ class Verified:
 class Polled:
     """How a sign-in stands, after how many seconds to ask again, and for how many it lasts."""
 
-    status: str
+    status: State
     interval: int
     expires_in: int
 
@@ -94,17 +97,14 @@ class Polled:
 class Claimed:
     """A session token, which is shown only here. ``expires_in`` is in seconds."""
 
-    status: str
+    status: Literal["claimed"]
     session_token: str
-    token_type: str
+    token_type: Literal["Bearer"]
     expires_in: int
 
 
-_DATABASE: Final = dict.fromkeys(("database_unavailable", "database_busy", "database_timeout", "not_installed"), 503)
-
-
 def _errors(*codes: str) -> Mapping[str, int]:
-    return {code: OUTCOMES[code][0] for code in codes} | _DATABASE
+    return {code: OUTCOMES[code][0] for code in codes} | database.PROBLEMS
 
 
 APPROVE: Final = Documentation(
@@ -118,7 +118,7 @@ INIT: Final = Documentation(
     body=Somebody,
     body_example={"email": "ann@corp.example"},
     response=Begun,
-    errors={"invalid_email": 422, **_DATABASE},
+    errors={"invalid_email": 422, **database.PROBLEMS},
 )
 VERIFY: Final = Documentation(
     summary="Try the code, with Authorization: Bearer and the device's token",

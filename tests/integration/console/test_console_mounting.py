@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 from fastapi import FastAPI
+from psycopg.conninfo import make_conninfo
 from psycopg_pool import AsyncConnectionPool
 from starlette.applications import Starlette
 from starlette.middleware.cors import CORSMiddleware
@@ -28,6 +29,7 @@ from tests.integration.console.serving import (
     settings,
     shop,
 )
+from tests.roles import new_role
 
 HOST_ORIGIN = "https://host.example"
 
@@ -228,6 +230,18 @@ def test_a_database_without_the_schema_is_503_with_the_remedy(empty_database: st
         response = httpx.get(f"{url}{PREFIX}/audit/entries", headers=bearer("read"))
     assert (response.status_code, response.json()["code"]) == (503, "not_installed")
     assert "svc-pg install" in response.json()["detail"]
+
+
+def test_a_database_whose_schema_is_closed_to_the_console_is_503_with_the_remedy(
+    postgres: str, shared_database: str
+) -> None:
+    with (
+        new_role(postgres) as role,
+        serving(new_console(database_url=make_conninfo(shared_database, user=role)).asgi) as url,
+    ):
+        response = httpx.get(f"{url}{PREFIX}/audit/entries", headers=bearer("read"))
+    assert (response.status_code, response.json()["code"]) == (503, "access_denied")
+    assert "svc_admin" in response.json()["detail"]
 
 
 # Start-up

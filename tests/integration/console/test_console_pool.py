@@ -2,14 +2,14 @@ import asyncio
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import Any, LiteralString
 
 import httpx
 import psycopg
 import pytest
 from psycopg_pool import AsyncConnectionPool
 
-from svc_pg.console import Console, database
+from svc_pg.console import Console, Problem, database
 from tests.integration.console.serving import PREFIX, assert_problem, bearer, serving_with_pool, settings
 
 CLIENTS = 20
@@ -55,3 +55,25 @@ def test_a_full_queue_of_the_pool_is_503_at_once(shared_database: str) -> None:
     refused, served = asyncio.run(two_while_nobody_is_served())
     assert (refused.status_code, refused.json()["code"]) == (503, "database_busy")
     assert served.status_code == 200
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "do $$ begin raise serialization_failure; end $$",
+        "do $$ begin raise deadlock_detected; end $$",
+        "do $$ begin raise lock_not_available; end $$",
+    ],
+)
+def test_what_other_transactions_are_to_blame_for_is_503_to_be_tried_again(
+    shared_database: str, statement: LiteralString
+) -> None:
+    async def refused() -> Problem:
+        console = Console(settings(database_url=shared_database))
+        with pytest.raises(Problem) as refusal:
+            async with console.lifespan(), console.connection() as conn:
+                await conn.execute(statement)
+        return refusal.value
+
+    problem = asyncio.run(refused())
+    assert (problem.status, problem.code, problem.headers["Retry-After"]) == (503, "database_busy", "5")

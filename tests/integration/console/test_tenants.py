@@ -76,7 +76,7 @@ def test_a_tenant_may_be_added_with_an_id(client: httpx.Client) -> None:
     tenant_id = "6f9619ff-8b86-d011-b42d-00c04fc964ff"
     assert client.post("/tenant/tenants", json={"id": tenant_id, "name": "Chosen"}).json()["id"] == tenant_id
     assert_problem(client.post("/tenant/tenants", json={"id": tenant_id, "name": "Other"}), 409, "tenant_exists")
-    assert_problem(client.post("/tenant/tenants", json={"id": "six", "name": "Other"}), 422, "invalid_value")
+    assert_problem(client.post("/tenant/tenants", json={"id": "six", "name": "Other"}), 422, "tenant_refused")
 
 
 def test_two_tenants_cannot_have_one_name(client: httpx.Client) -> None:

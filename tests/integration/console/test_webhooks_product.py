@@ -56,7 +56,7 @@ def test_an_endpoint_is_created_changed_and_deleted_and_its_secret_is_shown_once
     assert secret not in client.get(path).text
     assert "hush" not in client.get(path).text
     assert client.delete(path).status_code == 204
-    assert_problem(client.get(path), 404, "not_found")
+    assert_problem(client.get(path), 404, "unknown_endpoint")
     with psycopg.connect(database) as conn:
         entries = conn.execute("select operation, actor_id, context ->> 'requestId' from svc.audit_logs order by id")
         found = entries.fetchall()
@@ -85,6 +85,13 @@ def test_an_event_is_sent_delivered_and_looked_at(client: httpx.Client, database
     assert (attempt["outcome"], attempt["statusCode"], attempt["cause"]) == ("success", 204, "auto")
     stats = client.get(f"/webhooks/endpoints/{endpoint['id']}/stats", params={"window": "1h"}).json()
     assert (stats["deliveries"], stats["window"]) == ({"delivered": 1}, 3600)
+
+
+@pytest.mark.parametrize("keys", [[""], ["order-1", "order-1"], ["k" * 1025]])
+def test_an_idempotency_key_is_given_once_and_is_neither_empty_nor_long(client: httpx.Client, keys: list[str]) -> None:
+    headers = [("idempotency-key", key) for key in keys]
+    body = {"event": "order.created", "payload": 1}
+    assert_problem(client.post("/webhooks/events", json=body, headers=headers), 422, "invalid_idempotency_key")
 
 
 def test_deliveries_are_canceled_retried_and_recovered(client: httpx.Client) -> None:
@@ -137,21 +144,51 @@ def test_event_types_are_listed(client: httpx.Client) -> None:
         ("POST", "/events", {"event": "order.unknown", "payload": {}}, 422, "unknown_event"),
         ("POST", "/events", {"event": "order.created"}, 422, "invalid_body"),
         ("POST", "/events", {"event": "order.created", "payload": "x" * 300_000}, 422, "invalid_payload"),
-        ("POST", "/deliveries/retry", {"since": "yesterday"}, 422, "invalid_parameter"),
-        ("POST", "/deliveries/retry", {"since": "2026-01-01"}, 422, "invalid_parameter"),
+        ("POST", "/events", {"event": "order.created", "payload": {"a": ["\0"]}}, 422, "invalid_payload"),
         ("POST", "/deliveries/retry", {"status": "pending"}, 422, "invalid_body"),
-        ("GET", f"/endpoints/{UNKNOWN}", None, 404, "not_found"),
-        ("PATCH", f"/endpoints/{UNKNOWN}", {"description": ""}, 404, "not_found"),
-        ("POST", f"/deliveries/{UNKNOWN}/retry", None, 404, "not_found"),
-        ("GET", "/endpoints/seven", None, 404, "not_found"),
-        ("GET", "/deliveries/seven", None, 404, "not_found"),
-        ("GET", f"/endpoints/{UNKNOWN}/stats?window=8d", None, 422, "invalid_value"),
+        ("POST", f"/endpoints/{UNKNOWN}/pause", None, 404, "unknown_endpoint"),
+        ("POST", f"/endpoints/{UNKNOWN}/ping", None, 404, "unknown_endpoint"),
+        ("POST", f"/endpoints/{UNKNOWN}/recover", None, 404, "unknown_endpoint"),
+        ("POST", f"/endpoints/{UNKNOWN}/rotate-secret", None, 404, "unknown_endpoint"),
+        ("GET", f"/endpoints/{UNKNOWN}/stats", None, 404, "unknown_endpoint"),
+        ("DELETE", f"/endpoints/{UNKNOWN}", None, 404, "unknown_endpoint"),
+        ("GET", f"/deliveries/{UNKNOWN}/attempts", None, 404, "unknown_delivery"),
+        ("POST", f"/deliveries/{UNKNOWN}/cancel", None, 404, "unknown_delivery"),
+        ("POST", f"/endpoints/{UNKNOWN}/unknown", None, 404, "not_found"),
+        ("GET", f"/endpoints/{UNKNOWN}", None, 404, "unknown_endpoint"),
+        ("PATCH", f"/endpoints/{UNKNOWN}", {"description": ""}, 404, "unknown_endpoint"),
+        ("POST", f"/deliveries/{UNKNOWN}/retry", None, 404, "unknown_delivery"),
+        ("GET", "/endpoints/seven", None, 404, "unknown_endpoint"),
+        ("GET", "/deliveries/seven", None, 404, "unknown_delivery"),
+        ("GET", f"/endpoints/{UNKNOWN}/stats?window=8d", None, 422, "invalid_parameter"),
     ],
 )
 def test_a_bad_request_is_a_problem_with_a_code(
     client: httpx.Client, method: str, path: str, body: object, status: int, code: str
 ) -> None:
     assert_problem(client.request(method, f"/webhooks{path}", json=body), status, code)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "pointer"),
+    [
+        ("/deliveries/retry", {"since": "rubbish"}, "/since"),
+        ("/deliveries/retry", {"until": "2026-01-01"}, "/until"),
+        ("/deliveries/retry", {"endpointId": "seven"}, "/endpointId"),
+        ("/deliveries/retry", {"event": "a\0b"}, "/event"),
+        (f"/endpoints/{UNKNOWN}/recover", {"since": "rubbish"}, "/since"),
+        ("/events", {"event": "a\0b", "payload": 1}, "/event"),
+        ("/events", {"event": "order.created", "payload": 1, "tenant": "\0"}, "/tenant"),
+        ("/events", {"event": "order.created", "payload": 1, "tenant": "t" * 1001}, "/tenant"),
+    ],
+)
+def test_a_wrong_member_of_a_body_is_named(
+    client: httpx.Client, path: str, body: dict[str, object], pointer: str
+) -> None:
+    refused = client.post(f"/webhooks{path}", json=body)
+    assert_problem(refused, 422, "invalid_body")
+    assert [error["pointer"] for error in refused.json()["errors"]] == [pointer]
+    assert "query parameter" not in refused.text
 
 
 def test_without_encryption_keys_what_needs_them_is_503_and_the_rest_goes_on(database: str) -> None:

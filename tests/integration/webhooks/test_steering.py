@@ -122,7 +122,8 @@ def test_an_endpoint_that_is_gone_is_disabled_and_those_who_want_to_know_are_tol
     assert one(db, endpoints.get(endpoint)).disabled_reason == "the endpoint answered 410 Gone"
     [told] = claim(db)
     assert str(told["endpoint_id"]) == operator
-    assert f'"endpointId" : "{endpoint}"' in told["body"]
+    payload = scalar(db, "select payload from svc.webhook_messages where id = %s", [told["message_id"]])
+    assert payload["endpointId"] == endpoint
     assert queue(db, everything) == []
     entry = "select actor_id from svc.audit_logs where record_id = %s order by id desc limit 1"
     assert scalar(db, entry, [endpoint]) == "svc-pg worker"

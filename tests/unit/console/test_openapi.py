@@ -144,7 +144,7 @@ def test_a_response_is_described_as_it_is_encoded(made: Any) -> None:
         (timedelta, {"type": "number", "description": "seconds"}),
         (dict[str, int], {"type": "object", "additionalProperties": {"type": "integer"}}),
         (tuple[bool, ...], {"type": "array", "items": {"type": "boolean"}}),
-        (Literal["a", "b"], {"enum": ["a", "b"]}),
+        (Literal["a", "b"], {"type": "string", "enum": ["a", "b"]}),
         (Annotated[float, "of something"], {"type": "number"}),
         (list[int] | str, {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "string"}]}),
     ],
@@ -215,6 +215,12 @@ def test_one_table_filters_and_documents() -> None:
     ]
     assert described(query=documented(filters))["parameters"][1]["schema"] == {"enum": ["red"]}
     assert "422" in described(query=documented(filters))["responses"]
+
+
+def test_a_header_is_described_as_one() -> None:
+    [path, header] = described(headers=[Parameter(name="Idempotency-Key", description="of a repetition")])["parameters"]
+    assert path["in"] == "path"
+    assert (header["name"], header["in"], header["required"]) == ("Idempotency-Key", "header", False)
 
 
 def test_a_product_without_documentation_is_described_too() -> None:

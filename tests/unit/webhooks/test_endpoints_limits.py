@@ -1,0 +1,39 @@
+"""What an endpoint may not be is said one thing at a time."""
+
+from typing import Any, get_args
+
+import pytest
+
+from svc_pg.errors import EndpointError
+from svc_pg.webhooks import deliveries, endpoints, failures
+from svc_pg.webhooks.guard import Guard
+from tests.hooks import KEYS
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"tenant": ""}, "the tenant is empty"),
+        ({"tenant": "a" * 1001}, "the tenant has 1001 characters"),
+        ({"tenant": "a\0"}, "the tenant contains the character NUL"),
+        ({"description": "a" * 1001}, "the description has 1001 characters"),
+        ({"description": "\0"}, "the description contains the character NUL"),
+        ({"headers": {f"X-{number}": "1" for number in range(33)}}, "there are 33 headers"),
+        ({"headers": {"X-Key": "1", "x-key": "2"}}, 'header "x-key" occurs twice'),
+        ({"events": ["a\0"]}, "an event contains the character NUL"),
+    ],
+)
+def test_each_limit_has_its_own_message(wrong: dict[str, Any], message: str) -> None:
+    wanted: dict[str, Any] = {"url": "https://example.com", "events": ["*"], "keys": KEYS, "guard": Guard()}
+    with pytest.raises(EndpointError) as refusal:
+        endpoints.new(**wanted | wrong)
+    assert refusal.value.message == message
+
+
+def test_the_reason_for_disabling_is_bounded_too() -> None:
+    with pytest.raises(EndpointError, match="the reason has 1001 characters"):
+        endpoints.disable("00000000-0000-7000-8000-000000000000", reason="a" * 1001)
+
+
+def test_an_attempt_ends_as_a_post_can_end_or_is_lost() -> None:
+    assert {*get_args(failures.Outcome), "lost"} == set(get_args(deliveries.Outcome))
