@@ -83,3 +83,14 @@ def test_two_thousand_endpoints_that_may_not_be_called_cost_a_claim_a_few_pages_
     nothing = settled_cost(conn, "select * from svc.claim('worker', 100)")
     assert not nothing.scanned
     assert nothing.pages < 20 * len(blocked)
+    conn.execute("select set_config('test.after', %s, false)", (str(blocked[400]),))
+    elsewhere = settled_cost(conn, "select * from svc.claim('worker', 100, current_setting('test.after')::uuid)")
+    assert elsewhere.pages < 1.1 * nothing.pages
+
+
+@pytest.mark.parametrize("last", [0, 350, 699])
+def test_a_claim_goes_once_round_all_endpoints_wherever_it_begins(conn: Connection, last: int) -> None:
+    endpoints = add_endpoints(conn, 700)
+    add_due(conn, endpoints, 1)
+    claimed = conn.execute("select endpoint_id from svc.claim('worker', 1000, %s)", (endpoints[last],)).fetchall()
+    assert [key for (key,) in claimed] == endpoints[last + 1 :] + endpoints[: last + 1]
