@@ -168,7 +168,7 @@ class AiohttpTransport:
     async def _exchange(self, request: Request, attempt: _Attempt) -> None:
         response = await self._session.post(
             self._url(request.url),
-            data=request.body,
+            data=aiohttp.BytesPayload(request.body),  # or aiohttp would look for what can write bytes
             headers=request.headers,
             allow_redirects=False,
             timeout=_connect_timeout(request.connect_timeout),
@@ -176,7 +176,8 @@ class AiohttpTransport:
         try:
             attempt.status = response.status
             attempt.headers = kept_headers(response.raw_headers)
-            attempt.retry_after = parse_retry_after(response.headers.get("Retry-After", ""))
+            if retry_after := response.headers.get("Retry-After"):
+                attempt.retry_after = parse_retry_after(retry_after)
             while len(attempt.body) <= MAX_BODY_BYTES and (chunk := await response.content.readany()):
                 attempt.body += chunk
         finally:
