@@ -46,7 +46,7 @@ def assert_conforms(
     )
     fixed = None if path_parameters is None else dict(path_parameters)
     for mode in modes:
-        strategy = found.as_strategy(mode, headers=dict(headers), path_parameters=fixed)
+        strategy = found.as_strategy(mode, path_parameters=fixed)
 
         @given(case=strategy)
         @settings(
@@ -58,6 +58,6 @@ def assert_conforms(
             suppress_health_check=list(HealthCheck),
         )
         def holds(case: Any) -> None:
-            case.call_and_validate(base_url=base_url, excluded_checks=unchecked)
+            case.call_and_validate(base_url=base_url, headers=dict(headers), excluded_checks=unchecked)
 
         holds()
