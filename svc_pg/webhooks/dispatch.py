@@ -12,7 +12,7 @@ from svc_pg.webhooks import claims
 from svc_pg.webhooks.bell import Bell
 from svc_pg.webhooks.claims import Acknowledgement, Claim, Message, Target
 from svc_pg.webhooks.connections import Connection, connected
-from svc_pg.webhooks.outbox import Outbox
+from svc_pg.webhooks.result_queue import ResultQueue
 from svc_pg.webhooks.tally import Tally
 
 _log = logging.getLogger(__name__)
@@ -27,7 +27,7 @@ Attempt = Callable[[Claim, Message, Target], Awaitable[Acknowledgement]]
 
 
 class Dispatcher:
-    """Keeps up to ``concurrency`` attempts under way until ``stopping`` is set; their ends go to ``outbox``."""
+    """Keeps up to ``concurrency`` attempts under way until ``stopping`` is set; their ends go to ``results``."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class Dispatcher:
         listen_conninfo: str,
         concurrency: int,
         interval: timedelta,
-        outbox: Outbox,
+        results: ResultQueue,
         stopping: asyncio.Event,
         tally: Tally,
     ) -> None:
@@ -46,7 +46,7 @@ class Dispatcher:
         self._listen_conninfo = listen_conninfo
         self._concurrency = concurrency
         self._interval = interval
-        self._outbox = outbox
+        self._results = results
         self._stopping = stopping
         self._tally = tally
         self._targets: dict[str, Target] = {}
@@ -61,7 +61,7 @@ class Dispatcher:
             await bell.listen()
             while not self._stopping.is_set():
                 await self._places()
-                self._outbox.sent.clear()
+                self._results.acknowledged.clear()
                 if self._stopping.is_set() or await self._claim(conn):
                     continue
                 async with bell.asleep() as granted:
@@ -84,7 +84,7 @@ class Dispatcher:
         """Wait until there are free places, and under load a moment more, so that a claim fills several."""
         while not self._free():
             self._freed.clear()
-            self._outbox.sent.clear()
+            self._results.acknowledged.clear()
             await self._until_news(self._freed.wait())
             if self._stopping.is_set():
                 return
@@ -96,7 +96,7 @@ class Dispatcher:
 
     def _free(self) -> int:
         """What is not acknowledged takes places too: or a worker that cannot acknowledge would send again and again."""
-        return max(self._concurrency - len(self._running) - max(len(self._outbox) - _SLACK, 0), 0)
+        return max(self._concurrency - len(self._running) - max(len(self._results) - _SLACK, 0), 0)
 
     async def _claim(self, conn: Connection) -> bool:
         """Claim what can start now and start it. False where nothing was due."""
@@ -119,7 +119,7 @@ class Dispatcher:
         for claim in leased:
             message, target = messages.get(claim.message_id), self._targets.get(claim.endpoint_id)
             if message is None or target is None or is_late or self._stopping.is_set():
-                self._outbox.put(Acknowledgement(claim, "released"))
+                self._results.put(Acknowledgement(claim, "released"))
             else:
                 self._start(claim, message, target)
         return True
@@ -156,7 +156,7 @@ class Dispatcher:
 
     async def _run(self, claim: Claim, message: Message, target: Target) -> None:
         done = await self._attempt(claim, message, target)
-        self._outbox.put(done)
+        self._results.put(done)
         if done.result is not None:
             self._tally.attempts[done.result.outcome] += 1
             self._tally.attempt_duration.add(done.result.duration_ms / 1000)
@@ -170,7 +170,7 @@ class Dispatcher:
 
     async def _until_news(self, waiting: Awaitable[object]) -> None:
         """Wait, but only until the worker stops or an acknowledgement has made room at an endpoint that was full."""
-        news = (self._stopping.wait(), self._outbox.sent.wait())
+        news = (self._stopping.wait(), self._results.acknowledged.wait())
         tasks = {asyncio.ensure_future(waiting), *map(asyncio.create_task, news)}
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

@@ -15,7 +15,7 @@ from svc_pg.webhooks.attempts import Attempts
 from svc_pg.webhooks.connections import Connection, Link, within_limits
 from svc_pg.webhooks.dispatch import Dispatcher
 from svc_pg.webhooks.guard import Guard
-from svc_pg.webhooks.outbox import Outbox
+from svc_pg.webhooks.result_queue import ResultQueue
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.tally import Tally
 from svc_pg.webhooks.transport import AiohttpTransport, Transport
@@ -57,8 +57,8 @@ class Worker:
         self._transport = transport
         self._stopping = asyncio.Event()
         self._working: asyncio.Task[None] | None = None
-        self._claims = Link(conninfo, stopping=self._stopping, tally=self.tally)
-        self._results = Link(conninfo, stopping=self._stopping, tally=self.tally)
+        self._claim_link = Link(conninfo, stopping=self._stopping, tally=self.tally)
+        self._result_link = Link(conninfo, stopping=self._stopping, tally=self.tally)
 
     @property
     def is_alive(self) -> bool:
@@ -68,7 +68,7 @@ class Worker:
     @property
     def is_connected(self) -> bool:
         """Whether it has its connections to the database at the moment."""
-        return self._claims.is_up and self._results.is_up
+        return self._claim_link.is_up and self._result_link.is_up
 
     async def run(self) -> None:
         """Deliver until ``stop`` is called. Raises NotInstalledError."""
@@ -80,7 +80,7 @@ class Worker:
         """Return when the worker runs, which it does once, in this event loop. Raises NotInstalledError."""
         if self._working is not None:
             raise RuntimeError("a worker runs once; make another")
-        await self._claims.keep(_check)
+        await self._claim_link.keep(_check)
         if not self._stopping.is_set():
             self._working = asyncio.create_task(self._work())
 
@@ -97,39 +97,39 @@ class Worker:
         _log.info("worker %s started", self.name)
         guard = Guard.of(self._config)
         transport = self._transport or AiohttpTransport(guard, concurrency=self._concurrency, proxy=self._config.proxy)
-        outbox = Outbox(self.tally)
+        results = ResultQueue(self.tally)
         dispatcher = Dispatcher(
             Attempts(transport=transport, keys=self._keys, retry=self._config.retry).make,
             worker=self.name,
             listen_conninfo=self._listen_conninfo,
             concurrency=self._concurrency,
             interval=self._interval,
-            outbox=outbox,
+            results=results,
             stopping=self._stopping,
             tally=self.tally,
         )
         try:
             async with asyncio.TaskGroup() as group:
-                group.create_task(self._acknowledge(outbox))
-                group.create_task(self._deliver(dispatcher, outbox))
+                group.create_task(self._acknowledge(results))
+                group.create_task(self._deliver(dispatcher, results))
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None
         finally:
             await transport.close()
         _log.info("worker %s stopped", self.name)
 
-    async def _deliver(self, dispatcher: Dispatcher, outbox: Outbox) -> None:
+    async def _deliver(self, dispatcher: Dispatcher, results: ResultQueue) -> None:
         try:
-            await self._claims.keep(dispatcher.claim_all)
+            await self._claim_link.keep(dispatcher.claim_all)
             await dispatcher.finish()
         finally:
             dispatcher.cancel()
-            outbox.close()
+            results.close()
 
-    async def _acknowledge(self, outbox: Outbox) -> None:
-        await self._results.keep(outbox.send_all, tries_when_stopping=_TRIES_WHEN_STOPPING)
-        if len(outbox):
-            _log.error("stopped without the database, so that %s deliveries will be sent again", len(outbox))
+    async def _acknowledge(self, results: ResultQueue) -> None:
+        await self._result_link.keep(results.acknowledge_all, tries_when_stopping=_TRIES_WHEN_STOPPING)
+        if len(results):
+            _log.error("stopped without the database, so that %s deliveries will be sent again", len(results))
 
 
 async def _check(conn: Connection) -> None:

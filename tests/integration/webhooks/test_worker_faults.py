@@ -18,7 +18,7 @@ from svc_pg import webhooks
 from svc_pg.query import scalar
 from svc_pg.webhooks.claims import Acknowledgement, Claim
 from svc_pg.webhooks.connections import Connection, connected
-from svc_pg.webhooks.outbox import Outbox
+from svc_pg.webhooks.result_queue import ResultQueue
 from svc_pg.webhooks.tally import Tally
 from svc_pg.webhooks.worker import Worker
 from tests.forwarder import forwarding
@@ -155,21 +155,21 @@ def test_a_worker_that_stops_without_its_database_ends_and_says_what_will_be_sen
     assert "stopped without the database, so that 1 deliveries" in caplog.text
 
 
-def test_an_outbox_that_was_closed_is_sent_to_its_end_on_the_next_connection(database: str) -> None:
+def test_results_are_acknowledged_to_the_last_on_the_next_connection(database: str) -> None:
     claim = Claim(str(uuid4()), str(uuid4()), 1, 5, str(uuid4()), 1, str(uuid4()))
 
     async def work() -> None:
-        outbox = Outbox(tally)
-        outbox.put(Acknowledgement(claim, "released"))
-        outbox.close()
+        results = ResultQueue(tally)
+        results.put(Acknowledgement(claim, "released"))
+        results.close()
         async with connected(database) as broken:
             pass
         with pytest.raises(psycopg.OperationalError):
-            await outbox.send_all(broken)
-        assert len(outbox) == 1
+            await results.acknowledge_all(broken)
+        assert len(results) == 1
         async with connected(database) as conn:
-            await outbox.send_all(conn)
-        assert len(outbox) == 0
+            await results.acknowledge_all(conn)
+        assert len(results) == 0
 
     tally = Tally()
     asyncio.run(work())

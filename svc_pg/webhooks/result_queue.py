@@ -14,14 +14,14 @@ _log = logging.getLogger(__name__)
 _BATCH: Final = 200
 
 
-class Outbox:
+class ResultQueue:
     """Acknowledgements in batches of what has come in meanwhile. A batch outlives a lost connection.
 
-    ``sent`` is set after each batch: there may be room again at an endpoint that was full.
+    ``acknowledged`` is set after each batch: there may be room again at an endpoint that was full.
     """
 
     def __init__(self, tally: Tally) -> None:
-        self.sent = asyncio.Event()
+        self.acknowledged = asyncio.Event()
         self._tally = tally
         self._waiting: asyncio.Queue[Acknowledgement | None] = asyncio.Queue()
         self._batch: list[Acknowledgement] = []
@@ -40,7 +40,7 @@ class Outbox:
     def __len__(self) -> int:
         return self._size
 
-    async def send_all(self, conn: Connection) -> None:
+    async def acknowledge_all(self, conn: Connection) -> None:
         """Acknowledge until it is closed and empty."""
         while self._batch or not self._is_closed:
             if not self._batch:
@@ -52,7 +52,7 @@ class Outbox:
                 self._note(await claims.acknowledge(conn, self._batch))
                 self._size -= len(self._batch)
                 self._batch.clear()
-                self.sent.set()
+                self.acknowledged.set()
 
     def _take(self, item: Acknowledgement | None) -> None:
         if item is None:
