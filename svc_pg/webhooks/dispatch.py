@@ -111,17 +111,20 @@ class Dispatcher:
         self._tally.claimed += len(leased)
         if len(leased) < len(claimed):
             self._note_exhausted([claim for claim in claimed if not claim.lease_id])
-        await self._read_targets(conn, leased)
-        messages = await self._read_messages(conn, leased)
-        is_late = time.perf_counter() > started + _LATEST_START
-        if is_late:
-            _log.warning("a claim took so long that its %s deliveries are given back unsent", len(leased))
-        for claim in leased:
-            message, target = messages.get(claim.message_id), self._targets.get(claim.endpoint_id)
-            if message is None or target is None or is_late or self._stopping.is_set():
-                self._results.put(Acknowledgement(claim, "released"))
-            else:
-                self._start(claim, message, target)
+        messages: dict[str, Message] = {}
+        try:
+            await self._read_targets(conn, leased)
+            messages = await self._read_messages(conn, leased)
+            if time.perf_counter() > started + _LATEST_START:
+                _log.warning("a claim took so long that its %s deliveries are given back unsent", len(leased))
+                messages = {}
+        finally:  # where the connection is lost, they need not wait for their leases to end
+            for claim in leased:
+                message, target = messages.get(claim.message_id), self._targets.get(claim.endpoint_id)
+                if message is None or target is None or self._stopping.is_set():
+                    self._results.put(Acknowledgement(claim, "released"))
+                else:
+                    self._start(claim, message, target)
         return True
 
     def _note_exhausted(self, exhausted: Sequence[Claim]) -> None:
