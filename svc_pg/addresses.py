@@ -11,6 +11,7 @@ _DOMAIN: Final = rf"{_LABEL}(?:\.{_LABEL})*"
 _EMAIL: Final = re.compile(rf"(?=.{{3,254}}\Z)(?=[^@]{{1,64}}@){_ATOM}(?:\.{_ATOM})*@{_DOMAIN}")
 _PATTERN: Final = re.compile(rf"(?=.{{3,254}}\Z)\*@{_DOMAIN}")
 _HOST: Final = re.compile(rf"{_DOMAIN}|[0-9A-Fa-f:.]+")
+_USUAL_PORTS: Final = {"http": 80, "https": 443}
 _DRIVER: Final = re.compile(r"\Apostgres(?:ql)?\+\w+://")
 
 
@@ -75,6 +76,14 @@ def page_url(text: str) -> str:
     if parts.username is not None or parts.query or parts.fragment:
         raise ValueError("write scheme, host and path alone")
     return text
+
+
+def origin(url: str) -> str:
+    """The origin of a page as browsers send it (RFC 6454): scheme and host in lower case, and a port that is unusual."""
+    parts = urlsplit(url)
+    host = f"[{parts.hostname}]" if parts.hostname and ":" in parts.hostname else parts.hostname
+    port = "" if parts.port in (None, _USUAL_PORTS[parts.scheme]) else f":{parts.port}"
+    return f"{parts.scheme}://{host}{port}"
 
 
 def _split(url: str, *, schemes: tuple[str, ...]) -> SplitResult:

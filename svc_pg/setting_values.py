@@ -13,10 +13,7 @@ from svc_pg import addresses, durations, encryption_keys
 
 _LONGEST_SESSION: Final = timedelta(days=365)
 
-_ORIGIN: Final = re.compile(
-    r"(?P<scheme>https?)://(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::(?P<port>[1-9]\d{0,4}))?"
-)
-_DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
+_ORIGIN: Final = re.compile(r"https?://(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::[1-9]\d{0,4})?")
 
 
 def json_list(value: object) -> object:
@@ -66,8 +63,7 @@ def _encryption_keys(value: SecretStr) -> SecretStr:
 
 
 def _origin(value: str) -> str:
-    match = _ORIGIN.fullmatch(value)
-    if match is None or match["port"] == _DEFAULT_PORTS[match["scheme"]]:
+    if not _ORIGIN.fullmatch(value) or addresses.origin(value) != value:
         raise ValueError(
             f"{value!r} is not an origin as browsers send it; write scheme://host or scheme://host:port in lower case,"
             " without path, default port or wildcard"

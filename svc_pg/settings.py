@@ -41,6 +41,7 @@ class Settings(BaseSettings):
     ``database_url`` is read from ``DATABASE_URL``; without it libpq's ``PG*`` name the database. Every other field is
     read from ``SVC_`` and its name in capitals; lists and maps are JSON there. An unset ``SVC_ENV`` means production.
 
+    Without ``console_allowed_origins`` the origin of ``console_public_url`` is allowed, the console's front end.
     ``console_allowed_emails`` maps an address or ``*@domain`` to a permission; an exact address wins. In the lifetime
     of a session a number is seconds. The rest is described in docs/console.md.
     """
@@ -54,7 +55,7 @@ class Settings(BaseSettings):
     env: Environment = "production"
     console_connection_token_hash: TokenHash | None = None
     console_auto_approve: bool = False
-    console_allowed_origins: Annotated[tuple[Origin, ...], NoDecode, BeforeValidator(json_list)] = ()
+    console_allowed_origins: Annotated[tuple[Origin, ...] | None, NoDecode, BeforeValidator(json_list)] = None
     console_allowed_actions: Annotated[
         tuple[Permission, ...], NoDecode, BeforeValidator(json_list), Field(min_length=1)
     ] = ("read", "write", "admin")

@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
 from svc_pg.config import Config
-from svc_pg.console import discovery
+from svc_pg.console import cors, discovery
 from svc_pg.console.adapter import asgi_app
 from svc_pg.console.bearer import bearer
 from svc_pg.console.built_in.account import account_product
@@ -51,7 +51,7 @@ class Console:
         self._sign_in = startup.sign_in_of(settings, database=self._database, email_sender=email_sender)
         self.session_of = bearer(self._sign_in.authenticate)
         """From a request to its session, for ``webhooks_app``."""
-        self.allowed_origins = frozenset(settings.console_allowed_origins)
+        self.allowed_origins = cors.allowed_origins(settings)
         self.trusted_proxies = settings.console_trusted_proxies
         self._core = Core(session_of=self.session_of, allowed_origins=self.allowed_origins, title="svc-pg console")
         capabilities = discovery.capabilities(lambda: self._core.product_ids, [self._sign_in.method])

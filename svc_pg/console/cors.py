@@ -2,11 +2,22 @@
 
 from collections.abc import Collection, Mapping
 
+from svc_pg import addresses
+from svc_pg.settings import Settings
+
 PREFLIGHT_HEADERS: Mapping[str, str] = {
     "Access-Control-Allow-Methods": "GET, POST, PATCH, DELETE, PUT, OPTIONS",
     "Access-Control-Allow-Headers": "Content-Type, Authorization",
     "Access-Control-Max-Age": "600",
 }
+
+
+def allowed_origins(settings: Settings) -> frozenset[str]:
+    """Those that are set; else the console's front end, where its address is known."""
+    if settings.console_allowed_origins is not None:
+        return frozenset(settings.console_allowed_origins)
+    page = settings.console_public_url
+    return frozenset() if page is None else frozenset({addresses.origin(page)})
 
 
 def origin_headers(origin: str | None, allowed: Collection[str]) -> Mapping[str, str]:

@@ -1,6 +1,6 @@
 import pytest
 
-from svc_pg.console.cors import PREFLIGHT_HEADERS, origin_headers, preflight_headers
+from svc_pg.console.cors import PREFLIGHT_HEADERS, allowed_origins, origin_headers, preflight_headers
 from svc_pg.errors import ConfigError
 from svc_pg.settings import Settings
 
@@ -50,6 +50,26 @@ def test_every_wrong_origin_is_named() -> None:
         Settings.load(console_allowed_origins=["*", CONSOLE, "null"])
     wrong = [line for line in refusal.value.message.splitlines() if line.startswith("SVC_CONSOLE_ALLOWED_ORIGINS")]
     assert [line.partition(": ")[0] for line in wrong] == [f"SVC_CONSOLE_ALLOWED_ORIGINS[{place}]" for place in (0, 2)]
+
+
+@pytest.mark.parametrize(
+    ("page", "origin"),
+    [
+        ("https://console.example/sign-in", CONSOLE),
+        ("https://Console.example:443", CONSOLE),
+        ("http://localhost:5173/", "http://localhost:5173"),
+        ("http://127.0.0.1:80/console", "http://127.0.0.1"),
+    ],
+)
+def test_unless_told_the_front_end_alone_is_allowed(page: str, origin: str) -> None:
+    assert allowed_origins(Settings.load(console_public_url=page)) == {origin}
+    assert allowed_origins(Settings.load(console_public_url=page, console_allowed_origins=[])) == frozenset()
+    told = Settings.load(console_public_url=page, console_allowed_origins=["https://other.example"])
+    assert allowed_origins(told) == {"https://other.example"}
+
+
+def test_without_a_front_end_no_origin_is_allowed() -> None:
+    assert allowed_origins(Settings.load()) == frozenset()
 
 
 def test_only_an_allowed_origin_may_read() -> None:

@@ -16,7 +16,7 @@ def test_nothing_set_means_production_and_no_auto_approve() -> None:
     settings = Settings.load()
     assert settings.env == "production"
     assert settings.console_auto_approve is False
-    assert settings.console_allowed_origins == ()
+    assert settings.console_allowed_origins is None
     assert settings.console_allowed_actions == ("read", "write", "admin")
     assert settings.console_token_lifetime == timedelta(hours=24)
     assert settings.database_url is settings.encryption_keys is settings.console_connection_token_hash is None
