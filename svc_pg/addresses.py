@@ -79,7 +79,7 @@ def page_url(text: str) -> str:
 
 
 def origin(url: str) -> str:
-    """The origin of a page as browsers send it (RFC 6454): scheme and host in lower case, and a port that is unusual."""
+    """The origin of a page as browsers send it (RFC 6454): scheme and host in lower case, a port if unusual."""
     parts = urlsplit(url)
     host = f"[{parts.hostname}]" if parts.hostname and ":" in parts.hostname else parts.hostname
     port = "" if parts.port in (None, _USUAL_PORTS[parts.scheme]) else f":{parts.port}"
