@@ -14,17 +14,22 @@ import asyncio, sys
 from svc_pg import Config
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.worker import Worker
-conninfo, config, keys = sys.argv[1:]
-asyncio.run(Worker(conninfo, keys=KeyRing.parse(keys), config=Config.model_validate_json(config)).run())
+conninfo, config, keys, concurrency = sys.argv[1:]
+worker = Worker(
+    conninfo, keys=KeyRing.parse(keys), config=Config.model_validate_json(config), concurrency=int(concurrency)
+)
+asyncio.run(worker.run())
 """
 
 Process = subprocess.Popen[bytes]
 
 
 @contextmanager
-def worker_process(conninfo: str, config: Config, *, environment: Mapping[str, str] = {}) -> Iterator[Process]:
+def worker_process(
+    conninfo: str, config: Config, *, concurrency: int = 50, environment: Mapping[str, str] = {}
+) -> Iterator[Process]:
     """Enter to start it, with more in its environment; leaving kills it with SIGKILL, unless it has ended."""
-    arguments = [conninfo, config.model_dump_json(by_alias=True), KEYS_TEXT]
+    arguments = [conninfo, config.model_dump_json(by_alias=True), KEYS_TEXT, str(concurrency)]
     process = subprocess.Popen(
         [sys.executable, "-c", _PROGRAM, *arguments], stderr=subprocess.DEVNULL, env=os.environ | environment
     )

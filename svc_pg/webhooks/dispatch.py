@@ -17,7 +17,7 @@ from svc_pg.webhooks.tally import Tally
 
 _log = logging.getLogger(__name__)
 
-_BATCH: Final = 200
+_MOST_CLAIMED: Final = 200
 _MOST_TARGETS: Final = 10_000
 _SLACK: Final = 200  # results that may wait to be acknowledged before they take places
 _LATEST_START: Final = 10.0  # seconds after the claim was asked for; a lease outlives its attempt by 15
@@ -45,6 +45,7 @@ class Dispatcher:
         self._worker = worker
         self._listen_conninfo = listen_conninfo
         self._concurrency = concurrency
+        self._batch = min(max(concurrency // 2, 1), _MOST_CLAIMED)  # the other half is under way meanwhile
         self._interval = interval
         self._results = results
         self._stopping = stopping
@@ -100,7 +101,7 @@ class Dispatcher:
 
     async def _claim(self, conn: Connection) -> bool:
         """Claim what can start now and start it. False where nothing was due."""
-        batch = min(self._free(), _BATCH)
+        batch = min(self._free(), self._batch)
         started = time.perf_counter()
         claimed = await claims.claim(conn, worker=self._worker, batch=batch, after=self._last_endpoint)
         self._tally.claim_duration.add(time.perf_counter() - started)

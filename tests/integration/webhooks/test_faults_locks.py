@@ -155,7 +155,7 @@ def test_a_worker_that_is_frozen_in_its_claim_keeps_no_other_from_claiming(
         webhooks.send_many(sender, "order.created", [{"text": "x" * 260_000}] * 16)  # more than sockets buffer
         with holder.transaction():
             hold_up_claims(holder)
-            frozen = stack.enter_context(worker_process(database, CONFIG))
+            frozen = stack.enter_context(worker_process(database, CONFIG, concurrency=100))
             wait_for_a_claim(watcher)
             frozen.send_signal(SIGSTOP)
         sender.execute("update svc.webhook_endpoints set max_in_flight = 17")
