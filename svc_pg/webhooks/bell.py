@@ -19,6 +19,7 @@ _log = logging.getLogger(__name__)
 _LOCK: Final = (1937138032, 1)  # 'svc0', the bell
 _SLEEPER: Final = (1937138032, 5)  # held by the one who sleeps, to tell a sleeper from a sender
 _LONGEST_SLEEP: Final = timedelta(seconds=5)
+_WAKE: Final = "select pg_advisory_unlock(%s, %s), pg_advisory_unlock(%s, %s)"
 # So that the server notices within a minute that the machine of a sleeper is gone, and gives its locks back
 _NOTICE_LOSS: Final = """
 select set_config('tcp_keepalives_idle', '15', false), set_config('tcp_keepalives_interval', '5', false),
@@ -58,8 +59,7 @@ class Bell:
             await self._scalar("select pg_advisory_lock(%s, %s)", _SLEEPER)
         yield granted
         if granted:
-            await self._scalar("select pg_advisory_unlock(%s, %s)", _SLEEPER)
-            await self._scalar("select pg_advisory_unlock(%s, %s)", _LOCK)
+            await self._conn.execute(_WAKE, (*_SLEEPER, *_LOCK))
 
     async def ring(self, *, within: timedelta | None = None) -> None:
         """Return when the bell rings, or after ``within`` (5 s at most). Call it while asleep."""
