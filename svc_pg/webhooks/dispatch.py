@@ -17,6 +17,7 @@ from svc_pg.webhooks.tally import Tally
 
 _log = logging.getLogger(__name__)
 
+_LEAST_CLAIMED: Final = 25
 _MOST_CLAIMED: Final = 200
 _MOST_TARGETS: Final = 10_000
 _SLACK: Final = 200  # results that may wait to be acknowledged before they take places
@@ -45,7 +46,8 @@ class Dispatcher:
         self._worker = worker
         self._listen_conninfo = listen_conninfo
         self._concurrency = concurrency
-        self._batch = min(max(concurrency // 2, 1), _MOST_CLAIMED)  # the other half is under way meanwhile
+        # the other half is under way meanwhile; but many small claims cost more than that saves
+        self._batch = min(max(concurrency // 2, _LEAST_CLAIMED), _MOST_CLAIMED)
         self._interval = interval
         self._results = results
         self._stopping = stopping
