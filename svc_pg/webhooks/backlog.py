@@ -8,7 +8,7 @@ from typing import Final, LiteralString
 import psycopg
 
 from svc_pg.query import Query, afetch
-from svc_pg.webhooks.connections import connected
+from svc_pg.webhooks.connections import connected, within_limits
 
 _log = logging.getLogger(__name__)
 
@@ -86,7 +86,7 @@ class BacklogReader:
     """Reads it when it is asked to, on a connection of its own; who asks again within 5 s gets the same answer."""
 
     def __init__(self, conninfo: str) -> None:
-        self._conninfo = conninfo
+        self._conninfo = within_limits(conninfo)
         self._reading = asyncio.Lock()
         self._last: Backlog | None = None
         self._read_at = float("-inf")

@@ -11,6 +11,7 @@ import aiohttp
 import psycopg
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import webhooks
 from svc_pg.errors import ConfigError
@@ -43,6 +44,13 @@ def read(conninfo: str) -> Backlog:
     backlog = asyncio.run(BacklogReader(conninfo).read())
     assert backlog is not None
     return backlog
+
+
+def test_the_backlog_is_read_within_the_limits_of_a_worker(database: str) -> None:
+    parameters = conninfo_to_dict(BacklogReader(database)._conninfo)
+    assert (parameters["client_encoding"], parameters["connect_timeout"]) == ("UTF8", "10")
+    with pytest.raises(ConfigError, match="the address of the database"):
+        BacklogReader("shop hunter2")
 
 
 def watching(conninfo: str, look: Callable[[Worker, aiohttp.ClientSession], Awaitable[None]]) -> None:
