@@ -25,11 +25,8 @@ from .database import connect
 from .entry_lines import line
 from .known_tables import warn_of_unknown
 from .options import ConfigReference, DatabaseUrl, Json, duration, moment
-from .steering import operator_name
+from .steering import act_as_operator
 
-_ACT: Final = """
-select set_config('svc.actor_id', %s, false), set_config('svc.context', '{"program": "svc-pg"}', false)
-"""
 STANDARD_OUTPUT: Final = Path("-")
 
 
@@ -133,8 +130,7 @@ def purge(
     """Remove entries that are older than the audit log has to keep them."""
     age = _configured_age(config) if older_than is None else older_than
     with connect(database_url) as conn, _progress() as progress:
-        conn.execute(_ACT, (operator_name(),))  # for all transactions of this connection
-        conn.commit()
+        act_as_operator(conn)
         report = retention.purge(conn, age, dry_run=dry_run, progress=progress)
     if json:
         output.json_record(

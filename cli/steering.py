@@ -1,10 +1,11 @@
 """What the commands share that change endpoints and deliveries."""
 
 import getpass
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 from psycopg import Connection
@@ -15,22 +16,23 @@ from svc_pg.query import Query, fetch
 from . import output
 from .database import connect
 
+_CONTEXT: Final = {"program": "svc-pg"}
+_ACT: Final = "select set_config('svc.actor_id', %s, false), set_config('svc.context', %s, false)"
+
 EndpointId = Annotated[str, typer.Argument(metavar="ENDPOINT", help="The endpoint's id.", show_default=False)]
-
-
-def operator_name() -> str:
-    """The user of this machine, who is the actor of what commands change."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a container may run as a number without a name
-        return f"uid {os.getuid()}"
 
 
 @contextmanager
 def operator(conn: "Connection[Any]") -> Iterator[None]:
     """The audit log names the user of this machine as the actor."""
-    with audit.actor(conn, operator_name(), context={"program": "svc-pg"}):
+    with audit.actor(conn, _operator_name(), context=_CONTEXT):
         yield
+
+
+def act_as_operator(conn: "Connection[Any]") -> None:
+    """Be that actor in all transactions of the connection, for what makes several of its own."""
+    conn.execute(_ACT, (_operator_name(), json.dumps(_CONTEXT)))
+    conn.commit()
 
 
 def one(conn: "Connection[Any]", query: Query[Any]) -> Any:
@@ -47,3 +49,10 @@ def change(query: Query[Any], database_url: str | None, *, as_json: bool) -> Non
         output.json_record(row)
     else:
         output.record(row)
+
+
+def _operator_name() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container may run as a number without a name
+        return f"uid {os.getuid()}"
