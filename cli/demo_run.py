@@ -19,13 +19,13 @@ from svc_pg import audit, schema
 from svc_pg.errors import SvcError
 from svc_pg.query import fetch
 from svc_pg.webhooks import endpoints
+from svc_pg.webhooks.guard import Guard
 from svc_pg.webhooks.secrets import KeyRing, new_key
 from svc_pg.webhooks.worker import Worker
 
 from . import output
 from .demo_servers import embedded_postgres, serving
 from .demo_shop import CONFIG, SCHEMA, Partner, shop
-from .options import guard
 
 # What people do in the shop: who, the request and its parameters, and the status that answers it
 _DAY: Final[list[tuple[str, str, str, dict[str, str], int]]] = [
@@ -102,7 +102,7 @@ async def run_demo(*, stay: bool, as_json: bool) -> bool:
             audit.actor(conn, "operator"),
         ):
             registration = endpoints.new(
-                url=f"{partner_url}/webhooks", events=["order.*"], keys=keys, guard=guard(CONFIG)
+                url=f"{partner_url}/webhooks", events=["order.*"], keys=keys, guard=Guard.of(CONFIG.webhooks)
             )
             fetch(conn, registration.query)
             partner.secret = registration.secret

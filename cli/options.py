@@ -7,10 +7,9 @@ from typing import Annotated, Final
 import typer
 from typer.models import OptionInfo
 
-from svc_pg import Config, durations
+from svc_pg import durations
 from svc_pg.errors import EncryptionKeyError
 from svc_pg.settings import Settings
-from svc_pg.webhooks.guard import Guard
 from svc_pg.webhooks.secrets import KeyRing
 
 DatabaseUrl = Annotated[
@@ -67,8 +66,3 @@ def encryption_keys() -> KeyRing:
             hint="Set what the other workers and consoles have. The very first: svc-pg keys new encryption",
         )
     return KeyRing.parse(configured.get_secret_value())
-
-
-def guard(config: Config) -> Guard:
-    """What endpoints the configuration allows."""
-    return Guard.of(config.webhooks)

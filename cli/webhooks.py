@@ -10,12 +10,13 @@ from svc_pg import Config
 from svc_pg.webhooks import deliveries, endpoints
 from svc_pg.webhooks.endpoint_stats import EndpointStats, stats
 from svc_pg.webhooks.endpoints import Endpoint, NewSecret
+from svc_pg.webhooks.guard import Guard
 from svc_pg.webhooks.key_rotation import rotate_key
 
 from . import output
 from .database import connect
 from .json_text import printable
-from .options import After, ConfigReference, DatabaseUrl, Json, Limit, duration, encryption_keys, guard
+from .options import After, ConfigReference, DatabaseUrl, Json, Limit, duration, encryption_keys
 from .steering import EndpointId, change, one, operator
 from .webhook_deliveries import list_deliveries, prune, recover, retry
 
@@ -47,7 +48,7 @@ def add(
         url=url,
         events=event,
         keys=encryption_keys(),
-        guard=guard(Config.find(config)),
+        guard=Guard.of(Config.find(config).webhooks),
         description=description,
         tenant=tenant,
         headers=headers,

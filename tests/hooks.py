@@ -34,18 +34,13 @@ def hooks_config(*events: str, retry: timedelta = timedelta(milliseconds=50)) ->
     )
 
 
-def guard(config: Config) -> Guard:
-    """The guard of a configuration."""
-    return Guard(allow_cidrs=tuple(config.webhooks.allow_cidrs), allow_http=config.webhooks.allow_http)
-
-
 def endpoint(
     conninfo: str, config: Config, url: str, *, events: Sequence[str] = ("*",), **options: Any
 ) -> tuple[str, str]:
     """Install the configuration and register an endpoint; return its id and its secret."""
     with psycopg.connect(conninfo) as conn:
         schema.install(conn, config)
-        registration = endpoints.new(url=url, events=events, keys=KEYS, guard=guard(config), **options)
+        registration = endpoints.new(url=url, events=events, keys=KEYS, guard=Guard.of(config.webhooks), **options)
         [created] = fetch(conn, registration.query)
     return created.id, registration.secret
 

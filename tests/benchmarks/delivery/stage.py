@@ -37,7 +37,7 @@ allow_http = true
 allow_cidrs = ["127.0.0.0/8"]
 [webhooks.events."{EVENT}"]
 """
-_GUARD: Final = Guard(allow_cidrs=tuple(CONFIG.webhooks.allow_cidrs), allow_http=True)
+_GUARD: Final = Guard.of(CONFIG.webhooks)
 # one message for each delivery: the n-th endpoint is that of the n-th tenant
 _FILL: Final = """
 select svc.send_many(%s, array_agg(%s::json), null, array_agg('tenant-' || (n %% %s)))

@@ -10,8 +10,9 @@ from svc_pg.errors import ConfigError
 from svc_pg.query import fetch, scalar
 from svc_pg.schema import access
 from svc_pg.webhooks import deliveries, endpoints
+from svc_pg.webhooks.guard import Guard
 from svc_pg.webhooks.worker import Worker
-from tests.hooks import KEYS, endpoint, guard, hooks_config, rows, working
+from tests.hooks import KEYS, endpoint, hooks_config, rows, working
 from tests.postgres import new_database
 from tests.receiver import receiving
 from tests.roles import as_role, new_role
@@ -220,7 +221,7 @@ def test_a_worker_and_an_administrator_need_no_more_than_svc_admin(db: str, role
     admin = psycopg.conninfo.make_conninfo(db, user=role)
     with receiving() as receiver:
         with psycopg.connect(admin) as conn:
-            fetch(conn, endpoints.new(url=receiver.url, events=["*"], keys=KEYS, guard=guard(config)).query)
+            fetch(conn, endpoints.new(url=receiver.url, events=["*"], keys=KEYS, guard=Guard.of(config.webhooks)).query)
             webhooks.send(conn, "order.created", {"id": 7})
         with working(admin, config) as worker:
             assert isinstance(worker, Worker)
