@@ -3,9 +3,10 @@
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import timedelta
 from threading import Event
-from typing import Any, LiteralString
+from typing import Any
 
 import psycopg
 import pytest
@@ -20,8 +21,6 @@ from tests.waiting import wait_until
 from tests.worker_process import worker_process
 
 CONFIG = hooks_config("order.created")
-# What the worker reads after its claim: whoever asks for the lock first gets it when the claim commits
-LOCK_ENDPOINTS: LiteralString = "lock table svc.webhook_endpoints in access exclusive mode"
 
 
 @pytest.fixture
@@ -53,53 +52,49 @@ def assert_equal(first: Received, second: Received) -> None:
     assert json.loads(first.body)["data"] == {"id": 7}
 
 
-def is_asked_for(conn: psycopg.Connection[Any]) -> bool:
-    return bool(scalar(conn, "select exists (select from pg_locks where mode = 'AccessExclusiveLock' and not granted)"))
-
-
-def is_waiting_for_endpoints(conn: psycopg.Connection[Any]) -> bool:
-    return bool(
-        scalar(
-            conn,
-            """select exists (select from pg_locks where relation = 'svc.webhook_endpoints'::regclass
-                                 and not granted and mode = 'AccessShareLock')""",
-        )
-    )
-
-
-def test_killed_between_claim_and_post_it_is_sent_once(database: str, receiver: Receiver) -> None:
+@contextmanager
+def stuck_before_its_post(database: str) -> Iterator[int]:
+    """Hold up a worker that has claimed and wants to know where to send it; enter to get its backend's process id."""
     with (
         psycopg.connect(database) as blocker,
         psycopg.connect(database, autocommit=True) as watcher,
         ThreadPoolExecutor() as threads,
-        worker_process(database, CONFIG),
     ):
         with held_up(database, CLAIM) as claimed:
-            claimed()
-            locking = threads.submit(blocker.execute, LOCK_ENDPOINTS)
-            wait_until(lambda: is_asked_for(watcher), "the lock is asked for")
+            backend = claimed()
+            # whoever asks for the lock first gets it when the claim commits
+            locking = threads.submit(blocker.execute, "lock table svc.webhook_endpoints in access exclusive mode")
+            wait_until(
+                lambda: scalar(
+                    watcher, "select exists (select from pg_locks where mode = 'AccessExclusiveLock' and not granted)"
+                ),
+                "the lock is asked for",
+            )
         locking.result(timeout=10)
-        wait_until(lambda: is_waiting_for_endpoints(watcher), "the worker wants to know where to send it")
+        wait_until(
+            lambda: scalar(
+                watcher,
+                """select exists (select from pg_locks where relation = 'svc.webhook_endpoints'::regclass
+                                     and not granted and mode = 'AccessShareLock')""",
+            ),
+            "the worker wants to know where to send it",
+        )
+        yield backend
+
+
+def test_killed_between_claim_and_post_it_is_sent_once(database: str, receiver: Receiver) -> None:
+    with worker_process(database, CONFIG) as worker, stuck_before_its_post(database):
+        worker.kill()
+        worker.wait()
     assert receiver.requests == []
     assert delivered_after_the_lease(database) == [(1, "lost"), (2, "success")]
     assert len(receiver.requests) == 1
 
 
 def test_a_claim_whose_connection_is_lost_before_the_post_is_given_back(database: str, receiver: Receiver) -> None:
-    with (
-        psycopg.connect(database) as blocker,
-        psycopg.connect(database, autocommit=True) as watcher,
-        ThreadPoolExecutor() as threads,
-        working(database, CONFIG),
-    ):
-        with held_up(database, CLAIM) as claimed:
-            backend = claimed()
-            locking = threads.submit(blocker.execute, LOCK_ENDPOINTS)
-            wait_until(lambda: is_asked_for(watcher), "the lock is asked for")
-        locking.result(timeout=10)
-        wait_until(lambda: is_waiting_for_endpoints(watcher), "the worker wants to know where to send it")
-        terminate(watcher, backend)
-        blocker.rollback()
+    with working(database, CONFIG):
+        with stuck_before_its_post(database) as backend, psycopg.connect(database, autocommit=True) as conn:
+            terminate(conn, backend)
         receiver.wait_for(1)
         wait_until(lambda: rows(database, "webhook_deliveries")[0]["status"] == "delivered", "it is delivered")
     attempts = rows(database, "webhook_delivery_attempts")
