@@ -25,13 +25,17 @@ CONFIG = hooks_config("order.created")
 
 @pytest.fixture
 def receiver(database: str) -> Iterator[Receiver]:
-    """A receiver whose endpoint has short leases, and for which one delivery is pending."""
+    """A receiver whose endpoint has short leases."""
     with receiving() as receiver:
         endpoint(database, CONFIG, receiver.url)
         shorten_leases(database)
-        with psycopg.connect(database) as conn:
-            webhooks.send(conn, "order.created", {"id": 7})
         yield receiver
+
+
+def send(database: str) -> None:
+    """Make one delivery pending."""
+    with psycopg.connect(database) as conn:
+        webhooks.send(conn, "order.created", {"id": 7})
 
 
 def delivered_after_the_lease(database: str) -> list[tuple[int, str]]:
@@ -54,13 +58,14 @@ def assert_equal(first: Received, second: Received) -> None:
 
 @contextmanager
 def stuck_before_its_post(database: str) -> Iterator[int]:
-    """Hold up a worker that has claimed and wants to know where to send it; enter to get its backend's process id."""
+    """Send, and hold up the worker that has claimed it and asks for its endpoint; enter to get its backend's pid."""
     with (
         psycopg.connect(database) as blocker,
         psycopg.connect(database, autocommit=True) as watcher,
         ThreadPoolExecutor() as threads,
     ):
         with held_up(database, CLAIM) as claimed:
+            send(database)
             backend = claimed()
             # whoever asks for the lock first gets it when the claim commits
             locking = threads.submit(blocker.execute, "lock table svc.webhook_endpoints in access exclusive mode")
@@ -103,6 +108,7 @@ def test_a_claim_whose_connection_is_lost_before_the_post_is_given_back(database
 
 
 def test_killed_before_its_claim_commits_nothing_was_claimed(database: str, receiver: Receiver) -> None:
+    send(database)
     with psycopg.connect(database, autocommit=True) as conn, held_up(database, CLAIM) as claimed:
         with worker_process(database, CONFIG):
             backend = claimed()
@@ -114,6 +120,7 @@ def test_killed_before_its_claim_commits_nothing_was_claimed(database: str, rece
 
 
 def test_killed_between_post_and_answer_it_is_sent_again(database: str, receiver: Receiver) -> None:
+    send(database)
     is_over = Event()
     receiver.answer = lambda number: 204 if number > 1 or is_over.wait(30) else 500
     with worker_process(database, CONFIG):
@@ -125,6 +132,7 @@ def test_killed_between_post_and_answer_it_is_sent_again(database: str, receiver
 
 
 def test_killed_before_its_acknowledgement_commits_it_is_sent_again(database: str, receiver: Receiver) -> None:
+    send(database)
     with psycopg.connect(database, autocommit=True) as conn, held_up(database, ACKNOWLEDGEMENT) as acknowledged:
         with worker_process(database, CONFIG):
             backend = acknowledged()
@@ -135,6 +143,7 @@ def test_killed_before_its_acknowledgement_commits_it_is_sent_again(database: st
 
 
 def test_killed_while_its_acknowledgement_commits_it_is_not_sent_again(database: str, receiver: Receiver) -> None:
+    send(database)
     with held_up(database, ACKNOWLEDGEMENT) as acknowledged, worker_process(database, CONFIG):
         acknowledged()
     wait_until(lambda: rows(database, "webhook_deliveries")[0]["status"] == "delivered", "it is delivered")
