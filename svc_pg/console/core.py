@@ -96,8 +96,9 @@ class Core:
             raise ConfigError(f"product {product.id!r} is registered already")
         self._document = None
         routes = product_routes(product, below=f"/{product.id}" if below is None else below)
-        for route, endpoint in zip(routes, product.endpoints, strict=True):
-            self._product_routes.add(endpoint.method, route.path, endpoint)
+        self._product_routes.add_all(
+            (endpoint.method, route.path, endpoint) for route, endpoint in zip(routes, product.endpoints, strict=True)
+        )
         self._product_ids.append(product.id)
         self.routes += routes
 

@@ -1,6 +1,6 @@
 """Find the route of a method and a path, segment by segment."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -53,18 +53,17 @@ class Router(Generic[Target]):
 
     def add(self, method: str, path: str, target: Target) -> None:
         """Add a route. Raises ConfigError where the pattern cannot match or another route matches the same."""
-        pattern = tuple(path.removeprefix("/").split("/"))
-        names = [part[1:] for part in pattern if _is_parameter(part)]
-        if not all(pattern) or not all(name.isidentifier() for name in names) or len(names) > len(set(names)):
-            raise ConfigError(
-                f"route {path!r} has an empty segment, or a parameter without a name of its own",
-                hint="Write /segments like /these/:id, without a slash at the end.",
-            )
-        route = _Route(method, pattern, target)
-        if any(other.shape == route.shape for other in self._routes):
-            raise ConfigError(f"route {method} {path} is there already")
-        self._routes.append(route)
-        self._routes.sort(key=lambda route: route.rank)
+        self.add_all([(method, path, target)])
+
+    def add_all(self, routes: Iterable[tuple[str, str, Target]]) -> None:
+        """Add them, each a method, a path and a target, or none where ``add`` refuses one."""
+        merged = list(self._routes)
+        for method, path, target in routes:
+            route = _Route(method, _parsed(path), target)
+            if any(other.shape == route.shape for other in merged):
+                raise ConfigError(f"route {method} {path} is there already")
+            merged.append(route)
+        self._routes = sorted(merged, key=lambda route: route.rank)
 
     def find(self, method: str, segments: Sequence[str]) -> Match[Target] | None:
         """The route of a request, or None."""
@@ -72,6 +71,17 @@ class Router(Generic[Target]):
             if route.method == method and (params := route.params(segments)) is not None:
                 return Match(route.target, params)
         return None
+
+
+def _parsed(path: str) -> tuple[str, ...]:
+    pattern = tuple(path.removeprefix("/").split("/"))
+    names = [part[1:] for part in pattern if _is_parameter(part)]
+    if not all(pattern) or not all(name.isidentifier() for name in names) or len(names) > len(set(names)):
+        raise ConfigError(
+            f"route {path!r} has an empty segment, or a parameter without a name of its own",
+            hint="Write /segments like /these/:id, without a slash at the end.",
+        )
+    return pattern
 
 
 def _is_parameter(part: str) -> bool:

@@ -54,6 +54,15 @@ def test_an_exact_segment_that_leads_nowhere_does_not_hide_a_parameter() -> None
     assert found(router("/t/new/x", "/t/:id/y"), "t", "new", "y") == ("/t/:id/y", {"id": "new"})
 
 
+def test_of_routes_that_are_added_together_none_is_there_where_one_is_refused() -> None:
+    routes = router("/t")
+    with pytest.raises(ConfigError, match="there already"):
+        routes.add_all([("GET", "/new", "new"), ("GET", "/t", "again")])
+    assert found(routes, "new") is None
+    routes.add_all([("GET", "/new", "new"), ("GET", "/newer", "newer")])
+    assert found(routes, "newer") == ("newer", {})
+
+
 def test_routes_that_match_the_same_requests_are_refused() -> None:
     routes = router("/t/:id")
     with pytest.raises(ConfigError, match="there already"):
