@@ -30,6 +30,7 @@ class Parameter:
 class Documentation:
     """All of it is optional, and none of it changes what a route does.
 
+    ``needs_device_token`` says that ``Authorization: Bearer`` carries what signing in gave this device, and no session.
     ``body`` is the model that the handler reads with ``read_body``. ``response`` is the type of the value that the
     handler answers with: a dataclass, a scalar, or collections of them, ``list[Tenant]`` or ``Page[Tenant]``; None is
     no body. ``status`` is that of success. ``errors`` are the codes of problems that only this route gives, with their
@@ -37,6 +38,7 @@ class Documentation:
     """
 
     summary: str = ""
+    needs_device_token: bool = False
     query: Sequence[Parameter] = ()
     headers: Sequence[Parameter] = ()
     body: type[BaseModel] | None = None

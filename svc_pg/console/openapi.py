@@ -17,7 +17,12 @@ from svc_pg.settings import Permission
 JSON: Final = "application/json"
 PROBLEM: Final = "application/problem+json"
 
-_SCHEME: Final = "session"
+_SESSION: Final = "session"
+_DEVICE: Final = "device"
+_SECURITY_SCHEMES: Final[Schema] = {
+    _SESSION: {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
+    _DEVICE: {"type": "http", "scheme": "bearer", "description": "the deviceToken of the sign-in that is asked about"},
+}
 _PARAMETER: Final = re.compile(r"(?<=/):(\w+)")
 _RETRY_AFTER: Final[JsonValue] = {"Retry-After": {"description": "seconds", "schema": {"type": "integer"}}}
 _LOCATION: Final[JsonValue] = {"Location": {"description": "the path of what was made", "schema": {"type": "string"}}}
@@ -108,7 +113,7 @@ def document(routes: Sequence[Route], *, title: str, server_url: str, version: s
         "paths": dict(paths),
         "components": {
             "schemas": dict(schemas.components),
-            "securitySchemes": {_SCHEME: {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}},
+            "securitySchemes": dict(_SECURITY_SCHEMES),
         },
     }
 
@@ -134,7 +139,9 @@ def _operation(route: Route, schemas: Schemas) -> dict[str, JsonValue]:
         operation["summary"] = documentation.summary
     if route.permission is not None:
         operation["description"] = f"Needs the permission {route.permission}."
-        operation["security"] = [{_SCHEME: [route.permission]}]  # a role, as 3.1 allows where a scheme has no scopes
+        operation["security"] = [{_SESSION: [route.permission]}]  # a role, as 3.1 allows where a scheme has no scopes
+    elif documentation.needs_device_token:
+        operation["security"] = [{_DEVICE: []}]
     if documentation.body is not None:
         content = _content(schemas.of_body(documentation.body), documentation.body_example)
         is_required = any(field.is_required() for field in documentation.body.model_fields.values())

@@ -121,7 +121,8 @@ INIT: Final = Documentation(
     errors={"invalid_email": 422, **database.PROBLEMS},
 )
 VERIFY: Final = Documentation(
-    summary="Try the code, with Authorization: Bearer and the device's token",
+    summary="Try the code",
+    needs_device_token=True,
     body=TypedCode,
     response=Verified,
     errors={
@@ -130,13 +131,15 @@ VERIFY: Final = Documentation(
     },
 )
 POLL: Final = Documentation(
-    summary="Ask how a sign-in stands, with Authorization: Bearer and the device's token",
+    summary="Ask how a sign-in stands",
+    needs_device_token=True,
     query=[Parameter(name="sessionId", description="the sign-in that this device began", is_required=True)],
     response=Polled,
     errors={"slow_down": 429, **_errors("unknown_session")},
 )
 CLAIM: Final = Documentation(
-    summary="Get the session of a verified code, once, with Authorization: Bearer and the device's token",
+    summary="Get the session of a verified code, once",
+    needs_device_token=True,
     body=Link,
     response=Claimed,
     errors=_errors("unknown_session", "not_verified", "already_claimed", "expired", "locked"),

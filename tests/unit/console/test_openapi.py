@@ -204,6 +204,10 @@ def test_a_route_without_a_session_promises_no_401() -> None:
     assert not {"401", "403", "503"} & operation["responses"].keys()
 
 
+def test_a_route_may_need_the_token_of_a_device() -> None:
+    assert described(permission=None, needs_device_token=True)["security"] == [{"device": []}]
+
+
 def test_one_table_filters_and_documents() -> None:
     filters = {
         "colour": Filter(str.__add__, "of one colour", {"enum": ["red"]}),

@@ -1,4 +1,5 @@
 from email.message import EmailMessage
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -35,6 +36,13 @@ def authentication_of(console: Console) -> object:
 
 def test_magic_links_start_in_production() -> None:
     assert "/console/session/verify" in str(authentication_of(Console(settings())))
+
+
+def test_the_document_tells_which_routes_need_the_token_of_a_device() -> None:
+    paths: Any = Console(settings()).openapi()["paths"]
+    wanted: Any = [{"device": []}]
+    found = {path for path, routes in paths.items() for route in routes.values() if route["security"] == wanted}
+    assert found == {"/console/session/verify", "/console/session/poll", "/console/session/claim"}
 
 
 def test_auto_approve_with_the_environment_unset_is_refused() -> None:
