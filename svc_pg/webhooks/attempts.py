@@ -12,7 +12,7 @@ from svc_pg.config import Retry
 from svc_pg.errors import EncryptionKeyError, EndpointError, WebhookSignatureError
 from svc_pg.webhooks import backoff, tracing
 from svc_pg.webhooks.claims import Acknowledgement, Claim, Message, Target
-from svc_pg.webhooks.endpoints import HEADERS_COLUMN, SECRET_COLUMN
+from svc_pg.webhooks.endpoint_fields import HEADERS_COLUMN, SECRET_COLUMN
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.signing import sign
 from svc_pg.webhooks.transport import Request, Result, Transport

@@ -5,9 +5,6 @@ Most functions make a Query: one statement, whose row is the endpoint as it is a
 endpoint and EndpointError where an event is not defined.
 """
 
-import json
-import os
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -19,22 +16,24 @@ from psycopg import AsyncConnection, Connection
 from svc_pg.errors import EndpointError, QueryError
 from svc_pg.pages import EVERYTHING, Selection, decode
 from svc_pg.query import Query, afetch, fetch
-from svc_pg.webhooks.guard import Guard, check_custom_headers
-from svc_pg.webhooks.ids import endpoint_key, no_endpoint
+from svc_pg.webhooks.endpoint_fields import (
+    check_limits,
+    check_tenant,
+    check_text,
+    event_list,
+    sealed_headers,
+    sealed_secret,
+)
+from svc_pg.webhooks.guard import Guard
+from svc_pg.webhooks.ids import endpoint_key, new_id, no_endpoint
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.signing import new_secret
-
-# What a sealed value is bound to, beside its endpoint's id; the secret before a rotation keeps its own
-SECRET_COLUMN: Final = "webhook_endpoints.secret"  # noqa: S105 - the name of a column
-HEADERS_COLUMN: Final = "webhook_endpoints.headers"
 
 Status = Literal["active", "paused", "disabled"]
 
 STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 OVERLAP: Final = timedelta(hours=24)
 
-_MAX_HEADERS: Final = 32
-_MAX_CHARACTERS: Final = 1000
 _COLUMNS: Final = """
 id::text, url, description, tenant, events, status, disabled_reason, max_in_flight, timeout,
 case when previous_secret_expires_at > now() then previous_secret_expires_at end as previous_secret_expires_at,
@@ -185,16 +184,13 @@ def new(
     with every attempt, at most ``max_in_flight`` attempts are under way at a time, and each may take ``timeout`` (1 to
     60 s). Raises EndpointError where the URL is not one that ``guard`` lets workers call.
     """
-    _check_limits(description=description, max_in_flight=max_in_flight, timeout=timeout)
+    check_limits(description=description, max_in_flight=max_in_flight, timeout=timeout)
     if tenant is not None:
-        _check_text("the tenant", tenant)
-        if not tenant:
-            raise EndpointError("the tenant is empty", hint="Leave it out to receive the messages of all tenants.")
-    endpoint_id = _new_id()
+        check_tenant(tenant)
+    endpoint_id = new_id()
     secret = new_secret()
-    sealed = keys.seal(secret, owner=str(endpoint_id), column=SECRET_COLUMN)
-    sealed_headers = _sealed_headers(headers or {}, keys, endpoint_id)
-    params = (endpoint_id, guard.check_url(url), description, tenant, _texts(events), sealed, sealed_headers)
+    sealed = sealed_secret(secret, keys, endpoint_id), sealed_headers(headers or {}, keys, endpoint_id)
+    params = (endpoint_id, guard.check_url(url), description, tenant, event_list(events), *sealed)
     return NewSecret(Query(_INSERT + _COLUMNS + " from endpoint", (*params, max_in_flight, timeout), Endpoint), secret)
 
 
@@ -218,18 +214,17 @@ def update(
     """
     if all(each is None for each in (url, events, description, headers, max_in_flight, timeout)):
         return get(endpoint_id)
-    _check_limits(description=description, max_in_flight=max_in_flight, timeout=timeout)
+    check_limits(description=description, max_in_flight=max_in_flight, timeout=timeout)
     key = endpoint_key(endpoint_id)
     if headers and keys is None:
         raise EndpointError("custom headers cannot be stored without keys that seal them", hint="Give keys as well.")
-    sealed_headers = _sealed_headers(headers, keys, key) if headers and keys else None
     address = None if url is None else guard.check_url(url)
     params = (
         address,
         description,
-        None if events is None else _texts(events),
+        None if events is None else event_list(events),
         headers is not None,
-        sealed_headers,
+        sealed_headers(headers, keys, key) if headers and keys else None,
         address,
         max_in_flight,
         timeout,
@@ -250,7 +245,7 @@ def resume(endpoint_id: str) -> Query[Endpoint]:
 
 def disable(endpoint_id: str, *, reason: str = "disabled by hand") -> Query[Endpoint]:
     """Send nothing any more: cancels what is pending, and takes no more messages until ``resume``."""
-    _check_text("the reason", reason)
+    check_text("the reason", reason)
     return Query(_SET_STATUS, (endpoint_key(endpoint_id), "disabled", reason), Endpoint)
 
 
@@ -264,46 +259,6 @@ def rotate_secret(endpoint_id: str, *, keys: KeyRing, overlap: timedelta = OVERL
     if not timedelta(0) <= overlap <= timedelta(days=30):
         raise EndpointError("the overlap of secrets is 0 to 30 days")
     key, secret = endpoint_key(endpoint_id), new_secret()
-    sealed = keys.seal(secret, owner=str(key), column=SECRET_COLUMN)
+    sealed = sealed_secret(secret, keys, key)
     query = Query(_ROTATE + _COLUMNS, (overlap, sealed, key), Endpoint, absent=no_endpoint(key))
     return NewSecret(query, secret)
-
-
-def _sealed_headers(headers: Mapping[str, str], keys: KeyRing, endpoint_id: UUID) -> bytes | None:
-    if not headers:
-        return None
-    if len(headers) > _MAX_HEADERS:
-        raise EndpointError(f"there are {len(headers)} headers", hint=f"At most {_MAX_HEADERS} are accepted.")
-    check_custom_headers(headers)
-    return keys.seal(json.dumps(dict(headers)), owner=str(endpoint_id), column=HEADERS_COLUMN)
-
-
-def _check_limits(
-    *, description: str | None = None, max_in_flight: int | None = None, timeout: timedelta | None = None
-) -> None:
-    if description is not None:
-        _check_text("the description", description)
-    if max_in_flight is not None and not 1 <= max_in_flight <= 1000:
-        raise EndpointError("max_in_flight is 1 to 1000")
-    if timeout is not None and not timedelta(seconds=1) <= timeout <= timedelta(seconds=60):
-        raise EndpointError("the timeout of an attempt is 1 to 60 s")
-
-
-def _check_text(what: str, text: str) -> None:
-    if len(text) > _MAX_CHARACTERS:
-        raise EndpointError(f"{what} has {len(text)} characters", hint=f"At most {_MAX_CHARACTERS} are accepted.")
-    if "\0" in text:
-        raise EndpointError(f"{what} contains the character NUL", hint="PostgreSQL cannot store it; leave it out.")
-
-
-def _texts(events: Sequence[str]) -> list[str]:
-    if any("\0" in event for event in events):
-        raise EndpointError("an event contains the character NUL")
-    return list(events)
-
-
-def _new_id() -> UUID:
-    """A UUID version 7, made here because the secret is sealed for it before the row exists."""
-    stamp = (time.time_ns() // 1_000_000).to_bytes(6, "big")
-    value = int.from_bytes(stamp + os.urandom(10), "big")
-    return UUID(int=value & ~(0xF << 76) & ~(0x3 << 62) | 0x7 << 76 | 0x2 << 62)

@@ -6,7 +6,7 @@ from typing import Any, Final
 from psycopg import Connection
 
 from svc_pg.query import Query, fetch
-from svc_pg.webhooks.endpoints import HEADERS_COLUMN, SECRET_COLUMN
+from svc_pg.webhooks.endpoint_fields import HEADERS_COLUMN, SECRET_COLUMN
 from svc_pg.webhooks.secrets import KeyRing
 
 _BATCH: Final = 100

@@ -8,6 +8,7 @@ from svc_pg import schema
 from svc_pg.errors import EndpointError
 from svc_pg.query import fetch, scalar
 from svc_pg.webhooks import endpoints
+from svc_pg.webhooks.endpoint_fields import SECRET_COLUMN
 from svc_pg.webhooks.guard import Guard
 from tests.hooks import KEYS, hooks_config
 
@@ -32,7 +33,7 @@ def test_an_endpoint_is_active_and_its_secret_is_stored_sealed(db: psycopg.Conne
     assert secret.startswith("whsec_")
     sealed = scalar(db, "select secret from svc.webhook_endpoints")
     assert secret.encode() not in sealed
-    assert KEYS.open(sealed, owner=endpoint.id, column=endpoints.SECRET_COLUMN) == secret
+    assert KEYS.open(sealed, owner=endpoint.id, column=SECRET_COLUMN) == secret
 
 
 def test_a_sealed_secret_does_not_open_for_another_endpoint(db: psycopg.Connection[Any]) -> None:
@@ -46,7 +47,7 @@ def test_a_sealed_secret_does_not_open_for_another_endpoint(db: psycopg.Connecti
         KEYS.open(
             scalar(db, "select secret from svc.webhook_endpoints where id = %s", (second.id,)),
             owner=second.id,
-            column=endpoints.SECRET_COLUMN,
+            column=SECRET_COLUMN,
         )
 
 
