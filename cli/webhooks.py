@@ -177,8 +177,8 @@ def _print_secret(endpoint: Endpoint, new: NewSecret, *, as_json: bool) -> None:
 
 def _shown(health: EndpointStats) -> dict[str, object]:
     return {
-        "deliveries of the last day": ", ".join(f"{n} {status}" for status, n in health.deliveries.value.items()),
-        "attempts": ", ".join(f"{n} {outcome}" for outcome, n in health.attempts.value.items()),
+        "deliveries of the last day": ", ".join(f"{n} {status}" for status, n in health.deliveries.items()),
+        "attempts": ", ".join(f"{n} {outcome}" for outcome, n in health.attempts.items()),
         "seconds an attempt": "" if health.p50 is None else f"p50 {health.p50:.3f}, p95 {health.p95:.3f}",
         "failures in a row": health.failure_streak,
         "failing since": health.failing_since,

@@ -1,7 +1,7 @@
 """A query is a value: text, parameters and the row it makes. Two lines run it, sync or async."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Generic, LiteralString, TypeVar
@@ -9,7 +9,7 @@ from typing import Any, Generic, LiteralString, TypeVar
 from psycopg import AsyncConnection, AsyncCursor, Connection, Cursor
 from psycopg.abc import Buffer
 from psycopg.adapt import Loader
-from psycopg.rows import class_row, scalar_row
+from psycopg.rows import kwargs_row, scalar_row
 
 from svc_pg.errors import NotFoundError, translating
 
@@ -34,27 +34,27 @@ class _RawJsonLoader(Loader):
 
 @dataclass(frozen=True, slots=True)
 class Query(Generic[Row]):
-    """One statement, its parameters (by position or name) and the class that a row becomes, column by column name.
+    """One statement, its parameters (by position or name) and what makes a row of its columns: a class, say.
 
     Columns of type json and jsonb arrive as RawJson. ``absent`` is what NotFoundError says where no row comes back.
     """
 
     text: LiteralString
     params: Sequence[object] | Mapping[str, object]
-    row: type[Row]
+    row: Callable[..., Row]
     absent: str | None = None
 
 
 def fetch(conn: Connection[Any], query: Query[Row]) -> list[Row]:
     """Run ``query`` on ``conn`` and return all rows. Never commits. Raises an SvcError for an SQLSTATE of ours."""
-    cursor = keep_json(conn.cursor(row_factory=class_row(query.row)))
+    cursor = keep_json(conn.cursor(row_factory=kwargs_row(query.row)))
     with translating():
         return _present(query, cursor.execute(query.text, query.params or None).fetchall())
 
 
 async def afetch(conn: AsyncConnection[Any], query: Query[Row]) -> list[Row]:
     """As ``fetch``, on an async connection."""
-    cursor = keep_json(conn.cursor(row_factory=class_row(query.row)))
+    cursor = keep_json(conn.cursor(row_factory=kwargs_row(query.row)))
     with translating():
         return _present(query, await (await cursor.execute(query.text, query.params or None)).fetchall())
 

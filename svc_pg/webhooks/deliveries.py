@@ -16,11 +16,10 @@ from svc_pg.errors import QueryError
 from svc_pg.pages import EVERYTHING, Selection, decode
 from svc_pg.query import Query, RawJson, afetch, fetch
 from svc_pg.webhooks.ids import delivery_key, endpoint_key, filter_key, no_delivery
+from svc_pg.webhooks.outcomes import RecordedOutcome
 
 Status = Literal["pending", "delivered", "failed", "canceled"]
 Cause = Literal["auto", "manual", "test"]
-Outcome = Literal["success", "http_error", "timeout", "connect_error", "tls_error", "dns_error", "blocked", "lost"]
-"""As the constraint of the table has them; ``lost`` is an attempt whose worker did not say how it ended."""
 
 STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 
@@ -102,7 +101,7 @@ class DeliveryAttempt:
     cause: Cause
     started_at: datetime
     duration_ms: int | None
-    outcome: Outcome
+    outcome: RecordedOutcome
     status_code: int | None
     error: str | None
     response_headers: RawJson | None

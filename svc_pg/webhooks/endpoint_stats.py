@@ -1,13 +1,16 @@
 """How an endpoint has been doing: its health, what waits for it, and what became of its latest deliveries."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from svc_pg import durations
 from svc_pg.errors import QueryError
 from svc_pg.query import Query, RawJson
+from svc_pg.webhooks.deliveries import Status
 from svc_pg.webhooks.ids import endpoint_key, no_endpoint
+from svc_pg.webhooks.outcomes import RecordedOutcome
 
 LONGEST: Final = timedelta(days=7)
 MOST_DELIVERIES: Final = 10_000
@@ -50,8 +53,8 @@ class EndpointStats:
 
     endpoint_id: str
     window: timedelta
-    deliveries: RawJson
-    attempts: RawJson
+    deliveries: Mapping[Status, int]
+    attempts: Mapping[RecordedOutcome, int]
     p50: float | None
     p95: float | None
     next_pending_since: datetime | None
@@ -68,4 +71,8 @@ def stats(endpoint_id: str, *, window: timedelta = timedelta(hours=24)) -> Query
         raise QueryError(f"{durations.text(window)} is not a window", hint=f"Ask for up to {durations.text(LONGEST)}.")
     key = endpoint_key(endpoint_id)
     parameters = {"endpoint": key, "window": window, "most": MOST_DELIVERIES}
-    return Query(_STATS, parameters, EndpointStats, absent=no_endpoint(key))
+    return Query(_STATS, parameters, _stats, absent=no_endpoint(key))
+
+
+def _stats(*, deliveries: RawJson, attempts: RawJson, **columns: Any) -> EndpointStats:
+    return EndpointStats(deliveries=deliveries.value, attempts=attempts.value, **columns)

@@ -2,14 +2,12 @@
 
 import os
 from datetime import timedelta
-from typing import Literal
 
 import aiohttp
 
 from svc_pg.errors import EndpointError
 from svc_pg.webhooks.guard import BlockedAddress
-
-Outcome = Literal["success", "http_error", "timeout", "connect_error", "tls_error", "dns_error", "blocked"]
+from svc_pg.webhooks.outcomes import Outcome
 
 
 def failure(

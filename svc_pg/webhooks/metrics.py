@@ -10,7 +10,7 @@ from prometheus_client.exposition import choose_encoder
 
 from svc_pg.webhooks.backlog import Backlog
 from svc_pg.webhooks.claims import Verdict
-from svc_pg.webhooks.failures import Outcome
+from svc_pg.webhooks.outcomes import Outcome
 from svc_pg.webhooks.tally import BUCKETS, Histogram, Tally
 
 

@@ -18,8 +18,9 @@ from yarl import URL
 
 from svc_pg import __version__
 from svc_pg.errors import EndpointError
-from svc_pg.webhooks.failures import Outcome, failure
+from svc_pg.webhooks.failures import failure
 from svc_pg.webhooks.guard import BlockedAddress, Guard, check_header
+from svc_pg.webhooks.outcomes import Outcome
 from svc_pg.webhooks.response import MAX_BODY_BYTES, kept_body, kept_headers, parse_retry_after
 
 _MAX_INTERIM_RESPONSES = 16

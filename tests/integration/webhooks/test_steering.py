@@ -385,8 +385,8 @@ def test_stats_tell_health_and_what_became_of_deliveries(db: psycopg.Connection[
     acknowledge(db, first, "delivered", "success")
     acknowledge(db, second, "failed")
     found = one(db, stats(endpoint))
-    assert found.deliveries.value == {"delivered": 1, "failed": 1, "pending": 1}
-    assert found.attempts.value == {"http_error": 1, "success": 1}
+    assert found.deliveries == {"delivered": 1, "failed": 1, "pending": 1}
+    assert found.attempts == {"http_error": 1, "success": 1}
     assert (found.p50, found.failure_streak) == (0.005, 1)
     assert found.last_success_at is not None
     assert found.next_pending_since is not None

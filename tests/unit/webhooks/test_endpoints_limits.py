@@ -1,11 +1,11 @@
 """What an endpoint may not be is said one thing at a time."""
 
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
 from svc_pg.errors import EndpointError
-from svc_pg.webhooks import deliveries, endpoints, failures
+from svc_pg.webhooks import endpoints
 from svc_pg.webhooks.guard import Guard
 from tests.hooks import KEYS
 
@@ -33,7 +33,3 @@ def test_each_limit_has_its_own_message(wrong: dict[str, Any], message: str) -> 
 def test_the_reason_for_disabling_is_bounded_too() -> None:
     with pytest.raises(EndpointError, match="the reason has 1001 characters"):
         endpoints.disable("00000000-0000-7000-8000-000000000000", reason="a" * 1001)
-
-
-def test_an_attempt_ends_as_a_post_can_end_or_is_lost() -> None:
-    assert {*get_args(failures.Outcome), "lost"} == set(get_args(deliveries.Outcome))
