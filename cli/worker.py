@@ -1,6 +1,7 @@
 """The command ``worker``."""
 
 import asyncio
+import gc
 import logging
 import signal
 from contextlib import AsyncExitStack
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _LOG_FORMAT: Final = "%(asctime)s %(levelname)s [%(process)d] %(message)s"
+_UNSEARCHED: Final = 50_000  # objects made before a search for cycles; at every 700, it takes a twelfth of the CPU time
 
 
 class Part(StrEnum):
@@ -98,6 +100,8 @@ def worker(
             is_maintaining=only is not Part.deliveries,
         )
     served_at = None if metrics_port is None or lifeline is not None else (metrics_host, metrics_port)
+    gc.freeze()  # what is loaded by now stays
+    gc.set_threshold(_UNSEARCHED)
     with _runner() as runner:
         runner.run(_run(work, database, served_at, lifeline))
 
