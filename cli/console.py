@@ -16,7 +16,7 @@ from svc_pg.errors import NotFoundError, SvcError
 from svc_pg.settings import Settings
 
 from . import output
-from .database import connect, require_svc
+from .database import connect, readable, require_svc
 from .json_text import printable
 from .listening import base_url, listening
 from .options import ConfigReference, DatabaseUrl, Json
@@ -126,7 +126,8 @@ def serve(
             f"all below {PREFIX} is the console's; write a path such as /api/webhooks", param_hint="--webhooks-path"
         )
 
-    settings = Settings.load() if database_url is None else Settings.load(database_url=database_url)
+    address = {} if database_url is None else {"database_url": readable(database_url, name="--database-url")}
+    settings = Settings.load(**address)
     console = Console(settings, config=Config.find(config))
     register_tenants(console)
     require_svc(database_url)

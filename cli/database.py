@@ -8,17 +8,13 @@ import psycopg
 from psycopg import pq
 from psycopg.conninfo import conninfo_to_dict
 
-from svc_pg.addresses import libpq
+from svc_pg.addresses import DATABASE_FORMS, is_database, libpq
 from svc_pg.errors import ConfigError, NotInstalledError, SvcError
 from svc_pg.settings import Settings
 from svc_pg.webhooks.connections import Connection, Link
 from svc_pg.webhooks.tally import Tally
 
 _ANOTHER: Final = "For another: --database-url, DATABASE_URL or libpq's PGHOST, PGPORT, PGDATABASE."
-_FORMS: Final = (
-    "Write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, where special characters of the parts are percent-encoded (@"
-    " is %40), or host=HOST dbname=DATABASE."
-)
 # Some of what the worker and the console call
 _IS_INSTALLED: Final = """
 select bool_and(to_regproc(name) is not null)
@@ -41,13 +37,9 @@ def conninfo(database_url: str | None) -> str:
 
 def readable(text: str, *, name: str) -> str:
     """The address as libpq reads it. Raises ConfigError where it is not that of a database."""
-    address = libpq(text)
-    try:
-        conninfo_to_dict(address)
-    except psycopg.ProgrammingError:
-        # libpq's own words repeat parts of it, and one of them may be the password
-        raise ConfigError(f"{name} is not the address of a PostgreSQL database", hint=_FORMS) from None
-    return address
+    if not is_database(text):
+        raise ConfigError(f"{name} is not the address of a PostgreSQL database", hint=DATABASE_FORMS)
+    return libpq(text)
 
 
 def connect(database_url: str | None) -> "psycopg.Connection[Any]":
@@ -57,7 +49,9 @@ def connect(database_url: str | None) -> "psycopg.Connection[Any]":
         return psycopg.connect(text, application_name="svc-pg")
     except psycopg.OperationalError as error:
         if not _is_distinct(text):
-            raise SvcError("no connection to the database: its address has an @ or / too many", hint=_FORMS) from None
+            raise SvcError(
+                "no connection to the database: its address has an @ or / too many", hint=DATABASE_FORMS
+            ) from None
         raise SvcError(
             f"no connection to the database: {_tidy(str(error))}", hint=f"Tried {place(text)}. {_ANOTHER}"
         ) from error

@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from typing import Final, Self
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict
+
 _ATOM: Final = r"[A-Za-z0-9!#$%&'+/=?^_`{|}~-]+"  # without the star, which makes a pattern
 _LABEL: Final = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _DOMAIN: Final = rf"{_LABEL}(?:\.{_LABEL})*"
@@ -12,12 +15,25 @@ _EMAIL: Final = re.compile(rf"(?=.{{3,254}}\Z)(?=[^@]{{1,64}}@){_ATOM}(?:\.{_ATO
 _PATTERN: Final = re.compile(rf"(?=.{{3,254}}\Z)\*@{_DOMAIN}")
 _HOST: Final = re.compile(rf"{_DOMAIN}|[0-9A-Fa-f:.]+")
 _USUAL_PORTS: Final = {"http": 80, "https": 443}
+DATABASE_FORMS: Final = (
+    "Write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, where special characters of the parts are percent-encoded (@"
+    " is %40), or host=HOST dbname=DATABASE."
+)
 _DRIVER: Final = re.compile(r"\Apostgres(?:ql)?\+\w+://")
 
 
 def libpq(database_url: str) -> str:
     """The address of a database as libpq reads it: without the driver that SQLAlchemy has in ``postgresql+asyncpg://``."""
     return _DRIVER.sub("postgresql://", database_url)
+
+
+def is_database(database_url: str) -> bool:
+    """Whether libpq can read it. Its reasons are not told: they repeat parts, and one of those may be the password."""
+    try:
+        conninfo_to_dict(libpq(database_url))
+    except ProgrammingError:
+        return False
+    return True
 
 
 def is_email(text: str) -> bool:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from svc_pg import addresses
 from svc_pg.errors import ConfigError, ConsoleAutoApproveInProductionError, ConsoleWeakSecretError, combined
 from svc_pg.setting_values import (
     DatabaseUrl,
@@ -110,6 +111,8 @@ def console_problems(
     def is_readable(name: str) -> bool:
         return name not in unreadable
 
+    if settings.database_url is not None and not addresses.is_database(settings.database_url.get_secret_value()):
+        yield ConfigError("DATABASE_URL is not the address of a PostgreSQL database", hint=addresses.DATABASE_FORMS)
     is_production = is_readable("env") and settings.env == "production"
     if is_readable("console_auto_approve") and settings.console_auto_approve and is_production:
         yield ConsoleAutoApproveInProductionError(

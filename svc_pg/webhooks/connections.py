@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
 
-from psycopg import AsyncConnection, OperationalError, ProgrammingError
+from psycopg import AsyncConnection, OperationalError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.errors import ReadOnlySqlTransaction
 
@@ -39,14 +39,10 @@ def within_limits(conninfo: str) -> str:
 
     Reads SQLAlchemy's form too. Raises ConfigError, which shows nothing of it, for what is no address of a database.
     """
+    if not addresses.is_database(conninfo):
+        raise ConfigError("the conninfo is not the address of a PostgreSQL database", hint=addresses.DATABASE_FORMS)
     address = addresses.libpq(conninfo)
-    try:
-        said = conninfo_to_dict(address)
-    except ProgrammingError:  # not chained: its text could quote the password
-        raise ConfigError(
-            "the address of the database is neither a PostgreSQL URL nor a conninfo",
-            hint="Such as postgresql://user@host:5432/database.",
-        ) from None
+    said = conninfo_to_dict(address)
     limits = {name: value for name, value in _LIMITS.items() if name not in said}
     fixed = {"fallback_application_name": "svc-pg worker", "client_encoding": "UTF8"}
     return make_conninfo(address, **fixed | limits)

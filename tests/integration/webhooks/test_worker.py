@@ -286,7 +286,7 @@ def test_a_worker_reads_an_address_as_sqlalchemy_writes_it(database: str) -> Non
 
 @pytest.mark.parametrize("addresses", [{"conninfo": "shop hunter2"}, {"listen_conninfo": "mysql://a:hunter2@b"}])
 def test_an_address_that_is_none_is_refused_without_showing_it(addresses: dict[str, str]) -> None:
-    with pytest.raises(ConfigError, match="the address of the database") as refused:
+    with pytest.raises(ConfigError, match="the conninfo is not the address") as refused:
         Worker(**{"conninfo": "dbname=shop", "keys": KEYS, "config": CONFIG, **addresses})  # type: ignore[arg-type]
     assert "hunter2" not in "".join(format_exception(refused.value))
 

@@ -49,7 +49,7 @@ def read(conninfo: str) -> Backlog:
 def test_the_backlog_is_read_within_the_limits_of_a_worker(database: str) -> None:
     parameters = conninfo_to_dict(BacklogReader(database)._conninfo)
     assert (parameters["client_encoding"], parameters["connect_timeout"]) == ("UTF8", "10")
-    with pytest.raises(ConfigError, match="the address of the database"):
+    with pytest.raises(ConfigError, match="the conninfo is not the address"):
         BacklogReader("shop hunter2")
 
 

@@ -117,6 +117,7 @@ def test_all_problems_are_told_at_once_by_variable_and_no_secret_is_shown(monkey
 
 
 def test_what_does_not_fit_together_is_told_beside_what_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_URL", f"mysql://{SECRET}@db/shop")
     monkeypatch.setenv("SVC_ENCRYPTION_KEYS", f"k1:{SECRET}")
     monkeypatch.setenv("SVC_CONSOLE_CONNECTION_TOKEN_HASH", "sha256:abc")
     monkeypatch.setenv("SVC_CONSOLE_TOKEN_LIFETIME", "soon")
@@ -124,14 +125,14 @@ def test_what_does_not_fit_together_is_told_beside_what_cannot_be_read(monkeypat
     with pytest.raises(ConsoleWeakSecretError) as refusal:
         Settings.load()
     named = ["CONNECTION_TOKEN_HASH", "TOKEN_LIFETIME", "ALLOWED_EMAILS", "MAIL_FROM"]
-    for variable in ["SVC_ENCRYPTION_KEYS", *(f"SVC_CONSOLE_{name}" for name in named)]:
+    for variable in ["DATABASE_URL", "SVC_ENCRYPTION_KEYS", *(f"SVC_CONSOLE_{name}" for name in named)]:
         assert variable in refusal.value.message
-    assert len(refusal.value.message.splitlines()) == 5
+    assert len(refusal.value.message.splitlines()) == 6
     assert SECRET not in f"{refusal.value} {refusal.value.__cause__}"
     monkeypatch.setenv("SVC_CONSOLE_AUTO_APPROVE", "true")
     with pytest.raises(ConsoleAutoApproveInProductionError) as worse:
         Settings.load()
-    assert len(worse.value.message.splitlines()) == 4
+    assert len(worse.value.message.splitlines()) == 5
 
 
 def test_nothing_is_said_of_what_depends_on_a_variable_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
