@@ -4,8 +4,8 @@
 -- One claimer at a time (the lock below, about a millisecond), at READ COMMITTED: every statement after it sees all
 -- earlier claims, so max_in_flight and the single probe of a half-open breaker are exact. The lock is held until the
 -- answer is sent, so the answer is small: with bodies, a frozen worker's full buffers would keep all others from
--- claiming. Windows of 64 endpoints go round a ring until the batch is full or the ring is closed, so an empty answer
--- means that nothing can start. The last row's endpoint_id is the next p_after. The planner has no choice (index nested
+-- claiming. Windows of endpoints, the first as large as the batch and the others of 64, go round a ring until the batch
+-- is full or the ring is closed, so an empty answer means that nothing can start. The last row's endpoint_id is the next p_after. The planner has no choice (index nested
 -- loops, generic plan), so statistics do not matter.
 create or replace function svc.claim(
     p_worker text, p_batch integer, p_after uuid default null,
@@ -30,6 +30,7 @@ declare
     v_start uuid := coalesce(p_after, v_zero);
     v_now timestamptz;
     v_place uuid := v_start;
+    v_window integer := least(p_batch, 64);
     v_wrapped boolean := false;
     v_claimed integer := 0;
     v_rows integer;
@@ -63,7 +64,7 @@ begin
                  where d.status = 'pending' and d.endpoint_id > r.endpoint_id
                  order by d.endpoint_id, d.next_attempt_at limit 1
               ) n
-             where r.place < 64
+             where r.place < v_window
         ),
         seen as (
             select r.endpoint_id, r.place,
@@ -142,6 +143,7 @@ begin
             v_claimed := v_claimed + v_rows;
             exit when v_claimed >= p_batch;
         end if;
+        v_window := 64;
         if v_last is null then
             exit when v_wrapped;
             v_wrapped := true;

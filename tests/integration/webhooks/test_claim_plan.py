@@ -6,6 +6,7 @@ from typing import Any, Final
 import psycopg
 import pytest
 
+from svc_pg.query import scalar
 from tests.costs import settled_cost
 from tests.queue import add_delivered, add_due, add_endpoints
 
@@ -37,6 +38,17 @@ def test_a_claim_costs_the_same_whatever_is_finished_and_known(conn: Connection)
             assert not later.scanned
             assert later.rows["webhook_deliveries"] <= MOST
             assert later.pages < 1.5 * first.pages  # indexes are a level deeper
+
+
+def test_a_claim_of_few_looks_at_few_endpoints(conn: Connection) -> None:
+    few = settled_cost(conn, "select * from svc.claim('worker', 5)")
+    assert few.rows["webhook_endpoint_state"] <= 5
+    conn.execute("update svc.webhook_deliveries set next_attempt_at = now() + interval '1 h' where status = 'pending'")
+    conn.execute(
+        """update svc.webhook_deliveries set next_attempt_at = now()
+            where endpoint_id = (select max(endpoint_id::text)::uuid from svc.webhook_deliveries)"""
+    )
+    assert scalar(conn, "select count(*) from svc.claim('worker', 5)") == 5  # but goes on where those have nothing due
 
 
 def test_a_claim_of_nothing_reads_nothing(conn: Connection) -> None:
