@@ -5,8 +5,8 @@
 -- earlier claims, so max_in_flight and the single probe of a half-open breaker are exact. The lock is held until the
 -- answer is sent, so the answer is small: with bodies, a frozen worker's full buffers would keep all others from
 -- claiming. Windows of endpoints, the first as large as the batch and the others of 64, go round a ring until the batch
--- is full or the ring is closed, so an empty answer means that nothing can start. The last row's endpoint_id is the next p_after. The planner has no choice (index nested
--- loops, generic plan), so statistics do not matter.
+-- is full or the ring is closed, so an empty answer means that nothing can start. The last row's endpoint_id is the
+-- next p_after. The planner has no choice (index nested loops, generic plan), so statistics do not matter.
 create or replace function svc.claim(
     p_worker text, p_batch integer, p_after uuid default null,
     p_grace interval default '15 s', p_share integer default 16
