@@ -78,7 +78,7 @@ def every_operation() -> list[tuple[str, str, Permission]]:
     for operation in operations(document):
         method, _, path = operation.partition(" ")
         security = document["paths"][path][method.lower()]["security"]
-        found += [(method, path, role) for scheme in security for role in scheme.get("session", [])]
+        found += [(method, path, role) for scheme in security for role in scheme["session"]]
     return found
 
 
