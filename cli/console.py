@@ -12,11 +12,12 @@ from uuid import UUID
 import typer
 
 from svc_pg import Config
+from svc_pg.addresses import readable_database
 from svc_pg.errors import NotFoundError, SvcError
 from svc_pg.settings import Settings
 
 from . import output
-from .database import connect, readable, require_svc
+from .database import connect, require_svc
 from .json_text import printable
 from .listening import base_url, listening
 from .options import ConfigReference, DatabaseUrl, Json
@@ -126,7 +127,7 @@ def serve(
             f"all below {PREFIX} is the console's; write a path such as /api/webhooks", param_hint="--webhooks-path"
         )
 
-    address = {} if database_url is None else {"database_url": readable(database_url, name="--database-url")}
+    address = {} if database_url is None else {"database_url": readable_database(database_url, name="--database-url")}
     settings = Settings.load(**address)
     console = Console(settings, config=Config.find(config))
     register_tenants(console)

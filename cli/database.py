@@ -8,8 +8,8 @@ import psycopg
 from psycopg import pq
 from psycopg.conninfo import conninfo_to_dict
 
-from svc_pg.addresses import DATABASE_FORMS, is_database, libpq
-from svc_pg.errors import ConfigError, NotInstalledError, SvcError
+from svc_pg.addresses import DATABASE_FORMS, readable_database
+from svc_pg.errors import NotInstalledError, SvcError
 from svc_pg.settings import Settings
 from svc_pg.webhooks.connections import Connection, Link
 from svc_pg.webhooks.tally import Tally
@@ -30,16 +30,9 @@ def conninfo(database_url: str | None) -> str:
     Raises ConfigError where it cannot be read.
     """
     if database_url is not None:
-        return readable(database_url, name="--database-url")
+        return readable_database(database_url, name="--database-url")
     configured = Settings.load().database_url
-    return readable(configured.get_secret_value(), name="DATABASE_URL") if configured else ""
-
-
-def readable(text: str, *, name: str) -> str:
-    """The address as libpq reads it. Raises ConfigError where it is not that of a database."""
-    if not is_database(text):
-        raise ConfigError(f"{name} is not the address of a PostgreSQL database", hint=DATABASE_FORMS)
-    return libpq(text)
+    return readable_database(configured.get_secret_value(), name="DATABASE_URL") if configured else ""
 
 
 def connect(database_url: str | None) -> "psycopg.Connection[Any]":

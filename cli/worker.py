@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from svc_pg import Config
+from svc_pg.addresses import readable_database
 from svc_pg.config import WebhooksConfig
 from svc_pg.config.model import validated
 
-from .database import conninfo, place, readable, wait_for_svc
+from .database import conninfo, place, wait_for_svc
 from .options import ConfigReference, DatabaseUrl, encryption_keys
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def worker(
         wanted.webhooks.proxy = validated(WebhooksConfig, {"proxy": proxy}, source="--proxy").proxy
     database = conninfo(database_url)
     if listen_url is not None:
-        listen_url = readable(listen_url, name="--listen-url")
+        listen_url = readable_database(listen_url, name="--listen-url")
     keys = None if only is Part.maintenance else encryption_keys()
     if processes > 1 and keys is None:
         raise typer.BadParameter("maintenance is one process's work", param_hint="--processes")

@@ -8,6 +8,8 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
+from svc_pg.errors import ConfigError
+
 _ATOM: Final = r"[A-Za-z0-9!#$%&'+/=?^_`{|}~-]+"  # without the star, which makes a pattern
 _LABEL: Final = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _DOMAIN: Final = rf"{_LABEL}(?:\.{_LABEL})*"
@@ -27,13 +29,15 @@ def libpq(database_url: str) -> str:
     return _DRIVER.sub("postgresql://", database_url)
 
 
-def is_database(database_url: str) -> bool:
-    """Whether libpq can read it. Its reasons are not told: they repeat parts, and one of those may be the password."""
+def readable_database(database_url: str, *, name: str) -> str:
+    """The address as libpq reads it. Raises ConfigError that names it where it is not that of a PostgreSQL database."""
+    address = libpq(database_url)
     try:
-        conninfo_to_dict(libpq(database_url))
+        conninfo_to_dict(address)
     except ProgrammingError:
-        return False
-    return True
+        # libpq's own words repeat parts of it, and one of them may be the password
+        raise ConfigError(f"{name} is not the address of a PostgreSQL database", hint=DATABASE_FORMS) from None
+    return address
 
 
 def is_email(text: str) -> bool:

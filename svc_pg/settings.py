@@ -111,8 +111,11 @@ def console_problems(
     def is_readable(name: str) -> bool:
         return name not in unreadable
 
-    if settings.database_url is not None and not addresses.is_database(settings.database_url.get_secret_value()):
-        yield ConfigError("DATABASE_URL is not the address of a PostgreSQL database", hint=addresses.DATABASE_FORMS)
+    if settings.database_url is not None:
+        try:
+            addresses.readable_database(settings.database_url.get_secret_value(), name="DATABASE_URL")
+        except ConfigError as error:
+            yield error
     is_production = is_readable("env") and settings.env == "production"
     if is_readable("console_auto_approve") and settings.console_auto_approve and is_production:
         yield ConsoleAutoApproveInProductionError(

@@ -11,7 +11,6 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.errors import ReadOnlySqlTransaction
 
 from svc_pg import addresses
-from svc_pg.errors import ConfigError
 from svc_pg.webhooks.tally import Tally
 
 _log = logging.getLogger(__name__)
@@ -39,9 +38,7 @@ def within_limits(conninfo: str) -> str:
 
     Reads SQLAlchemy's form too. Raises ConfigError, which shows nothing of it, for what is no address of a database.
     """
-    if not addresses.is_database(conninfo):
-        raise ConfigError("the conninfo is not the address of a PostgreSQL database", hint=addresses.DATABASE_FORMS)
-    address = addresses.libpq(conninfo)
+    address = addresses.readable_database(conninfo, name="the conninfo")
     said = conninfo_to_dict(address)
     limits = {name: value for name, value in _LIMITS.items() if name not in said}
     fixed = {"fallback_application_name": "svc-pg worker", "client_encoding": "UTF8"}
