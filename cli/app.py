@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from typer.core import TyperGroup
 
 import svc_pg
-from svc_pg.validation import reason
+from svc_pg.pydantic_errors import reason
 
 from . import output
 

@@ -15,17 +15,17 @@ from rich.console import Console
 from svc_pg import Config, durations
 from svc_pg.audit import retention
 from svc_pg.audit.export import export as export_entries
+from svc_pg.audit.follow import follow as follow_entries
 from svc_pg.audit.log import AuditQuery, Entry, query
-from svc_pg.audit.tail import follow as follow_entries
 from svc_pg.encoding import encode
 from svc_pg.errors import ConfigError, SvcError
 
 from . import output
 from .database import connect
-from .entry_lines import line
+from .format_entry import line
 from .known_tables import warn_of_unknown
+from .operator import act_as_operator
 from .options import ConfigReference, DatabaseUrl, Json, duration, moment
-from .steering import act_as_operator
 
 STANDARD_OUTPUT: Final = Path("-")
 

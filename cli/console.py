@@ -20,8 +20,8 @@ from . import output
 from .database import connect, require_svc
 from .json_text import printable
 from .listening import base_url, listening
+from .operator import operator
 from .options import ConfigReference, DatabaseUrl, Json
-from .steering import operator
 
 if TYPE_CHECKING:
     import uvicorn

@@ -11,8 +11,8 @@ from psycopg.conninfo import conninfo_to_dict
 from svc_pg.addresses import DATABASE_FORMS, readable_database
 from svc_pg.errors import NotInstalledError, SvcError
 from svc_pg.settings import Settings
-from svc_pg.webhooks.connections import Connection, Link
-from svc_pg.webhooks.tally import Tally
+from svc_pg.webhooks.worker.connections import Connection, Link
+from svc_pg.webhooks.worker.statistics import Tally
 
 _ANOTHER: Final = "For another: --database-url, DATABASE_URL or libpq's PGHOST, PGPORT, PGDATABASE."
 # Some of what the worker and the console call

@@ -7,8 +7,8 @@ from psycopg import Connection
 from psycopg.errors import InsufficientPrivilege
 
 from svc_pg.errors import translating
-from svc_pg.names import TableName
 from svc_pg.query import scalar
+from svc_pg.table_names import TableName
 
 from . import output
 

@@ -9,8 +9,8 @@ import typer
 import svc_pg
 from svc_pg import Config
 from svc_pg.errors import ConfigError, SvcError
-from svc_pg.schema.revisions import alembic_revision, django_migration
-from svc_pg.schema.script import script
+from svc_pg.schema.export.orm_migrations import alembic_revision, django_migration
+from svc_pg.schema.export.sql_script import script
 
 from . import output
 from .database import connect

@@ -8,7 +8,7 @@ import typer
 from svc_pg import Config, schema
 from svc_pg.schema import Status
 
-from . import output, schema_lines
+from . import format_status, output
 from .database import connect
 from .options import ConfigReference, DatabaseUrl, Json, duration
 
@@ -84,7 +84,7 @@ def status(
     if json:
         output.json_data({"isOk": not differing, "objects": [_step(entry) for entry in found]})
     else:
-        lines = schema_lines.every(found) if verbose else schema_lines.summary(found)
+        lines = format_status.every(found) if verbose else format_status.summary(found)
         output.table(
             "", ["state", "kind", "what"], [[line.state, line.kind, line.what] for line in lines], folding={"what"}
         )
@@ -118,7 +118,7 @@ def uninstall(
 
 
 def _say(steps: list[Status], *, verbose: bool) -> None:
-    for line in schema_lines.every(steps) if verbose else schema_lines.summary(steps):
+    for line in format_status.every(steps) if verbose else format_status.summary(steps):
         output.words(f"{line.action:8}{line.kind:9} {line.what}")
 
 

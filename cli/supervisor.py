@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from svc_pg.webhooks.monitoring import Monitored
-from svc_pg.webhooks.tally import Tally
+from svc_pg.webhooks.worker.health import Monitored
+from svc_pg.webhooks.worker.statistics import Tally
 
 _log = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ from svc_pg.webhooks import deliveries
 from . import output
 from .database import connect
 from .json_text import printable
+from .operator import EndpointId, change, one
 from .options import After, ConfigReference, DatabaseUrl, Json, Limit, duration, moment
-from .steering import EndpointId, change, one
 
 Since = Annotated[str | None, moment(meaning="Created from then on: 1h, 7d, or 2026-01-31T12:00:00Z.")]
 

@@ -10,14 +10,14 @@ from svc_pg import Config
 from svc_pg.webhooks import deliveries, endpoints
 from svc_pg.webhooks.endpoint_stats import EndpointStats, stats
 from svc_pg.webhooks.endpoints import Endpoint, NewSecret
-from svc_pg.webhooks.guard import Guard
-from svc_pg.webhooks.key_rotation import rotate_key
+from svc_pg.webhooks.http.guard import Guard
+from svc_pg.webhooks.reencryption import rotate_key
 
 from . import output
 from .database import connect
 from .json_text import printable
+from .operator import EndpointId, change, one, operator
 from .options import After, ConfigReference, DatabaseUrl, Json, Limit, duration, encryption_keys
-from .steering import EndpointId, change, one, operator
 from .webhook_deliveries import list_deliveries, prune, recover, retry
 
 

@@ -6,8 +6,8 @@ from datetime import timedelta
 from svc_pg import Config
 from svc_pg.maintenance import Maintenance
 from svc_pg.webhooks.secrets import KeyRing
-from svc_pg.webhooks.tally import Tally
-from svc_pg.webhooks.worker import Worker
+from svc_pg.webhooks.worker.statistics import Tally
+from svc_pg.webhooks.worker.worker import Worker
 
 
 class Work:

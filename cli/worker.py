@@ -67,7 +67,7 @@ def worker(
 ) -> None:
     """Deliver webhooks and maintain the database until SIGTERM or Ctrl-C; then finish what is under way."""
     # loaded here because other commands do not need aiohttp
-    from svc_pg.webhooks.monitoring import check_metrics
+    from svc_pg.webhooks.worker.health import check_metrics
 
     from .supervisor import Supervisor, same_command
     from .work import Work
@@ -110,7 +110,7 @@ def worker(
 async def _run(
     work: "Work | Supervisor", database: str, served_at: tuple[str, int] | None, lifeline: int | None
 ) -> None:
-    from svc_pg.webhooks.monitoring import monitoring
+    from svc_pg.webhooks.worker.health import monitoring
 
     from .supervisor import reporting
 

@@ -16,8 +16,8 @@ from svc_pg.config import Config
 from svc_pg.errors import SvcError, TransactionError
 from svc_pg.query import scalar
 from svc_pg.schema.partitions import ENSURE
-from svc_pg.webhooks.connections import within_limits
-from svc_pg.webhooks.tally import Tally
+from svc_pg.webhooks.worker.connections import within_limits
+from svc_pg.webhooks.worker.statistics import Tally
 
 _log = logging.getLogger(__name__)
 

@@ -9,7 +9,8 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from svc_pg import addresses
 from svc_pg.errors import ConfigError, ConsoleAutoApproveInProductionError, ConsoleWeakSecretError, combined
-from svc_pg.setting_values import (
+from svc_pg.pydantic_errors import reason
+from svc_pg.settings_types import (
     DatabaseUrl,
     Email,
     EmailOrPattern,
@@ -24,7 +25,6 @@ from svc_pg.setting_values import (
     json_map,
     one_permission_each,
 )
-from svc_pg.validation import reason
 
 Environment = Literal["production", "development", "test"]
 Permission = Literal["read", "write", "admin"]

@@ -14,9 +14,9 @@ from svc_pg import Config, schema
 from svc_pg.config import EventDefinition, WebhooksConfig
 from svc_pg.query import fetch
 from svc_pg.webhooks import endpoints
-from svc_pg.webhooks.guard import Guard
+from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.secrets import KeyRing, new_key
-from svc_pg.webhooks.worker import Worker
+from svc_pg.webhooks.worker.worker import Worker
 
 KEYS_TEXT = new_key("test")
 KEYS = KeyRing.parse(KEYS_TEXT)

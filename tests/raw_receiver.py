@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from typing import Final
 
-from svc_pg.webhooks.transport import Request
+from svc_pg.webhooks.http.transport import Request
 
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 

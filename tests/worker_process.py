@@ -13,7 +13,7 @@ _PROGRAM = """
 import asyncio, sys
 from svc_pg import Config
 from svc_pg.webhooks.secrets import KeyRing
-from svc_pg.webhooks.worker import Worker
+from svc_pg.webhooks import Worker
 conninfo, config, keys, concurrency = sys.argv[1:]
 worker = Worker(
     conninfo, keys=KeyRing.parse(keys), config=Config.model_validate_json(config), concurrency=int(concurrency)

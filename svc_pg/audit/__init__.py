@@ -1,11 +1,11 @@
 """Record who changed what in which table, and read it."""
 
 from svc_pg.audit.context import Actor, aactor, acting, acting_as, actor, current_actor
-from svc_pg.audit.entries import capture_log
 from svc_pg.audit.export import ExportReport, export
+from svc_pg.audit.follow import follow
 from svc_pg.audit.log import AuditQuery, Entry, EntryPage, query
+from svc_pg.audit.manual import capture_log
 from svc_pg.audit.retention import PurgeReport, purge
-from svc_pg.audit.tail import follow
 
 __all__ = [
     "Actor",

@@ -9,7 +9,7 @@ from psycopg.abc import Buffer
 
 from svc_pg.audit.log import AuditQuery, horizon, where
 from svc_pg.errors import QueryError, translating
-from svc_pg.pages import Selection
+from svc_pg.pagination import Selection
 from svc_pg.query import scalar
 
 Format = Literal["json", "ndjson", "csv"]

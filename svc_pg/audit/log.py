@@ -9,9 +9,9 @@ from psycopg import AsyncConnection, Connection
 
 from svc_pg.config.audit import Severity
 from svc_pg.errors import QueryError, translating
-from svc_pg.names import TableName
-from svc_pg.pages import EVERYTHING, Selection, decode
+from svc_pg.pagination import EVERYTHING, Selection, decode
 from svc_pg.query import Query, RawJson, afetch, fetch, scalar
+from svc_pg.table_names import TableName
 
 Operation = Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT"]
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from svc_pg.errors import ConfigError
-from svc_pg.names import TableName
-from svc_pg.validation import reason
+from svc_pg.pydantic_errors import reason
+from svc_pg.table_names import TableName
 
 Model = TypeVar("Model", bound=BaseModel)
 

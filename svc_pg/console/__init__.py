@@ -3,8 +3,8 @@
 from svc_pg.console.app import Console
 from svc_pg.console.bearer import SessionOf
 from svc_pg.console.body import RequestBody, read_body
-from svc_pg.console.built_in.tenant import register_tenants
-from svc_pg.console.built_in.tenants import TenantTable
+from svc_pg.console.built_in.tenant_routes import register_tenants
+from svc_pg.console.built_in.tenant_table import TenantTable
 from svc_pg.console.documentation import Parameter
 from svc_pg.console.products import Product, ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleRequest, ConsoleResponse, Page, Problem, created

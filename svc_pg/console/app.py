@@ -22,8 +22,8 @@ from svc_pg.console.database import Database
 from svc_pg.console.prefix import PREFIX, PrefixMiddleware
 from svc_pg.console.products import Product
 from svc_pg.console.requests import AuthenticatedRequest
-from svc_pg.console.sign_in import startup
 from svc_pg.console.sign_in.mail import EmailSender
+from svc_pg.console.sign_in.method import sign_in_of
 from svc_pg.settings import Settings
 
 
@@ -48,7 +48,7 @@ class Console:
         email_sender: EmailSender | None = None,
     ) -> None:
         self._database = Database(settings.database_url, pool)
-        self._sign_in = startup.sign_in_of(settings, database=self._database, email_sender=email_sender)
+        self._sign_in = sign_in_of(settings, database=self._database, email_sender=email_sender)
         self.session_of = bearer(self._sign_in.authenticate)
         """From a request to its session, for ``webhooks_app``."""
         self.allowed_origins = cors.allowed_origins(settings)

@@ -10,7 +10,7 @@ from svc_pg import durations
 from svc_pg.console.documentation import TEXT, JsonSchema, Parameter
 from svc_pg.console.requests import Problem
 from svc_pg.errors import SvcError
-from svc_pg.pages import EVERYTHING, MAX_SIZE
+from svc_pg.pagination import EVERYTHING, MAX_SIZE
 
 Builder = TypeVar("Builder")
 

@@ -4,11 +4,11 @@ from typing import Any
 
 from psycopg import Connection
 
-from svc_pg.audit.capture import snapshot_sql
-from svc_pg.audit.tables import resolve
+from svc_pg.capture.postgres.catalog import read_table
+from svc_pg.capture.postgres.patterns import resolve
+from svc_pg.capture.postgres.triggers import snapshot_sql
 from svc_pg.config import Config
 from svc_pg.schema.transactions import Patience, locked, transaction
-from svc_pg.tables import read_table
 
 
 def backfill(conn: Connection[Any], config: Config) -> dict[str, int]:

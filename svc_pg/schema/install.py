@@ -10,14 +10,14 @@ from psycopg import Connection, Error
 from svc_pg import __version__
 from svc_pg.config import Config, Grants
 from svc_pg.errors import DatabaseNewerError, InstallError, RemovalRefusedError
-from svc_pg.objects import sends_changes
 from svc_pg.query import scalar
-from svc_pg.schema import access, catalog, migrations, obstacles, partitions, parts
+from svc_pg.schema import access, installed, inventory, migrations, partitions, preflight
 from svc_pg.schema.access import Access
-from svc_pg.schema.desired import Desired, desired, guards
 from svc_pg.schema.roles import drop_unused, join
 from svc_pg.schema.status import Status, look
+from svc_pg.schema.target import Desired, desired, guards
 from svc_pg.schema.transactions import Patience, locked
+from svc_pg.schema_objects import sends_changes
 
 Result = TypeVar("Result")
 
@@ -85,26 +85,26 @@ def _unit(conn: Connection[Any], patience: Patience, work: Callable[[], Result],
             with locked(conn, patience):
                 return work()
         except Error as error:
-            if not (tries and isinstance(error, obstacles.LOCKED)):
-                raise obstacles.explained(conn, error, table=table) from error
+            if not (tries and isinstance(error, preflight.LOCKED)):
+                raise preflight.explained(conn, error, table=table) from error
 
 
 def _install_schema(
     conn: Connection[Any], config: Config, *, prune: bool, with_roles: bool | None
 ) -> tuple[Desired, list[Status], list[Status]]:
     """Return what is wanted, all steps to it, and those taken here: all but those of audited tables and removals."""
-    obstacles.check_server(conn)
-    obstacles.check_rights(conn)
+    preflight.check_server(conn)
+    preflight.check_rights(conn)
     refuse_newer(conn)
     wanted = desired(conn, config, roles=with_roles)
     steps = [step for step in look(conn, wanted) if step.action != "keep"]
     if not prune:
         refuse_removals(steps)
-    obstacles.check_roles(conn, wanted.access)
+    preflight.check_roles(conn, wanted.access)
     refuse_lost(steps)
     done = _take(conn, [step for step in steps if step.action != "remove" and not step.audited_table])
     if any(step.kind == "migration" for step in done):
-        parts.record(conn)
+        inventory.record(conn)
     _finish_schema(conn, wanted.access)
     return wanted, steps, done
 
@@ -123,12 +123,12 @@ def _take(conn: Connection[Any], steps: list[Status]) -> list[Status]:
         if step.kind == "migration":
             migrations.apply(conn, known[step.identity])
         elif step.item is not None:
-            catalog.create(conn, step.item)
+            installed.create(conn, step.item)
         elif step.kind in ("function", "trigger"):
-            catalog.remove(conn, step.kind, step.identity, step.sql)
+            installed.remove(conn, step.kind, step.identity, step.sql)
         elif step.kind != "partition":
             conn.execute(step.sql.encode())
-    catalog.record(conn, [step.item for step in taken if step.item is not None])
+    installed.record(conn, [step.item for step in taken if step.item is not None])
     return taken
 
 
@@ -148,13 +148,13 @@ def _finish_schema(conn: Connection[Any], wanted: Access) -> None:
 
 def refuse_newer(conn: Connection[Any]) -> None:
     """Raise DatabaseNewerError where a newer svc-pg has installed."""
-    if not catalog.is_installed(conn):
+    if not installed.is_installed(conn):
         return
-    installed = scalar(conn, "select version from svc.installation")
-    if installed is not None and _order(installed) > _order(__version__):
+    version = scalar(conn, "select version from svc.installation")
+    if version is not None and _order(version) > _order(__version__):
         raise DatabaseNewerError(
-            f"the database was installed by svc-pg {installed}, and this is {__version__}",
-            hint=f"Upgrade this one to {installed} or later.",
+            f"the database was installed by svc-pg {version}, and this is {__version__}",
+            hint=f"Upgrade this one to {version} or later.",
         )
 
 
@@ -204,8 +204,8 @@ def uninstall(
 def _uninstall(conn: Connection[Any], *, drop_data: bool) -> list[Status]:
     if scalar(conn, "select to_regnamespace('svc') is null"):
         return []
-    obstacles.check_rights(conn)
-    if not catalog.is_installed(conn):
+    preflight.check_rights(conn)
+    if not installed.is_installed(conn):
         return []
     kept = Desired(schema=guards(), tables={}, events={}, access=access.wanted(conn, Grants()))
     steps = [step for step in look(conn, kept) if step.action == "remove" and step.kind != "event"]

@@ -6,14 +6,14 @@ from typing import Any, Literal
 from psycopg import Connection
 
 from svc_pg.config import Config
-from svc_pg.objects import SchemaObject, sends_changes
-from svc_pg.schema import access, catalog, migrations, partitions, parts, roles
+from svc_pg.schema import access, installed, inventory, migrations, partitions, roles
 from svc_pg.schema.access import Access
-from svc_pg.schema.catalog import State
-from svc_pg.schema.desired import Desired, desired
 from svc_pg.schema.events import compare_events
-from svc_pg.schema.parts import PartKind
+from svc_pg.schema.installed import State
+from svc_pg.schema.inventory import PartKind
+from svc_pg.schema.target import Desired, desired
 from svc_pg.schema.transactions import transaction
+from svc_pg.schema_objects import SchemaObject, sends_changes
 
 Kind = Literal["role", "migration", "function", "trigger", "partition", "event", "access", "schema"] | PartKind
 
@@ -75,7 +75,7 @@ def look(conn: Connection[Any], wanted: Desired) -> list[Status]:
     pending = set(migrations.pending(conn))
     wanted_roles = roles.compare(conn) if wanted.access.has_roles else []
     found = [Status("role", role.name, role.state, role.sql) for role in wanted_roles]
-    found += [Status(part.kind, part.identity, "missing", part.sql or "") for part in parts.lost(conn)]
+    found += [Status(part.kind, part.identity, "missing", part.sql or "") for part in inventory.lost(conn)]
     found += [
         Status("migration", str(migration), "missing" if migration in pending else "ok", migration.sql)
         for migration in migrations.released()
@@ -92,7 +92,7 @@ def look(conn: Connection[Any], wanted: Desired) -> list[Status]:
             is_superseded=entry.state == "orphan" and (entry.audited_table, sends_changes(entry.identity)) in served,
             item=entry.item,
         )
-        for entry in catalog.compare(conn, wanted.objects)
+        for entry in installed.compare(conn, wanted.objects)
     ]
     found += [entry for entry in objects if not entry.audited_table]
     found += [Status("partition", part.identity, part.state, partitions.ENSURE) for part in partitions.compare(conn)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from svc_pg.webhooks.events import asend, asend_many, send, send_many
     from svc_pg.webhooks.signing import assert_webhook_signature, verify_webhook_signature
-    from svc_pg.webhooks.worker import Worker
+    from svc_pg.webhooks.worker.worker import Worker
 
 __all__ = [
     "Worker",
@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Worker": "worker",
+    "Worker": "worker.worker",
     "asend": "events",
     "asend_many": "events",
     "assert_webhook_signature": "signing",

@@ -7,7 +7,7 @@ from typing import Final
 from uuid import UUID
 
 from svc_pg.errors import EndpointError
-from svc_pg.webhooks.guard import check_custom_headers
+from svc_pg.webhooks.http.guard import check_custom_headers
 from svc_pg.webhooks.secrets import KeyRing
 
 # What a sealed value is bound to, beside its endpoint's id; the secret before a rotation keeps its own

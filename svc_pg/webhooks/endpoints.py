@@ -14,7 +14,7 @@ from uuid import UUID
 from psycopg import AsyncConnection, Connection
 
 from svc_pg.errors import EndpointError, QueryError
-from svc_pg.pages import EVERYTHING, Selection, decode
+from svc_pg.pagination import EVERYTHING, Selection, decode
 from svc_pg.query import Query, afetch, fetch
 from svc_pg.webhooks.endpoint_fields import (
     check_limits,
@@ -24,7 +24,7 @@ from svc_pg.webhooks.endpoint_fields import (
     sealed_headers,
     sealed_secret,
 )
-from svc_pg.webhooks.guard import Guard
+from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.ids import endpoint_key, new_id, no_endpoint
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.signing import new_secret

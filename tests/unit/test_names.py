@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_pg.errors import ConfigError
-from svc_pg.names import TableName
+from svc_pg.table_names import TableName
 
 parts = st.text(st.sampled_from('ab."\n é') | st.characters(), min_size=1)
 

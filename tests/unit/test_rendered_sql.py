@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from svc_pg.audit.capture import capture_objects, snapshot_sql
+from svc_pg.capture.postgres.catalog import Table
+from svc_pg.capture.postgres.change_events import change_objects
+from svc_pg.capture.postgres.triggers import capture_objects, snapshot_sql
 from svc_pg.config import AuditedTable, OnChange
-from svc_pg.names import TableName
-from svc_pg.tables import Table
-from svc_pg.webhooks.change_events import change_objects
+from svc_pg.table_names import TableName
 
 SNAPSHOTS = Path(__file__).parents[1] / "snapshots"
 UPDATE = "SVC_TEST_UPDATE_SNAPSHOTS"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from cli.schema_lines import Line, every, summary
+from cli.format_status import Line, every, summary
 from svc_pg.schema import Status
-from svc_pg.schema.catalog import State
+from svc_pg.schema.installed import State
 from svc_pg.schema.status import Kind
 
 CAPTURE = "00_svc_audit_write on public.customer"

@@ -30,7 +30,7 @@ from svc_pg.webhooks import deliveries, endpoints
 from svc_pg.webhooks.deliveries import Delivery, Retried
 from svc_pg.webhooks.endpoint_stats import LONGEST, EndpointStats, stats
 from svc_pg.webhooks.endpoints import Endpoint, EndpointQuery, NewSecret
-from svc_pg.webhooks.guard import Guard
+from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.secrets import KeyRing
 
 _FILTERS: Final[dict[str, Filter[EndpointQuery]]] = {

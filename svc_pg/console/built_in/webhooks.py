@@ -6,7 +6,7 @@ from svc_pg.console.built_in.webhook_endpoints import EndpointRoutes
 from svc_pg.console.database import Database
 from svc_pg.console.products import Product
 from svc_pg.settings import Settings
-from svc_pg.webhooks.guard import Guard
+from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.secrets import KeyRing
 
 

@@ -17,7 +17,7 @@ from svc_pg.console.database import Database
 from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, Problem
 from svc_pg.console.sign_in import codes, links, sessions
 from svc_pg.console.sign_in.mail import EmailSender, Outbox, sign_in_mail
-from svc_pg.console.sign_in.roles import included, lower, role
+from svc_pg.console.sign_in.permissions import included, lower, role
 from svc_pg.console.sign_in.routes import (
     CLAIM,
     INIT,

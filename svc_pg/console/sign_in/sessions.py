@@ -11,7 +11,7 @@ from psycopg.rows import scalar_row
 
 from svc_pg.console.tokens import TokenError, token_hash
 from svc_pg.errors import QueryError
-from svc_pg.pages import EVERYTHING, Selection, decode
+from svc_pg.pagination import EVERYTHING, Selection, decode
 from svc_pg.query import Query, afetch, fetch, scalar
 from svc_pg.settings import Permission
 

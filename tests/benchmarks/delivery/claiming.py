@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import psycopg
 
-from svc_pg.webhooks import claims
-from svc_pg.webhooks.claims import Acknowledgement, Claim
-from svc_pg.webhooks.transport import Result
+from svc_pg.webhooks.http.transport import Result
+from svc_pg.webhooks.worker import leases
+from svc_pg.webhooks.worker.leases import Acknowledgement, Claim
 from tests.benchmarks.delivery import stage
 from tests.benchmarks.delivery.figures import Figures, Section, turns
 from tests.benchmarks.delivery.sizes import Size
@@ -100,13 +100,13 @@ async def _calls(conn: Connection, *, is_busy: bool) -> tuple[float, float]:
     claim_times, acknowledge_times = [], []
     for _ in range(_CALLS):
         started = time.perf_counter()
-        claimed = await claims.claim(conn, worker="benchmark", batch=_BATCH, after=after)
+        claimed = await leases.claim(conn, worker="benchmark", batch=_BATCH, after=after)
         claim_times.append(time.perf_counter() - started)
         assert len(claimed) == (_BATCH if is_busy else 0), f"{len(claimed)} were claimed"
         if claimed:
             after = claimed[-1].endpoint_id
             started = time.perf_counter()
-            await claims.acknowledge(conn, [_delivered(claim) for claim in claimed])
+            await leases.acknowledge(conn, [_delivered(claim) for claim in claimed])
             acknowledge_times.append(time.perf_counter() - started)
     return median(claim_times) * 1000, median(acknowledge_times or [0]) * 1000
 

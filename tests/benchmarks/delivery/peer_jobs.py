@@ -18,8 +18,8 @@ from typing import Any, Final, LiteralString
 import psycopg
 
 from svc_pg import webhooks
-from svc_pg.webhooks.transport import Request, Result
-from svc_pg.webhooks.worker import Worker
+from svc_pg.webhooks.http.transport import Request, Result
+from svc_pg.webhooks.worker.worker import Worker
 from tests.benchmarks.delivery import stage
 
 CONNINFO_VARIABLE: Final = "SVC_BENCHMARK_CONNINFO"

@@ -15,7 +15,7 @@ from svc_pg import Config, schema
 from svc_pg.config import EventDefinition, WebhooksConfig
 from svc_pg.query import fetch
 from svc_pg.webhooks import endpoints
-from svc_pg.webhooks.guard import Guard
+from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.secrets import KeyRing, new_key
 from tests.commands import PROGRAM, environment
 from tests.postgres import new_database

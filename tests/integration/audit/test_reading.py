@@ -12,7 +12,7 @@ from psycopg.types.json import Jsonb
 
 from svc_pg import audit
 from svc_pg.audit import AuditQuery
-from svc_pg.audit.tail import follow
+from svc_pg.audit.follow import follow
 from svc_pg.errors import ConfigError, NotInstalledError, QueryError, TransactionError
 from tests.tables import audited, create_and_audit
 from tests.waiting import wait_until

@@ -13,7 +13,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from sqlalchemy import URL
 
 from svc_pg.query import scalar
-from svc_pg.schema.statements import statements
+from svc_pg.schema.export.statements import statements
 from tests.commands import environment, svc_pg
 from tests.postgres import URL_VARIABLE, server
 

@@ -10,8 +10,8 @@ from svc_pg.errors import ConfigError
 from svc_pg.query import fetch, scalar
 from svc_pg.schema import access
 from svc_pg.webhooks import deliveries, endpoints
-from svc_pg.webhooks.guard import Guard
-from svc_pg.webhooks.worker import Worker
+from svc_pg.webhooks.http.guard import Guard
+from svc_pg.webhooks.worker.worker import Worker
 from tests.hooks import KEYS, endpoint, hooks_config, rows, working
 from tests.postgres import new_database
 from tests.receiver import receiving

@@ -11,7 +11,7 @@ from psycopg import sql
 from svc_pg import Config, schema
 from svc_pg.errors import InstallError
 from svc_pg.query import scalar
-from svc_pg.schema import obstacles
+from svc_pg.schema import preflight
 from tests.commands import svc_pg
 from tests.postgres import new_database
 from tests.roles import as_role, execute, new_role
@@ -141,7 +141,7 @@ def test_a_database_that_is_not_utf8_is_refused(shop: str, postgres: str) -> Non
 
 
 def test_an_older_server_is_refused(db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(obstacles, "OLDEST", 990000)
+    monkeypatch.setattr(preflight, "OLDEST", 990000)
     with pytest.raises(InstallError, match=r"svc-pg needs 13 or later"):
         schema.install(db, Config())
     assert scalar(db, "select to_regnamespace('svc') is null")

@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from svc_pg.webhooks.bell import Bell
-from svc_pg.webhooks.connections import connected
+from svc_pg.webhooks.worker.connections import connected
+from svc_pg.webhooks.worker.wakeup import Bell
 
 
 def test_the_server_notices_within_a_minute_that_the_machine_of_a_sleeper_is_gone(database: str) -> None:

@@ -9,7 +9,7 @@ from svc_pg.errors import EndpointError
 from svc_pg.query import fetch, scalar
 from svc_pg.webhooks import endpoints
 from svc_pg.webhooks.endpoint_fields import SECRET_COLUMN
-from svc_pg.webhooks.guard import Guard
+from svc_pg.webhooks.http.guard import Guard
 from tests.hooks import KEYS, hooks_config
 
 

@@ -14,7 +14,7 @@ from svc_pg.errors import ConflictError, EndpointError, NotFoundError, QueryErro
 from svc_pg.query import Query, fetch, scalar
 from svc_pg.webhooks import deliveries, endpoints
 from svc_pg.webhooks.endpoint_stats import stats
-from svc_pg.webhooks.guard import Guard
+from svc_pg.webhooks.http.guard import Guard
 from tests.hooks import KEYS, hooks_config
 
 CONFIG = hooks_config("order.created")

@@ -17,8 +17,8 @@ from standardwebhooks import Webhook
 from svc_pg import webhooks
 from svc_pg.errors import ConfigError, NotInstalledError, TransactionError
 from svc_pg.query import scalar
-from svc_pg.webhooks import dispatch
-from svc_pg.webhooks.worker import Worker
+from svc_pg.webhooks.worker import dispatcher
+from svc_pg.webhooks.worker.worker import Worker
 from tests.hooks import KEYS, KEYS_TEXT, endpoint, hooks_config, rows, working
 from tests.pgbouncer import pgbouncer
 from tests.receiver import receiving
@@ -185,7 +185,7 @@ import asyncio, sys
 from datetime import timedelta
 from svc_pg import Config
 from svc_pg.webhooks.secrets import KeyRing
-from svc_pg.webhooks.worker import Worker
+from svc_pg.webhooks import Worker
 conninfo, config, keys = sys.argv[1:]
 asyncio.run(Worker(conninfo, keys=KeyRing.parse(keys), config=Config.model_validate_json(config)).run())
 """
@@ -234,7 +234,7 @@ def test_a_lease_lasts_longer_than_the_attempt_may(database: str) -> None:
 
 
 def test_what_was_claimed_too_long_ago_is_given_back_unsent(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispatch, "_LATEST_START", -1.0)  # seconds, so that every claim has taken too long
+    monkeypatch.setattr(dispatcher, "_LATEST_START", -1.0)  # seconds, so that every claim has taken too long
     with receiving() as receiver:
         endpoint(database, CONFIG, receiver.url)
         send(database, {})

@@ -16,11 +16,11 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from svc_pg import webhooks
 from svc_pg.query import scalar
-from svc_pg.webhooks.claims import Acknowledgement, Claim
-from svc_pg.webhooks.connections import Connection, connected
-from svc_pg.webhooks.result_queue import ResultQueue
-from svc_pg.webhooks.tally import Tally
-from svc_pg.webhooks.worker import Worker
+from svc_pg.webhooks.worker.connections import Connection, connected
+from svc_pg.webhooks.worker.leases import Acknowledgement, Claim
+from svc_pg.webhooks.worker.results import ResultQueue
+from svc_pg.webhooks.worker.statistics import Tally
+from svc_pg.webhooks.worker.worker import Worker
 from tests.forwarder import forwarding
 from tests.hooks import KEYS, endpoint, hooks_config, rows, working
 from tests.postgres import embedded_programs, server
@@ -190,7 +190,7 @@ def test_a_worker_reads_utf8_whatever_the_encoding_of_its_role_is(database: str)
 
 
 def test_a_worker_that_cannot_acknowledge_stops_claiming(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("svc_pg.webhooks.dispatch._SLACK", 5)
+    monkeypatch.setattr("svc_pg.webhooks.worker.dispatcher._SLACK", 5)
     may_answer = Event()
     with receiving(answer(may_answer)) as receiver, psycopg.connect(database) as holder:
         endpoint(database, CONFIG, receiver.url, max_in_flight=100)

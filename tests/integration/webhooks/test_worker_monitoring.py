@@ -15,11 +15,11 @@ from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import webhooks
 from svc_pg.errors import ConfigError
-from svc_pg.webhooks.backlog import _BEGIN, _READ, Backlog, BacklogReader
-from svc_pg.webhooks.metrics import exposition
-from svc_pg.webhooks.monitoring import monitoring
-from svc_pg.webhooks.tally import Tally
-from svc_pg.webhooks.worker import Worker
+from svc_pg.webhooks.worker.backlog import _BEGIN, _READ, Backlog, BacklogReader
+from svc_pg.webhooks.worker.health import monitoring
+from svc_pg.webhooks.worker.prometheus import exposition
+from svc_pg.webhooks.worker.statistics import Tally
+from svc_pg.webhooks.worker.worker import Worker
 from tests.hooks import KEYS, endpoint, hooks_config, rows
 from tests.receiver import receiving
 from tests.waiting import wait_until
@@ -228,7 +228,7 @@ def test_without_prometheus_client_the_error_says_what_to_install(monkeypatch: p
         async with monitoring(worker, conninfo="", host="127.0.0.1", port=free_port()):
             raise AssertionError
 
-    monkeypatch.delitem(sys.modules, "svc_pg.webhooks.metrics", raising=False)
+    monkeypatch.delitem(sys.modules, "svc_pg.webhooks.worker.prometheus", raising=False)
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
     with pytest.raises(ConfigError) as raised:
         asyncio.run(serve())

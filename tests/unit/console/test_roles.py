@@ -1,6 +1,6 @@
 import pytest
 
-from svc_pg.console.sign_in.roles import included, lower, role
+from svc_pg.console.sign_in.permissions import included, lower, role
 from svc_pg.settings import Permission
 
 ALLOWED: dict[str, Permission] = {"*@corp.example": "write", "ann@corp.example": "read", "bob@other.example": "admin"}

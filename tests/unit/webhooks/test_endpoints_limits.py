@@ -6,7 +6,7 @@ import pytest
 
 from svc_pg.errors import EndpointError
 from svc_pg.webhooks import endpoints
-from svc_pg.webhooks.guard import Guard
+from svc_pg.webhooks.http.guard import Guard
 from tests.hooks import KEYS
 
 

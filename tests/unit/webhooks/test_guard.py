@@ -11,7 +11,7 @@ from yarl import URL
 
 from svc_pg.config import WebhooksConfig
 from svc_pg.errors import EndpointError
-from svc_pg.webhooks.guard import BlockedAddress, Guard, check_custom_headers, check_header
+from svc_pg.webhooks.http.guard import BlockedAddress, Guard, check_custom_headers, check_header
 
 STRICT = Guard(allow_http=True)
 LENIENT = Guard((ip_network("127.0.0.0/8"), ip_network("fd00::/8")), allow_http=True)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from svc_pg.webhooks.response import kept_body, kept_headers, parse_retry_after
+from svc_pg.webhooks.http.response import kept_body, kept_headers, parse_retry_after
 
 LIMIT = 16 * 1024
 

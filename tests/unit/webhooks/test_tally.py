@@ -1,6 +1,6 @@
 import pytest
 
-from svc_pg.webhooks.tally import BUCKETS, Histogram, Tally
+from svc_pg.webhooks.worker.statistics import BUCKETS, Histogram, Tally
 
 
 def some_tally() -> Tally:

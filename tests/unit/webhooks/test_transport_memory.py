@@ -18,8 +18,8 @@ import asyncio, json, re, sys
 from datetime import timedelta
 from ipaddress import ip_network
 from pathlib import Path
-from svc_pg.webhooks.guard import Guard
-from svc_pg.webhooks.transport import AiohttpTransport, Request
+from svc_pg.webhooks.http.guard import Guard
+from svc_pg.webhooks.http.transport import AiohttpTransport, Request
 
 def peak():  # not getrusage, whose peak is the parent's at first
     return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) // 1024

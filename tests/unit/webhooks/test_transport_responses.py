@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from svc_pg.webhooks import backoff
-from svc_pg.webhooks.transport import Transport
+from svc_pg.webhooks.http.transport import Transport
+from svc_pg.webhooks.worker import backoff
 from tests.raw_receiver import OK, dripping, read_request, receiver, request, saying, saying_and_closing
 
 pytestmark = pytest.mark.anyio

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from svc_pg.webhooks.transport import Request, Transport
+from svc_pg.webhooks.http.transport import Request, Transport
 from tests.certificates import Authority, authority, self_signed
 from tests.raw_receiver import OK, read_request, receiver, saying
 

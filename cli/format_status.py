@@ -1,0 +1,92 @@
+"""What is installed or changes, in few lines: each table and event of the application, and schema svc as one."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final
+
+from svc_pg.schema import Status
+from svc_pg.schema_objects import sends_changes
+
+_FEW: Final = 10
+_BY_WEIGHT: Final = ("outdated", "missing", "orphan", "ok")  # the others have lines of their own
+_PLURALS: Final = {"access": "access rights", "index": "indexes"}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One thing or several of one state, of which install does the same."""
+
+    state: str
+    action: str
+    kind: str
+    what: str
+
+
+def every(entries: Iterable[Status]) -> list[Line]:
+    """A line for each."""
+    return [Line(entry.state, entry.action, entry.kind, entry.identity) for entry in entries]
+
+
+def summary(entries: Sequence[Status]) -> list[Line]:
+    """Few lines, those of the application last.
+
+    What somebody else changed or took away has a line of its own, unless so much of schema svc is missing that it is
+    not installed.
+    """
+    of_svc = [entry for entry in entries if _is_of_svc(entry)]
+    return [*_of_svc(of_svc), *_of_application([entry for entry in entries if not _is_of_svc(entry)])]
+
+
+def _is_of_svc(entry: Status) -> bool:
+    table = entry.audited_table
+    return entry.kind != "event" if table is None else table.startswith("svc.")
+
+
+def _of_svc(entries: Sequence[Status]) -> Iterator[Line]:
+    is_few = sum(entry.state in ("missing", "orphan") for entry in entries) <= _FEW
+    rest = []
+    for entry in entries:
+        if _is_changed(entry) or (is_few and entry.state in ("missing", "orphan")):
+            yield from every([entry])
+        else:
+            rest.append(entry)
+    for state, group in groupby(sorted(rest, key=lambda entry: entry.state), key=lambda entry: entry.state):
+        members = list(group)
+        kinds = Counter(entry.kind for entry in members)
+        counted = ", ".join(_counted(kind, number) for kind, number in kinds.items())
+        yield Line(state, members[0].action, "schema", f"svc: {counted}")
+
+
+def _of_application(entries: Sequence[Status]) -> Iterator[Line]:
+    parts: dict[tuple[str, str], list[Status]] = {}
+    for entry in entries:
+        table = entry.audited_table
+        feature = "event" if table is None else "on_change" if sends_changes(entry.identity) else "audit"
+        parts.setdefault((feature, table or entry.identity), []).append(entry)
+    for (feature, name), members in sorted(parts.items()):
+        changed = [entry for entry in members if _is_changed(entry) or not _is_whole(entry, members)]
+        yield from every(changed)
+        others = [entry for entry in members if entry not in changed]
+        shown = min(others, key=lambda entry: _BY_WEIGHT.index(entry.state), default=None)
+        if shown is not None and not (changed and shown.state == "ok"):
+            yield Line(shown.state, shown.action, feature, name)
+
+
+def _is_changed(entry: Status) -> bool:
+    return entry.is_foreign or entry.state in ("tampered", "disabled")
+
+
+def _is_whole(entry: Status, members: Sequence[Status]) -> bool:
+    """A table that is new, or not named any more, has neither functions nor triggers; new rules are outdated too."""
+    if entry.state not in ("missing", "orphan") or entry.kind == "event":
+        return True
+    kinds = {member.kind for member in members if member.state == entry.state}
+    return {"function", "trigger"} <= kinds or any(member.state == "outdated" for member in members)
+
+
+def _counted(kind: str, number: int) -> str:
+    if kind == "access":
+        return _PLURALS[kind]
+    return f"{number} {kind if number == 1 else _PLURALS.get(kind, f'{kind}s')}"

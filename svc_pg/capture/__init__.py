@@ -1,0 +1,1 @@
+"""Render what records and sends the changes of tables: rules become SQL."""

@@ -1,0 +1,1 @@
+"""Rules as PL/pgSQL functions and triggers of PostgreSQL."""

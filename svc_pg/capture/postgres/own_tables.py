@@ -1,0 +1,84 @@
+"""The tables of svc-pg itself that are always audited: what people do in the console is on the same record."""
+
+from typing import Final
+
+from svc_pg.capture.postgres.catalog import Table
+from svc_pg.config import AuditedTable
+from svc_pg.table_names import TableName
+
+# Written down, because they are rendered before the migration that makes the table has run
+OWN_TABLES: Final = [
+    (
+        Table(
+            name=TableName("svc", "webhook_endpoints"),
+            columns=[
+                "id",
+                "url",
+                "description",
+                "tenant",
+                "events",
+                "secret",
+                "previous_secret",
+                "previous_secret_expires_at",
+                "headers",
+                "status",
+                "disabled_reason",
+                "max_in_flight",
+                "timeout",
+                "version",
+                "created_at",
+                "updated_at",
+            ],
+            json_columns=[],
+            key=["id"],
+            virtual=[],
+            unique=[["id"]],
+            is_partitioned=False,
+            partitions=[],
+            parent=None,
+        ),
+        AuditedTable(
+            name="svc.webhook_endpoints",
+            redact={"secret": "remove", "previous_secret": "remove", "headers": "remove"},
+        ),
+    ),
+    (
+        Table(
+            name=TableName("svc", "console_sessions"),
+            columns=[
+                "id",
+                "email",
+                "permission",
+                "token_hash",
+                "ip",
+                "user_agent",
+                "created_at",
+                "expires_at",
+                "revoked_at",
+                "revoked_by",
+            ],
+            json_columns=[],
+            key=["id"],
+            virtual=[],
+            unique=[["id"], ["token_hash"]],
+            is_partitioned=False,
+            partitions=[],
+            parent=None,
+        ),
+        AuditedTable(name="svc.console_sessions", redact={"token_hash": "remove"}),
+    ),
+    (
+        Table(
+            name=TableName("svc", "tenants"),
+            columns=["id", "name", "created_at", "updated_at"],
+            json_columns=[],
+            key=["id"],
+            virtual=[],
+            unique=[["id"], ["name"]],
+            is_partitioned=False,
+            partitions=[],
+            parent=None,
+        ),
+        AuditedTable(name="svc.tenants"),
+    ),
+]

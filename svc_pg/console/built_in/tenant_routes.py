@@ -1,0 +1,181 @@
+"""The product ``tenant``: list, add, rename and remove the tenants of an application."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, Any, Final
+from unicodedata import category
+
+from psycopg import AsyncConnection, DataError, Error, IntegrityError, errors
+from pydantic import Field, field_validator
+
+from svc_pg.console.body import RequestBody, read_body
+from svc_pg.console.built_in.tenant_table import SVC_TENANTS, Tenant, TenantQuery, Tenants, TenantTable
+from svc_pg.console.parameters import PAGE, documented, filtered
+from svc_pg.console.products import Product, ProductEndpoint
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Page, Problem, created
+
+if TYPE_CHECKING:
+    from svc_pg.console.app import Console
+
+_UNKNOWN: Final = {"unknown_tenant": 404}
+_EXISTS: Final = {"tenant_exists": 409}
+_REFUSED: Final = {"tenant_refused": 422}
+_MISSING: Final = {"tenant_table_missing": 503}
+
+
+class TenantChanges(RequestBody):
+    """What to change about a tenant."""
+
+    name: str = Field(min_length=1, max_length=200, description="For people; one line, without spaces around it.")
+
+    @field_validator("name")
+    @classmethod
+    def _is_one_line(cls, name: str) -> str:
+        if name != name.strip() or any(category(character) == "Cc" for character in name):
+            raise ValueError("a name has no spaces around it and no control characters")
+        return name
+
+
+class NewTenant(TenantChanges):
+    """A tenant to add."""
+
+    id: str | None = Field(default=None, min_length=1, max_length=200, description="Unless told, the table makes one.")
+
+
+def register_tenants(console: "Console", *, table: TenantTable = SVC_TENANTS) -> Product:
+    """Add the product ``tenant`` to the console, and return it. Raises ConfigError where it has one already."""
+    tenants = Tenants(table)
+
+    async def page(request: AuthenticatedRequest) -> ConsoleResponse:
+        wanted = filtered(TenantQuery(), request.query, PAGE)
+        async with answering(console.connection()) as conn:
+            found = await tenants.page(conn, wanted)
+        return ConsoleResponse(200, Page(found.tenants, found.next_cursor))
+
+    async def get(request: AuthenticatedRequest) -> ConsoleResponse:
+        async with answering(console.connection()) as conn:
+            with _known():
+                tenant = await tenants.find(conn, request.params["id"])
+        return ConsoleResponse(200, _one(tenant))
+
+    async def add(request: AuthenticatedRequest) -> ConsoleResponse:
+        new = read_body(request, NewTenant)
+        async with answering(console.acting(request)) as conn:
+            try:
+                tenant = await tenants.add(conn, new.name, tenant_id=new.id)
+            except DataError as error:  # such as an id that the type of its column cannot have
+                raise _refused(error) from error
+        return created(request, tenant.id, tenant)
+
+    async def rename(request: AuthenticatedRequest) -> ConsoleResponse:
+        changes = read_body(request, TenantChanges)
+        async with answering(console.acting(request)) as conn:
+            with _known():
+                tenant = _one(await tenants.find(conn, request.params["id"], is_locked=True))
+            return ConsoleResponse(200, await tenants.rename(conn, tenant.id, changes.name))
+
+    async def remove(request: AuthenticatedRequest) -> ConsoleResponse:
+        async with answering(console.acting(request)) as conn:
+            with _known():
+                _one(await tenants.remove(conn, request.params["id"]))
+        return ConsoleResponse(204)
+
+    @asynccontextmanager
+    async def answering(
+        opening: AbstractAsyncContextManager[AsyncConnection[Any]],
+    ) -> AsyncIterator[AsyncConnection[Any]]:
+        """A connection, where what the table refuses is a problem document; also what it refuses at the commit."""
+        with _explaining(table):
+            async with opening as conn:
+                yield conn
+
+    product = Product(
+        id="tenant",
+        name="Tenants",
+        endpoints=[
+            ProductEndpoint(
+                method="GET",
+                path="/tenants",
+                handler=page,
+                summary="Tenants, by name",
+                query=documented(PAGE),
+                response=Page[Tenant],
+                errors=_MISSING,
+            ),
+            ProductEndpoint(
+                method="POST",
+                path="/tenants",
+                handler=add,
+                required_permission="write",
+                summary="Add a tenant",
+                body=NewTenant,
+                body_example={"name": "Acme"},
+                response=Tenant,
+                status=201,
+                errors={**_EXISTS, **_REFUSED, **_MISSING},
+            ),
+            ProductEndpoint(
+                method="GET",
+                path="/tenants/:id",
+                handler=get,
+                summary="One tenant",
+                response=Tenant,
+                errors={**_UNKNOWN, **_MISSING},
+            ),
+            ProductEndpoint(
+                method="PATCH",
+                path="/tenants/:id",
+                handler=rename,
+                required_permission="write",
+                summary="Rename a tenant",
+                body=TenantChanges,
+                body_example={"name": "Acme Europe"},
+                response=Tenant,
+                errors={**_UNKNOWN, **_EXISTS, **_REFUSED, **_MISSING},
+            ),
+            ProductEndpoint(
+                method="DELETE",
+                path="/tenants/:id",
+                handler=remove,
+                required_permission="admin",
+                summary="Remove a tenant",
+                status=204,
+                errors={**_UNKNOWN, "tenant_in_use": 409, **_REFUSED, **_MISSING},
+            ),
+        ],
+    )
+    console.register_product(product)
+    return product
+
+
+def _one(tenant: Tenant | None) -> Tenant:
+    if tenant is None:
+        raise Problem(404, "unknown_tenant", "There is no tenant with this id.")
+    return tenant
+
+
+@contextmanager
+def _known() -> Iterator[None]:
+    try:
+        yield
+    except DataError as error:  # the type of the column cannot have such an id
+        raise Problem(404, "unknown_tenant", "There is no tenant with this id.") from error
+
+
+@contextmanager
+def _explaining(table: TenantTable) -> Iterator[None]:
+    try:
+        yield
+    except errors.UniqueViolation as error:
+        raise Problem(409, "tenant_exists", "There is a tenant with this id or this name.") from error
+    except (errors.ForeignKeyViolation, errors.RestrictViolation) as error:
+        raise Problem(409, "tenant_in_use", "Other rows refer to this tenant.") from error
+    except IntegrityError as error:
+        raise _refused(error) from error
+    except (errors.UndefinedTable, errors.UndefinedColumn) as error:
+        detail = f"The table {table.name} or one of its columns does not exist: {error.diag.message_primary}."
+        raise Problem(503, "tenant_table_missing", detail) from error
+
+
+def _refused(error: Error) -> Problem:
+    return Problem(422, "tenant_refused", f"The table refuses this tenant: {error.diag.message_primary}.")

@@ -1,0 +1,144 @@
+"""Tenants in ``svc.tenants``, or in a table that the application has: read, add, rename, remove."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final, LiteralString
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+from psycopg.sql import NULL, SQL, Identifier
+
+from svc_pg.errors import ConfigError
+from svc_pg.pagination import EVERYTHING, Selection, decode
+from svc_pg.table_names import TableName
+
+
+@dataclass(frozen=True, kw_only=True)
+class TenantTable:
+    """Where tenants are. ``name`` is ``schema.table``; columns are written as the catalog spells them.
+
+    The id may have any type that can be read from text. Rows without a name are not listed. A change sets
+    ``updated_at_column``. Raises ConfigError where ``name`` is not that of a table, or a column has none.
+    """
+
+    name: str
+    id_column: str = "id"
+    name_column: str = "name"
+    created_at_column: str | None = None
+    updated_at_column: str | None = None
+
+    def __post_init__(self) -> None:
+        TableName.parse(self.name)
+        if "" in (self.id_column, self.name_column, self.created_at_column, self.updated_at_column):
+            raise ConfigError(
+                f"tenant table {self.name!r}: a column has no name",
+                hint="Leave out the columns of times that it lacks.",
+            )
+
+
+SVC_TENANTS: Final = TenantTable(name="svc.tenants", created_at_column="created_at", updated_at_column="updated_at")
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """One tenant. The times are None where the table has no columns for them."""
+
+    id: str
+    name: str
+    created_at: datetime | None
+    updated_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class TenantPage:
+    """Tenants by name, and the cursor of the next page, or None on the last."""
+
+    tenants: list[Tenant]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TenantQuery:
+    """A page of tenants. Every method returns a new one."""
+
+    selection: Selection = EVERYTHING
+    cursor: tuple[str, str] | None = None
+
+    def limit(self, size: int) -> "TenantQuery":
+        """At most so many: 1 to 1000, 100 unless told."""
+        return replace(self, selection=self.selection.limit(size))
+
+    def after(self, cursor: str) -> "TenantQuery":
+        """The page after the one whose ``next_cursor`` this is."""
+        name, tenant_id = decode(cursor, str, str)
+        return replace(self, cursor=(name, tenant_id))
+
+
+_ROW: Final = """{id}::text as id, {name}::text as name, {created}::timestamptz as created_at,
+       {updated}::timestamptz as updated_at"""
+_FIRST: Final = "select {row} from {table} where {name} is not null order by {name}, {id} limit %s"
+_NEXT: Final = "select {row} from {table} where ({name}, {id}) > (%s, %s) order by {name}, {id} limit %s"
+_ONE: Final = "select {row} from {table} where {id} = %s"
+_ADD: Final = "insert into {table} ({name}) values (%s) returning {row}"
+_ADD_WITH_ID: Final = "insert into {table} ({name}, {id}) values (%s, %s) returning {row}"
+_LOCK: Final = "select {row} from {table} where {id} = %s for update"
+_RENAME: Final = "update {table} set {name} = %s where {id} = %s returning {row}"
+_RENAME_AT: Final = "update {table} set {name} = %s, {updated} = now() where {id} = %s returning {row}"
+_REMOVE: Final = "delete from {table} where {id} = %s returning {row}"
+
+
+class Tenants:
+    """The statements on one table. None of them commits, and errors are psycopg's."""
+
+    def __init__(self, table: TenantTable) -> None:
+        self._has_updated_at = table.updated_at_column is not None
+        names = {
+            "table": Identifier(*TableName.parse(table.name)),
+            "id": Identifier(table.id_column),
+            "name": Identifier(table.name_column),
+            "created": _column(table.created_at_column),
+            "updated": _column(table.updated_at_column),
+        }
+        self._names = {**names, "row": SQL(_ROW).format(**names)}
+
+    async def page(self, conn: AsyncConnection[Any], query: TenantQuery) -> TenantPage:
+        """The tenants that come next."""
+        size = query.selection.size + 1
+        rows = await (
+            self._run(conn, _FIRST, size) if query.cursor is None else self._run(conn, _NEXT, *query.cursor, size)
+        )
+        return TenantPage(*query.selection.cut(rows, lambda tenant: (tenant.name, tenant.id)))
+
+    async def find(self, conn: AsyncConnection[Any], tenant_id: str, *, is_locked: bool = False) -> Tenant | None:
+        """The tenant with that id, locked until the end of the transaction if so wished."""
+        return _first(await self._run(conn, _LOCK if is_locked else _ONE, tenant_id))
+
+    async def add(self, conn: AsyncConnection[Any], name: str, *, tenant_id: str | None) -> Tenant:
+        """Add one; without an id it gets that of the table's default."""
+        if tenant_id is None:
+            [tenant] = await self._run(conn, _ADD, name)
+        else:
+            [tenant] = await self._run(conn, _ADD_WITH_ID, name, tenant_id)
+        return tenant
+
+    async def rename(self, conn: AsyncConnection[Any], tenant_id: str, name: str) -> Tenant:
+        """Rename one that is there."""
+        [tenant] = await self._run(conn, _RENAME_AT if self._has_updated_at else _RENAME, name, tenant_id)
+        return tenant
+
+    async def remove(self, conn: AsyncConnection[Any], tenant_id: str) -> Tenant | None:
+        """Remove the one with that id, and return it, or None where there is none."""
+        return _first(await self._run(conn, _REMOVE, tenant_id))
+
+    async def _run(self, conn: AsyncConnection[Any], statement: LiteralString, *params: object) -> Sequence[Tenant]:
+        cursor = conn.cursor(row_factory=class_row(Tenant))
+        return await (await cursor.execute(SQL(statement).format(**self._names), params)).fetchall()
+
+
+def _column(name: str | None) -> SQL | Identifier:
+    return NULL if name is None else Identifier(name)
+
+
+def _first(tenants: Sequence[Tenant]) -> Tenant | None:
+    return tenants[0] if tenants else None

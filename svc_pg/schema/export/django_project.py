@@ -1,0 +1,72 @@
+"""What a Django project says of its apps, tables and migrations, asked through its manage.py in another process."""
+
+import importlib
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from svc_pg.errors import ConfigError
+
+_PROGRAM: Final = "from svc_pg.schema.export.django_project import show; show()"
+
+
+@dataclass(frozen=True, slots=True)
+class DjangoApp:
+    """One app with migrations: where they are, the names at their end, and the highest number."""
+
+    folder: Path
+    migrations: Path
+    ends: list[str]
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class DjangoProject:
+    """The apps with migrations by their labels, and the label of the app of each table."""
+
+    apps: dict[str, DjangoApp]
+    owners: dict[str, str]
+
+
+def read_project(folder: Path) -> DjangoProject:
+    """Ask the project whose ``manage.py`` is in ``folder``. Raises ConfigError where it cannot be loaded."""
+    done = subprocess.run(  # noqa: S603 - the project's own program, as its developer runs it
+        [sys.executable, "manage.py", "shell", "-c", _PROGRAM], cwd=folder, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        reason = done.stderr.strip().splitlines() or ["no reason is known"]
+        raise ConfigError(
+            f"the Django project cannot be loaded: {reason[-1]}", hint="Try manage.py check, or add --format sql."
+        )
+    facts = json.loads(done.stdout.splitlines()[-1])
+    apps = {
+        label: DjangoApp(Path(app["folder"]), Path(app["migrations"]), app["ends"], app["number"])
+        for label, app in facts["apps"].items()
+    }
+    return DjangoProject(apps, facts["owners"])
+
+
+def show() -> None:
+    """Inside a Django project: print the facts as one line of JSON."""
+    from django.apps import apps
+    from django.db.migrations.loader import MigrationLoader
+
+    loader = MigrationLoader(None)
+    found: dict[str, Any] = {}
+    for label in loader.migrated_apps:
+        names = [name for app, name in loader.disk_migrations if app == label]
+        module_name, _ = loader.migrations_module(label)
+        if module_name is None:  # switched off by the settings
+            continue
+        module = importlib.import_module(module_name)
+        found[label] = {
+            "folder": apps.get_app_config(label).path,
+            "migrations": module.__path__[0],
+            "ends": [name for _, name in loader.graph.leaf_nodes(label)],
+            "number": max((int(name[:4]) for name in names if name[:4].isdecimal()), default=0),
+        }
+    owners = {model._meta.db_table: model._meta.app_label for model in apps.get_models(include_auto_created=True)}
+    sys.stdout.write("\n" + json.dumps({"apps": found, "owners": owners}) + "\n")

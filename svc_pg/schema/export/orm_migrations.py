@@ -1,0 +1,152 @@
+"""A script as a migration of Alembic's or Django's, after those that the project has."""
+
+import secrets
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from svc_pg.errors import ConfigError
+from svc_pg.schema.export.django_project import DjangoProject, read_project
+from svc_pg.schema.export.sql_script import Script
+from svc_pg.schema.export.statements import statements
+from svc_pg.table_names import TableName
+
+
+class Revision(NamedTuple):
+    """A file to be written."""
+
+    path: Path
+    text: str
+
+
+_ALEMBIC: Final = '''\
+"""{title}
+
+Revision ID: {revision}
+Revises: {revises}
+
+"""
+
+from alembic import op
+
+revision = {revision!r}
+down_revision = {down_revision!r}
+branch_labels = None
+depends_on = None
+
+UPGRADE = {upgrade}
+
+DOWNGRADE = {downgrade}
+
+
+def upgrade():
+    run(UPGRADE)
+
+
+def downgrade():
+    """Remove triggers and functions; the data stays."""
+    run(DOWNGRADE)
+
+
+def run(statements):
+    for statement in statements:
+        op.execute(statement.replace(":", r"\\:"))  # or SQLAlchemy would read :name as a parameter
+'''
+_DJANGO: Final = '''\
+"""{title}"""
+
+from django.db import migrations
+
+UPGRADE = {upgrade}
+
+# Removes triggers and functions; the data stays.
+DOWNGRADE = {downgrade}
+
+
+class Migration(migrations.Migration):
+    dependencies = {dependencies}
+
+    operations = [migrations.RunSQL(sql=UPGRADE, reverse_sql=DOWNGRADE)]
+'''
+_TITLE: Final = "svc-pg: audit trail and webhooks"
+
+
+def alembic_revision(script: Script, *, folder: Path, path: Path | None = None) -> Revision:
+    """A revision after the current head of the project whose ``alembic.ini`` is in ``folder``.
+
+    Without a ``path`` it goes to the project's versions. Loads the project's revisions. Raises ConfigError.
+    """
+    try:
+        from alembic.config import Config
+        from alembic.script import ScriptDirectory
+        from alembic.util import CommandError
+    except ImportError as error:
+        raise ConfigError("Alembic is not installed here", hint="Install it, or add --format sql.") from error
+    try:
+        directory = ScriptDirectory.from_config(Config(folder / "alembic.ini"))
+        head = directory.get_current_head()
+        versions = Path(directory.versions)
+    except CommandError as error:
+        raise ConfigError(f"alembic.ini: {error}", hint="Merge the heads first, if there are several.") from error
+    revision = secrets.token_hex(6)
+    text = _ALEMBIC.format(
+        title=_TITLE,
+        revision=revision,
+        revises=head or "",
+        down_revision=head,
+        upgrade=_listed(script.upgrade),
+        downgrade=_listed(script.downgrade),
+    )
+    return Revision(path or versions / f"{revision}_svc_pg.py", text)
+
+
+def django_migration(script: Script, *, folder: Path, app: str | None = None, path: Path | None = None) -> Revision:
+    """A migration after the last one of an app, and after those of every app whose tables the script audits.
+
+    ``folder`` holds ``manage.py``. Without ``app`` it is the app in whose migrations ``path`` lies, or the project's
+    only one. Loads the project in a process of its own. Raises ConfigError.
+    """
+    project = read_project(folder)
+    label = _chosen_app(project, folder.resolve(), app, path)
+    audited = {TableName.parse(table).table for table in script.tables}
+    others = {owner for table, owner in project.owners.items() if table in audited and owner in project.apps}
+    dependencies = [(each, end) for each in [label, *sorted(others - {label})] for end in project.apps[each].ends]
+    chosen = project.apps[label]
+    text = _DJANGO.format(
+        title=_TITLE,
+        upgrade=_listed(script.upgrade),
+        downgrade=_listed(script.downgrade),
+        dependencies=dependencies,
+    )
+    return Revision(path or chosen.migrations / f"{chosen.number + 1:04d}_svc_pg.py", text)
+
+
+def _chosen_app(project: DjangoProject, folder: Path, label: str | None, path: Path | None) -> str:
+    own = {name: app for name, app in project.apps.items() if app.folder.is_relative_to(folder)}
+    if label is None and path is not None:
+        own = {name: app for name, app in own.items() if app.migrations == path.resolve().parent} or own
+    found = [label] if label in project.apps else [] if label else list(own)
+    if len(found) != 1:
+        known = ", ".join(sorted(own)) or "none"
+        raise ConfigError(
+            "it is not clear in which app the migration belongs"
+            if label is None
+            else f'no app "{label}" has migrations',
+            hint=f"Name it with --app; this project's apps with migrations: {known}.",
+        )
+    [chosen] = found
+    if len(project.apps[chosen].ends) > 1:
+        raise ConfigError(
+            f'the migrations of "{chosen}" have several ends: {", ".join(project.apps[chosen].ends)}',
+            hint="Run: manage.py makemigrations --merge",
+        )
+    return chosen
+
+
+def _listed(script: str) -> str:
+    return "[\n" + "".join(f"    {_literal(statement)},\n" for statement in statements(script)) + "]"
+
+
+def _literal(text: str) -> str:
+    """A literal of Python that people can read, where the text lets it be one."""
+    is_raw = '"""' not in text and not text.endswith(('"', "\\")) and all(c.isprintable() or c == "\n" for c in text)
+    return f'r"""{text}"""' if is_raw else repr(text)

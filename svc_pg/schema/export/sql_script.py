@@ -1,0 +1,152 @@
+"""What install would do as a script of SQL, for whoever deploys by files: psql, Alembic, Django."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from psycopg import Connection
+from psycopg.rows import tuple_row
+from psycopg.sql import SQL
+
+from svc_pg import __version__
+from svc_pg.config import Config
+from svc_pg.render import render
+from svc_pg.schema import installed, inventory
+from svc_pg.schema.access import Access, access_sql, fingerprint
+from svc_pg.schema.install import refuse_lost, refuse_newer, refuse_removals
+from svc_pg.schema.migrations import Migration, released
+from svc_pg.schema.roles import OWNERS, ROLES
+from svc_pg.schema.status import Status, look
+from svc_pg.schema.target import desired, guards
+from svc_pg.schema.transactions import transaction
+from svc_pg.schema_objects import SchemaObject
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """Texts of several statements, each to be run in one transaction.
+
+    ``upgrade`` makes the database equal to the configuration and records that, or fails where it does not fit: it has
+    run already, or the database is in another state than that for which it was made. ``downgrade`` takes away what
+    ``upgrade`` brought and keeps the data: of the first script all triggers and functions, of a later one the captures
+    that it added. After it ``upgrade`` fits again. ``tables`` are the audited tables that must be there before.
+    """
+
+    upgrade: str
+    downgrade: str
+    tables: list[str]
+
+
+class _Change(NamedTuple):
+    kind: str
+    identity: str
+    before: str | None
+    after: str | None
+
+
+def script(conn: Connection[Any], config: Config, *, prune: bool = False, roles: bool | None = None) -> Script | None:
+    """The script for this database, or None where it is already as the configuration says. Changes nothing.
+
+    ``prune`` and ``roles`` are those of ``install``. ``conn`` must be outside a transaction. Raises the errors of
+    ``install`` that come before any change.
+    """
+    with transaction(conn):
+        refuse_newer(conn)
+        wanted = desired(conn, config, roles=roles)
+        steps = [step for step in look(conn, wanted) if step.action != "keep"]
+        notes = _notes(conn)
+    if not prune:
+        refuse_removals(steps)
+    refuse_lost(steps)
+    if not steps:
+        return None
+    objects = [step for step in steps if step.kind in ("function", "trigger")]
+    texts = [
+        render("script/begin.sql"),
+        *_check(steps, notes),
+        *_roles(wanted.access, [step for step in steps if step.kind == "role" and step.action == "replace"]),
+        *(_step(step) for step in steps if step.kind not in ("role", "partition", "access")),
+        *([inventory.RECORD] if any(step.kind == "migration" for step in steps) else []),
+        *_access(wanted.access),
+        *_record([step.item for step in objects if step.item is not None]),
+        render("script/end.sql"),
+    ]
+    tables = [step.audited_table for step in objects if step.audited_table and step.item is not None]
+    return Script("\n".join(texts), _downgrade(objects, is_first=not notes), list(dict.fromkeys(tables)))
+
+
+def _check(steps: list[Status], notes: Mapping[tuple[str, str], str]) -> Iterator[str]:
+    changes = [
+        _Change(step.kind, step.identity, notes.get((step.kind, step.identity)), _source_sha256(step))
+        for step in steps
+        if step.kind in ("migration", "function", "trigger")
+    ]
+    if changes:
+        yield render("script/check.sql.j2", changes=changes, is_first=not notes)
+
+
+def _source_sha256(step: Status) -> str | None:
+    if step.kind == "migration":
+        return _migrations()[step.identity].sha256
+    return None if step.item is None else step.item.source_sha256
+
+
+def _roles(access: Access | None, tampered: list[Status]) -> Iterator[str]:
+    if access and access.has_roles:
+        yield render("script/roles.sql.j2", roles=ROLES, owners=OWNERS)
+    yield from (step.sql for step in tampered)
+
+
+def _access(access: Access | None) -> Iterator[str]:
+    if access:
+        yield access_sql(access)
+        yield render(
+            "script/finish.sql.j2",
+            version=__version__,
+            has_roles=access.has_roles,
+            access_sha256=fingerprint(access),
+        )
+
+
+def _record(made: list[SchemaObject]) -> Iterator[str]:
+    if made:
+        yield render("script/record.sql.j2", made=made, found=SQL(installed.FOUND))
+
+
+def _downgrade(objects: list[Status], *, is_first: bool) -> str:
+    """A later script may have replaced functions that call those it made, so of it only whole captures go."""
+    kept = {(guard.kind, guard.identity) for guard in guards()}
+    made = [
+        f"{step.kind} {step.identity}"
+        for step in objects
+        if step.item is not None and step.action == "create" and (step.kind, step.identity) not in kept
+        if is_first or step.audited_table
+    ]
+    removal = render("script/remove.sql.j2", made=made, found=SQL(installed.FOUND))
+    return "\n".join([render("script/begin.sql"), removal, render("script/end.sql")])
+
+
+def _notes(conn: Connection[Any]) -> dict[tuple[str, str], str]:
+    """The fingerprint of the source of every function and trigger that is recorded."""
+    if not installed.is_installed(conn):
+        return {}
+    rows = conn.cursor(row_factory=tuple_row).execute("select kind, identity, source_sha256 from svc.installed_objects")
+    return {(kind, identity): sha256 for kind, identity, sha256 in rows}
+
+
+def _migrations() -> dict[str, Migration]:
+    return {str(migration): migration for migration in released()}
+
+
+def _step(step: Status) -> str:
+    title = f"-- {step.action} {step.kind} {step.identity!a}\n"
+    if step.kind == "migration":
+        migration = _migrations()[step.identity]
+        return title + render("script/migration.sql.j2", statements=SQL(migration.sql), migration=migration)
+    if step.kind in ("function", "trigger") and step.action == "remove":
+        drop_sql = re.sub(r"^drop (function|trigger) ", r"drop \1 if exists ", step.sql, flags=re.MULTILINE)
+        return title + render("script/remove_object.sql.j2", drop_sql=SQL(drop_sql), step=step)
+    if step.kind == "function" and step.action == "replace":
+        return title + render("script/drop_function.sql.j2", identity=step.identity) + step.sql
+    return title + step.sql

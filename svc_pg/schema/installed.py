@@ -1,0 +1,175 @@
+"""Compare the functions and triggers that should be installed with the catalog and with what was recorded."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from psycopg import Connection
+from psycopg.errors import InvalidFunctionDefinition
+
+from svc_pg.query import Query, fetch, scalar
+from svc_pg.schema_objects import ObjectKind, SchemaObject
+
+State = Literal["ok", "missing", "outdated", "tampered", "disabled", "orphan"]
+
+# All facts that decide what a function or trigger does. Types print qualified, since the installer pins search_path.
+FOUND = """
+with recursive relation as (
+    select c.oid, (select string_agg(case when part ~ '[."]' then '"' || replace(part, '"', '""') || '"' else part end,
+                                     '.' order by place)
+                     from unnest(array[n.nspname::text, c.relname::text]) with ordinality u(part, place)) as name
+      from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where c.relkind in ('r', 'p') and not (n.nspname = 'svc' and c.relispartition)
+),
+-- a trigger and its clones on the partitions below, each of which can be disabled
+family as (
+    select t.oid as root, t.oid, t.tgenabled
+      from pg_trigger t join relation r on r.oid = t.tgrelid join pg_proc p on p.oid = t.tgfoid
+     where p.pronamespace = to_regnamespace('svc') and t.tgparentid = 0
+    union all
+    select f.root, t.oid, t.tgenabled
+      from family f join pg_trigger t on t.tgparentid = f.oid join relation r on r.oid = t.tgrelid
+),
+found as (
+    select 'function' as kind, 'svc.' || p.proname as identity,
+           json_build_array(
+               pg_get_function_arguments(p.oid), pg_get_function_result(p.oid), l.lanname, p.prosrc, p.proconfig,
+               p.prosecdef, p.provolatile, p.proparallel, p.proisstrict, p.proleakproof
+           )::text as facts,
+           format('drop function %s', p.oid::regprocedure) as drop_sql, false as is_disabled
+      from pg_proc p join pg_language l on l.oid = p.prolang
+     where p.pronamespace = to_regnamespace('svc')
+    union all
+    select 'trigger', t.tgname || ' on ' || r.name,
+           json_build_array(pg_get_triggerdef(t.oid), f.enabled)::text,
+           format('drop trigger %I on %s', t.tgname, t.tgrelid::regclass), f.is_disabled
+      from pg_trigger t join relation r on r.oid = t.tgrelid
+      join (
+          select root, array_agg(distinct tgenabled) as enabled, bool_or(tgenabled in ('D', 'R')) as is_disabled
+            from family group by root
+      ) f on f.root = t.oid
+)
+select kind, identity, string_agg(drop_sql, ';' || chr(10)) || ';' as drop_sql,
+       encode(sha256(convert_to(string_agg(facts, '' order by facts), 'UTF8')), 'hex') as sha256,
+       bool_or(is_disabled) as is_disabled
+  from found group by kind, identity
+"""
+_RECORDED = "select kind, identity, audited_table, source_sha256, catalog_sha256 from svc.installed_objects"
+_RECORD = """
+insert into svc.installed_objects (kind, identity, audited_table, source_sha256, catalog_sha256)
+values (%s, %s, %s, %s, %s)
+on conflict (kind, identity) do update
+   set audited_table = excluded.audited_table, source_sha256 = excluded.source_sha256,
+       catalog_sha256 = excluded.catalog_sha256, installed_at = now()
+"""
+
+Key = tuple[ObjectKind, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    kind: ObjectKind
+    identity: str
+    drop_sql: str
+    sha256: str
+    is_disabled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Recorded:
+    kind: ObjectKind
+    identity: str
+    audited_table: str | None
+    source_sha256: str
+    catalog_sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectState:
+    """One object and how it stands. ``item`` is None for an orphan; ``drop_sql`` is None where it is not there."""
+
+    kind: ObjectKind
+    identity: str
+    state: State
+    audited_table: str | None
+    item: SchemaObject | None
+    drop_sql: str | None
+    is_recorded: bool
+
+
+def compare(conn: Connection[Any], desired: Iterable[SchemaObject]) -> list[ObjectState]:
+    """The state of every desired object, in the given order, then whatever else of ours is there, as orphans."""
+    found = _found(conn)
+    notes = _recorded(conn)
+    wanted = {(item.kind, item.identity): item for item in desired}
+    result = []
+    for key, item in wanted.items():
+        state = _state(item, found.get(key), notes.get(key))
+        drop_sql = found[key].drop_sql if key in found else None
+        result.append(ObjectState(item.kind, item.identity, state, item.audited_table, item, drop_sql, key in notes))
+    for key in sorted((found.keys() | notes.keys()) - wanted.keys(), reverse=True):  # triggers before their functions
+        orphan = found.get(key) or notes[key]
+        table = notes[key].audited_table if key in notes else None
+        drop_sql = found[key].drop_sql if key in found else None
+        result.append(ObjectState(orphan.kind, orphan.identity, "orphan", table, None, drop_sql, key in notes))
+    return result
+
+
+def _state(item: SchemaObject, found: _Found | None, note: _Recorded | None) -> State:
+    if found is None:
+        return "missing"
+    if found.is_disabled:
+        return "disabled"
+    if note is None or found.sha256 != note.catalog_sha256:
+        return "tampered"
+    return "ok" if note.source_sha256 == item.source_sha256 else "outdated"
+
+
+def is_installed(conn: Connection[Any]) -> bool:
+    """Whether the database has our record of what is installed."""
+    return bool(scalar(conn, "select to_regclass('svc.installed_objects') is not null"))
+
+
+def create(conn: Connection[Any], item: SchemaObject) -> None:
+    """Create or replace one object, also where a function's signature has changed: svc has no overloaded functions."""
+    try:
+        with conn.transaction():
+            conn.execute(item.sql.encode())
+    except InvalidFunctionDefinition:  # another result or other parameter names
+        _drop_functions(conn, item)
+        conn.execute(item.sql.encode())
+    if item.kind == "function" and scalar(conn, _OVERLOADS, (item.identity,)) > 1:
+        _drop_functions(conn, item)
+        conn.execute(item.sql.encode())
+
+
+_OVERLOADS = "select count(*) from pg_proc where pronamespace = to_regnamespace('svc') and 'svc.' || proname = %s"
+
+
+def _drop_functions(conn: Connection[Any], item: SchemaObject) -> None:
+    conn.execute(_found(conn)[item.kind, item.identity].drop_sql.encode())
+
+
+def record(conn: Connection[Any], items: Iterable[SchemaObject]) -> None:
+    """Note what the catalog now holds of these objects."""
+    found = _found(conn)
+    for item in items:
+        digest = found[item.kind, item.identity].sha256
+        conn.execute(_RECORD, (item.kind, item.identity, item.audited_table, item.source_sha256, digest))
+
+
+def remove(conn: Connection[Any], kind: str, identity: str, drop_sql: str) -> None:
+    """Drop one object, if it is there, and its record."""
+    if drop_sql:
+        conn.execute(drop_sql.encode())
+    conn.execute("delete from svc.installed_objects where kind = %s and identity = %s", (kind, identity))
+
+
+def _found(conn: Connection[Any]) -> dict[Key, _Found]:
+    return {(row.kind, row.identity): row for row in fetch(conn, Query(FOUND, (), _Found))}
+
+
+def _recorded(conn: Connection[Any]) -> dict[Key, _Recorded]:
+    if not is_installed(conn):
+        return {}
+    return {(row.kind, row.identity): row for row in fetch(conn, Query(_RECORDED, (), _Recorded))}

@@ -1,0 +1,133 @@
+"""What a configuration makes of a database: the functions and triggers, and the event types."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import PurePosixPath
+from typing import Any
+
+from psycopg import Connection
+
+from svc_pg.capture.postgres.catalog import Table, read_table
+from svc_pg.capture.postgres.change_events import by_table, change_objects, check_when
+from svc_pg.capture.postgres.expressions import check_conditions
+from svc_pg.capture.postgres.own_tables import OWN_TABLES
+from svc_pg.capture.postgres.patterns import resolve
+from svc_pg.capture.postgres.triggers import capture_objects, check_pattern, redacted_columns
+from svc_pg.config import Config, EventDefinition
+from svc_pg.errors import SvcError, UnknownTableError
+from svc_pg.render import render
+from svc_pg.schema import access
+from svc_pg.schema.access import Access
+from svc_pg.schema_objects import SchemaObject
+from svc_pg.table_names import TableName
+from svc_pg.webhooks.worker.backoff import max_attempts
+
+# Of functions: one in each file, of its name
+_FOLDERS = ("audit", "console", "webhooks")
+
+
+@dataclass(frozen=True, slots=True)
+class Desired:
+    """What should be: of the schema itself, of each table and event type by its name, and who may what.
+
+    ``tables`` holds the application's tables whose changes are recorded or sent, and our own that are audited.
+    """
+
+    schema: list[SchemaObject]
+    tables: dict[str, list[SchemaObject]]
+    events: dict[str, EventDefinition]
+    access: Access
+
+    @property
+    def objects(self) -> list[SchemaObject]:
+        """All objects."""
+        return [*self.schema, *(item for items in self.tables.values() for item in items)]
+
+
+def desired(conn: Connection[Any], config: Config, *, roles: bool | None = None) -> Desired:
+    """Render everything; ``roles`` None means as the database remembers.
+
+    Raises UnknownTableError that names every table which is not there, and ConfigError.
+    """
+    return Desired(
+        schema=[*_functions(config), *_guard_triggers()],
+        tables=_of_tables(conn, config),
+        events=dict(config.webhooks.events),
+        access=access.wanted(conn, config.grants, roles=roles),
+    )
+
+
+def _functions(config: Config) -> list[SchemaObject]:
+    values = {"max_attempts": max_attempts(config.webhooks.retry)}
+    templates = [
+        PurePosixPath(folder, file.name)
+        for folder in _FOLDERS
+        for file in files("svc_pg.sql").joinpath(folder).iterdir()
+    ]
+    return [
+        SchemaObject("function", f"svc.{template.name.split('.')[0]}", render(str(template), **values))
+        for template in sorted(templates)
+    ]
+
+
+def guards() -> list[SchemaObject]:
+    """What keeps the log append-only: all that an uninstall leaves beside the data."""
+    return [SchemaObject("function", "svc.audit_guard", render("audit/audit_guard.sql")), *_guard_triggers()]
+
+
+def _guard_triggers() -> list[SchemaObject]:
+    """Those of the log itself; svc.audit_ensure_partitions sees to its partitions."""
+    return [
+        SchemaObject(
+            "trigger",
+            f"{trigger} on svc.audit_logs",
+            render("capture/guard_trigger.sql.j2", trigger=trigger, truncate=truncate),
+        )
+        for trigger, truncate in (("audit_guard_row", False), ("audit_guard_truncate", True))
+    ]
+
+
+def _of_tables(conn: Connection[Any], config: Config) -> dict[str, list[SchemaObject]]:
+    """What records the changes of each table, then what sends them."""
+    audited = resolve(conn, config.audit.tables)
+    sent = by_table(config.webhooks.change_events)
+    tables = _read(conn, [*audited, *sent])
+    for rules in config.audit.tables:
+        check_pattern(rules, [tables[name] for name in audited if audited[name] is rules])
+    for name, rules in audited.items():
+        check_conditions(conn, str(name), rules.enrich)
+    captured = [*OWN_TABLES, *((tables[name], rules) for name, rules in audited.items())]
+    objects = {str(table.name): capture_objects(table, rules) for table, rules in captured}
+    for name, events in sent.items():
+        table = tables[name]
+        check_when(conn, table, events)
+        redacted = {
+            column
+            for relation in (name, *table.partitions)
+            if relation in audited
+            for column in redacted_columns(table, audited[relation])
+        }
+        objects.setdefault(str(name), []).extend(change_objects(table, events, redacted=redacted))
+    return objects
+
+
+def _read(conn: Connection[Any], names: Iterable[TableName]) -> dict[TableName, Table]:
+    """Raises UnknownTableError that names every table which is not there."""
+    tables, problems = {}, []
+    for name in dict.fromkeys(names):
+        try:
+            tables[name] = read_table(conn, name)
+        except UnknownTableError as error:
+            problems.append(error)
+    if len(problems) == 1:
+        raise problems[0]
+    if problems:
+        raise UnknownTableError(
+            "\n".join(_with_hint(problem) for problem in problems), hint="Nothing has been changed."
+        )
+    return tables
+
+
+def _with_hint(error: SvcError) -> str:
+    return f"{error.message}; {error.hint}" if error.hint else error.message

@@ -1,0 +1,47 @@
+"""Functions and triggers as values: what the installer makes of them is in svc_pg.schema."""
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Final, Literal
+
+from svc_pg.render import MAX_IDENTIFIER_BYTES
+from svc_pg.table_names import TableName
+
+# What sends changes has this in its names, by which it can be told from what records them
+CHANGE_EVENTS: Final = "change_events"
+
+ObjectKind = Literal["function", "trigger"]
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaObject:
+    """One function or trigger and the SQL that creates or replaces it.
+
+    ``identity`` is ``svc.name`` for a function and ``name on schema.table`` for a trigger. ``audited_table`` is set for
+    those that record or send the changes of a table.
+    """
+
+    kind: ObjectKind
+    identity: str
+    sql: str
+    audited_table: str | None = None
+
+    @property
+    def source_sha256(self) -> str:
+        """The fingerprint of the SQL."""
+        return sha256(self.sql.encode()).hexdigest()
+
+
+def sends_changes(identity: str) -> bool:
+    """Whether the function or trigger sends the changes of its table as events."""
+    return identity.startswith((f"svc.{CHANGE_EVENTS}_", f"00_svc_{CHANGE_EVENTS}_"))
+
+
+def function_name(prefix: str, table: TableName) -> str:
+    """``prefix_schema_table``; with a digest where that is too long or where the schema's end could not be told."""
+    plain = f"{prefix}_{table.schema}_{table.table}"
+    if "_" not in table.schema and len(plain.encode()) <= MAX_IDENTIFIER_BYTES:
+        return plain
+    digest = sha256("\0".join(table).encode()).hexdigest()[:10]
+    room = MAX_IDENTIFIER_BYTES - len(digest) - 1
+    return f"{plain.encode()[:room].decode(errors='ignore')}_{digest}"

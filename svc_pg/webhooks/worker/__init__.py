@@ -1,0 +1,1 @@
+"""The program that delivers: claim what is due, POST it, acknowledge the result."""

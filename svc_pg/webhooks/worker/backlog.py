@@ -1,0 +1,115 @@
+"""How far behind the workers of a database are, read cheaply: nothing here counts deliveries."""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import Final, LiteralString
+
+import psycopg
+
+from svc_pg.query import Query, afetch
+from svc_pg.webhooks.worker.connections import connected, within_limits
+
+_log = logging.getLogger(__name__)
+
+_LONGEST_READ: Final = 4.0  # seconds; a scrape may take 10
+_FRESH: Final = 5.0  # seconds
+
+# Statistics of a queue are always wrong: the planner gets no choice but the indexes.
+_BEGIN: Final = """
+select set_config('statement_timeout', '3s', true), set_config('enable_seqscan', 'off', true),
+       set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true)
+"""
+# The ring is the first pending delivery of each endpoint, by a loose index scan: one probe for each endpoint that has
+# any, however many it has. A snapshot keeps what has finished since in the indexes, also one of a replication slot or a
+# prepared transaction.
+_READ: Final[LiteralString] = """
+with recursive ring as (
+    (select d.endpoint_id, d.next_attempt_at, 1 as place
+       from svc.webhook_deliveries d
+      where d.status = 'pending'
+      order by d.endpoint_id, d.next_attempt_at limit 1)
+    union all
+    select n.endpoint_id, n.next_attempt_at, r.place + 1
+      from ring r cross join lateral (
+        select d.endpoint_id, d.next_attempt_at
+          from svc.webhook_deliveries d
+         where d.status = 'pending' and d.endpoint_id > r.endpoint_id
+         order by d.endpoint_id, d.next_attempt_at limit 1
+      ) n
+     where r.place < 1000
+)
+select (
+    select coalesce(extract(epoch from now() - min(r.next_attempt_at)), 0)::float8
+      from ring r
+      join svc.webhook_endpoints e on e.id = r.endpoint_id and e.status = 'active'
+      left join svc.webhook_endpoint_state s on s.endpoint_id = e.id
+     where s.breaker_until is null and r.next_attempt_at <= now()
+       and e.max_in_flight > (select count(*) from svc.webhook_deliveries f
+                               where f.endpoint_id = e.id and f.lease_id is not null and f.lease_until > now())
+) as oldest_due_seconds, e.*, (
+    select coalesce(max(age(x.xmin)), 0) from (
+        select a.backend_xmin from pg_stat_activity a
+         where a.backend_xmin is not null and a.pid <> pg_backend_pid()
+           and (a.datname is null or a.datname = current_database()) and a.backend_type <> 'autovacuum worker'
+        union all select s.xmin from pg_replication_slots s where s.xmin is not null
+        union all select p.transaction from pg_prepared_xacts p where p.database = current_database()
+    ) x(xmin)
+) as oldest_snapshot_transactions
+  from (
+    select count(*) filter (where e.status = 'active') as active, count(*) filter (where e.status = 'paused') as paused,
+           count(*) filter (where e.status = 'disabled') as disabled,
+           count(*) filter (where e.status = 'active' and s.breaker_until is not null) as open_breakers
+      from svc.webhook_endpoints e left join svc.webhook_endpoint_state s on s.endpoint_id = e.id
+) e
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """``oldest_due_seconds`` is for how long a delivery is overdue that could start: its endpoint is active, works and
+    has room.
+
+    Among the first 1,000 endpoints that have pending deliveries. ``open_breakers`` are active endpoints that fail.
+    ``oldest_snapshot_transactions`` is how many transactions have begun since the oldest snapshot that somebody holds.
+    """
+
+    oldest_due_seconds: float
+    active: int
+    paused: int
+    disabled: int
+    open_breakers: int
+    oldest_snapshot_transactions: int
+
+
+class BacklogReader:
+    """Reads it when it is asked to, on a connection of its own; who asks again within 5 s gets the same answer."""
+
+    def __init__(self, conninfo: str) -> None:
+        self._conninfo = within_limits(conninfo)
+        self._reading = asyncio.Lock()
+        self._last: Backlog | None = None
+        self._read_at = float("-inf")
+
+    async def read(self) -> Backlog | None:
+        """The backlog, or None where the database does not answer in time."""
+        clock = asyncio.get_running_loop().time
+        async with self._reading:
+            if clock() - self._read_at > _FRESH:
+                self._last = await self._ask()
+                self._read_at = clock()
+            return self._last
+
+    async def _ask(self) -> Backlog | None:
+        try:
+            async with (
+                asyncio.timeout(_LONGEST_READ),
+                connected(self._conninfo) as conn,
+                conn.transaction(),
+            ):
+                await conn.execute(_BEGIN)
+                [backlog] = await afetch(conn, Query(_READ, (), Backlog))
+                return backlog
+        except (psycopg.Error, TimeoutError) as error:
+            _log.debug("cannot read the backlog: %s", error)
+            return None

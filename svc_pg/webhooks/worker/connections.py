@@ -1,0 +1,105 @@
+"""Connections of a worker: quick to notice that the other end is gone, and opened again for ever."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Final
+
+from psycopg import AsyncConnection, OperationalError
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.errors import ReadOnlySqlTransaction
+
+from svc_pg import addresses
+from svc_pg.webhooks.worker.statistics import Tally
+
+_log = logging.getLogger(__name__)
+
+Connection = AsyncConnection[Any]
+
+# Without these a network that swallows packets is noticed after 15 minutes to 2 hours. Seconds; milliseconds the last.
+_LIMITS: Final = {
+    "connect_timeout": 10,
+    "keepalives_idle": 15,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+_WAITS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+_SETTLED: Final = 10.0  # seconds after which a connection counts as good, and the next loss as a new one
+_REMIND_EVERY: Final = 12  # failures: about once a minute
+
+# A server that has become a standby refuses to write; with target_session_attrs=read-write the next one is another.
+_LOST: Final = (OperationalError, ReadOnlySqlTransaction)
+
+
+def within_limits(conninfo: str) -> str:
+    """The same, with limits of time where it does not set its own, and UTF-8, whatever a role's encoding is.
+
+    Reads SQLAlchemy's form too. Raises ConfigError, which shows nothing of it, for what is no address of a database.
+    """
+    address = addresses.readable_database(conninfo, name="the conninfo")
+    said = conninfo_to_dict(address)
+    limits = {name: value for name, value in _LIMITS.items() if name not in said}
+    fixed = {"fallback_application_name": "svc-pg worker", "client_encoding": "UTF8"}
+    return make_conninfo(address, **fixed | limits)
+
+
+@asynccontextmanager
+async def connected(conninfo: str) -> AsyncIterator[Connection]:
+    """Enter to open a connection in autocommit to what ``within_limits`` returned; leaving closes it."""
+    # no prepared statements: PgBouncer in transaction mode does not keep them
+    conn = await AsyncConnection.connect(conninfo, autocommit=True, prepare_threshold=None)
+    try:
+        yield conn
+    finally:
+        await conn.close()  # its own ``async with`` does not, where the task is cancelled in it
+
+
+class Link:
+    """One piece of work and its connection, which is opened again whenever it is lost. ``is_up`` says whether it is."""
+
+    def __init__(self, conninfo: str, *, stopping: asyncio.Event, tally: Tally) -> None:
+        self.is_up = False
+        self._conninfo = conninfo
+        self._stopping = stopping
+        self._tally = tally
+
+    async def keep(self, work: Callable[[Connection], Awaitable[None]], *, tries_when_stopping: int = 0) -> None:
+        """Do ``work`` to its end; from its beginning, with a new connection, whenever the last one is lost.
+
+        Once the worker stops, give up after so many failures.
+        """
+        failures = 0
+        clock = asyncio.get_running_loop().time
+        while True:
+            up_since = None
+            try:
+                async with connected(self._conninfo) as conn:
+                    up_since = clock()
+                    if failures:
+                        _log.info("connected to the database again")
+                        self._tally.reconnects += 1
+                    self.is_up = True
+                    return await work(conn)
+            except _LOST as error:
+                if up_since is not None and clock() - up_since > _SETTLED:
+                    failures = 0
+                if failures % _REMIND_EVERY == 0:
+                    _log.warning(
+                        "no connection to the database, trying again and again: %s", str(error).partition("\n")[0]
+                    )
+                failures += 1
+                if self._stopping.is_set() and failures > tries_when_stopping:
+                    return None
+            finally:
+                self.is_up = False
+            await self._pause(_WAITS[min(failures, len(_WAITS)) - 1])
+
+    async def _pause(self, seconds: float) -> None:
+        if self._stopping.is_set():
+            await asyncio.sleep(seconds)
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._stopping.wait()

@@ -1,0 +1,87 @@
+"""Metrics and health of a worker over HTTP: /metrics, /healthz and /readyz."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Protocol
+
+from aiohttp import web
+
+from svc_pg.errors import ConfigError
+from svc_pg.webhooks.worker.backlog import BacklogReader
+from svc_pg.webhooks.worker.statistics import Tally
+
+
+class Monitored(Protocol):
+    """What is to be watched: one worker, or several."""
+
+    @property
+    def tally(self) -> Tally:
+        """What was done so far."""
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it works, or would if it had its database."""
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether it has its database."""
+
+
+def check_metrics() -> None:
+    """Raise ConfigError where prometheus-client is missing."""
+    try:
+        import svc_pg.webhooks.worker.prometheus  # noqa: F401 - to see whether it can be
+    except ImportError as error:
+        raise ConfigError("metrics need prometheus-client", hint="pip install 'svc-pg[metrics]'") from error
+
+
+@asynccontextmanager
+async def monitoring(watched: Monitored, *, conninfo: str, host: str, port: int) -> AsyncIterator[None]:
+    """Serve until the end of the block. Raises ConfigError where it cannot have the port or lacks prometheus-client.
+
+    /healthz is for who restarts what does not live: a worker without its database is alive, and will reconnect.
+    /readyz says whether it has it.
+    """
+    check_metrics()
+    app = web.Application()
+    pages = _Pages(watched, BacklogReader(conninfo))
+    app.add_routes(
+        [web.get("/metrics", pages.metrics), web.get("/healthz", pages.health), web.get("/readyz", pages.readiness)]
+    )
+    runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1)
+    await runner.setup()
+    try:
+        try:
+            await web.TCPSite(runner, host, port).start()
+        except OSError as error:
+            reason = str(error.strerror).rpartition("): ")[2]  # asyncio repeats the address there
+            raise ConfigError(
+                f"cannot serve metrics at {host}, port {port}: {reason}",
+                hint="Choose another port, or an address that this machine has.",
+            ) from error
+        yield
+    finally:
+        await runner.cleanup()
+
+
+class _Pages:
+    def __init__(self, watched: Monitored, backlog: BacklogReader) -> None:
+        self._watched = watched
+        self._backlog = backlog
+
+    async def metrics(self, request: web.Request) -> web.Response:
+        from svc_pg.webhooks.worker.prometheus import exposition
+
+        backlog = await self._backlog.read()
+        body, content_type = exposition(self._watched.tally, backlog, accept=request.headers.get("Accept", ""))
+        return web.Response(body=body, headers={"Content-Type": content_type})
+
+    async def health(self, _: web.Request) -> web.Response:
+        return _answer(self._watched.is_alive, "alive", "not alive")
+
+    async def readiness(self, _: web.Request) -> web.Response:
+        return _answer(self._watched.is_connected, "ready", "no connection to the database")
+
+
+def _answer(is_good: bool, good: str, bad: str) -> web.Response:  # noqa: FBT001 - a condition, as in if
+    return web.Response(status=200 if is_good else 503, text=f"{good if is_good else bad}\n")

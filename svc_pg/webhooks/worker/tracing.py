@@ -1,0 +1,85 @@
+"""Carry a trace from the transaction that sends an event to the POST that delivers it (OpenTelemetry).
+
+Nothing is loaded for it: where there is a span or a tracer, the application has loaded opentelemetry already.
+"""
+
+import re
+import sys
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from svc_pg import __version__
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span
+
+    from svc_pg.webhooks.http.transport import Request, Result, Transport
+
+_HEADER: Final = "traceparent"
+_TRACEPARENT: Final = re.compile("[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+
+
+def current_traceparent() -> str | None:
+    """The W3C ``traceparent`` of the current span; None where there is none."""
+    if "opentelemetry.trace" not in sys.modules:
+        return None
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+    carrier: dict[str, str] = {}
+    TraceContextTextMapPropagator().inject(carrier)
+    return carrier.get(_HEADER)
+
+
+async def send(transport: "Transport", request: "Request", *, trace_context: str | None, attempt: int) -> "Result":
+    """Send ``request`` in a CLIENT span that is a child of the sender's, and tell the receiver that span's id.
+
+    ``trace_context`` is what ``current_traceparent`` said when the event was sent. Without opentelemetry the receiver
+    gets it as it is.
+    """
+    if "opentelemetry.trace" not in sys.modules:
+        return await transport.send(_with(request, trace_context))
+    from opentelemetry import trace
+    from opentelemetry.context import Context
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+    parent = TraceContextTextMapPropagator().extract({_HEADER: trace_context or ""}, Context())
+    tracer = trace.get_tracer("svc_pg.webhooks", __version__)
+    with tracer.start_as_current_span("POST", parent, kind=trace.SpanKind.CLIENT) as span:
+        _describe_request(span, request, attempt)
+        result = await transport.send(_with(request, current_traceparent()))
+        _describe_result(span, result)
+        return result
+
+
+def _with(request: "Request", traceparent: str | None) -> "Request":
+    if traceparent is None or not _TRACEPARENT.fullmatch(traceparent):
+        return request
+    return replace(request, headers={**request.headers, _HEADER: traceparent})
+
+
+# Names and meanings are those of the semantic conventions for HTTP client spans.
+def _describe_request(span: "Span", request: "Request", attempt: int) -> None:
+    span.set_attribute("http.request.method", "POST")
+    with suppress(ValueError):  # the transport says what is wrong with the URL
+        url = urlsplit(request.url)
+        span.set_attribute("server.address", url.hostname or "")
+        span.set_attribute("server.port", url.port or (80 if url.scheme == "http" else 443))
+        # who knows a webhook's path may often post there
+        span.set_attribute("url.full", f"{url.scheme}://{url.netloc.rpartition('@')[2]}/REDACTED")
+    if attempt > 1:
+        span.set_attribute("http.request.resend_count", attempt - 1)
+
+
+def _describe_result(span: "Span", result: "Result") -> None:
+    from opentelemetry.trace import Status, StatusCode
+
+    if result.status is not None:
+        span.set_attribute("http.response.status_code", result.status)
+    if result.remote_ip is not None:
+        span.set_attribute("network.peer.address", result.remote_ip)
+    if result.outcome != "success":
+        is_answer = result.outcome == "http_error" and result.status is not None
+        span.set_attribute("error.type", str(result.status) if is_answer else result.outcome)
+        span.set_status(Status(StatusCode.ERROR, None if is_answer else result.error))

@@ -1,0 +1,144 @@
+"""Deliver webhooks: claim what is due, sign and POST it, acknowledge what became of it."""
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Awaitable, Generator
+from datetime import timedelta
+from typing import Final
+
+from svc_pg.config import Config
+from svc_pg.errors import translating
+from svc_pg.webhooks.http.guard import Guard
+from svc_pg.webhooks.http.transport import AiohttpTransport, Transport
+from svc_pg.webhooks.secrets import KeyRing
+from svc_pg.webhooks.worker import leases
+from svc_pg.webhooks.worker.attempts import Attempts
+from svc_pg.webhooks.worker.connections import Connection, Link, within_limits
+from svc_pg.webhooks.worker.dispatcher import Dispatcher
+from svc_pg.webhooks.worker.results import ResultQueue
+from svc_pg.webhooks.worker.statistics import Tally
+
+_log = logging.getLogger(__name__)
+
+_TRIES_WHEN_STOPPING: Final = 5
+
+
+class Worker:
+    """Delivers the webhooks of one database; run as many as you like.
+
+    ``concurrency`` is the number of POSTs at a time. The worker listens for work on ``listen_conninfo``, or where that
+    goes through a pooler asks for it every ``interval``. It waits for a database that cannot be reached, at its start
+    as later. ``tally`` counts what it has done. Raises ConfigError where an address is none.
+    """
+
+    def __init__(
+        self,
+        conninfo: str,
+        *,
+        keys: KeyRing,
+        config: Config,
+        concurrency: int = 50,
+        interval: timedelta = timedelta(seconds=2),
+        listen_conninfo: str | None = None,
+        transport: Transport | None = None,
+    ) -> None:
+        if concurrency < 1:
+            raise ValueError("concurrency must be at least 1")
+        self.name = f"{socket.gethostname()}:{os.getpid()}"
+        self.tally = Tally()
+        self._keys = keys
+        self._config = config.webhooks
+        self._concurrency = concurrency
+        self._interval = interval
+        conninfo = within_limits(conninfo)
+        self._listen_conninfo = conninfo if listen_conninfo is None else within_limits(listen_conninfo)
+        self._transport = transport
+        self._stopping = asyncio.Event()
+        self._working: asyncio.Task[None] | None = None
+        self._claim_link = Link(conninfo, stopping=self._stopping, tally=self.tally)
+        self._result_link = Link(conninfo, stopping=self._stopping, tally=self.tally)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it has not ended. A worker that waits for its database is alive."""
+        return self._working is None or not self._working.done()
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether it has its connections to the database at the moment."""
+        return self._claim_link.is_up and self._result_link.is_up
+
+    async def run(self) -> None:
+        """Deliver until ``stop`` is called. Raises NotInstalledError."""
+        await self.start()
+        if self._working is not None:
+            await self._working
+
+    async def start(self) -> None:
+        """Return when the worker runs, which it does once, in this event loop. Raises NotInstalledError."""
+        if self._working is not None:
+            raise RuntimeError("a worker runs once; make another")
+        await self._claim_link.keep(_check)
+        if not self._stopping.is_set():
+            self._working = asyncio.create_task(self._work())
+
+    def stop(self) -> Awaitable[None]:
+        """Claim nothing more and finish what is under way; calling it again changes nothing.
+
+        It begins with the call, so a signal handler can make it. Await what it returns to wait for the end; that raises
+        what ended the worker before.
+        """
+        self._stopping.set()
+        return _Nothing() if self._working is None else self._working
+
+    async def _work(self) -> None:
+        _log.info("worker %s started", self.name)
+        guard = Guard.of(self._config)
+        transport = self._transport or AiohttpTransport(guard, concurrency=self._concurrency, proxy=self._config.proxy)
+        results = ResultQueue(self.tally)
+        dispatcher = Dispatcher(
+            Attempts(transport=transport, keys=self._keys, retry=self._config.retry).make,
+            worker=self.name,
+            listen_conninfo=self._listen_conninfo,
+            concurrency=self._concurrency,
+            interval=self._interval,
+            results=results,
+            stopping=self._stopping,
+            tally=self.tally,
+        )
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._acknowledge(results))
+                group.create_task(self._deliver(dispatcher, results))
+        except ExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+        finally:
+            await transport.close()
+        _log.info("worker %s stopped", self.name)
+
+    async def _deliver(self, dispatcher: Dispatcher, results: ResultQueue) -> None:
+        try:
+            await self._claim_link.keep(dispatcher.claim_all)
+            await dispatcher.finish()
+        finally:
+            dispatcher.cancel()
+            results.close()
+
+    async def _acknowledge(self, results: ResultQueue) -> None:
+        await self._result_link.keep(results.acknowledge_all, tries_when_stopping=_TRIES_WHEN_STOPPING)
+        if len(results):
+            _log.error("stopped without the database, so that %s deliveries will be sent again", len(results))
+
+
+async def _check(conn: Connection) -> None:
+    with translating():
+        await leases.next_due(conn)
+
+
+class _Nothing:
+    """What there is to wait for where no worker runs."""
+
+    def __await__(self) -> Generator[None, None, None]:
+        yield from ()
