@@ -11,8 +11,8 @@ from psycopg.conninfo import conninfo_to_dict
 from svc_pg.addresses import DATABASE_FORMS, readable_database
 from svc_pg.errors import NotInstalledError, SvcError
 from svc_pg.settings import Settings
-from svc_pg.webhooks.worker.connections import Connection, Link
-from svc_pg.webhooks.worker.statistics import Tally
+from svc_pg.webhooks.worker.connections import Connection, Reconnecting
+from svc_pg.webhooks.worker.statistics import Statistics
 
 _ANOTHER: Final = "For another: --database-url, DATABASE_URL or libpq's PGHOST, PGPORT, PGDATABASE."
 # Some of what the worker and the console call
@@ -62,7 +62,7 @@ async def wait_for_svc(text: str, *, stopping: asyncio.Event) -> None:
     async def check(conn: Connection) -> None:
         _check(await (await conn.execute(_IS_INSTALLED)).fetchone())
 
-    await Link(text, stopping=stopping, tally=Tally()).keep(check)
+    await Reconnecting(text, stopping=stopping, statistics=Statistics()).run(check)
 
 
 def _check(found: tuple[bool] | None) -> None:

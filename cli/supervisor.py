@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from svc_pg.webhooks.worker.health import Monitored
-from svc_pg.webhooks.worker.statistics import Tally
+from svc_pg.webhooks.worker.health import Observed
+from svc_pg.webhooks.worker.statistics import Statistics
 
 _log = logging.getLogger(__name__)
 
@@ -26,8 +26,8 @@ class _Place:
     """One of the processes, whichever it is at the moment, and what those before it have done."""
 
     command: Sequence[str]
-    past: Tally = field(default_factory=Tally)
-    present: Tally = field(default_factory=Tally)
+    past: Statistics = field(default_factory=Statistics)
+    present: Statistics = field(default_factory=Statistics)
     is_connected: bool = False
     process: asyncio.subprocess.Process | None = None
     heard_at: float = 0.0
@@ -45,9 +45,9 @@ class Supervisor:
         self._stopping = asyncio.Event()
 
     @property
-    def tally(self) -> Tally:
+    def statistics(self) -> Statistics:
         """What all processes have done, those that have died as well."""
-        return sum((place.past + place.present for place in self._places), Tally())
+        return sum((place.past + place.present for place in self._places), Statistics())
 
     @property
     def is_alive(self) -> bool:
@@ -117,12 +117,12 @@ class Supervisor:
             place.process = None
             place.is_connected = False
             place.past += replace(place.present, in_flight=0)
-            place.present = Tally()
+            place.present = Statistics()
 
 
 def _note(place: _Place, line: bytes) -> None:
     report = json.loads(line)
-    place.present = Tally.from_json(report["tally"])
+    place.present = Statistics.from_json(report["statistics"])
     place.is_connected = report["isConnected"]
     place.heard_at = asyncio.get_running_loop().time()
 
@@ -133,13 +133,13 @@ def same_command() -> list[str]:
 
 
 @asynccontextmanager
-async def reporting(lifeline: int, watched: Monitored, *, gone: Callable[[], object]) -> AsyncIterator[None]:
+async def reporting(lifeline: int, watched: Observed, *, gone: Callable[[], object]) -> AsyncIterator[None]:
     """Report to the supervisor until the end of the block; call ``gone`` when it is not there any more."""
     reader, writer = await asyncio.open_connection(sock=socket.socket(fileno=lifeline))
 
     def write() -> None:
         if not writer.transport.get_write_buffer_size():  # else the supervisor hangs
-            facts = {"tally": watched.tally.to_json(), "isConnected": watched.is_connected}
+            facts = {"statistics": watched.statistics.to_json(), "isConnected": watched.is_connected}
             writer.write(json.dumps(facts).encode() + b"\n")
 
     async def write_regularly() -> None:

@@ -6,7 +6,7 @@ from datetime import timedelta
 from svc_pg import Config
 from svc_pg.maintenance import Maintenance
 from svc_pg.webhooks.secrets import KeyRing
-from svc_pg.webhooks.worker.statistics import Tally
+from svc_pg.webhooks.worker.statistics import Statistics
 from svc_pg.webhooks.worker.worker import Worker
 
 
@@ -37,9 +37,9 @@ class Work:
         self._maintenance = Maintenance(conninfo, config=config) if is_maintaining else None
 
     @property
-    def tally(self) -> Tally:
+    def statistics(self) -> Statistics:
         """What was done so far."""
-        return sum((job.tally for job in self._jobs()), Tally())
+        return sum((job.statistics for job in self._jobs()), Statistics())
 
     @property
     def is_alive(self) -> bool:

@@ -110,7 +110,7 @@ def worker(
 async def _run(
     work: "Work | Supervisor", database: str, served_at: tuple[str, int] | None, lifeline: int | None
 ) -> None:
-    from svc_pg.webhooks.worker.health import monitoring
+    from svc_pg.webhooks.worker.health import health_server
 
     from .supervisor import reporting
 
@@ -125,7 +125,7 @@ async def _run(
     async with AsyncExitStack() as stack:
         if served_at is not None:
             host, port = served_at
-            await stack.enter_async_context(monitoring(work, conninfo=database, host=host, port=port))
+            await stack.enter_async_context(health_server(work, conninfo=database, host=host, port=port))
         if lifeline is not None:
             await stack.enter_async_context(reporting(lifeline, work, gone=stop))
         await wait_for_svc(database, stopping=stopping)

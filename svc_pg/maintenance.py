@@ -17,7 +17,7 @@ from svc_pg.errors import SvcError, TransactionError
 from svc_pg.query import scalar
 from svc_pg.schema.partitions import ENSURE
 from svc_pg.webhooks.worker.connections import within_limits
-from svc_pg.webhooks.worker.statistics import Tally
+from svc_pg.webhooks.worker.statistics import Statistics
 
 _log = logging.getLogger(__name__)
 
@@ -33,11 +33,11 @@ class Maintenance:
     """Maintains a database every hour or so until ``stop`` is called, the first time within a minute.
 
     Beside any number of workers and others of its kind: one maintains at a time. An error is logged, and the next run
-    tries again. ``tally`` counts the runs.
+    tries again. ``statistics`` counts the runs.
     """
 
     def __init__(self, conninfo: str, *, config: Config, every: timedelta = _EVERY) -> None:
-        self.tally = Tally()
+        self.statistics = Statistics()
         self._conninfo = within_limits(conninfo)
         self._config = config
         self._every = every
@@ -66,7 +66,7 @@ class Maintenance:
                 await asyncio.to_thread(self._cancel)
                 await asyncio.wait({running}, timeout=_CANCEL_EVERY)
             stopping.cancel()
-            self.tally.maintenance["success" if running.result() else "failure"] += 1
+            self.statistics.maintenance["success" if running.result() else "failure"] += 1
             wait = self._every * random.uniform(0.9, 1.1)  # noqa: S311
 
     async def _stops_within(self, wait: timedelta) -> bool:

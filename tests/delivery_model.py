@@ -111,24 +111,26 @@ class Model:
         return claimed
 
     def acknowledge(self, answers: Sequence[tuple[Delivery, UUID, str]]) -> set[UUID]:
-        """Apply verdicts given under these leases; return the deliveries whose lease was still theirs."""
-        accepted = [(delivery, verdict) for delivery, lease, verdict in answers if delivery.lease == lease]
+        """Apply dispositions given under these leases; return the deliveries whose lease was still theirs."""
+        accepted = [(delivery, disposition) for delivery, lease, disposition in answers if delivery.lease == lease]
         moment = self.now()
-        for delivery, verdict in accepted:
+        for delivery, disposition in accepted:
             delivery.lease, delivery.is_under_way = None, False
-            if verdict == "released":
+            if disposition == "released":
                 delivery.attempts -= 1
             else:
-                delivery.record("success" if verdict == "delivered" else "http_error")
-            if verdict in ("released", "retry at once") or (verdict == "retry" and delivery.endpoint.is_closed):
+                delivery.record("success" if disposition == "delivered" else "http_error")
+            if disposition in ("released", "retry at once") or (disposition == "retry" and delivery.endpoint.is_closed):
                 delivery.due = moment
-            elif verdict == "retry":
+            elif disposition == "retry":
                 delivery.due = None  # also where its lease had ended, and it was due to be lost
             else:
-                delivery.finish("canceled" if verdict == "gone" else verdict)
+                delivery.finish("canceled" if disposition == "gone" else disposition)
         for endpoint in {delivery.endpoint.id: delivery.endpoint for delivery, _ in accepted}.values():
             told = [
-                verdict for delivery, verdict in accepted if delivery.endpoint is endpoint and verdict != "released"
+                disposition
+                for delivery, disposition in accepted
+                if delivery.endpoint is endpoint and disposition != "released"
             ]
             self._judge(endpoint, told)
             if "gone" in told and not endpoint.is_closed:
@@ -175,14 +177,14 @@ class Model:
         limit = 1 if endpoint.breaker == "half-open" else endpoint.max_in_flight
         return limit - self.under_way(endpoint)
 
-    def _judge(self, endpoint: Endpoint, verdicts: Sequence[str]) -> None:
+    def _judge(self, endpoint: Endpoint, dispositions: Sequence[str]) -> None:
         """The health of an endpoint after a batch: one success counts for more than any number of failures."""
-        if not verdicts or endpoint.status is None:
+        if not dispositions or endpoint.status is None:
             return
-        if "delivered" in verdicts:
+        if "delivered" in dispositions:
             endpoint.streak, endpoint.breaker, endpoint.breaker_count = 0, "closed", 0
             return
-        endpoint.streak += len(verdicts)
+        endpoint.streak += len(dispositions)
         if endpoint.breaker == "half-open":
             endpoint.breaker, endpoint.breaker_count = "open", endpoint.breaker_count + 1
         elif endpoint.breaker == "closed" and endpoint.streak >= OPENS_AT:

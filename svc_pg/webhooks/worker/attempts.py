@@ -1,4 +1,4 @@
-"""Attempts: open the endpoint's secret, sign the body, POST it, and judge what came back."""
+"""Make an attempt: open the endpoint's secret, sign the body, POST it, and decide by the response."""
 
 import json
 import logging
@@ -15,7 +15,7 @@ from svc_pg.webhooks.http.transport import Request, Result, Transport
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.signing import sign
 from svc_pg.webhooks.worker import backoff, tracing
-from svc_pg.webhooks.worker.leases import Acknowledgement, Claim, Message, Target
+from svc_pg.webhooks.worker.leases import Acknowledgement, EndpointSnapshot, Lease, Message
 
 _log = logging.getLogger(__name__)
 
@@ -26,79 +26,79 @@ _OVERLOADED: Final = frozenset({429, 503})
 
 
 class Attempts:
-    """Makes attempts over ``transport``. What ``keys`` open of a target is kept until the target is another one."""
+    """Makes attempts over ``transport``. Opened secrets and headers are kept as long as their endpoint's snapshot."""
 
     def __init__(self, *, transport: Transport, keys: KeyRing, retry: Retry) -> None:
         self._transport = transport
         self._keys = keys
         self._retry = retry
-        self._opened: WeakKeyDictionary[Target, _Opened] = WeakKeyDictionary()
+        self._opened: WeakKeyDictionary[EndpointSnapshot, _Opened] = WeakKeyDictionary()
 
-    async def make(self, claim: Claim, message: Message, target: Target) -> Acknowledgement:
-        """Send one claim to its target. Whatever the receiver or the stored secret is like, this returns a verdict."""
+    async def make(self, lease: Lease, message: Message, endpoint: EndpointSnapshot) -> Acknowledgement:
+        """POST one delivery. Whatever the receiver does and the stored secret is, this returns an acknowledgement."""
         try:
-            request = self._request(claim, message, target)
+            request = self._request(lease, message, endpoint)
         except EncryptionKeyError as error:  # our fault: it costs the endpoint no attempt
             _log.error("an attempt waits for the key that opens its secret: %s", error.message)
-            return Acknowledgement(claim, "released", Result(outcome="blocked", error=error.message), _KEY_WAIT)
+            return Acknowledgement(lease, "released", Result(outcome="blocked", error=error.message), _KEY_WAIT)
         except (EndpointError, WebhookSignatureError) as error:
             result = Result(outcome="blocked", error=error.message)
         else:
             result = await tracing.send(
-                self._transport, request, trace_context=message.trace_context, attempt=claim.attempt
+                self._transport, request, trace_context=message.trace_context, attempt=lease.attempt
             )
-        return _judged(claim, result, self._retry)
+        return _judged(lease, result, self._retry)
 
-    def _request(self, claim: Claim, message: Message, target: Target) -> Request:
-        opened = self._opened.get(target)
+    def _request(self, lease: Lease, message: Message, endpoint: EndpointSnapshot) -> Request:
+        opened = self._opened.get(endpoint)
         if opened is None:
-            opened = self._opened[target] = _opened(target, self._keys)
+            opened = self._opened[endpoint] = _opened(endpoint, self._keys)
         body = message.body.encode()
         signature = sign(
-            delivery_id=claim.delivery_id,
+            delivery_id=lease.delivery_id,
             timestamp=int(time.time()),
             body=body,
-            secrets=opened.secrets if target.is_overlapping else opened.secrets[:1],
+            secrets=opened.secrets if endpoint.is_overlapping else opened.secrets[:1],
         )
         return Request(
-            url=target.url,
+            url=endpoint.url,
             body=body,
             headers=opened.headers | signature,
-            timeout=target.timeout,
+            timeout=endpoint.timeout,
             connect_timeout=_CONNECT_TIMEOUT,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """The headers of every attempt, and the secret and the one before it."""
+    """The headers of every attempt, the secret, and the secret before a rotation."""
 
     headers: dict[str, str]
     secrets: list[str]
 
 
-def _opened(target: Target, keys: KeyRing) -> _Opened:
+def _opened(endpoint: EndpointSnapshot, keys: KeyRing) -> _Opened:
     def opened(sealed: bytes, column: str) -> str:
-        return keys.open(sealed, owner=target.id, column=column)
+        return keys.open(sealed, owner=endpoint.id, column=column)
 
-    headers = {} if target.headers is None else json.loads(opened(target.headers, HEADERS_COLUMN))
-    sealed = [target.secret]
-    if target.previous_secret is not None and target.is_overlapping:
-        sealed.append(target.previous_secret)
+    headers = {} if endpoint.headers is None else json.loads(opened(endpoint.headers, HEADERS_COLUMN))
+    sealed = [endpoint.secret]
+    if endpoint.previous_secret is not None and endpoint.is_overlapping:
+        sealed.append(endpoint.previous_secret)
     return _Opened(headers | {"Content-Type": "application/json"}, [opened(secret, SECRET_COLUMN) for secret in sealed])
 
 
-def _judged(claim: Claim, result: Result, retry: Retry) -> Acknowledgement:
+def _judged(lease: Lease, result: Result, retry: Retry) -> Acknowledgement:
     if result.outcome == "success":
-        return Acknowledgement(claim, "delivered", result)
+        return Acknowledgement(lease, "delivered", result)
     if result.status == _GONE:
-        return Acknowledgement(claim, "gone", result)
-    if claim.attempt >= claim.max_attempts:
-        return Acknowledgement(claim, "failed", result)
+        return Acknowledgement(lease, "gone", result)
+    if lease.attempt >= lease.max_attempts:
+        return Acknowledgement(lease, "failed", result)
     wait = backoff.wait(
         retry,
-        attempt=claim.attempt,
+        attempt=lease.attempt,
         retry_after=result.retry_after,
         overloaded=result.outcome == "timeout" or result.status in _OVERLOADED,
     )
-    return Acknowledgement(claim, "retry", result, wait)
+    return Acknowledgement(lease, "retry", result, wait)

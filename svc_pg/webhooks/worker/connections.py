@@ -1,4 +1,4 @@
-"""Connections of a worker: quick to notice that the other end is gone, and opened again for ever."""
+"""A worker's connections: they notice quickly that the other end is gone, and are opened again without limit."""
 
 import asyncio
 import logging
@@ -11,7 +11,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.errors import ReadOnlySqlTransaction
 
 from svc_pg import addresses
-from svc_pg.webhooks.worker.statistics import Tally
+from svc_pg.webhooks.worker.statistics import Statistics
 
 _log = logging.getLogger(__name__)
 
@@ -56,19 +56,19 @@ async def connected(conninfo: str) -> AsyncIterator[Connection]:
         await conn.close()  # its own ``async with`` does not, where the task is cancelled in it
 
 
-class Link:
-    """One piece of work and its connection, which is opened again whenever it is lost. ``is_up`` says whether it is."""
+class Reconnecting:
+    """Does work on a connection that is opened again whenever it is lost. ``is_up`` tells whether it is open."""
 
-    def __init__(self, conninfo: str, *, stopping: asyncio.Event, tally: Tally) -> None:
+    def __init__(self, conninfo: str, *, stopping: asyncio.Event, statistics: Statistics) -> None:
         self.is_up = False
         self._conninfo = conninfo
         self._stopping = stopping
-        self._tally = tally
+        self._statistics = statistics
 
-    async def keep(self, work: Callable[[Connection], Awaitable[None]], *, tries_when_stopping: int = 0) -> None:
-        """Do ``work`` to its end; from its beginning, with a new connection, whenever the last one is lost.
+    async def run(self, work: Callable[[Connection], Awaitable[None]], *, tries_when_stopping: int = 0) -> None:
+        """Do ``work`` to its end; start it again with a new connection whenever the last one is lost.
 
-        Once the worker stops, give up after so many failures.
+        Once the worker is stopping, give up after ``tries_when_stopping`` more failures.
         """
         failures = 0
         clock = asyncio.get_running_loop().time
@@ -79,7 +79,7 @@ class Link:
                     up_since = clock()
                     if failures:
                         _log.info("connected to the database again")
-                        self._tally.reconnects += 1
+                        self._statistics.reconnects += 1
                     self.is_up = True
                     return await work(conn)
             except _LOST as error:
@@ -87,7 +87,8 @@ class Link:
                     failures = 0
                 if failures % _REMIND_EVERY == 0:
                     _log.warning(
-                        "no connection to the database, trying again and again: %s", str(error).partition("\n")[0]
+                        "no connection to the database, trying until there is one: %s",
+                        str(error).partition("\n")[0],
                     )
                 failures += 1
                 if self._stopping.is_set() and failures > tries_when_stopping:

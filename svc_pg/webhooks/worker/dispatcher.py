@@ -1,4 +1,4 @@
-"""Claim what can start now and start it; with nothing to do, sleep until there is."""
+"""Claim deliveries that can start now and start them; sleep while there are none."""
 
 import asyncio
 import logging
@@ -10,25 +10,25 @@ from typing import Final
 
 from svc_pg.webhooks.worker import leases
 from svc_pg.webhooks.worker.connections import Connection, connected
-from svc_pg.webhooks.worker.leases import Acknowledgement, Claim, Message, Target
+from svc_pg.webhooks.worker.leases import Acknowledgement, EndpointSnapshot, Lease, Message
 from svc_pg.webhooks.worker.results import ResultQueue
-from svc_pg.webhooks.worker.statistics import Tally
-from svc_pg.webhooks.worker.wakeup import Bell
+from svc_pg.webhooks.worker.statistics import Statistics
+from svc_pg.webhooks.worker.wakeup import Wakeup
 
 _log = logging.getLogger(__name__)
 
 _LEAST_CLAIMED: Final = 25
 _MOST_CLAIMED: Final = 200
-_MOST_TARGETS: Final = 10_000
-_SLACK: Final = 200  # results that may wait to be acknowledged before they take places
+_MOST_ENDPOINTS: Final = 10_000
+_SLACK: Final = 200  # results that may wait for acknowledgement before they occupy slots
 _LATEST_START: Final = 10.0  # seconds after the claim was asked for; a lease outlives its attempt by 15
-_GATHER: Final = 0.02  # seconds to wait for more free places, so that claims stay batches under load
+_GATHER: Final = 0.02  # seconds to wait for more free slots, so that claims stay batches under load
 
-Attempt = Callable[[Claim, Message, Target], Awaitable[Acknowledgement]]
+Attempt = Callable[[Lease, Message, EndpointSnapshot], Awaitable[Acknowledgement]]
 
 
 class Dispatcher:
-    """Keeps up to ``concurrency`` attempts under way until ``stopping`` is set; their ends go to ``results``."""
+    """Keeps up to ``concurrency`` attempts under way until ``stopping`` is set; their results go to ``results``."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Dispatcher:
         interval: timedelta,
         results: ResultQueue,
         stopping: asyncio.Event,
-        tally: Tally,
+        statistics: Statistics,
     ) -> None:
         self._attempt = attempt
         self._worker = worker
@@ -51,40 +51,40 @@ class Dispatcher:
         self._interval = interval
         self._results = results
         self._stopping = stopping
-        self._tally = tally
-        self._targets: dict[str, Target] = {}
+        self._statistics = statistics
+        self._endpoints: dict[str, EndpointSnapshot] = {}
         self._last_endpoint: str | None = None
         self._running: set[asyncio.Task[None]] = set()
         self._freed = asyncio.Event()
 
     async def claim_all(self, conn: Connection) -> None:
         """Claim on ``conn`` until the worker stops."""
-        async with connected(self._listen_conninfo) as ear:
-            bell = Bell(ear, interval=self._interval)
-            await bell.listen()
+        async with connected(self._listen_conninfo) as listening:
+            wakeup = Wakeup(listening, interval=self._interval)
+            await wakeup.listen()
             while not self._stopping.is_set():
-                await self._places()
+                await self._wait_for_slots()
                 self._results.acknowledged.clear()
                 if self._stopping.is_set() or await self._claim(conn):
                     continue
-                async with bell.asleep() as granted:
+                async with wakeup.asleep() as granted:
                     if not granted:
-                        await self._until_news(bell.moment())
+                        await self._until_news(wakeup.wait_briefly())
                     elif not await self._claim(conn):
-                        await self._until_news(bell.ring(within=await leases.next_due(conn)))
+                        await self._until_news(wakeup.wait(within=await leases.next_due(conn)))
 
     async def finish(self) -> None:
-        """Wait until what is under way has ended."""
+        """Wait until the attempts under way have ended."""
         while self._running:
             await asyncio.wait(self._running)
 
     def cancel(self) -> None:
-        """Break off what is under way; its leases will end."""
+        """Break off the attempts under way; their leases will end."""
         for task in self._running:
             task.cancel()
 
-    async def _places(self) -> None:
-        """Wait until there are free places, and under load a moment more, so that a claim fills several."""
+    async def _wait_for_slots(self) -> None:
+        """Wait for free slots, and under load a little longer, so that a claim fills several."""
         while not self._free():
             self._freed.clear()
             self._results.acknowledged.clear()
@@ -98,84 +98,87 @@ class Dispatcher:
                         await self._freed.wait()
 
     def _free(self) -> int:
-        """What is not acknowledged takes places too: or a worker that cannot acknowledge would send again and again."""
+        """The free slots. Unacknowledged results occupy slots too.
+
+        Otherwise a worker that cannot reach the database would keep sending.
+        """
         return max(self._concurrency - len(self._running) - max(len(self._results) - _SLACK, 0), 0)
 
     async def _claim(self, conn: Connection) -> bool:
-        """Claim what can start now and start it. False where nothing was due."""
+        """Claim deliveries that can start now and start them. False if nothing was due."""
         batch = min(self._free(), self._batch)
         started = time.perf_counter()
         claimed = await leases.claim(conn, worker=self._worker, batch=batch, after=self._last_endpoint)
-        self._tally.claim_duration.add(time.perf_counter() - started)
+        self._statistics.claim_duration.add(time.perf_counter() - started)
         if not claimed:
             return False
         self._last_endpoint = claimed[-1].endpoint_id
-        leased = [claim for claim in claimed if claim.lease_id]
-        self._tally.claimed += len(leased)
-        if len(leased) < len(claimed):
-            self._note_exhausted([claim for claim in claimed if not claim.lease_id])
+        held = [lease for lease in claimed if lease.lease_id]
+        self._statistics.claimed += len(held)
+        if len(held) < len(claimed):
+            self._note_exhausted([lease for lease in claimed if not lease.lease_id])
         messages: dict[str, Message] = {}
         try:
-            await self._read_targets(conn, leased)
-            messages = await self._read_messages(conn, leased)
+            await self._read_endpoints(conn, held)
+            messages = await self._read_messages(conn, held)
             if time.perf_counter() > started + _LATEST_START:
-                _log.warning("a claim took so long that its %s deliveries are given back unsent", len(leased))
+                _log.warning("a claim took so long that its %s deliveries are given back unsent", len(held))
                 messages = {}
-        finally:  # where the connection is lost, they need not wait for their leases to end
-            for claim in leased:
-                message, target = messages.get(claim.message_id), self._targets.get(claim.endpoint_id)
-                if message is None or target is None or self._stopping.is_set():
-                    self._results.put(Acknowledgement(claim, "released"))
+        finally:  # if the connection is lost, they need not wait for their leases to end
+            for lease in held:
+                message, endpoint = messages.get(lease.message_id), self._endpoints.get(lease.endpoint_id)
+                if message is None or endpoint is None or self._stopping.is_set():
+                    self._results.put(Acknowledgement(lease, "released"))
                 else:
-                    self._start(claim, message, target)
+                    self._start(lease, message, endpoint)
         return True
 
-    def _note_exhausted(self, exhausted: Sequence[Claim]) -> None:
-        self._tally.deliveries["failed"] += len(exhausted)
-        for claim in exhausted:
-            _log.error("delivery %s failed: its last attempt, the %s., was lost", claim.delivery_id, claim.attempt)
+    def _note_exhausted(self, exhausted: Sequence[Lease]) -> None:
+        self._statistics.deliveries["failed"] += len(exhausted)
+        for lease in exhausted:
+            _log.error("delivery %s failed: its last attempt, the %s., was lost", lease.delivery_id, lease.attempt)
 
-    async def _read_targets(self, conn: Connection, leased: Sequence[Claim]) -> None:
+    async def _read_endpoints(self, conn: Connection, held: Sequence[Lease]) -> None:
         """Read the endpoints that are new or have changed since they were read."""
         stale = {
-            claim.endpoint_id
-            for claim in leased
-            if (known := self._targets.get(claim.endpoint_id)) is None or known.version != claim.endpoint_version
+            lease.endpoint_id
+            for lease in held
+            if (known := self._endpoints.get(lease.endpoint_id)) is None or known.version != lease.endpoint_version
         }
         if stale:
-            found = {target.id: target for target in await leases.targets(conn, list(stale))}
-            if len(self._targets) > _MOST_TARGETS:
-                self._targets.clear()
+            found = {endpoint.id: endpoint for endpoint in await leases.endpoints(conn, list(stale))}
+            if len(self._endpoints) > _MOST_ENDPOINTS:
+                self._endpoints.clear()
             for endpoint_id in stale - found.keys():  # deleted
-                self._targets.pop(endpoint_id, None)
-            self._targets |= found
+                self._endpoints.pop(endpoint_id, None)
+            self._endpoints |= found
 
-    async def _read_messages(self, conn: Connection, leased: Sequence[Claim]) -> dict[str, Message]:
-        ids = {claim.message_id for claim in leased}
+    async def _read_messages(self, conn: Connection, held: Sequence[Lease]) -> dict[str, Message]:
+        ids = {lease.message_id for lease in held}
         return {message.id: message for message in await leases.messages(conn, list(ids))} if ids else {}
 
-    def _start(self, claim: Claim, message: Message, target: Target) -> None:
-        task = asyncio.create_task(self._run(claim, message, target))
+    def _start(self, lease: Lease, message: Message, endpoint: EndpointSnapshot) -> None:
+        task = asyncio.create_task(self._run(lease, message, endpoint))
         self._running.add(task)
         task.add_done_callback(self._end)
-        self._tally.in_flight = len(self._running)
+        self._statistics.in_flight = len(self._running)
 
-    async def _run(self, claim: Claim, message: Message, target: Target) -> None:
-        done = await self._attempt(claim, message, target)
+    async def _run(self, lease: Lease, message: Message, endpoint: EndpointSnapshot) -> None:
+        done = await self._attempt(lease, message, endpoint)
         self._results.put(done)
         if done.result is not None:
-            self._tally.attempts[done.result.outcome] += 1
-            self._tally.attempt_duration.add(done.result.duration_ms / 1000)
+            self._statistics.attempts[done.result.outcome] += 1
+            self._statistics.attempt_duration.add(done.result.duration_ms / 1000)
 
     def _end(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)
-        self._tally.in_flight = len(self._running)
+        self._statistics.in_flight = len(self._running)
         self._freed.set()
         if not task.cancelled() and (error := task.exception()):
             _log.error("an attempt failed in the worker itself; its lease will end", exc_info=error)
 
     async def _until_news(self, waiting: Awaitable[object]) -> None:
-        """Wait, but only until the worker stops or an acknowledgement has made room at an endpoint that was full."""
+        """Wait, at most until the worker stops or an acknowledgement has made room at a full endpoint."""
         news = (self._stopping.wait(), self._results.acknowledged.wait())
         tasks = {asyncio.ensure_future(waiting), *map(asyncio.create_task, news)}
         try:

@@ -8,27 +8,27 @@ from aiohttp import web
 
 from svc_pg.errors import ConfigError
 from svc_pg.webhooks.worker.backlog import BacklogReader
-from svc_pg.webhooks.worker.statistics import Tally
+from svc_pg.webhooks.worker.statistics import Statistics
 
 
-class Monitored(Protocol):
-    """What is to be watched: one worker, or several."""
+class Observed(Protocol):
+    """What is to be observed: one worker, or several."""
 
     @property
-    def tally(self) -> Tally:
-        """What was done so far."""
+    def statistics(self) -> Statistics:
+        """Its counters."""
 
     @property
     def is_alive(self) -> bool:
-        """Whether it works, or would if it had its database."""
+        """Whether it runs; it may be waiting for its database."""
 
     @property
     def is_connected(self) -> bool:
-        """Whether it has its database."""
+        """Whether it is connected to its database."""
 
 
 def check_metrics() -> None:
-    """Raise ConfigError where prometheus-client is missing."""
+    """Raise ConfigError if prometheus-client is missing."""
     try:
         import svc_pg.webhooks.worker.prometheus  # noqa: F401 - to see whether it can be
     except ImportError as error:
@@ -36,15 +36,15 @@ def check_metrics() -> None:
 
 
 @asynccontextmanager
-async def monitoring(watched: Monitored, *, conninfo: str, host: str, port: int) -> AsyncIterator[None]:
-    """Serve until the end of the block. Raises ConfigError where it cannot have the port or lacks prometheus-client.
+async def health_server(observed: Observed, *, conninfo: str, host: str, port: int) -> AsyncIterator[None]:
+    """Serve until the end of the block. Raises ConfigError if the port is not free or prometheus-client is missing.
 
-    /healthz is for who restarts what does not live: a worker without its database is alive, and will reconnect.
-    /readyz says whether it has it.
+    /healthz tells a supervisor whether to restart it: a worker without its database is alive, and will reconnect.
+    /readyz tells whether it is connected to its database.
     """
     check_metrics()
     app = web.Application()
-    pages = _Pages(watched, BacklogReader(conninfo))
+    pages = _Pages(observed, BacklogReader(conninfo))
     app.add_routes(
         [web.get("/metrics", pages.metrics), web.get("/healthz", pages.health), web.get("/readyz", pages.readiness)]
     )
@@ -65,15 +65,15 @@ async def monitoring(watched: Monitored, *, conninfo: str, host: str, port: int)
 
 
 class _Pages:
-    def __init__(self, watched: Monitored, backlog: BacklogReader) -> None:
-        self._watched = watched
+    def __init__(self, observed: Observed, backlog: BacklogReader) -> None:
+        self._watched = observed
         self._backlog = backlog
 
     async def metrics(self, request: web.Request) -> web.Response:
         from svc_pg.webhooks.worker.prometheus import exposition
 
         backlog = await self._backlog.read()
-        body, content_type = exposition(self._watched.tally, backlog, accept=request.headers.get("Accept", ""))
+        body, content_type = exposition(self._watched.statistics, backlog, accept=request.headers.get("Accept", ""))
         return web.Response(body=body, headers={"Content-Type": content_type})
 
     async def health(self, _: web.Request) -> web.Response:

@@ -1,4 +1,4 @@
-"""What a worker shows to Prometheus."""
+"""The metrics of a worker in the formats of Prometheus."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import isinf
@@ -10,28 +10,28 @@ from prometheus_client.exposition import choose_encoder
 
 from svc_pg.webhooks.outcomes import Outcome
 from svc_pg.webhooks.worker.backlog import Backlog
-from svc_pg.webhooks.worker.leases import Verdict
-from svc_pg.webhooks.worker.statistics import BUCKETS, Histogram, Tally
+from svc_pg.webhooks.worker.leases import Disposition
+from svc_pg.webhooks.worker.statistics import BUCKETS, Histogram, Statistics
 
 
-def exposition(tally: Tally, backlog: Backlog | None, *, accept: str) -> tuple[bytes, str]:
+def exposition(statistics: Statistics, backlog: Backlog | None, *, accept: str) -> tuple[bytes, str]:
     """The metrics in the format that an Accept header asks for, and its content type.
 
-    Without a backlog the database does not answer, and what is read from it is left out.
+    ``backlog`` is None if the database does not answer; its metrics are then left out.
     """
     registry = CollectorRegistry()
-    registry.register(_Collector(tally, backlog))
+    registry.register(_Collector(statistics, backlog))
     encode, content_type = choose_encoder(accept)
     return encode(registry), content_type
 
 
 class _Collector:
-    def __init__(self, tally: Tally, backlog: Backlog | None) -> None:
-        self._tally = tally
+    def __init__(self, statistics: Statistics, backlog: Backlog | None) -> None:
+        self._statistics = statistics
         self._backlog = backlog
 
     def collect(self) -> Iterator[Metric]:
-        yield from _of_worker(self._tally)
+        yield from _of_worker(self._statistics)
         yield GaugeMetricFamily(
             "svc_webhook_database_up", "Whether the database answers.", 0 if self._backlog is None else 1
         )
@@ -39,29 +39,35 @@ class _Collector:
             yield from _of_database(self._backlog)
 
 
-def _of_worker(tally: Tally) -> Iterator[Metric]:
-    yield _counted("svc_webhook_attempts", "Attempts to deliver.", "outcome", tally.attempts, get_args(Outcome))
-    yield _histogram("svc_webhook_attempt_duration_seconds", "How long attempts took.", tally.attempt_duration)
+def _of_worker(statistics: Statistics) -> Iterator[Metric]:
+    yield _counted("svc_webhook_attempts", "Attempts to deliver.", "outcome", statistics.attempts, get_args(Outcome))
+    yield _histogram("svc_webhook_attempt_duration_seconds", "Duration of attempts.", statistics.attempt_duration)
     yield _counted(
-        "svc_webhook_deliveries", "What became of claimed deliveries.", "verdict", tally.deliveries, get_args(Verdict)
+        "svc_webhook_deliveries",
+        "Results of claimed deliveries.",
+        "disposition",
+        statistics.deliveries,
+        get_args(Disposition),
     )
-    yield CounterMetricFamily("svc_webhook_claimed_deliveries", "Deliveries that were claimed.", tally.claimed)
-    yield _histogram("svc_webhook_claim_duration_seconds", "How long claims took.", tally.claim_duration)
-    yield GaugeMetricFamily("svc_webhook_in_flight", "Attempts under way.", tally.in_flight)
+    yield CounterMetricFamily("svc_webhook_claimed_deliveries", "Deliveries claimed.", statistics.claimed)
+    yield _histogram("svc_webhook_claim_duration_seconds", "Duration of claims.", statistics.claim_duration)
+    yield GaugeMetricFamily("svc_webhook_in_flight", "Attempts under way.", statistics.in_flight)
     yield CounterMetricFamily(
-        "svc_webhook_lost_leases", "Results that came after their lease had ended.", tally.lost_leases
+        "svc_webhook_lost_leases", "Results that arrived after their lease had ended.", statistics.lost_leases
     )
     yield CounterMetricFamily(
-        "svc_webhook_disabled_endpoints", "Endpoints disabled for their answers.", tally.disabled_endpoints
+        "svc_webhook_disabled_endpoints", "Endpoints disabled for their answers.", statistics.disabled_endpoints
     )
-    yield CounterMetricFamily("svc_webhook_reconnects", "Connections to the database made again.", tally.reconnects)
-    yield _counted("svc_maintenance_runs", "Runs of maintenance.", "result", tally.maintenance, ("success", "failure"))
+    yield CounterMetricFamily("svc_webhook_reconnects", "Connections opened again.", statistics.reconnects)
+    yield _counted(
+        "svc_maintenance_runs", "Maintenance runs.", "result", statistics.maintenance, ("success", "failure")
+    )
 
 
 def _of_database(backlog: Backlog) -> Iterator[Metric]:
     yield GaugeMetricFamily(
         "svc_webhook_backlog_age_seconds",
-        "For how long a delivery is overdue that nothing but a lack of workers holds back.",
+        "Age of the oldest due delivery that only waits for a worker.",
         backlog.oldest_due_seconds,
     )
     endpoints = GaugeMetricFamily("svc_webhook_endpoints", "Endpoints.", labels=["status"])
@@ -70,12 +76,12 @@ def _of_database(backlog: Backlog) -> Iterator[Metric]:
     yield endpoints
     yield GaugeMetricFamily(
         "svc_webhook_open_breakers",
-        "Active endpoints that fail, so that little is sent to them.",
+        "Active endpoints whose circuit breaker is open.",
         backlog.open_breakers,
     )
     yield GaugeMetricFamily(
         "svc_webhook_oldest_snapshot_transactions",
-        "Transactions since the oldest snapshot; claims pass over all deliveries finished since.",
+        "Transactions since the oldest snapshot; claims skip over every delivery finished since.",
         backlog.oldest_snapshot_transactions,
     )
 

@@ -1,4 +1,4 @@
-"""What became of attempts, kept until the database knows it."""
+"""The results of attempts, kept until the database has acknowledged them."""
 
 import asyncio
 import logging
@@ -7,7 +7,7 @@ from typing import Final
 from svc_pg.webhooks.worker import leases
 from svc_pg.webhooks.worker.connections import Connection
 from svc_pg.webhooks.worker.leases import Acknowledgement
-from svc_pg.webhooks.worker.statistics import Tally
+from svc_pg.webhooks.worker.statistics import Statistics
 
 _log = logging.getLogger(__name__)
 
@@ -15,26 +15,26 @@ _BATCH: Final = 200
 
 
 class ResultQueue:
-    """Acknowledgements in batches of what has come in meanwhile. A batch outlives a lost connection.
+    """Acknowledges results in batches. A batch outlives a lost connection.
 
-    ``acknowledged`` is set after each batch: there may be room again at an endpoint that was full.
+    ``acknowledged`` is set after each batch: a full endpoint may have room again.
     """
 
-    def __init__(self, tally: Tally) -> None:
+    def __init__(self, statistics: Statistics) -> None:
         self.acknowledged = asyncio.Event()
-        self._tally = tally
+        self._statistics = statistics
         self._waiting: asyncio.Queue[Acknowledgement | None] = asyncio.Queue()
         self._batch: list[Acknowledgement] = []
         self._size = 0
         self._is_closed = False
 
     def put(self, item: Acknowledgement) -> None:
-        """Have it acknowledged soon."""
+        """Add a result to the next batch."""
         self._size += 1
         self._waiting.put_nowait(item)
 
     def close(self) -> None:
-        """Nothing more will be put."""
+        """Refuse further results; ``acknowledge_all`` ends when the queue is empty."""
         self._waiting.put_nowait(None)
 
     def __len__(self) -> int:
@@ -63,11 +63,11 @@ class ResultQueue:
     def _note(self, done: leases.Acknowledged) -> None:
         accepted = set(done.accepted)
         for item in self._batch:
-            if item.claim.delivery_id in accepted:
-                self._tally.deliveries[item.verdict] += 1
+            if item.lease.delivery_id in accepted:
+                self._statistics.deliveries[item.disposition] += 1
         if lost := len(self._batch) - len(accepted):
             _log.warning("%s deliveries had lost their lease; they will be sent again", lost)
-            self._tally.lost_leases += lost
+            self._statistics.lost_leases += lost
         for endpoint_id in done.disabled:
             _log.error("endpoint %s is disabled: it answered 410 Gone, or had no success in 5 days", endpoint_id)
-            self._tally.disabled_endpoints += 1
+            self._statistics.disabled_endpoints += 1

@@ -1,4 +1,4 @@
-"""What a worker has done so far, in numbers that can be added up over processes."""
+"""Counters and histograms of a worker, which can be added up over processes."""
 
 import json
 from bisect import bisect_left
@@ -15,7 +15,7 @@ def _no_counts() -> list[int]:
 
 @dataclass(slots=True)
 class Histogram:
-    """How many durations were in each bucket, the last one being without an end, and their sum in seconds."""
+    """The number of durations in each bucket, the last of which has no upper bound, and their sum in seconds."""
 
     counts: list[int] = field(default_factory=_no_counts)
     seconds: float = 0.0
@@ -31,10 +31,10 @@ class Histogram:
 
 
 @dataclass(slots=True)
-class Tally:
-    """The numbers. All only grow, but for ``in_flight``.
+class Statistics:
+    """The counters. All but ``in_flight`` only grow.
 
-    ``attempts`` are counted by outcome, ``deliveries`` by verdict, ``maintenance`` by success or failure.
+    ``attempts`` are counted by outcome, ``deliveries`` by disposition, ``maintenance`` by success or failure.
     """
 
     attempts: Counter[str] = field(default_factory=Counter)
@@ -48,16 +48,16 @@ class Tally:
     reconnects: int = 0
     maintenance: Counter[str] = field(default_factory=Counter)
 
-    def __add__(self, other: Self) -> "Tally":
-        return Tally(**{name: getattr(self, name) + getattr(other, name) for name in self.__slots__})
+    def __add__(self, other: Self) -> "Statistics":
+        return Statistics(**{name: getattr(self, name) + getattr(other, name) for name in self.__slots__})
 
     def to_json(self) -> str:
         """A line that ``from_json`` reads."""
         return json.dumps({name: getattr(self, name) for name in self.__slots__}, default=asdict)
 
     @classmethod
-    def from_json(cls, text: str) -> "Tally":
-        """The tally of another process."""
+    def from_json(cls, text: str) -> "Statistics":
+        """Read the statistics of another process."""
         values = json.loads(text)
         for name in ("attempts", "deliveries", "maintenance"):
             values[name] = Counter(values[name])

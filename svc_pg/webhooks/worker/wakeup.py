@@ -1,7 +1,7 @@
-"""Wait for work without asking all the time, and without a NOTIFY in every transaction that sends.
+"""Wake a worker when there is work: no constant polling, and no NOTIFY in every transaction that sends.
 
 A worker with nothing to do takes an advisory lock exclusively and listens. A sender tries the same lock in shared mode:
-only where that is refused does somebody sleep, and only then does it notify (see sql/webhooks/webhook_ring.sql).
+if that is refused, a worker is asleep, and only then does the sender notify (see sql/webhooks/webhook_ring.sql).
 """
 
 import logging
@@ -16,19 +16,19 @@ from psycopg.rows import scalar_row
 
 _log = logging.getLogger(__name__)
 
-_LOCK: Final = (1937138032, 1)  # 'svc0', the bell
-_SLEEPER: Final = (1937138032, 5)  # held by the one who sleeps, to tell a sleeper from a sender
+_SLEEP: Final = (1937138032, 1)  # 'svc0', the sleep lock
+_SLEEPER: Final = (1937138032, 5)  # held by the worker that sleeps, to tell a sleeper from a sender
 _LONGEST_SLEEP: Final = timedelta(seconds=5)
 _WAKE: Final = "select pg_advisory_unlock(%s, %s), pg_advisory_unlock(%s, %s)"
-# So that the server notices within a minute that the machine of a sleeper is gone, and gives its locks back
+# The server then notices within a minute that a sleeper's machine is gone, and releases its locks
 _NOTICE_LOSS: Final = """
 select set_config('tcp_keepalives_idle', '15', false), set_config('tcp_keepalives_interval', '5', false),
        set_config('tcp_keepalives_count', '3', false), set_config('tcp_user_timeout', '30000', false)
 """
 
 
-class Bell:
-    """What wakes one worker. ``interval`` is how often to ask where nothing can wake it."""
+class Wakeup:
+    """The waits of one worker without work. ``interval`` is how often to poll if nothing can wake the worker."""
 
     def __init__(self, conn: AsyncConnection[Any], *, interval: timedelta) -> None:
         self._conn = conn
@@ -36,7 +36,7 @@ class Bell:
         self._can_listen = False
 
     async def listen(self) -> None:
-        """Listen, unless a pooler stands between: its server connections change hands, so a worker there must ask."""
+        """Listen, unless there is a pooler in between: its server connections change hands, so the worker polls."""
         # a pooler makes up the process id that it tells its clients
         self._can_listen = await self._scalar("select pg_backend_pid()") == self._conn.info.backend_pid
         if self._can_listen:
@@ -44,37 +44,37 @@ class Bell:
             await self._conn.execute("listen svc_webhooks")
         else:
             _log.warning(
-                "a pooler is in front of PostgreSQL, so the worker asks every %s s; name a direct address to listen on",
+                "a pooler is in front of PostgreSQL, so the worker polls every %s s; give a direct listen address",
                 self._interval.total_seconds(),
             )
 
     @asynccontextmanager
     async def asleep(self) -> AsyncIterator[bool]:
-        """Tell senders that somebody sleeps. False where one is about to commit or another worker sleeps already.
+        """Tell senders that a worker sleeps. False if a sender is about to commit or another worker sleeps already.
 
         An exception inside the block must end the connection, and the lock with it.
         """
-        granted = self._can_listen and bool(await self._scalar("select pg_try_advisory_lock(%s, %s)", _LOCK))
+        granted = self._can_listen and bool(await self._scalar("select pg_try_advisory_lock(%s, %s)", _SLEEP))
         if granted:
             await self._scalar("select pg_advisory_lock(%s, %s)", _SLEEPER)
         yield granted
         if granted:
-            await self._conn.execute(_WAKE, (*_SLEEPER, *_LOCK))
+            await self._conn.execute(_WAKE, (*_SLEEPER, *_SLEEP))
 
-    async def ring(self, *, within: timedelta | None = None) -> None:
-        """Return when the bell rings, or after ``within`` (5 s at most). Call it while asleep."""
+    async def wait(self, *, within: timedelta | None = None) -> None:
+        """Wait until notified, or for ``within`` (5 s at most). Call it while asleep."""
         await self._wait(_LONGEST_SLEEP if within is None else min(within, _LONGEST_SLEEP))
 
-    async def moment(self) -> None:
-        """Return soon, or when the bell rings: what to do where sleep was refused.
+    async def wait_briefly(self) -> None:
+        """Wait briefly, or until notified. Used when sleep was refused.
 
-        Within 50 ms where somebody is about to commit; within 2 s where another worker sleeps, which will be rung for.
+        At most 50 ms if a sender is about to commit; at most 2 s if another worker sleeps, which will be notified.
         """
         wait = self._interval
         if self._can_listen:
-            # a lock of the statement alone, given back at its end
+            # a lock of the statement alone, released at its end
             is_alone = await self._scalar("select pg_try_advisory_xact_lock_shared(%s, %s)", _SLEEPER)
-            jitter = random.uniform(0.02, 0.05)  # noqa: S311 - only so that several workers do not ask in step
+            jitter = random.uniform(0.02, 0.05)  # noqa: S311 - only so that several workers do not poll in step
             wait = timedelta(seconds=jitter if is_alone else 40 * jitter)
         await self._wait(wait)
 

@@ -1,4 +1,4 @@
-"""Deliver webhooks: claim what is due, sign and POST it, acknowledge what became of it."""
+"""Deliver webhooks: claim due deliveries, sign and POST them, acknowledge the results."""
 
 import asyncio
 import logging
@@ -15,10 +15,10 @@ from svc_pg.webhooks.http.transport import AiohttpTransport, Transport
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.worker import leases
 from svc_pg.webhooks.worker.attempts import Attempts
-from svc_pg.webhooks.worker.connections import Connection, Link, within_limits
+from svc_pg.webhooks.worker.connections import Connection, Reconnecting, within_limits
 from svc_pg.webhooks.worker.dispatcher import Dispatcher
 from svc_pg.webhooks.worker.results import ResultQueue
-from svc_pg.webhooks.worker.statistics import Tally
+from svc_pg.webhooks.worker.statistics import Statistics
 
 _log = logging.getLogger(__name__)
 
@@ -28,9 +28,9 @@ _TRIES_WHEN_STOPPING: Final = 5
 class Worker:
     """Delivers the webhooks of one database; run as many as you like.
 
-    ``concurrency`` is the number of POSTs at a time. The worker listens for work on ``listen_conninfo``, or where that
-    goes through a pooler asks for it every ``interval``. It waits for a database that cannot be reached, at its start
-    as later. ``tally`` counts what it has done. Raises ConfigError where an address is none.
+    ``concurrency`` is the number of POSTs at a time. The worker is notified of work on
+    ``listen_conninfo``; if that goes through a pooler, it polls every ``interval``. It waits for a database that cannot
+    be reached, also at its start. ``statistics`` has its counters. Raises ConfigError for an unreadable conninfo.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Worker:
         if concurrency < 1:
             raise ValueError("concurrency must be at least 1")
         self.name = f"{socket.gethostname()}:{os.getpid()}"
-        self.tally = Tally()
+        self.statistics = Statistics()
         self._keys = keys
         self._config = config.webhooks
         self._concurrency = concurrency
@@ -57,18 +57,18 @@ class Worker:
         self._transport = transport
         self._stopping = asyncio.Event()
         self._working: asyncio.Task[None] | None = None
-        self._claim_link = Link(conninfo, stopping=self._stopping, tally=self.tally)
-        self._result_link = Link(conninfo, stopping=self._stopping, tally=self.tally)
+        self._claiming = Reconnecting(conninfo, stopping=self._stopping, statistics=self.statistics)
+        self._acknowledging = Reconnecting(conninfo, stopping=self._stopping, statistics=self.statistics)
 
     @property
     def is_alive(self) -> bool:
-        """Whether it has not ended. A worker that waits for its database is alive."""
+        """Whether it runs. A worker that waits for its database is alive."""
         return self._working is None or not self._working.done()
 
     @property
     def is_connected(self) -> bool:
-        """Whether it has its connections to the database at the moment."""
-        return self._claim_link.is_up and self._result_link.is_up
+        """Whether it is connected to the database."""
+        return self._claiming.is_up and self._acknowledging.is_up
 
     async def run(self) -> None:
         """Deliver until ``stop`` is called. Raises NotInstalledError."""
@@ -77,18 +77,18 @@ class Worker:
             await self._working
 
     async def start(self) -> None:
-        """Return when the worker runs, which it does once, in this event loop. Raises NotInstalledError."""
+        """Start in this event loop, and return when the worker runs. A worker runs once. Raises NotInstalledError."""
         if self._working is not None:
             raise RuntimeError("a worker runs once; make another")
-        await self._claim_link.keep(_check)
+        await self._claiming.run(_check)
         if not self._stopping.is_set():
             self._working = asyncio.create_task(self._work())
 
     def stop(self) -> Awaitable[None]:
-        """Claim nothing more and finish what is under way; calling it again changes nothing.
+        """Claim nothing more and finish the attempts under way. Idempotent.
 
-        It begins with the call, so a signal handler can make it. Await what it returns to wait for the end; that raises
-        what ended the worker before.
+        Takes effect at once, so that a signal handler can call it. Await the result to wait for the end; that
+        raises the error that ended the worker, if one did.
         """
         self._stopping.set()
         return _Nothing() if self._working is None else self._working
@@ -97,7 +97,7 @@ class Worker:
         _log.info("worker %s started", self.name)
         guard = Guard.of(self._config)
         transport = self._transport or AiohttpTransport(guard, concurrency=self._concurrency, proxy=self._config.proxy)
-        results = ResultQueue(self.tally)
+        results = ResultQueue(self.statistics)
         dispatcher = Dispatcher(
             Attempts(transport=transport, keys=self._keys, retry=self._config.retry).make,
             worker=self.name,
@@ -106,7 +106,7 @@ class Worker:
             interval=self._interval,
             results=results,
             stopping=self._stopping,
-            tally=self.tally,
+            statistics=self.statistics,
         )
         try:
             async with asyncio.TaskGroup() as group:
@@ -120,14 +120,14 @@ class Worker:
 
     async def _deliver(self, dispatcher: Dispatcher, results: ResultQueue) -> None:
         try:
-            await self._claim_link.keep(dispatcher.claim_all)
+            await self._claiming.run(dispatcher.claim_all)
             await dispatcher.finish()
         finally:
             dispatcher.cancel()
             results.close()
 
     async def _acknowledge(self, results: ResultQueue) -> None:
-        await self._result_link.keep(results.acknowledge_all, tries_when_stopping=_TRIES_WHEN_STOPPING)
+        await self._acknowledging.run(results.acknowledge_all, tries_when_stopping=_TRIES_WHEN_STOPPING)
         if len(results):
             _log.error("stopped without the database, so that %s deliveries will be sent again", len(results))
 
@@ -138,7 +138,7 @@ async def _check(conn: Connection) -> None:
 
 
 class _Nothing:
-    """What there is to wait for where no worker runs."""
+    """Awaitable that is done: no worker runs."""
 
     def __await__(self) -> Generator[None, None, None]:
         yield from ()

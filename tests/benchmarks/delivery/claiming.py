@@ -11,7 +11,7 @@ import psycopg
 
 from svc_pg.webhooks.http.transport import Result
 from svc_pg.webhooks.worker import leases
-from svc_pg.webhooks.worker.leases import Acknowledgement, Claim
+from svc_pg.webhooks.worker.leases import Acknowledgement, Lease
 from tests.benchmarks.delivery import stage
 from tests.benchmarks.delivery.figures import Figures, Section, turns
 from tests.benchmarks.delivery.sizes import Size
@@ -111,7 +111,7 @@ async def _calls(conn: Connection, *, is_busy: bool) -> tuple[float, float]:
     return median(claim_times) * 1000, median(acknowledge_times or [0]) * 1000
 
 
-def _delivered(claim: Claim) -> Acknowledgement:
+def _delivered(claim: Lease) -> Acknowledgement:
     return Acknowledgement(claim, "delivered", Result(outcome="success", status=204, remote_ip="127.0.0.1"))
 
 

@@ -152,7 +152,7 @@ def test_a_process_that_dies_is_replaced_and_what_it_did_stays_counted(database:
         before = worker.children()
         assert len(before) == 2
         send(database, 10)
-        counted = 'svc_webhook_deliveries_total{verdict="delivered"}'
+        counted = 'svc_webhook_deliveries_total{disposition="delivered"}'
         wait_until(lambda: worker.sample(counted) == 10, "all are counted")
         os.kill(min(before), signal.SIGKILL)
         wait_until(lambda: len(worker.children() - before) == 1, "there is another")
@@ -206,7 +206,7 @@ def test_a_worker_waits_for_a_database_that_cannot_be_reached_and_says_where_it_
 ) -> None:
     unreachable = "postgresql://ann:tops3cret@127.0.0.1:9/shop"
     worker = start(*options.split(), "--database-url", unreachable)
-    wait_until(lambda: "trying again and again" in worker.output.read_text(), "it has tried")
+    wait_until(lambda: "trying until there is one" in worker.output.read_text(), "it has tried")
     assert worker.get("/healthz")[0] == 200
     assert worker.ends_with(signal.SIGTERM) == 0
     said = worker.output.read_text()

@@ -77,7 +77,7 @@ class Queue(RuleBasedStateMachine):
             self.claim(self.db[worker], data.draw(st.integers(1, 6)), data.draw(endpoint_id | st.none()))
         elif action == "acknowledge" and self.held:
             chosen = data.draw(st.lists(st.sampled_from(self.held), min_size=1, unique_by=lambda held: held[0].id))
-            self.acknowledge(self.db[worker], [(*held, data.draw(verdicts(held[0]))) for held in chosen])
+            self.acknowledge(self.db[worker], [(*held, data.draw(dispositions(held[0]))) for held in chosen])
         elif action == "lose a worker" and under_way:
             self.end_the_lease_of(data.draw(st.sampled_from(under_way)))
         elif action == "wait":
@@ -118,9 +118,9 @@ class Queue(RuleBasedStateMachine):
         arrays = (
             [delivery.id for delivery, _, _ in answers],
             [lease for _, lease, _ in answers],
-            [verdict.removesuffix(" at once") for _, _, verdict in answers],
-            [3600.0 if verdict == "retry" else 0.0 for _, _, verdict in answers],
-            ["success" if verdict == "delivered" else "http_error" for _, _, verdict in answers],
+            [disposition.removesuffix(" at once") for _, _, disposition in answers],
+            [3600.0 if disposition == "retry" else 0.0 for _, _, disposition in answers],
+            ["success" if disposition == "delivered" else "http_error" for _, _, disposition in answers],
             [7] * len(answers),
         )
         accepted = scalar(
@@ -219,7 +219,7 @@ class Queue(RuleBasedStateMachine):
             assert [number for number, _, _ in sorted(delivery.records)] == list(range(1, made + 1))
 
 
-def verdicts(delivery: Delivery) -> st.SearchStrategy[str]:
+def dispositions(delivery: Delivery) -> st.SearchStrategy[str]:
     """What a worker may say of an attempt: it gives up only at the last one."""
     is_last = delivery.attempts >= delivery.max_attempts
     failures = ["failed"] if is_last else ["retry", "retry at once"]

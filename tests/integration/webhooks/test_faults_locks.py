@@ -36,16 +36,16 @@ def claimers(database: str) -> Iterator[list[Connection]]:
         conn.close()
 
 
-def acknowledge(conn: Connection, claimed: list[tuple[UUID, UUID]], verdict: str) -> None:
+def acknowledge(conn: Connection, claimed: list[tuple[UUID, UUID]], disposition: str) -> None:
     """Acknowledge all these deliveries, by id and lease, in the same way."""
-    outcome = "success" if verdict == "delivered" else "http_error"
+    outcome = "success" if disposition == "delivered" else "http_error"
     conn.execute(
         """select from svc.acknowledge(%s::uuid[], %s::uuid[], %s::text[], %s::float8[], %s::text[], '{}', '{}',
                                        %s::integer[], '{}', '{}', '{}')""",
         (
             [delivery for delivery, _ in claimed],
             [lease for _, lease in claimed],
-            [verdict] * len(claimed),
+            [disposition] * len(claimed),
             [0.0] * len(claimed),
             [outcome] * len(claimed),
             [7] * len(claimed),
@@ -103,10 +103,10 @@ def test_of_claims_at_the_same_time_one_probes_a_half_open_breaker(database: str
         assert sum(threads.map(probe, claimers)) == 1
 
 
-@pytest.mark.parametrize("verdict", ["gone", "failed"])
+@pytest.mark.parametrize("disposition", ["gone", "failed"])
 @pytest.mark.parametrize("action", [endpoints.delete, endpoints.disable, endpoints.pause])
 def test_results_are_recorded_while_somebody_is_changing_their_endpoint(
-    database: str, claimers: list[Connection], action: Any, verdict: str
+    database: str, claimers: list[Connection], action: Any, disposition: str
 ) -> None:
     key, _ = endpoint(database, CONFIG, URL)
     worker = claimers[0]
@@ -114,9 +114,9 @@ def test_results_are_recorded_while_somebody_is_changing_their_endpoint(
     claimed = claim(worker)
     with psycopg.connect(database) as person:
         fetch(person, action(key))
-        acknowledge(worker, claimed, verdict)
+        acknowledge(worker, claimed, disposition)
     [delivery] = rows(database, "webhook_deliveries")
-    assert delivery["status"] == ("canceled" if verdict == "gone" else "failed")
+    assert delivery["status"] == ("canceled" if disposition == "gone" else "failed")
 
 
 def hold_up_claims(conn: Connection) -> None:

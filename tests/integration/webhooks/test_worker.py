@@ -91,7 +91,7 @@ def test_410_cancels_the_delivery_disables_the_endpoint_and_is_logged(
         with working(database, CONFIG) as worker:
             send(database, {})
             wait_for_status(database, "canceled")
-            wait_until(lambda: worker.tally.disabled_endpoints == 1, "it is counted")
+            wait_until(lambda: worker.statistics.disabled_endpoints == 1, "it is counted")
         assert len(receiver.requests) == 1
     [stored] = rows(database, "webhook_endpoints")
     assert (stored["status"], stored["disabled_reason"]) == ("disabled", "the endpoint answered 410 Gone")
@@ -239,7 +239,7 @@ def test_what_was_claimed_too_long_ago_is_given_back_unsent(database: str, monke
         endpoint(database, CONFIG, receiver.url)
         send(database, {})
         with working(database, CONFIG) as worker:
-            wait_until(lambda: worker.tally.deliveries["released"], "it is given back")
+            wait_until(lambda: worker.statistics.deliveries["released"], "it is given back")
             assert receiver.requests == []
             monkeypatch.undo()
             [delivery] = wait_for_status(database, "delivered")

@@ -17,9 +17,9 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from svc_pg import webhooks
 from svc_pg.query import scalar
 from svc_pg.webhooks.worker.connections import Connection, connected
-from svc_pg.webhooks.worker.leases import Acknowledgement, Claim
+from svc_pg.webhooks.worker.leases import Acknowledgement, Lease
 from svc_pg.webhooks.worker.results import ResultQueue
-from svc_pg.webhooks.worker.statistics import Tally
+from svc_pg.webhooks.worker.statistics import Statistics
 from svc_pg.webhooks.worker.worker import Worker
 from tests.forwarder import forwarding
 from tests.hooks import KEYS, endpoint, hooks_config, rows, working
@@ -86,7 +86,7 @@ def test_a_worker_that_sleeps_outlives_the_loss_of_each_connection(database: str
                 send(database, which)
                 wait_until_delivered(database, which + 1)
         assert ids(receiver) == list(CONNECTIONS)
-    assert worker.tally.reconnects == len(CONNECTIONS)
+    assert worker.statistics.reconnects == len(CONNECTIONS)
 
 
 def test_a_delivery_under_way_is_sent_once_whichever_connection_is_lost_meanwhile(database: str) -> None:
@@ -132,7 +132,7 @@ def test_results_are_kept_while_the_database_is_away(database: str) -> None:
             receiver.wait_for(1)
             way.close()
             may_answer.set()
-            wait_until(lambda: worker.tally.attempts["success"] == 1, "it has arrived")
+            wait_until(lambda: worker.statistics.attempts["success"] == 1, "it has arrived")
             assert [row["status"] for row in rows(database, "webhook_deliveries")] == ["pending"]
             assert not worker.is_connected
             way.open()
@@ -156,10 +156,10 @@ def test_a_worker_that_stops_without_its_database_ends_and_says_what_will_be_sen
 
 
 def test_results_are_acknowledged_to_the_last_on_the_next_connection(database: str) -> None:
-    claim = Claim(str(uuid4()), str(uuid4()), 1, 5, str(uuid4()), 1, str(uuid4()))
+    claim = Lease(str(uuid4()), str(uuid4()), 1, 5, str(uuid4()), 1, str(uuid4()))
 
     async def work() -> None:
-        results = ResultQueue(tally)
+        results = ResultQueue(statistics)
         results.put(Acknowledgement(claim, "released"))
         results.close()
         async with connected(database) as broken:
@@ -171,9 +171,9 @@ def test_results_are_acknowledged_to_the_last_on_the_next_connection(database: s
             await results.acknowledge_all(conn)
         assert len(results) == 0
 
-    tally = Tally()
+    statistics = Statistics()
     asyncio.run(work())
-    assert tally.lost_leases == 1
+    assert statistics.lost_leases == 1
 
 
 def test_a_worker_reads_utf8_whatever_the_encoding_of_its_role_is(database: str) -> None:
@@ -203,8 +203,8 @@ def test_a_worker_that_cannot_acknowledge_stops_claiming(database: str, monkeypa
                 send(database, number)
             may_answer.set()
             receiver.wait_for(15)
-            wait_until(lambda: not worker.tally.in_flight, "nothing is under way")
-            assert worker.tally.claimed == 15
+            wait_until(lambda: not worker.statistics.in_flight, "nothing is under way")
+            assert worker.statistics.claimed == 15
             holder.commit()
             wait_until_delivered(database, 30)
 
@@ -328,9 +328,9 @@ def test_an_endpoint_that_is_gone_is_disabled_aloud(database: str, caplog: pytes
         endpoint_id, _ = endpoint(database, CONFIG, receiver.url)
         with working(database, CONFIG) as worker:
             send(database, 1)
-            wait_until(lambda: worker.tally.disabled_endpoints == 1, "it is disabled")
+            wait_until(lambda: worker.statistics.disabled_endpoints == 1, "it is disabled")
     assert f"endpoint {endpoint_id} is disabled" in caplog.text
-    assert worker.tally.deliveries["gone"] == 1
+    assert worker.statistics.deliveries["gone"] == 1
 
 
 def test_a_started_worker_delivers_until_it_is_stopped(database: str) -> None:

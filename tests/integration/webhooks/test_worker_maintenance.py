@@ -102,14 +102,14 @@ def test_maintenance_goes_on_after_an_error_and_counts_it(database: str) -> None
     with psycopg.connect(database, autocommit=True) as conn:
         conn.execute("alter function svc.audit_ensure_partitions rename to elsewhere")
         with maintaining(database) as maintenance:
-            wait_until(lambda: maintenance.tally.maintenance["failure"], "a run has failed")
+            wait_until(lambda: maintenance.statistics.maintenance["failure"], "a run has failed")
             conn.execute("alter function svc.elsewhere rename to audit_ensure_partitions")
-            wait_until(lambda: maintenance.tally.maintenance["success"], "a run has succeeded")
+            wait_until(lambda: maintenance.statistics.maintenance["success"], "a run has succeeded")
 
 
 def test_maintenance_without_a_database_tries_again(caplog: pytest.LogCaptureFixture) -> None:
     with maintaining("host=127.0.0.1 port=9") as maintenance:
-        wait_until(lambda: maintenance.tally.maintenance["failure"] >= 2, "two runs have failed")
+        wait_until(lambda: maintenance.statistics.maintenance["failure"] >= 2, "two runs have failed")
     assert "maintenance failed" in caplog.text
 
 
@@ -156,12 +156,12 @@ def test_stopping_breaks_off_a_step_that_takes_long(database: str) -> None:
 
         wait_until(is_waiting, "maintenance waits")
         maintenance.stop()
-    assert maintenance.tally.maintenance["failure"] == 0
+    assert maintenance.statistics.maintenance["failure"] == 0
 
 
 def test_maintenance_works_behind_a_pooler(database: str) -> None:
     endpoint(database, CONFIG, "http://127.0.0.1:9/")
     deliver_long_ago(database, "delivered", timedelta(days=8))
     with pgbouncer(database) as pooled, maintaining(pooled) as maintenance:
-        wait_until(lambda: maintenance.tally.maintenance["success"], "a run has succeeded")
+        wait_until(lambda: maintenance.statistics.maintenance["success"], "a run has succeeded")
     assert rows(database, "webhook_deliveries") == []

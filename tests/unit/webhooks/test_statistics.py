@@ -1,21 +1,21 @@
 import pytest
 
-from svc_pg.webhooks.worker.statistics import BUCKETS, Histogram, Tally
+from svc_pg.webhooks.worker.statistics import BUCKETS, Histogram, Statistics
 
 
-def some_tally() -> Tally:
-    tally = Tally(claimed=3, in_flight=2, reconnects=1)
-    tally.attempts["success"] += 2
-    tally.deliveries["delivered"] += 1
-    tally.maintenance["failure"] += 1
-    tally.attempt_duration.add(0.3)
-    tally.claim_duration.add(0.002)
-    return tally
+def some_tally() -> Statistics:
+    statistics = Statistics(claimed=3, in_flight=2, reconnects=1)
+    statistics.attempts["success"] += 2
+    statistics.deliveries["delivered"] += 1
+    statistics.maintenance["failure"] += 1
+    statistics.attempt_duration.add(0.3)
+    statistics.claim_duration.add(0.002)
+    return statistics
 
 
 def test_a_tally_survives_the_way_to_another_process() -> None:
-    assert Tally.from_json(some_tally().to_json()) == some_tally()
-    assert Tally.from_json(Tally().to_json()) == Tally()
+    assert Statistics.from_json(some_tally().to_json()) == some_tally()
+    assert Statistics.from_json(Statistics().to_json()) == Statistics()
 
 
 def test_tallies_add_up() -> None:

@@ -16,9 +16,9 @@ from psycopg.conninfo import conninfo_to_dict
 from svc_pg import webhooks
 from svc_pg.errors import ConfigError
 from svc_pg.webhooks.worker.backlog import _BEGIN, _READ, Backlog, BacklogReader
-from svc_pg.webhooks.worker.health import monitoring
+from svc_pg.webhooks.worker.health import health_server
 from svc_pg.webhooks.worker.prometheus import exposition
-from svc_pg.webhooks.worker.statistics import Tally
+from svc_pg.webhooks.worker.statistics import Statistics
 from svc_pg.webhooks.worker.worker import Worker
 from tests.hooks import KEYS, endpoint, hooks_config, rows
 from tests.receiver import receiving
@@ -61,7 +61,7 @@ def watching(conninfo: str, look: Callable[[Worker, aiohttp.ClientSession], Awai
         worker = Worker(conninfo, keys=KEYS, config=CONFIG)
         running = asyncio.create_task(worker.run())
         async with (
-            monitoring(worker, conninfo=conninfo, host="127.0.0.1", port=port),
+            health_server(worker, conninfo=conninfo, host="127.0.0.1", port=port),
             aiohttp.ClientSession(f"http://127.0.0.1:{port}") as http,
         ):
             await look(worker, http)
@@ -96,7 +96,7 @@ def test_the_metrics_say_what_a_worker_has_done(database: str) -> None:
 
         async def look(worker: Worker, http: aiohttp.ClientSession) -> None:
             await asyncio.to_thread(send, database, 3)
-            await until(lambda: worker.tally.deliveries["delivered"] == 3)
+            await until(lambda: worker.statistics.deliveries["delivered"] == 3)
             found = await samples(http)
             assert found["svc_webhook_attempts_total/success"] == 3
             assert found["svc_webhook_attempts_total/http_error"] == 1
@@ -122,7 +122,7 @@ def test_a_delivery_whose_last_attempt_was_lost_is_counted_and_logged(
         conn.execute("update svc.webhook_deliveries set attempts = max_attempts")
 
     async def look(worker: Worker, http: aiohttp.ClientSession) -> None:
-        await until(lambda: worker.tally.deliveries["failed"] == 1)
+        await until(lambda: worker.statistics.deliveries["failed"] == 1)
         found = await samples(http)
         assert found["svc_webhook_deliveries_total/failed"] == 1
         assert found["svc_webhook_claimed_deliveries_total"] == 0
@@ -156,7 +156,7 @@ def test_a_worker_without_its_database_is_alive_and_not_ready() -> None:
 
 @pytest.mark.parametrize("accept", ["", "text/plain", "application/openmetrics-text; version=1.0.0"])
 def test_metrics_come_in_the_format_that_is_asked_for(accept: str) -> None:
-    body, content_type = exposition(Tally(), Backlog(1.5, 1, 0, 0, 0, 7), accept=accept)
+    body, content_type = exposition(Statistics(), Backlog(1.5, 1, 0, 0, 0, 7), accept=accept)
     assert (b"# EOF" in body) == content_type.startswith("application/openmetrics-text") == ("openmetrics" in accept)
     assert b"svc_webhook_backlog_age_seconds 1.5\n" in body
 
@@ -215,7 +215,7 @@ def test_a_port_that_is_taken_is_an_error_that_says_so(database: str) -> None:
     async def serve() -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             worker = Worker(database, keys=KEYS, config=CONFIG)
-            async with monitoring(worker, conninfo=database, host="127.0.0.1", port=taken.getsockname()[1]):
+            async with health_server(worker, conninfo=database, host="127.0.0.1", port=taken.getsockname()[1]):
                 raise AssertionError
 
     with pytest.raises(ConfigError, match="cannot serve metrics"):
@@ -225,7 +225,7 @@ def test_a_port_that_is_taken_is_an_error_that_says_so(database: str) -> None:
 def test_without_prometheus_client_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     async def serve() -> None:
         worker = Worker("", keys=KEYS, config=CONFIG)
-        async with monitoring(worker, conninfo="", host="127.0.0.1", port=free_port()):
+        async with health_server(worker, conninfo="", host="127.0.0.1", port=free_port()):
             raise AssertionError
 
     monkeypatch.delitem(sys.modules, "svc_pg.webhooks.worker.prometheus", raising=False)

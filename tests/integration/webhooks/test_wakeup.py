@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from svc_pg.webhooks.worker.connections import connected
-from svc_pg.webhooks.worker.wakeup import Bell
+from svc_pg.webhooks.worker.wakeup import Wakeup
 
 
 def test_the_server_notices_within_a_minute_that_the_machine_of_a_sleeper_is_gone(database: str) -> None:
@@ -14,7 +14,7 @@ def test_the_server_notices_within_a_minute_that_the_machine_of_a_sleeper_is_gon
         async with connected(database) as ear:
             if ear.info.host.startswith("/"):
                 pytest.skip("the server is reached by a socket file, so by the same machine")
-            await Bell(ear, interval=timedelta(seconds=2)).listen()
+            await Wakeup(ear, interval=timedelta(seconds=2)).listen()
             found = await ear.execute(
                 """select idle.setting::integer + every.setting::integer * tries.setting::integer,
                           unsent.setting::integer / 1000
