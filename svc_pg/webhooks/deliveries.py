@@ -15,8 +15,8 @@ from psycopg import AsyncConnection, Connection
 from svc_pg.errors import QueryError
 from svc_pg.pagination import EVERYTHING, Selection, decode
 from svc_pg.query import Query, RawJson, afetch, fetch
+from svc_pg.webhooks.http.transport import RecordedOutcome
 from svc_pg.webhooks.ids import delivery_key, endpoint_key, filter_key, no_delivery
-from svc_pg.webhooks.outcomes import RecordedOutcome
 
 Status = Literal["pending", "delivered", "failed", "canceled"]
 Cause = Literal["auto", "manual", "test"]

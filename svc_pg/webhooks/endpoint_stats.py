@@ -9,8 +9,8 @@ from svc_pg import durations
 from svc_pg.errors import QueryError
 from svc_pg.query import Query, RawJson
 from svc_pg.webhooks.deliveries import Status
+from svc_pg.webhooks.http.transport import RecordedOutcome
 from svc_pg.webhooks.ids import endpoint_key, no_endpoint
-from svc_pg.webhooks.outcomes import RecordedOutcome
 
 LONGEST: Final = timedelta(days=7)
 MOST_DELIVERIES: Final = 10_000

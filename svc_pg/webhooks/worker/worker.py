@@ -10,8 +10,9 @@ from typing import Final
 
 from svc_pg.config import Config
 from svc_pg.errors import translating
+from svc_pg.webhooks.http.aiohttp_transport import AiohttpTransport
 from svc_pg.webhooks.http.guard import Guard
-from svc_pg.webhooks.http.transport import AiohttpTransport, Transport
+from svc_pg.webhooks.http.transport import Transport
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.worker import leases
 from svc_pg.webhooks.worker.attempts import Attempts

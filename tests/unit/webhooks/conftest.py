@@ -5,8 +5,8 @@ from ipaddress import ip_network
 
 import pytest
 
+from svc_pg.webhooks.http.aiohttp_transport import AiohttpTransport
 from svc_pg.webhooks.http.guard import Guard
-from svc_pg.webhooks.http.transport import AiohttpTransport
 
 
 @pytest.fixture

@@ -9,8 +9,9 @@ from ipaddress import ip_network
 import pytest
 from aiohttp.resolver import AsyncResolver
 
+from svc_pg.webhooks.http.aiohttp_transport import AiohttpTransport
 from svc_pg.webhooks.http.guard import Guard
-from svc_pg.webhooks.http.transport import AiohttpTransport, Request, Transport
+from svc_pg.webhooks.http.transport import Request, Transport
 from tests.name_server import name_server
 from tests.raw_receiver import OK, receiver, request, saying, saying_and_closing, silence
 
@@ -109,7 +110,9 @@ async def asking(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Asking]:
     made = []
 
     def make(guard: Guard, names: str) -> AiohttpTransport:
-        monkeypatch.setattr("svc_pg.webhooks.http.transport.AsyncResolver", partial(AsyncResolver, nameservers=[names]))
+        monkeypatch.setattr(
+            "svc_pg.webhooks.http.aiohttp_transport.AsyncResolver", partial(AsyncResolver, nameservers=[names])
+        )
         made.append(AiohttpTransport(guard, concurrency=100))
         return made[-1]
 

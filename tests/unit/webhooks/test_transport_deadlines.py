@@ -7,8 +7,9 @@ from datetime import timedelta
 
 import pytest
 
+from svc_pg.webhooks.http.aiohttp_transport import AiohttpTransport
 from svc_pg.webhooks.http.guard import AddrInfo, Guard
-from svc_pg.webhooks.http.transport import AiohttpTransport, Request, Transport
+from svc_pg.webhooks.http.transport import Request, Transport
 from tests.raw_receiver import Answer, dripping, receiver, request, silence
 
 pytestmark = pytest.mark.anyio

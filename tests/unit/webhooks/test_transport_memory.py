@@ -19,7 +19,8 @@ from datetime import timedelta
 from ipaddress import ip_network
 from pathlib import Path
 from svc_pg.webhooks.http.guard import Guard
-from svc_pg.webhooks.http.transport import AiohttpTransport, Request
+from svc_pg.webhooks.http.aiohttp_transport import AiohttpTransport
+from svc_pg.webhooks.http.transport import Request
 
 def peak():  # not getrusage, whose peak is the parent's at first
     return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) // 1024

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from svc_pg.webhooks.http.aiohttp_transport import AiohttpTransport
 from svc_pg.webhooks.http.guard import Guard
-from svc_pg.webhooks.http.transport import AiohttpTransport, Request, Transport
+from svc_pg.webhooks.http.transport import Request, Transport
 from tests.certificates import authority
 from tests.raw_receiver import OK, receiver, saying, saying_and_closing
 

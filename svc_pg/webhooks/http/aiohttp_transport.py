@@ -1,0 +1,241 @@
+"""POST webhooks by aiohttp and c-ares."""
+
+import asyncio
+import os
+import time
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import lru_cache
+from socket import SO_RCVBUF, SOL_SOCKET, socket
+from typing import Any
+
+import aiohttp
+from aiohttp.connector import AddrInfoType, Connection
+from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.resolver import AsyncResolver
+from yarl import URL
+
+from svc_pg import __version__
+from svc_pg.errors import EndpointError
+from svc_pg.webhooks.http.guard import BlockedAddress, Guard
+from svc_pg.webhooks.http.response import MAX_BODY_BYTES, kept_body, kept_headers, parse_retry_after
+from svc_pg.webhooks.http.transport import Outcome, Request, Result
+
+_MAX_INTERIM_RESPONSES = 16
+_URLS = 1000  # whose check is remembered
+
+
+@dataclass
+class _Attempt:
+    """What one attempt has met so far, whatever ends it."""
+
+    remote_ip: str | None = None
+    is_pooled: bool | None = None  # whether its connection had been used before; None without a connection
+    blocked: BlockedAddress | None = None
+    status: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    retry_after: timedelta | None = None
+    body: bytearray = field(default_factory=bytearray)
+
+
+# Connections may be opened in tasks of their own: these inherit the context, and so find the attempt they belong to.
+_attempt: ContextVar[_Attempt] = ContextVar("attempt")
+
+
+class AiohttpTransport:
+    """The Transport on aiohttp and c-ares. Create it inside the event loop that uses it.
+
+    At most ``concurrency`` requests are under way; more wait for their turn before their clocks start. The receiver's
+    headers are within aiohttp's own bounds, 8 KiB each and 128 of them. ``proxy`` is the URL of an egress proxy;
+    it then resolves the names, so that the guard sees no address but those that stand in URLs.
+    """
+
+    def __init__(self, guard: Guard, *, concurrency: int, proxy: str | None = None) -> None:
+        self._guard = guard
+        self._url = lru_cache(_URLS)(self._checked_url)
+        self._has_proxy = proxy is not None
+        self._slots = asyncio.Semaphore(concurrency)
+        self._resolver = AsyncResolver()  # c-ares: in threads, names that do not answer hold up those that do
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                limit=0,
+                resolver=self._resolver,
+                socket_factory=self._open_socket,
+            ),
+            response_class=_Response,
+            headers={
+                "User-Agent": f"svc-pg/{__version__}",
+                "Content-Type": "application/json",
+                "Accept-Encoding": "identity",
+            },
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            proxy=proxy,
+            trust_env=False,
+            read_bufsize=MAX_BODY_BYTES,
+        )
+
+    async def send(self, request: Request) -> Result:
+        """Post it, as Transport says."""
+        async with self._slots:
+            attempt = _Attempt()
+            token = _attempt.set(attempt)
+            started = time.monotonic()
+            try:
+                async with asyncio.timeout(request.timeout.total_seconds()):
+                    await self._post(request, attempt)
+                outcome, error = _judgement(attempt.status or 0)
+            except (aiohttp.ClientError, HttpProcessingError, EndpointError, OSError, ValueError) as exc:
+                outcome, error = _failure(
+                    exc, timeout=request.timeout, connect_timeout=request.connect_timeout, blocked=attempt.blocked
+                )
+            finally:
+                _attempt.reset(token)
+            body, truncated = kept_body(attempt.body)
+            return Result(
+                outcome=outcome,
+                status=attempt.status,
+                duration_ms=round((time.monotonic() - started) * 1000),
+                remote_ip=self._remote_ip(attempt),
+                retry_after=attempt.retry_after,
+                headers=attempt.headers,
+                body=body,
+                truncated=truncated,
+                error=error,
+            )
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._session.close()
+        await self._resolver.close()
+
+    async def _post(self, request: Request, attempt: _Attempt) -> None:
+        while True:
+            attempt.is_pooled = None
+            try:
+                return await self._exchange(request, attempt)
+            except aiohttp.ClientConnectionError:
+                # The receiver may close an idle connection just when it is used again. That is nobody's failure, and
+                # posting once more is safe: receivers know a delivery by its id.
+                if not attempt.is_pooled or attempt.status is not None:
+                    raise
+
+    async def _exchange(self, request: Request, attempt: _Attempt) -> None:
+        response = await self._session.post(
+            self._url(request.url),
+            data=aiohttp.BytesPayload(request.body),  # or aiohttp would look for what can write bytes
+            headers=request.headers,
+            allow_redirects=False,
+            timeout=_connect_timeout(request.connect_timeout),
+        )
+        try:
+            attempt.status = response.status
+            attempt.headers = kept_headers(response.raw_headers)
+            if retry_after := response.headers.get("Retry-After"):
+                attempt.retry_after = parse_retry_after(retry_after)
+            while len(attempt.body) <= MAX_BODY_BYTES and (chunk := await response.content.readany()):
+                attempt.body += chunk
+        finally:
+            response.close()  # where it was read to its end, the connection is back in the pool and stays open
+
+    def _checked_url(self, url: str) -> URL:
+        return URL(self._guard.check_url(url), encoded=True)  # or aiohttp would rewrite its escapes
+
+    def _remote_ip(self, attempt: _Attempt) -> str | None:
+        if self._has_proxy or attempt.remote_ip is None:
+            return None  # who is behind a proxy is not known
+        return attempt.remote_ip.partition("%")[0]  # inet knows no zones
+
+    def _open_socket(self, addr_info: AddrInfoType) -> socket:
+        attempt = _attempt.get()
+        attempt.is_pooled = False
+        attempt.remote_ip = addr_info[4][0]
+        try:  # the operator's proxy may be anywhere
+            made = socket(*addr_info[:3]) if self._has_proxy else self._guard.socket_factory(addr_info)
+        except BlockedAddress as error:  # noted, because aiohttp merges the errors of several addresses into one
+            attempt.blocked = error
+            raise
+        made.setsockopt(SOL_SOCKET, SO_RCVBUF, MAX_BODY_BYTES)  # so that a flood costs little until it is cut off
+        return made
+
+
+class _Response(aiohttp.ClientResponse):
+    """A response that asks who answers while its connection still knows, and that never waits for a receiver."""
+
+    async def start(self, connection: Connection) -> aiohttp.ClientResponse:
+        protocol, transport = connection.protocol, connection.transport
+        if protocol is None or transport is None:
+            raise aiohttp.ServerDisconnectedError
+        attempt = _attempt.get()
+        attempt.is_pooled = attempt.is_pooled is None
+        if attempt.is_pooled and protocol.should_close:  # what was said unasked is no answer to this request
+            raise aiohttp.ServerDisconnectedError
+        if peer := transport.get_extra_info("peername"):
+            attempt.remote_ip = peer[0]
+        read, reads = protocol.read, 0
+
+        async def read_within_bounds() -> Any:
+            nonlocal reads
+            reads += 1
+            if reads > _MAX_INTERIM_RESPONSES + 1:
+                raise HttpProcessingError(message="too many interim responses")
+            return await read()
+
+        protocol.read = read_within_bounds  # type: ignore[method-assign] # aiohttp has no bound, and 1xx starve the loop
+        try:
+            return await super().start(connection)
+        finally:
+            del protocol.read
+
+    def close(self) -> None:
+        # abort: closing waits until all is sent, which is for ever where the receiver no longer reads
+        if self.connection is not None and self.connection.transport is not None:
+            self.connection.transport.abort()
+        super().close()
+
+
+@lru_cache(maxsize=16)
+def _connect_timeout(limit: timedelta) -> aiohttp.ClientTimeout:
+    """No total: the caller's deadline covers the body too, and cannot be taken for a cancellation."""
+    return aiohttp.ClientTimeout(total=None, connect=limit.total_seconds())
+
+
+def _judgement(status: int) -> tuple[Outcome, str | None]:
+    if 200 <= status < 300:
+        return "success", None
+    advice = "; redirects are not followed" if 300 <= status < 400 else ""
+    return "http_error", f"the endpoint answered {status}{advice}"
+
+
+def _failure(
+    exc: Exception, *, timeout: timedelta, connect_timeout: timedelta, blocked: BlockedAddress | None
+) -> tuple[Outcome, str]:
+    """What an exception of aiohttp means. ``blocked`` is the address that the guard refused on the way, if any."""
+    match exc:
+        case aiohttp.ConnectionTimeoutError():
+            return "timeout", f"no connection within {connect_timeout.total_seconds():g} s"
+        case TimeoutError():
+            return "timeout", f"no complete response within {timeout.total_seconds():g} s"
+        case EndpointError():
+            return "blocked", exc.message
+        case aiohttp.ClientHttpProxyError():
+            return "connect_error", f"the proxy answered {exc.status}"
+        case aiohttp.ClientProxyConnectionError():
+            return "connect_error", f"cannot connect to the proxy: {_reason(exc)}"
+        case aiohttp.ClientConnectorDNSError():
+            return "dns_error", f"cannot resolve {exc.host}: {exc.strerror}"
+        case aiohttp.ClientSSLError():
+            return "tls_error", f"no TLS connection to {exc.host}: {exc.strerror}"
+        case aiohttp.ClientConnectorError() if blocked:
+            return "blocked", str(blocked.strerror)
+        case aiohttp.ClientConnectorError():
+            return "connect_error", f"cannot connect to {exc.host}: {_reason(exc)}"
+        case aiohttp.ClientConnectionError() | aiohttp.ClientPayloadError() | OSError():
+            return "connect_error", "the connection was lost before the response was complete"
+    return "http_error", "the response is not HTTP, or its headers are too many or too large"
+
+
+def _reason(exc: aiohttp.ClientConnectorError) -> str:
+    return os.strerror(exc.errno) if exc.errno else "none of its addresses accepts"
