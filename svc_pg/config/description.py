@@ -3,6 +3,7 @@
 import dis
 import re
 from collections.abc import Callable
+from functools import cache
 from string import Formatter
 from typing import Final, Literal, NamedTuple, NoReturn
 
@@ -23,8 +24,9 @@ class Value(NamedTuple):
     column: str | None = None
 
 
-def parse(template: str) -> list[str | Value]:
-    """The texts and values of a template. Raises ValueError where it is not one."""
+@cache
+def parse(template: str) -> tuple[str | Value, ...]:
+    """The texts and values of a template. Raises ValueError if it is not one."""
     parts: list[str | Value] = []
     try:
         pieces = list(Formatter().parse(template))
@@ -37,7 +39,7 @@ def parse(template: str) -> list[str | Value]:
             if spec or conversion:
                 raise ValueError(f"{{{field}}} cannot have a format or a conversion; {_EXAMPLE}")
             parts.append(_value(field))
-    return parts
+    return tuple(parts)
 
 
 def _value(field: str) -> Value:

@@ -1,6 +1,5 @@
 """What a configuration makes of a database: the functions and triggers, and the event types."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import PurePosixPath
@@ -8,19 +7,18 @@ from typing import Any
 
 from psycopg import Connection
 
-from svc_pg.capture.postgres.catalog import Table, read_table
+from svc_pg.capture.postgres.catalog import read_tables
 from svc_pg.capture.postgres.change_events import by_table, change_objects, check_when
 from svc_pg.capture.postgres.expressions import check_conditions
 from svc_pg.capture.postgres.own_tables import OWN_TABLES
 from svc_pg.capture.postgres.patterns import resolve
-from svc_pg.capture.postgres.triggers import capture_objects, check_pattern, redacted_columns
+from svc_pg.capture.postgres.triggers import capture_objects
+from svc_pg.capture.rules import check_pattern, rules_for
 from svc_pg.config import Config, EventDefinition
-from svc_pg.errors import SvcError, UnknownTableError
 from svc_pg.render import render
 from svc_pg.schema import access
 from svc_pg.schema.access import Access
 from svc_pg.schema_objects import SchemaObject
-from svc_pg.table_names import TableName
 from svc_pg.webhooks.worker.backoff import max_attempts
 
 # Of functions: one in each file, of its name
@@ -89,45 +87,25 @@ def _guard_triggers() -> list[SchemaObject]:
 
 
 def _of_tables(conn: Connection[Any], config: Config) -> dict[str, list[SchemaObject]]:
-    """What records the changes of each table, then what sends them."""
+    """The objects that record the changes of each table, then those that send them."""
     audited = resolve(conn, config.audit.tables)
     sent = by_table(config.webhooks.change_events)
-    tables = _read(conn, [*audited, *sent])
-    for rules in config.audit.tables:
-        check_pattern(rules, [tables[name] for name in audited if audited[name] is rules])
+    tables = read_tables(conn, [*audited, *sent])
+    for pattern in config.audit.tables:
+        check_pattern(pattern, [tables[name] for name in audited if audited[name] is pattern])
     for name, rules in audited.items():
         check_conditions(conn, str(name), rules.enrich)
-    captured = [*OWN_TABLES, *((tables[name], rules) for name, rules in audited.items())]
-    objects = {str(table.name): capture_objects(table, rules) for table, rules in captured}
+    recorded = {name: rules_for(tables[name], rules) for name, rules in audited.items()}
+    own = [rules_for(table, rules) for table, rules in OWN_TABLES]
+    objects = {str(rules.table.name): capture_objects(rules) for rules in [*own, *recorded.values()]}
     for name, events in sent.items():
         table = tables[name]
         check_when(conn, table, events)
         redacted = {
             column
             for relation in (name, *table.partitions)
-            if relation in audited
-            for column in redacted_columns(table, audited[relation])
+            if relation in recorded
+            for column in recorded[relation].redacted_columns
         }
         objects.setdefault(str(name), []).extend(change_objects(table, events, redacted=redacted))
     return objects
-
-
-def _read(conn: Connection[Any], names: Iterable[TableName]) -> dict[TableName, Table]:
-    """Raises UnknownTableError that names every table which is not there."""
-    tables, problems = {}, []
-    for name in dict.fromkeys(names):
-        try:
-            tables[name] = read_table(conn, name)
-        except UnknownTableError as error:
-            problems.append(error)
-    if len(problems) == 1:
-        raise problems[0]
-    if problems:
-        raise UnknownTableError(
-            "\n".join(_with_hint(problem) for problem in problems), hint="Nothing has been changed."
-        )
-    return tables
-
-
-def _with_hint(error: SvcError) -> str:
-    return f"{error.message}; {error.hint}" if error.hint else error.message

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from svc_pg.capture.postgres.catalog import Table
 from svc_pg.capture.postgres.change_events import change_objects
 from svc_pg.capture.postgres.triggers import capture_objects, snapshot_sql
+from svc_pg.capture.rules import rules_for
+from svc_pg.capture.table import Table
 from svc_pg.config import AuditedTable, OnChange
 from svc_pg.table_names import TableName
 
@@ -80,8 +81,8 @@ CHANGE_EVENTS: dict[str, tuple[Table, list[dict[str, Any]]]] = {
 def test_the_rendered_sql_is_the_one_that_was_reviewed(name: str) -> None:
     if name in CASES:
         table, rules = CASES[name]
-        audited = AuditedTable.model_validate(rules)
-        parts = [item.sql for item in capture_objects(table, audited)] + [snapshot_sql(table, audited)]
+        fitted = rules_for(table, AuditedTable.model_validate(rules))
+        parts = [item.sql for item in capture_objects(fitted)] + [snapshot_sql(fitted)]
     else:
         table, values = CHANGE_EVENTS[name]
         events = [OnChange.model_validate({"table": str(table.name)} | value) for value in values]
@@ -100,4 +101,4 @@ def test_no_snapshot_is_left_over() -> None:
 def test_rendering_twice_gives_the_same_bytes() -> None:
     table, rules = CASES["customer_row_with_rules"]
     audited = AuditedTable.model_validate(rules)
-    assert capture_objects(table, audited) == capture_objects(table, audited)
+    assert capture_objects(rules_for(table, audited)) == capture_objects(rules_for(table, audited))

@@ -9,7 +9,7 @@ import psycopg
 from psycopg import Connection, sql
 from psycopg.sql import SQL, Composable, Identifier
 
-from svc_pg.capture.postgres.catalog import Table, check_column
+from svc_pg.capture.table import Table, check_column
 from svc_pg.config import OnChange
 from svc_pg.config.change_events import ChangeOperation, RowValue
 from svc_pg.errors import ConfigError

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from svc_pg.capture.postgres.catalog import Table
+from svc_pg.capture.table import Table
 from svc_pg.config import AuditedTable
 from svc_pg.table_names import TableName
 

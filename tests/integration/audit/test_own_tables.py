@@ -4,8 +4,8 @@ import psycopg
 import pytest
 
 from svc_pg import audit
-from svc_pg.capture.postgres.catalog import Table
 from svc_pg.capture.postgres.own_tables import OWN_TABLES
+from svc_pg.capture.table import Table
 from svc_pg.query import scalar
 from tests.hooks import endpoint, hooks_config
 from tests.tables import log

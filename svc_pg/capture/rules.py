@@ -1,0 +1,112 @@
+"""The rules of an audited table, checked against its columns: the same for every database."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from svc_pg.capture.table import Table, check_column
+from svc_pg.config import AuditedTable, description
+from svc_pg.config.audit import Redaction
+from svc_pg.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class TableRules:
+    """A table and the rules for it, which fit each other.
+
+    ``key`` are the columns that identify a record. ``redactions`` are those of columns that the table has. ``columns``
+    are the only ones recorded, the key among them; None records all.
+    """
+
+    table: Table
+    audited: AuditedTable
+    key: list[str]
+    redactions: Mapping[str, Redaction]
+    columns: set[str] | None
+
+    @property
+    def is_redacted(self) -> bool:
+        """Whether a snapshot differs from the row."""
+        return bool(self.redactions) or self.columns is not None or self.audited.max_value_bytes is not None
+
+    @property
+    def redacted_columns(self) -> set[str]:
+        """The columns of which the log never has the whole value."""
+        left_out = set() if self.columns is None else {*self.table.columns} - self.columns
+        return left_out.union(self.redactions)
+
+
+def rules_for(table: Table, audited: AuditedTable) -> TableRules:
+    """The rules of ``table``. Raises ConfigError if one names a missing column, or would record a redacted value."""
+    key = audited.key or table.key
+    _check_columns(table, audited)
+    _check_redactions(table, audited, key)
+    if audited.level == "statement":
+        _check_statement_level(table, audited, key)
+    return TableRules(
+        table=table,
+        audited=audited,
+        key=key,
+        redactions={column: kind for column, kind in audited.redactions.items() if column in table.columns},
+        columns=None if audited.columns is None else {*audited.columns, *key},
+    )
+
+
+def check_pattern(audited: AuditedTable, tables: Sequence[Table]) -> None:
+    """Raise ConfigError if a column that a pattern redacts is in none of its tables: it is misspelt, then."""
+    columns = {column for table in tables for column in table.columns}
+    for column in audited.redactions if audited.is_pattern else ():
+        if column not in columns:
+            near = get_close_matches(column, columns, n=1)
+            raise ConfigError(
+                f'pattern "{audited.name}": redact names "{column}", and no table has such a column',
+                hint=f'Did you mean "{near[0]}"?' if near else None,
+            )
+
+
+def _check_columns(table: Table, audited: AuditedTable) -> None:
+    named = [("key", audited.key), ("columns", audited.columns or [])]
+    if not audited.is_pattern:  # of a pattern's tables, some have the column and some have not
+        named.append(("redact", list(audited.redactions)))
+    named += [("when", sorted(rule.when.columns())) for rule in audited.enrich if rule.when]
+    named += [("description", _described(audited))]
+    for option, columns in named:
+        for column in columns:
+            check_column(table, option, column)
+
+
+def _check_redactions(table: Table, audited: AuditedTable, key: Sequence[str]) -> None:
+    for column in _described(audited):
+        if column in audited.redactions or (audited.columns and column not in audited.columns):
+            raise ConfigError(
+                f'table "{table.name}": a description names "{column}", which is redacted',
+                hint="What is redacted must not be anywhere in an entry.",
+            )
+    for column in key:
+        if column in audited.redactions:
+            raise ConfigError(
+                f'table "{table.name}": redact names "{column}", which is part of the key',
+                hint="The key is every entry's record_id. Name another key, or leave the column.",
+            )
+
+
+def _described(audited: AuditedTable) -> list[str]:
+    """The columns that descriptions name."""
+    parts = [part for rule in audited.enrich for part in description.parse(rule.description or "")]
+    return [part.column for part in parts if isinstance(part, description.Value) and part.column is not None]
+
+
+def _check_statement_level(table: Table, audited: AuditedTable, key: Sequence[str]) -> None:
+    reason = None
+    if table.is_partitioned:
+        reason = "is partitioned"
+    elif table.parent is not None:
+        reason = f'is a partition of "{table.parent}"'
+    elif not key:
+        reason = "has no key by which rows before and after could be paired"
+    elif audited.key and not any(set(columns) <= set(audited.key) for columns in table.unique):
+        reason = f"has no unique index on {', '.join(audited.key)} without NULL"
+    if reason:
+        raise ConfigError(
+            f'table "{table.name}" {reason}, so it cannot be audited by statement', hint='Use level = "row".'
+        )

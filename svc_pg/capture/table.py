@@ -1,0 +1,42 @@
+"""A table as capture sees it: its columns, its keys and its partitions."""
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from svc_pg.errors import ConfigError
+from svc_pg.table_names import TableName
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The facts of one table. ``key`` is the primary key's columns in order, empty if there is none.
+
+    ``json_columns`` are those of type json and jsonb. ``virtual`` columns are computed when read, and triggers see NULL
+    in their place. ``unique`` holds the columns of every unique index that lets no NULL in. ``partitions`` are all
+    below the table, ``parent`` is the table of which it is a partition.
+    """
+
+    name: TableName
+    columns: list[str]
+    json_columns: list[str]
+    key: list[str]
+    virtual: list[str]
+    unique: list[list[str]]
+    is_partitioned: bool
+    partitions: list[TableName]
+    parent: TableName | None
+
+
+def check_column(table: Table, option: str, column: str) -> None:
+    """Raise ConfigError, with the nearest name, if ``option`` names a column that triggers cannot see."""
+    if column in table.columns:
+        return
+    if column in table.virtual:
+        raise ConfigError(
+            f'table "{table.name}": {option} names "{column}", a virtual generated column, which triggers cannot see'
+        )
+    near = get_close_matches(column, table.columns, n=1)
+    raise ConfigError(
+        f'table "{table.name}": {option} names "{column}", and there is no such column',
+        hint=f'Did you mean "{near[0]}"?' if near else f"Columns: {', '.join(table.columns)}.",
+    )
