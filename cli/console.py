@@ -12,7 +12,7 @@ from uuid import UUID
 import typer
 
 from svc_pg import Config
-from svc_pg.addresses import readable_database
+from svc_pg.conninfo import Conninfo
 from svc_pg.errors import NotFoundError, SvcError
 from svc_pg.settings import Settings
 
@@ -127,8 +127,9 @@ def serve(
             f"all below {PREFIX} is the console's; write a path such as /api/webhooks", param_hint="--webhooks-path"
         )
 
-    address = {} if database_url is None else {"database_url": readable_database(database_url, name="--database-url")}
-    settings = Settings.load(**address)
+    if database_url is not None:
+        Conninfo.parse(database_url, name="--database-url")
+    settings = Settings.load(**({} if database_url is None else {"database_url": database_url}))
     console = Console(settings, config=Config.find(config))
     register_tenants(console)
     require_svc(database_url)

@@ -5,10 +5,8 @@ import re
 from typing import Any, Final
 
 import psycopg
-from psycopg import pq
-from psycopg.conninfo import conninfo_to_dict
 
-from svc_pg.addresses import DATABASE_FORMS, readable_database
+from svc_pg.conninfo import FORMS, Conninfo
 from svc_pg.errors import NotInstalledError, SvcError
 from svc_pg.settings import Settings
 from svc_pg.webhooks.worker.connections import Connection, Reconnecting
@@ -20,33 +18,30 @@ _IS_INSTALLED: Final = """
 select bool_and(to_regproc(name) is not null)
   from unnest(array['svc.next_due', 'svc.audit_ensure_partitions', 'svc.webhook_prune', 'svc.console_prune']) name
 """
-_URL: Final = re.compile(r"postgres(ql)?://([^@/?#]*@)?[^@/?#]*(/[^@?]*)?(\?.*)?")
 _ATTEMPT: Final = re.compile(r"(- host: .*?, hostaddr: \S+: )?(connection (failed|is bad): )?(?P<words>.*)")
 
 
-def conninfo(database_url: str | None) -> str:
+def conninfo(database_url: str | None) -> Conninfo:
     """The database: what was said, else the environment's, else the empty conninfo, which libpq completes.
 
     Raises ConfigError where it cannot be read.
     """
     if database_url is not None:
-        return readable_database(database_url, name="--database-url")
+        return Conninfo.parse(database_url, name="--database-url")
     configured = Settings.load().database_url
-    return readable_database(configured.get_secret_value(), name="DATABASE_URL") if configured else ""
+    return Conninfo.parse(configured.get_secret_value() if configured else "", name="DATABASE_URL")
 
 
 def connect(database_url: str | None) -> "psycopg.Connection[Any]":
     """Open a connection for one command. Raises SvcError that says what was tried, without the password."""
-    text = conninfo(database_url)
+    database = conninfo(database_url)
     try:
-        return psycopg.connect(text, application_name="svc-pg")
+        return psycopg.connect(database.bounded, application_name="svc-pg")
     except psycopg.OperationalError as error:
-        if not _is_distinct(text):
-            raise SvcError(
-                "no connection to the database: its address has an @ or / too many", hint=DATABASE_FORMS
-            ) from None
+        if not database.is_distinct:
+            raise SvcError("no connection to the database: its address has an @ or / too many", hint=FORMS) from None
         raise SvcError(
-            f"no connection to the database: {_tidy(str(error))}", hint=f"Tried {place(text)}. {_ANOTHER}"
+            f"no connection to the database: {_tidy(str(error))}", hint=f"Tried {database}. {_ANOTHER}"
         ) from error
 
 
@@ -56,38 +51,18 @@ def require_svc(database_url: str | None) -> None:
         _check(conn.execute(_IS_INSTALLED).fetchone())
 
 
-async def wait_for_svc(text: str, *, stopping: asyncio.Event) -> None:
+async def wait_for_svc(database: Conninfo, *, stopping: asyncio.Event) -> None:
     """Wait until the database can be reached, or for ``stopping``. Raises NotInstalledError where it lacks svc-pg."""
 
     async def check(conn: Connection) -> None:
         _check(await (await conn.execute(_IS_INSTALLED)).fetchone())
 
-    await Reconnecting(text, stopping=stopping, statistics=Statistics()).run(check)
+    await Reconnecting(database, stopping=stopping, statistics=Statistics()).run(check)
 
 
 def _check(found: tuple[bool] | None) -> None:
     if found != (True,):
         raise NotInstalledError("the database has no schema svc, or an old one", hint="Run: svc-pg install")
-
-
-def place(text: str) -> str:
-    """Which database a conninfo names, with libpq's defaults: ``database shop at db1, port 5432, as ann``."""
-    if not _is_distinct(text):
-        return "a database whose address has an @ or / too many"
-    said = conninfo_to_dict(text)
-    if service := said.get("service"):
-        return f"the service {service}"
-    defaults = {each.keyword.decode(): each.val.decode() for each in pq.Conninfo.get_defaults() if each.val}
-    known = {name: str(value) for name, value in (defaults | said).items()}
-    user = known.get("user", "")
-    host = known.get("host") or known.get("hostaddr") or "the local socket"
-    return f"database {known.get('dbname', user)} at {host}, port {known.get('port')}, as {user}"
-
-
-def _is_distinct(text: str) -> bool:
-    """Whether no part of a password can have run over into the parts that are shown, as with ``:p@ss@`` in a URL."""
-    name = str(conninfo_to_dict(text).get("dbname", ""))
-    return "@" not in name and ("://" not in text.partition("=")[0] or _URL.fullmatch(text) is not None)
 
 
 def _tidy(text: str) -> str:

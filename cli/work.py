@@ -4,6 +4,7 @@ import asyncio
 from datetime import timedelta
 
 from svc_pg import Config
+from svc_pg.conninfo import Conninfo
 from svc_pg.maintenance import Maintenance
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.worker.statistics import Statistics
@@ -15,13 +16,13 @@ class Work:
 
     def __init__(
         self,
-        conninfo: str,
+        conninfo: Conninfo,
         config: Config,
         *,
         keys: KeyRing | None,
         concurrency: int,
         interval: timedelta,
-        listen_conninfo: str | None,
+        listen_conninfo: Conninfo | None,
         is_maintaining: bool,
     ) -> None:
         self._worker: Worker | None = None

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from svc_pg import Config
-from svc_pg.addresses import readable_database
 from svc_pg.config import WebhooksConfig
 from svc_pg.config.model import validated
+from svc_pg.conninfo import Conninfo
 
-from .database import conninfo, place, wait_for_svc
+from .database import conninfo, wait_for_svc
 from .options import ConfigReference, DatabaseUrl, encryption_keys
 
 if TYPE_CHECKING:
@@ -77,15 +77,14 @@ def worker(
     if proxy is not None:
         wanted.webhooks.proxy = validated(WebhooksConfig, {"proxy": proxy}, source="--proxy").proxy
     database = conninfo(database_url)
-    if listen_url is not None:
-        listen_url = readable_database(listen_url, name="--listen-url")
+    listening = None if listen_url is None else Conninfo.parse(listen_url, name="--listen-url")
     keys = None if only is Part.maintenance else encryption_keys()
     if processes > 1 and keys is None:
         raise typer.BadParameter("maintenance is one process's work", param_hint="--processes")
     if metrics_port is not None:
         check_metrics()
     if lifeline is None:
-        _log.info("works on %s", place(database))
+        _log.info("works on %s", database)
     work: Work | Supervisor
     if processes > 1 and lifeline is None:
         others = [[*same_command(), "--only", Part.deliveries]] * (processes - 1)
@@ -97,7 +96,7 @@ def worker(
             keys=keys,
             concurrency=concurrency,
             interval=timedelta(milliseconds=interval),
-            listen_conninfo=listen_url,
+            listen_conninfo=listening,
             is_maintaining=only is not Part.deliveries,
         )
     served_at = None if metrics_port is None or lifeline is not None else (metrics_host, metrics_port)
@@ -108,7 +107,7 @@ def worker(
 
 
 async def _run(
-    work: "Work | Supervisor", database: str, served_at: tuple[str, int] | None, lifeline: int | None
+    work: "Work | Supervisor", database: Conninfo, served_at: tuple[str, int] | None, lifeline: int | None
 ) -> None:
     from svc_pg.webhooks.worker.health import health_server
 

@@ -1,14 +1,9 @@
-"""Addresses as settings and requests write them: of databases, people, the server that sends mail, and pages."""
+"""Addresses as settings and requests write them: of people, of the server that sends mail, and of pages."""
 
 import re
 from dataclasses import dataclass, field
 from typing import Final, Self
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
-
-from psycopg import ProgrammingError
-from psycopg.conninfo import conninfo_to_dict
-
-from svc_pg.errors import ConfigError
 
 _ATOM: Final = r"[A-Za-z0-9!#$%&'+/=?^_`{|}~-]+"  # without the star, which makes a pattern
 _LABEL: Final = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
@@ -17,27 +12,6 @@ _EMAIL: Final = re.compile(rf"(?=.{{3,254}}\Z)(?=[^@]{{1,64}}@){_ATOM}(?:\.{_ATO
 _PATTERN: Final = re.compile(rf"(?=.{{3,254}}\Z)\*@{_DOMAIN}")
 _HOST: Final = re.compile(rf"{_DOMAIN}|[0-9A-Fa-f:.]+")
 _USUAL_PORTS: Final = {"http": 80, "https": 443}
-DATABASE_FORMS: Final = (
-    "Write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, where special characters of the parts are percent-encoded (@"
-    " is %40), or host=HOST dbname=DATABASE."
-)
-_DRIVER: Final = re.compile(r"\Apostgres(?:ql)?\+\w+://")
-
-
-def libpq(database_url: str) -> str:
-    """The address of a database as libpq reads it: without the driver that SQLAlchemy has in ``postgresql+asyncpg://``."""
-    return _DRIVER.sub("postgresql://", database_url)
-
-
-def readable_database(database_url: str, *, name: str) -> str:
-    """The address as libpq reads it. Raises ConfigError that names it where it is not that of a PostgreSQL database."""
-    address = libpq(database_url)
-    try:
-        conninfo_to_dict(address)
-    except ProgrammingError:
-        # libpq's own words repeat parts of it, and one of them may be the password
-        raise ConfigError(f"{name} is not the address of a PostgreSQL database", hint=DATABASE_FORMS) from None
-    return address
 
 
 def is_email(text: str) -> bool:

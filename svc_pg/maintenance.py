@@ -13,10 +13,10 @@ from psycopg import Connection
 
 from svc_pg.audit import retention
 from svc_pg.config import Config
+from svc_pg.conninfo import Conninfo
 from svc_pg.errors import SvcError, TransactionError
 from svc_pg.query import scalar
 from svc_pg.schema.partitions import ENSURE
-from svc_pg.webhooks.worker.connections import within_limits
 from svc_pg.webhooks.worker.statistics import Statistics
 
 _log = logging.getLogger(__name__)
@@ -36,9 +36,9 @@ class Maintenance:
     tries again. ``statistics`` counts the runs.
     """
 
-    def __init__(self, conninfo: str, *, config: Config, every: timedelta = _EVERY) -> None:
+    def __init__(self, conninfo: str | Conninfo, *, config: Config, every: timedelta = _EVERY) -> None:
         self.statistics = Statistics()
-        self._conninfo = within_limits(conninfo)
+        self._conninfo = Conninfo.parse(conninfo)
         self._config = config
         self._every = every
         self._stopping = asyncio.Event()
@@ -77,7 +77,7 @@ class Maintenance:
 
     def _run_once(self) -> bool:
         try:
-            with psycopg.connect(self._conninfo, autocommit=True, prepare_threshold=None) as conn:
+            with self._connect() as conn:
                 self._conn = conn
                 return maintain(conn, self._config, is_stopping=self._stopping.is_set)
         except Exception as error:  # noqa: BLE001 - whatever it is, deliveries go on
@@ -85,6 +85,11 @@ class Maintenance:
             return False
         finally:
             self._conn = None
+
+    def _connect(self) -> Connection[Any]:
+        return psycopg.connect(
+            self._conninfo.bounded, fallback_application_name="svc-pg worker", autocommit=True, prepare_threshold=None
+        )
 
     def _cancel(self) -> None:
         conn = self._conn

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from svc_pg import addresses
+from svc_pg.conninfo import Conninfo
 from svc_pg.errors import ConfigError, ConsoleAutoApproveInProductionError, ConsoleWeakSecretError, combined
 from svc_pg.pydantic_errors import reason
 from svc_pg.settings_types import (
@@ -113,7 +113,7 @@ def console_problems(
 
     if settings.database_url is not None:
         try:
-            addresses.readable_database(settings.database_url.get_secret_value(), name="DATABASE_URL")
+            Conninfo.parse(settings.database_url.get_secret_value(), name="DATABASE_URL")
         except ConfigError as error:
             yield error
     is_production = is_readable("env") and settings.env == "production"

@@ -10,6 +10,7 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, BeforeValidator, SecretStr
 
 from svc_pg import addresses, durations, encryption_keys
+from svc_pg.conninfo import libpq
 
 _LONGEST_SESSION: Final = timedelta(days=365)
 
@@ -54,7 +55,7 @@ def _network(value: object) -> object:
 
 
 def _database_url(value: SecretStr) -> SecretStr:
-    return SecretStr(addresses.libpq(value.get_secret_value()))
+    return SecretStr(libpq(value.get_secret_value()))
 
 
 def _encryption_keys(value: SecretStr) -> SecretStr:

@@ -11,6 +11,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout, TooManyRequests
 from pydantic import SecretStr
 
 from svc_pg.audit.context import SET_ACTOR, Actor, acting_as, parameters
+from svc_pg.conninfo import Conninfo
 from svc_pg.console.requests import AuthenticatedRequest, Problem
 from svc_pg.errors import AccessError, NotInstalledError, SvcError, translate
 
@@ -29,7 +30,8 @@ class Database:
     """Where the console's connections come from. Without a pool, ``opened`` makes one."""
 
     def __init__(self, url: SecretStr | None, pool: AsyncConnectionPool[Any] | None) -> None:
-        self._conninfo = "" if url is None else url.get_secret_value()  # libpq reads PG* where it is empty
+        # libpq reads PG* if it is empty
+        self._conninfo = Conninfo.parse("" if url is None else url.get_secret_value(), name="DATABASE_URL")
         self._pool = pool
 
     @asynccontextmanager
@@ -39,7 +41,7 @@ class Database:
             yield
             return
         async with AsyncConnectionPool(
-            self._conninfo,
+            self._conninfo.bounded,
             kwargs={"fallback_application_name": "svc-pg console"},
             check=AsyncConnectionPool.check_connection,
             min_size=0,  # the application starts without its database, and an idle console holds no connection

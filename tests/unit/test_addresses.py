@@ -1,6 +1,6 @@
 import pytest
 
-from svc_pg.addresses import SmtpServer, email_or_pattern, is_email, libpq, page_url
+from svc_pg.addresses import SmtpServer, email_or_pattern, is_email, page_url
 
 
 @pytest.mark.parametrize(
@@ -111,17 +111,3 @@ def test_a_page_is_http(url: str) -> None:
 def test_anything_else_is_no_page(url: str) -> None:
     with pytest.raises(ValueError, match=r"write"):
         page_url(url)
-
-
-@pytest.mark.parametrize(
-    ("url", "read"),
-    [
-        ("postgresql+psycopg://ann@db/shop", "postgresql://ann@db/shop"),
-        ("postgres+asyncpg:///shop", "postgresql:///shop"),
-        ("postgresql://ann:a+b://c@db/shop", "postgresql://ann:a+b://c@db/shop"),
-        ("host=db password=postgresql+x://", "host=db password=postgresql+x://"),
-        ("", ""),
-    ],
-)
-def test_an_address_of_sqlalchemy_is_read_without_its_driver(url: str, read: str) -> None:
-    assert libpq(url) == read

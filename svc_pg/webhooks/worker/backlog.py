@@ -7,8 +7,9 @@ from typing import Final, LiteralString
 
 import psycopg
 
+from svc_pg.conninfo import Conninfo
 from svc_pg.query import Query, afetch
-from svc_pg.webhooks.worker.connections import connected, within_limits
+from svc_pg.webhooks.worker.connections import connected
 
 _log = logging.getLogger(__name__)
 
@@ -85,8 +86,8 @@ class Backlog:
 class BacklogReader:
     """Reads it when it is asked to, on a connection of its own; who asks again within 5 s gets the same answer."""
 
-    def __init__(self, conninfo: str) -> None:
-        self._conninfo = within_limits(conninfo)
+    def __init__(self, conninfo: Conninfo) -> None:
+        self._conninfo = conninfo
         self._reading = asyncio.Lock()
         self._last: Backlog | None = None
         self._read_at = float("-inf")

@@ -7,24 +7,15 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
 
 from psycopg import AsyncConnection, OperationalError
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.errors import ReadOnlySqlTransaction
 
-from svc_pg import addresses
+from svc_pg.conninfo import Conninfo
 from svc_pg.webhooks.worker.statistics import Statistics
 
 _log = logging.getLogger(__name__)
 
 Connection = AsyncConnection[Any]
 
-# Without these a network that swallows packets is noticed after 15 minutes to 2 hours. Seconds; milliseconds the last.
-_LIMITS: Final = {
-    "connect_timeout": 10,
-    "keepalives_idle": 15,
-    "keepalives_interval": 5,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 30_000,
-}
 _WAITS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 _SETTLED: Final = 10.0  # seconds after which a connection counts as good, and the next loss as a new one
 _REMIND_EVERY: Final = 12  # failures: about once a minute
@@ -33,23 +24,13 @@ _REMIND_EVERY: Final = 12  # failures: about once a minute
 _LOST: Final = (OperationalError, ReadOnlySqlTransaction)
 
 
-def within_limits(conninfo: str) -> str:
-    """The same, with limits of time where it does not set its own, and UTF-8, whatever a role's encoding is.
-
-    Reads SQLAlchemy's form too. Raises ConfigError, which shows nothing of it, for what is no address of a database.
-    """
-    address = addresses.readable_database(conninfo, name="the conninfo")
-    said = conninfo_to_dict(address)
-    limits = {name: value for name, value in _LIMITS.items() if name not in said}
-    fixed = {"fallback_application_name": "svc-pg worker", "client_encoding": "UTF8"}
-    return make_conninfo(address, **fixed | limits)
-
-
 @asynccontextmanager
-async def connected(conninfo: str) -> AsyncIterator[Connection]:
-    """Enter to open a connection in autocommit to what ``within_limits`` returned; leaving closes it."""
+async def connected(conninfo: Conninfo) -> AsyncIterator[Connection]:
+    """Enter to open a connection in autocommit; leaving closes it."""
     # no prepared statements: PgBouncer in transaction mode does not keep them
-    conn = await AsyncConnection.connect(conninfo, autocommit=True, prepare_threshold=None)
+    conn = await AsyncConnection.connect(
+        conninfo.bounded, fallback_application_name="svc-pg worker", autocommit=True, prepare_threshold=None
+    )
     try:
         yield conn
     finally:
@@ -59,7 +40,7 @@ async def connected(conninfo: str) -> AsyncIterator[Connection]:
 class Reconnecting:
     """Does work on a connection that is opened again whenever it is lost. ``is_up`` tells whether it is open."""
 
-    def __init__(self, conninfo: str, *, stopping: asyncio.Event, statistics: Statistics) -> None:
+    def __init__(self, conninfo: Conninfo, *, stopping: asyncio.Event, statistics: Statistics) -> None:
         self.is_up = False
         self._conninfo = conninfo
         self._stopping = stopping

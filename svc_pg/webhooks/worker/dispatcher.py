@@ -8,6 +8,7 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Final
 
+from svc_pg.conninfo import Conninfo
 from svc_pg.webhooks.worker import leases
 from svc_pg.webhooks.worker.connections import Connection, connected
 from svc_pg.webhooks.worker.leases import Acknowledgement, EndpointSnapshot, Lease, Message
@@ -35,7 +36,7 @@ class Dispatcher:
         attempt: Attempt,
         *,
         worker: str,
-        listen_conninfo: str,
+        listen_conninfo: Conninfo,
         concurrency: int,
         interval: timedelta,
         results: ResultQueue,

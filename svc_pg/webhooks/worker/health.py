@@ -6,6 +6,7 @@ from typing import Protocol
 
 from aiohttp import web
 
+from svc_pg.conninfo import Conninfo
 from svc_pg.errors import ConfigError
 from svc_pg.webhooks.worker.backlog import BacklogReader
 from svc_pg.webhooks.worker.statistics import Statistics
@@ -36,7 +37,7 @@ def check_metrics() -> None:
 
 
 @asynccontextmanager
-async def health_server(observed: Observed, *, conninfo: str, host: str, port: int) -> AsyncIterator[None]:
+async def health_server(observed: Observed, *, conninfo: Conninfo, host: str, port: int) -> AsyncIterator[None]:
     """Serve until the end of the block. Raises ConfigError if the port is not free or prometheus-client is missing.
 
     /healthz tells a supervisor whether to restart it: a worker without its database is alive, and will reconnect.

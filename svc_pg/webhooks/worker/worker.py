@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Final
 
 from svc_pg.config import Config
+from svc_pg.conninfo import Conninfo
 from svc_pg.errors import translating
 from svc_pg.webhooks.http.aiohttp_transport import AiohttpTransport
 from svc_pg.webhooks.http.guard import Guard
@@ -16,7 +17,7 @@ from svc_pg.webhooks.http.transport import Transport
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.worker import leases
 from svc_pg.webhooks.worker.attempts import Attempts
-from svc_pg.webhooks.worker.connections import Connection, Reconnecting, within_limits
+from svc_pg.webhooks.worker.connections import Connection, Reconnecting
 from svc_pg.webhooks.worker.dispatcher import Dispatcher
 from svc_pg.webhooks.worker.results import ResultQueue
 from svc_pg.webhooks.worker.statistics import Statistics
@@ -36,13 +37,13 @@ class Worker:
 
     def __init__(
         self,
-        conninfo: str,
+        conninfo: str | Conninfo,
         *,
         keys: KeyRing,
         config: Config,
         concurrency: int = 50,
         interval: timedelta = timedelta(seconds=2),
-        listen_conninfo: str | None = None,
+        listen_conninfo: str | Conninfo | None = None,
         transport: Transport | None = None,
     ) -> None:
         if concurrency < 1:
@@ -53,13 +54,13 @@ class Worker:
         self._config = config.webhooks
         self._concurrency = concurrency
         self._interval = interval
-        conninfo = within_limits(conninfo)
-        self._listen_conninfo = conninfo if listen_conninfo is None else within_limits(listen_conninfo)
+        database = Conninfo.parse(conninfo)
+        self._listen_conninfo = database if listen_conninfo is None else Conninfo.parse(listen_conninfo)
         self._transport = transport
         self._stopping = asyncio.Event()
         self._working: asyncio.Task[None] | None = None
-        self._claiming = Reconnecting(conninfo, stopping=self._stopping, statistics=self.statistics)
-        self._acknowledging = Reconnecting(conninfo, stopping=self._stopping, statistics=self.statistics)
+        self._claiming = Reconnecting(database, stopping=self._stopping, statistics=self.statistics)
+        self._acknowledging = Reconnecting(database, stopping=self._stopping, statistics=self.statistics)
 
     @property
     def is_alive(self) -> bool:

@@ -5,13 +5,14 @@ from datetime import timedelta
 
 import pytest
 
+from svc_pg.conninfo import Conninfo
 from svc_pg.webhooks.worker.connections import connected
 from svc_pg.webhooks.worker.wakeup import Wakeup
 
 
 def test_the_server_notices_within_a_minute_that_the_machine_of_a_sleeper_is_gone(database: str) -> None:
     async def seconds() -> list[int]:
-        async with connected(database) as ear:
+        async with connected(Conninfo.parse(database)) as ear:
             if ear.info.host.startswith("/"):
                 pytest.skip("the server is reached by a socket file, so by the same machine")
             await Wakeup(ear, interval=timedelta(seconds=2)).listen()

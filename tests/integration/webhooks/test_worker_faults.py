@@ -15,6 +15,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from svc_pg import webhooks
+from svc_pg.conninfo import Conninfo
 from svc_pg.query import scalar
 from svc_pg.webhooks.worker.connections import Connection, connected
 from svc_pg.webhooks.worker.leases import Acknowledgement, Lease
@@ -162,12 +163,12 @@ def test_results_are_acknowledged_to_the_last_on_the_next_connection(database: s
         results = ResultQueue(statistics)
         results.put(Acknowledgement(claim, "released"))
         results.close()
-        async with connected(database) as broken:
+        async with connected(Conninfo.parse(database)) as broken:
             pass
         with pytest.raises(psycopg.OperationalError):
             await results.acknowledge_all(broken)
         assert len(results) == 1
-        async with connected(database) as conn:
+        async with connected(Conninfo.parse(database)) as conn:
             await results.acknowledge_all(conn)
         assert len(results) == 0
 
@@ -213,7 +214,7 @@ def test_a_connection_is_closed_also_where_its_task_is_cancelled_while_it_leaves
     opened: list[Connection] = []
 
     async def leave() -> None:
-        async with connected(database) as conn:
+        async with connected(Conninfo.parse(database)) as conn:
             opened.append(conn)
             await conn.execute("begin")
             leaving[0].cancel()

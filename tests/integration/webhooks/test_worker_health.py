@@ -14,6 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import webhooks
+from svc_pg.conninfo import Conninfo
 from svc_pg.errors import ConfigError
 from svc_pg.webhooks.worker.backlog import _BEGIN, _READ, Backlog, BacklogReader
 from svc_pg.webhooks.worker.health import health_server
@@ -41,16 +42,16 @@ def send(conninfo: str, number: int = 1) -> None:
 
 
 def read(conninfo: str) -> Backlog:
-    backlog = asyncio.run(BacklogReader(conninfo).read())
+    backlog = asyncio.run(BacklogReader(Conninfo.parse(conninfo)).read())
     assert backlog is not None
     return backlog
 
 
 def test_the_backlog_is_read_within_the_limits_of_a_worker(database: str) -> None:
-    parameters = conninfo_to_dict(BacklogReader(database)._conninfo)
+    parameters = conninfo_to_dict(BacklogReader(Conninfo.parse(database))._conninfo.bounded)
     assert (parameters["client_encoding"], parameters["connect_timeout"]) == ("UTF8", "10")
     with pytest.raises(ConfigError, match="the conninfo is not the address"):
-        BacklogReader("shop hunter2")
+        BacklogReader(Conninfo.parse("shop hunter2"))
 
 
 def watching(conninfo: str, look: Callable[[Worker, aiohttp.ClientSession], Awaitable[None]]) -> None:
@@ -61,7 +62,7 @@ def watching(conninfo: str, look: Callable[[Worker, aiohttp.ClientSession], Awai
         worker = Worker(conninfo, keys=KEYS, config=CONFIG)
         running = asyncio.create_task(worker.run())
         async with (
-            health_server(worker, conninfo=conninfo, host="127.0.0.1", port=port),
+            health_server(worker, conninfo=Conninfo.parse(conninfo), host="127.0.0.1", port=port),
             aiohttp.ClientSession(f"http://127.0.0.1:{port}") as http,
         ):
             await look(worker, http)
@@ -215,7 +216,9 @@ def test_a_port_that_is_taken_is_an_error_that_says_so(database: str) -> None:
     async def serve() -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             worker = Worker(database, keys=KEYS, config=CONFIG)
-            async with health_server(worker, conninfo=database, host="127.0.0.1", port=taken.getsockname()[1]):
+            async with health_server(
+                worker, conninfo=Conninfo.parse(database), host="127.0.0.1", port=taken.getsockname()[1]
+            ):
                 raise AssertionError
 
     with pytest.raises(ConfigError, match="cannot serve metrics"):
@@ -225,7 +228,7 @@ def test_a_port_that_is_taken_is_an_error_that_says_so(database: str) -> None:
 def test_without_prometheus_client_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     async def serve() -> None:
         worker = Worker("", keys=KEYS, config=CONFIG)
-        async with health_server(worker, conninfo="", host="127.0.0.1", port=free_port()):
+        async with health_server(worker, conninfo=Conninfo.parse(""), host="127.0.0.1", port=free_port()):
             raise AssertionError
 
     monkeypatch.delitem(sys.modules, "svc_pg.webhooks.worker.prometheus", raising=False)
@@ -237,7 +240,7 @@ def test_without_prometheus_client_the_error_says_what_to_install(monkeypatch: p
 
 def test_who_asks_again_soon_gets_the_same_answer(database: str) -> None:
     async def ask() -> tuple[Backlog | None, ...]:
-        reader = BacklogReader(database)
+        reader = BacklogReader(Conninfo.parse(database))
         return tuple(await asyncio.gather(reader.read(), reader.read(), reader.read()))
 
     first, second, third = asyncio.run(ask())
