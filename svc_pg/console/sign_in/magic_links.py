@@ -26,7 +26,7 @@ from svc_pg.console.sign_in.routes import (
     VERIFY,
     Begun,
     Claimed,
-    Link,
+    ClaimRequest,
     Polled,
     SignInRoute,
     TypedCode,
@@ -141,7 +141,7 @@ class MagicLinks:
 
     async def claim(self, request: ConsoleRequest) -> ConsoleResponse:
         """Make the session of a verified link, and sign its token."""
-        session_id, device_hash = _session_id(read_body(request, Link).session_id), _device_hash(request)
+        session_id, device_hash = _session_id(read_body(request, ClaimRequest).session_id), _device_hash(request)
         lifetime = timedelta(seconds=int(self._settings.console_token_lifetime.total_seconds()))
         outcome, token = "unknown_session", ""
         async with self._database.connection() as conn:

@@ -49,7 +49,7 @@ class TypedCode(RequestBody):
     code: str
 
 
-class Link(RequestBody):
+class ClaimRequest(RequestBody):
     """The sign-in that this device began."""
 
     session_id: str
@@ -140,7 +140,7 @@ POLL: Final = Documentation(
 CLAIM: Final = Documentation(
     summary="Get the session of a verified code, once",
     needs_device_token=True,
-    body=Link,
+    body=ClaimRequest,
     response=Claimed,
     errors=_errors("unknown_session", "not_verified", "already_claimed", "expired", "locked"),
 )
