@@ -23,6 +23,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Run the whole suite on all cores; files and folders of the command line run in one process unless told."""
+    if not config.pluginmanager.hasplugin("xdist") or hasattr(config, "workerinput"):  # not there, or one of its own
+        return
+    if config.option.numprocesses is None and config.args_source is not pytest.Config.ArgsSource.ARGS:
+        config.option.numprocesses = "auto"
+    if config.option.numprocesses and config.option.dist == "no":
+        config.option.dist = "worksteal"  # keeps the cases of a module together, which share what they prepare
+
+
 def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what runs in its background
         signal.signal(signal.SIGINT, signal.default_int_handler)  # or every program that a test starts ignores Ctrl-C
