@@ -7,12 +7,18 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from hypothesis import HealthCheck, settings
 from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import Config, schema
 from tests.postgres import URL_VARIABLE, new_database, server
 
 VERSION = pytest.StashKey[str | None]()
+
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # whatever else the machine does
+settings.register_profile("quick", patient, max_examples=40, derandomize=True)
+settings.register_profile("thorough", patient, max_examples=400, print_blob=True)
+settings.load_profile("quick")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from jinja2 import DictLoader
 
@@ -17,7 +17,6 @@ HOSTILE = [
 ]  # fmt: skip
 texts = st.lists(st.sampled_from(HOSTILE) | st.characters(exclude_categories=()), max_size=20).map("".join)
 names = texts | texts.map(lambda text: text.ljust(63, "x")) | st.text("é", min_size=30, max_size=33)
-tried = settings(deadline=None, max_examples=150)
 
 REMEMBER = "set_config('svc.remembered', {{ value | literal }}, true)"
 PLACES = {
@@ -50,7 +49,6 @@ def is_name(text: str) -> bool:
     return is_storable(text) and 0 < len(text.encode()) <= 63
 
 
-@tried
 @given(name=names)
 @example(name="x" * 63)
 @example(name="x" * 64)
@@ -66,7 +64,6 @@ def test_an_identifier_comes_back_as_it_was(plain: psycopg.Connection, name: str
     assert [column.name for column in description] == [name]
 
 
-@tried
 @given(schema=names, table=names)
 def test_a_qualified_name_is_that_table_in_that_schema(plain: psycopg.Connection, schema: str, table: str) -> None:
     create = "create schema {{ names[0] | ident }}; create table {{ names | idents }} ()"
@@ -87,7 +84,6 @@ def test_a_qualified_name_is_that_table_in_that_schema(plain: psycopg.Connection
 
 @pytest.mark.parametrize("standard_conforming_strings", ["on", "off"])
 @pytest.mark.parametrize("place", sorted(PLACES))
-@tried
 @given(value=texts)
 def test_a_text_comes_back_as_it_was(
     plain: psycopg.Connection, place: str, standard_conforming_strings: str, value: str
@@ -103,7 +99,6 @@ def test_a_text_comes_back_as_it_was(
     assert remembered == (value,)
 
 
-@tried
 @given(values=st.lists(texts, max_size=4))
 def test_an_array_of_text_comes_back_as_it_was(plain: psycopg.Connection, values: list[str]) -> None:
     if not all(map(is_storable, values)):

@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cli import json_text
@@ -13,10 +13,7 @@ values = st.recursive(
 )
 texts = st.builds(json.dumps, values, indent=st.sampled_from([None, 0, 3]), ensure_ascii=st.booleans())
 
-at_leisure = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
-
-@at_leisure
 @given(text=texts)
 def test_a_layout_holds_the_same_and_cannot_steer_a_terminal(text: str) -> None:
     for laid_out in (json_text.indented(text), json_text.one_line(text)):
@@ -25,7 +22,6 @@ def test_a_layout_holds_the_same_and_cannot_steer_a_terminal(text: str) -> None:
     assert "\n" not in json_text.one_line(text)
 
 
-@at_leisure
 @given(value=values)
 def test_indented_is_what_python_indents(value: object) -> None:
     shown = json.dumps(value, indent=2, ensure_ascii=False)

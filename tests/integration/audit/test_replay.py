@@ -75,7 +75,7 @@ def types(postgres: str, template: str) -> Any:
 
 
 @pytest.mark.parametrize("level", ["row", "statement"])
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(columns=columns, key=st.sampled_from(["id", "id, part"]), steps=steps)
 def test_replaying_the_log_rebuilds_the_table(
     types: psycopg.Connection[Any], level: Level, columns: list[str], key: str, steps: list[Any]

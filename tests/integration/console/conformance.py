@@ -51,7 +51,6 @@ def assert_conforms(
         @given(case=strategy)
         @settings(
             max_examples=examples,
-            deadline=None,
             database=None,
             derandomize=True,
             phases=[Phase.explicit, Phase.generate],

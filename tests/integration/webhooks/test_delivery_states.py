@@ -232,9 +232,7 @@ def test_every_delivery_is_in_the_state_that_the_model_says(database: str) -> No
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=40,
             stateful_step_count=40,
-            deadline=None,
             suppress_health_check=list(HealthCheck),
             phases=[Phase.explicit, Phase.generate],  # to shrink takes longer than a test may
             report_multiple_bugs=False,

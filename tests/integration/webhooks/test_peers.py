@@ -20,9 +20,7 @@ secrets = st.builds(new_secret)
 ids = st.uuids().map(str) | st.from_regex(r"[A-Za-z0-9_-]{1,64}", fullmatch=True)
 values = st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text())
 bodies = st.builds(json.dumps, st.dictionaries(st.text(), values), ensure_ascii=st.booleans())
-each_library = settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None, max_examples=30
-)
+each_library = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 @pytest.fixture(scope="module")

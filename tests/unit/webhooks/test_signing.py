@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from svc_pg.errors import WebhookSignatureError
@@ -29,7 +29,6 @@ TIMESTAMP = 1614265330
 NOW = datetime.fromtimestamp(TIMESTAMP, UTC)
 HEADERS = sign(delivery_id="msg_p5jXN8AQM9LWM0D4loKWxJek", timestamp=TIMESTAMP, body=BODY, secrets=[SECRET])
 
-at_leisure = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 keys = st.binary(min_size=1, max_size=64).map(lambda key: "whsec_" + base64.b64encode(key).decode())
 
 
@@ -72,7 +71,6 @@ def test_the_current_time_is_the_default() -> None:
     assert not verify_webhook_signature(headers=HEADERS, body=BODY, secret=SECRET)
 
 
-@at_leisure
 @given(data=st.data())
 def test_one_changed_byte_anywhere_is_refused(data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(BODY) - 1))
@@ -193,7 +191,6 @@ anything = st.recursive(
 )
 
 
-@at_leisure
 @given(
     headers=st.dictionaries(names | names.map(str.encode) | st.text() | st.none(), values) | anything,
     body=st.text(st.characters()) | st.binary() | anything,
@@ -206,7 +203,6 @@ def test_whatever_comes_in_the_result_is_true_or_false(headers: Any, body: Any, 
     assert verify_webhook_signature(headers=headers, body=body, secret=secret, now=NOW) in (True, False)
 
 
-@at_leisure
 @given(body=st.binary())
 def test_whatever_authentic_body_comes_in_there_is_an_envelope_or_a_reason(body: bytes) -> None:
     try:

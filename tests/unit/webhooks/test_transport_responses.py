@@ -209,7 +209,7 @@ pieces = st.sampled_from(
 
 
 @given(response=st.lists(pieces | st.binary(max_size=20)).map(b"".join))
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 async def test_whatever_a_receiver_answers_there_is_a_result(transport: Transport, response: bytes) -> None:
     async with receiver(saying_and_closing(response)) as address:
         result = await transport.send(request(address, timeout=SHORT))
