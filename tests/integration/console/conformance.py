@@ -12,6 +12,9 @@ from schemathesis.specs.openapi.checks import negative_data_rejection, positive_
 # A cursor is text, but not any text is a cursor; a wrong method is 404, as the specification says
 _NOT_PROMISED = [positive_data_acceptance, unsupported_method]
 
+RANDOM_IN_A_THREAD = "ignore:Do not use the `random` module inside strategies"
+"""For Hypothesis' own warning: the console, served by a thread, may use ``random`` while an example is drawn."""
+
 
 def operations(document: Mapping[str, Any]) -> list[str]:
     """Such as ``GET /audit/entries``."""

@@ -5,9 +5,11 @@ import pytest
 
 from svc_pg.console import Console, register_tenants
 from svc_pg.webhooks.secrets import new_key
-from tests.integration.console.conformance import assert_conforms, operations
+from tests.integration.console.conformance import RANDOM_IN_A_THREAD, assert_conforms, operations
 from tests.integration.console.serving import bearer, serving_installed, settings, shop
 from tests.postgres import new_database
+
+pytestmark = pytest.mark.filterwarnings(RANDOM_IN_A_THREAD)
 
 ENCRYPTION_KEYS = new_key("test")
 

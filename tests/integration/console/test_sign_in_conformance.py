@@ -4,9 +4,10 @@ import httpx
 import pytest
 
 from svc_pg.console import Console
-from tests.integration.console.conformance import assert_conforms, operations
+from tests.integration.console.conformance import RANDOM_IN_A_THREAD, assert_conforms, operations
 from tests.integration.console.signing_in import Device, Mailbox, magic_settings, new_address
 
+pytestmark = pytest.mark.filterwarnings(RANDOM_IN_A_THREAD)
 DOCUMENT = Console(magic_settings("dbname=none"), email_sender=Mailbox()).openapi()
 OPERATIONS = [each for each in operations(DOCUMENT) if "/console/session/" in each]
 
