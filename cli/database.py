@@ -16,7 +16,9 @@ _ANOTHER: Final = "For another: --database-url, DATABASE_URL or libpq's PGHOST, 
 # Some of what the worker and the console call
 _IS_INSTALLED: Final = """
 select bool_and(to_regproc(name) is not null)
-  from unnest(array['svc.next_due', 'svc.audit_ensure_partitions', 'svc.webhook_prune', 'svc.console_prune']) name
+  from unnest(array[
+      'svc.webhook_next_due', 'svc.audit_ensure_partitions', 'svc.webhook_prune', 'svc.console_prune'
+  ]) name
 """
 _ATTEMPT: Final = re.compile(r"(- host: .*?, hostaddr: \S+: )?(connection (failed|is bad): )?(?P<words>.*)")
 

@@ -10,9 +10,9 @@ LEASE = timedelta(seconds=2)
 
 
 def shorten_leases(conninfo: str) -> None:
-    """Give each attempt 1 s, and each lease 1 s of grace after that, where svc.claim has 15."""
+    """Give each attempt 1 s, and each lease 1 s of grace after that, where svc.webhook_claim has 15."""
     with psycopg.connect(conninfo) as conn:
-        claim: str = scalar(conn, "select pg_get_functiondef('svc.claim'::regproc)")
+        claim: str = scalar(conn, "select pg_get_functiondef('svc.webhook_claim'::regproc)")
         short = claim.replace("'00:00:15'::interval", "'00:00:01'::interval")
         assert short != claim
         conn.execute(short.encode())

@@ -23,7 +23,7 @@ begin
            last_error = 'the endpoint is disabled or was deleted', updated_at = now()
      where d.id = any (v_deliveries);
     if cardinality(v_deliveries) >= 1000 then
-        perform svc.webhook_ring(); -- there may be more
+        perform svc.webhook_notify(); -- there may be more
     end if;
 end
 $svc$;

@@ -4,7 +4,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $svc$
 begin
-    -- the state first, as in svc.acknowledge, or the two would deadlock
+    -- the state first, as in svc.webhook_acknowledge, or the two would deadlock
     perform from svc.webhook_endpoint_state s where s.endpoint_id = p_endpoint for update;
     return query delete from svc.webhook_endpoints e where e.id = p_endpoint returning *;
     if not found then

@@ -5,7 +5,7 @@ set search_path = pg_catalog, pg_temp
 as $svc$
 declare
     v_endpoint svc.webhook_endpoints;
-    v_message uuid := svc.uuid7();
+    v_message uuid := svc.webhook_uuid7();
 begin
     select * into v_endpoint from svc.webhook_endpoints e where e.id = p_endpoint;
     if not found then
@@ -15,10 +15,10 @@ begin
     end if;
     insert into svc.webhook_messages (id, event_name, payload, tenant)
     values (v_message, 'webhook.ping', json_build_object('endpointId', p_endpoint), v_endpoint.tenant);
-    perform svc.webhook_ring();
+    perform svc.webhook_notify();
     return query
     insert into svc.webhook_deliveries (id, message_id, endpoint_id, event_name, max_attempts)
-    values (svc.uuid7(), v_message, p_endpoint, 'webhook.ping', 1)
+    values (svc.webhook_uuid7(), v_message, p_endpoint, 'webhook.ping', 1)
     returning *;
 end
 $svc$;

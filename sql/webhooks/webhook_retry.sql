@@ -20,7 +20,7 @@ begin
      where d.id = c.id
     returning d.*;
     if found then
-        perform svc.webhook_ring();
+        perform svc.webhook_notify();
     end if;
 end
 $svc$;

@@ -63,8 +63,8 @@ def test_what_is_as_it_should_be_is_counted() -> None:
 
 @pytest.mark.parametrize("state", ["tampered", "disabled", "missing", "orphan"])
 def test_what_somebody_changed_or_took_away_has_a_line_of_its_own(state: State) -> None:
-    found = [*functions("ok"), entry("function", "svc.claim", state)]
-    assert shown(found) == [(state, "function", "svc.claim"), ("ok", "schema", "svc: 40 functions")]
+    found = [*functions("ok"), entry("function", "svc.webhook_claim", state)]
+    assert shown(found) == [(state, "function", "svc.webhook_claim"), ("ok", "schema", "svc: 40 functions")]
 
 
 @pytest.mark.parametrize("number", [1, 40])

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from svc_pg.config import Retry
 from svc_pg.errors import EncryptionKeyError, EndpointError, WebhookSignatureError
-from svc_pg.webhooks import tracing
+from svc_pg.webhooks.worker import tracing
 from svc_pg.webhooks.endpoint_fields import HEADERS_COLUMN, SECRET_COLUMN
 from svc_pg.webhooks.http.transport import Request, Result, Transport
 from svc_pg.webhooks.secrets import KeyRing

@@ -17,7 +17,7 @@ Disposition = Literal["delivered", "retry", "failed", "gone", "released"]
 # Ids as text: a conversion to UUID and back would cost twice for each delivery
 _CLAIM: Final = """
 select delivery_id::text, lease_id::text, attempt, max_attempts, endpoint_id::text, endpoint_version, message_id::text
-  from svc.claim(%s, %s, %s)
+  from svc.webhook_claim(%s, %s, %s)
 """
 # One JSON text, because psycopg takes seven times as long to write eleven arrays
 _ACKNOWLEDGE: Final = """
@@ -31,7 +31,7 @@ select accepted::text[], disabled::text[] from (
           duration_ms integer, headers json, body text, remote_ip inet
       )
 ) r,
-svc.acknowledge(
+svc.webhook_acknowledge(
     ids, leases, dispositions, waits, outcomes, status_codes, errors, durations_ms, headers, bodies, remote_ips
 )
 """
@@ -45,7 +45,7 @@ select id::text, version, url, timeout, secret, headers, previous_secret,
   from svc.webhook_endpoints where id = any(%s::uuid[])
 """
 _NEXT_DUE: Final = (
-    "select extract(epoch from least(svc.next_due(), now() + interval '1 day') - now())::float8 as seconds"
+    "select extract(epoch from least(svc.webhook_next_due(), now() + interval '1 day') - now())::float8 as seconds"
 )
 
 

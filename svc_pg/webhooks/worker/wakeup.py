@@ -1,7 +1,7 @@
 """Wake a worker when there is work: no constant polling, and no NOTIFY in every transaction that sends.
 
 A worker with nothing to do takes an advisory lock exclusively and listens. A sender tries the same lock in shared mode:
-if that is refused, a worker is asleep, and only then does the sender notify (see sql/webhooks/webhook_ring.sql).
+if that is refused, a worker is asleep, and only then does the sender notify (see sql/webhooks/webhook_notify.sql).
 """
 
 import logging

@@ -33,13 +33,14 @@ _NOWHERE: Final = "http://127.0.0.1:9/"
 _FINISHED: Final = """
 insert into svc.webhook_deliveries
     (id, message_id, endpoint_id, event_name, status, attempts, max_attempts, next_attempt_at, finished_at)
-select svc.uuid7(), gen_random_uuid(), (%s::uuid[])[1 + n %% cardinality(%s::uuid[])], %s,
+select svc.webhook_uuid7(), gen_random_uuid(), (%s::uuid[])[1 + n %% cardinality(%s::uuid[])], %s,
        'delivered', 1, 5, null, now()
   from generate_series(1, %s) n
 """
 _PENDING: Final = """
 insert into svc.webhook_deliveries (id, message_id, endpoint_id, event_name, max_attempts, next_attempt_at)
-select svc.uuid7(), gen_random_uuid(), (%s::uuid[])[1 + n %% cardinality(%s::uuid[])], %s, 5, now() + %s::interval
+select svc.webhook_uuid7(), gen_random_uuid(), (%s::uuid[])[1 + n %% cardinality(%s::uuid[])], %s,
+       5, now() + %s::interval
   from generate_series(1, %s) n
 """
 _OPEN_BREAKERS: Final = """
@@ -48,7 +49,7 @@ update svc.webhook_endpoint_state set breaker_until = now() + interval '1 hour' 
 _MULTIPLY: Final = """
 with made as (
     insert into svc.webhook_endpoints (id, url, events, secret)
-    select svc.uuid7(), e.url, e.events, e.secret from svc.webhook_endpoints e, generate_series(2, %s)
+    select svc.webhook_uuid7(), e.url, e.events, e.secret from svc.webhook_endpoints e, generate_series(2, %s)
     returning id
 )
 insert into svc.webhook_endpoint_state (endpoint_id) select id from made

@@ -46,10 +46,10 @@ select exists (select from svc.webhook_deliveries where status = 'pending' and e
 _OLD: Final = """
 with message as (
     insert into svc.webhook_messages (id, event_name, payload)
-    select svc.uuid7(), %s, %s from generate_series(1, %s) returning id, event_name
+    select svc.webhook_uuid7(), %s, %s from generate_series(1, %s) returning id, event_name
 )
 insert into svc.webhook_deliveries (id, message_id, endpoint_id, event_name, max_attempts, next_attempt_at)
-select svc.uuid7(), id, %s, event_name, 5, now() - interval '1 hour' from message
+select svc.webhook_uuid7(), id, %s, event_name, 5, now() - interval '1 hour' from message
 """
 
 

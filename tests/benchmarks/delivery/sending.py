@@ -28,11 +28,12 @@ _NOWHERE: Final = "http://127.0.0.1:9/"
 # the same rows in the fewest steps: one statement that knows the endpoint and checks nothing
 _MESSAGE: Final = """
 with message as (
-    insert into svc.webhook_messages (id, event_name, payload) values (svc.uuid7(), {event}, {payload}) returning id
+    insert into svc.webhook_messages (id, event_name, payload)
+    values (svc.webhook_uuid7(), {event}, {payload}) returning id
 )"""
 _DELIVERY: Final = """
 insert into svc.webhook_deliveries (id, message_id, endpoint_id, event_name, max_attempts, next_attempt_at)
-select svc.uuid7(), id, {endpoint}, {event}, 5, now() from message returning id"""
+select svc.webhook_uuid7(), id, {endpoint}, {event}, 5, now() from message returning id"""
 _STATEMENTS: Final = {
     PLAIN: sql.SQL(_MESSAGE + _DELIVERY),
     NOTIFY: sql.SQL(_MESSAGE + ", delivery as (" + _DELIVERY + ") select pg_notify('svc_webhooks', '') from delivery"),
@@ -44,9 +45,9 @@ _MAKE_SILENT: Final = r"""
 do $$
 declare
     v_send text := pg_get_functiondef('svc.send'::regproc);
-    v_silent text := replace(v_send, 'perform svc.webhook_ring();', 'null;');
+    v_silent text := replace(v_send, 'perform svc.webhook_notify();', 'null;');
 begin
-    if v_silent = v_send or v_silent ~ 'webhook_ring' then
+    if v_silent = v_send or v_silent ~ 'webhook_notify' then
         raise 'svc.send wakes workers in a way that this benchmark does not know';
     end if;
     execute regexp_replace(v_silent, '\msend([.(])', 'silent\1', 'g');

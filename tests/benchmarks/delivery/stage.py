@@ -120,7 +120,7 @@ class WorkerProcess:
             raise RuntimeError(f"the worker has ended with exit code {self.process.returncode}:\n{log}")
 
     def wait_until_asleep(self, conninfo: str) -> None:
-        """Return when it holds the lock that tells senders to wake it (see sql/webhooks/webhook_ring.sql)."""
+        """Return when it holds the lock that tells senders to wake it (see sql/webhooks/webhook_notify.sql)."""
 
         def is_asleep() -> bool:
             self.check()

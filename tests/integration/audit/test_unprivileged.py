@@ -131,7 +131,7 @@ def test_the_role_cannot(
 def test_sending_needs_svc_sender_and_no_more(shop: str, app: str, db: psycopg.Connection[Any]) -> None:
     execute(shop, "grant svc_sender to {}", app)
     db.execute("select svc.send('order.created', '{}')")
-    for statement in ("select * from svc.webhook_messages", "select * from svc.claim('w', 1)"):
+    for statement in ("select * from svc.webhook_messages", "select * from svc.webhook_claim('w', 1)"):
         with pytest.raises(psycopg.errors.InsufficientPrivilege), db.transaction():
             db.execute(statement)
     db.commit()

@@ -76,13 +76,15 @@ def test_verbose_lists_every_object(run: Run) -> None:
 def test_status_names_a_function_that_was_replaced_by_hand(run: Run, empty_database: str) -> None:
     run("install")
     with psycopg.connect(empty_database) as conn:
-        conn.execute("create or replace function svc.next_due() returns timestamptz language sql as 'select now()'")
+        conn.execute(
+            "create or replace function svc.webhook_next_due() returns timestamptz language sql as 'select now()'"
+        )
     found = run("status")
     assert found.returncode == 3
     assert "tampered" in found.stdout
-    assert "svc.next_due" in found.stdout
+    assert "svc.webhook_next_due" in found.stdout
     objects = json.loads(run("status", "--json").stdout)["objects"]
-    assert [entry["identity"] for entry in objects if entry["state"] != "ok"] == ["svc.next_due"]
+    assert [entry["identity"] for entry in objects if entry["state"] != "ok"] == ["svc.webhook_next_due"]
 
 
 def test_plan_prints_sql_and_changes_nothing(run: Run, empty_database: str) -> None:

@@ -193,7 +193,8 @@ def test_a_later_script_brings_changes_of_every_kind(project: Project) -> None:
     assert project.run("install").returncode == 0
     with psycopg.connect(project.conninfo) as conn:
         conn.execute(
-            "drop function svc.next_due(); create function svc.next_due(p_x int) returns int language sql as 'select 1'"
+            "drop function svc.webhook_next_due();"
+            "create function svc.webhook_next_due(p_x int) returns int language sql as 'select 1'"
         )
         conn.execute(
             'alter table shop_customer disable trigger "00_svc_audit_write"; alter table shop_customer add phone text'

@@ -80,11 +80,11 @@ def test_plan_changes_nothing_and_is_what_install_does(db: psycopg.Connection[An
 
 def test_a_function_edited_by_hand_is_tampered_and_install_puts_it_back(db: psycopg.Connection[Any]) -> None:
     schema.install(db, Config())
-    db.execute("create or replace function svc.webhook_ring() returns void language sql as 'select'")
+    db.execute("create or replace function svc.webhook_notify() returns void language sql as 'select'")
     db.commit()
-    assert differing(db, Config()) == {"svc.webhook_ring": "tampered"}
+    assert differing(db, Config()) == {"svc.webhook_notify": "tampered"}
     [step] = schema.install(db, Config())
-    assert (step.action, step.identity) == ("replace", "svc.webhook_ring")
+    assert (step.action, step.identity) == ("replace", "svc.webhook_notify")
     assert differing(db, Config()) == {}
 
 
@@ -182,15 +182,14 @@ def test_a_changed_rule_changes_functions_only(db: psycopg.Connection[Any]) -> N
 
 def test_a_function_whose_signature_changed_is_replaced_and_leaves_no_overload(db: psycopg.Connection[Any]) -> None:
     schema.install(db, Config())
-    db.execute("drop function svc.next_due()")
-    db.execute("create function svc.next_due() returns int language sql as 'select 1'")
-    db.execute("create function svc.next_due(x int) returns int language sql as 'select 1'")
+    db.execute("drop function svc.webhook_next_due()")
+    db.execute("create function svc.webhook_next_due() returns int language sql as 'select 1'")
+    db.execute("create function svc.webhook_next_due(x int) returns int language sql as 'select 1'")
     db.commit()
-    assert differing(db, Config())["svc.next_due"] == "tampered"
+    assert differing(db, Config())["svc.webhook_next_due"] == "tampered"
     schema.install(db, Config())
-    assert scalar(db, "select string_agg(oid::regprocedure::text, ' ') from pg_proc where proname = 'next_due'") == (
-        "svc.next_due()"
-    )
+    overloads = "select string_agg(oid::regprocedure::text, ' ') from pg_proc where proname = 'webhook_next_due'"
+    assert scalar(db, overloads) == "svc.webhook_next_due()"
 
 
 def test_what_the_configuration_does_not_name_is_kept_and_named(db: psycopg.Connection[Any]) -> None:

@@ -13,7 +13,7 @@ from tests.queue import add_delivered, add_due, add_endpoints
 Connection = psycopg.Connection[Any]
 
 MOST: Final = 100 + 100 + 2 * 50 + 1  # picked, leased, and twice the first of each endpoint; anything at all
-CLAIM: Final = "select * from svc.claim('worker', 100)"
+CLAIM: Final = "select * from svc.webhook_claim('worker', 100)"
 
 
 @pytest.fixture
@@ -41,14 +41,15 @@ def test_a_claim_costs_the_same_whatever_is_finished_and_known(conn: Connection)
 
 
 def test_a_claim_of_few_looks_at_few_endpoints(conn: Connection) -> None:
-    few = settled_cost(conn, "select * from svc.claim('worker', 5)")
+    few = settled_cost(conn, "select * from svc.webhook_claim('worker', 5)")
     assert few.rows["webhook_endpoint_state"] <= 5
     conn.execute("update svc.webhook_deliveries set next_attempt_at = now() + interval '1 h' where status = 'pending'")
     conn.execute(
         """update svc.webhook_deliveries set next_attempt_at = now()
             where endpoint_id = (select max(endpoint_id::text)::uuid from svc.webhook_deliveries)"""
     )
-    assert scalar(conn, "select count(*) from svc.claim('worker', 5)") == 5  # but goes on where those have nothing due
+    # but goes on if those have nothing due
+    assert scalar(conn, "select count(*) from svc.webhook_claim('worker', 5)") == 5
 
 
 def test_a_claim_of_nothing_reads_nothing(conn: Connection) -> None:
@@ -60,9 +61,9 @@ def test_a_claim_of_nothing_reads_nothing(conn: Connection) -> None:
 
 
 def test_what_a_worker_waits_for_costs_the_same_whatever_is_finished(conn: Connection) -> None:
-    first = settled_cost(conn, "select svc.next_due()")
+    first = settled_cost(conn, "select svc.webhook_next_due()")
     add_delivered(conn, 10_000)
-    later = settled_cost(conn, "select svc.next_due()")
+    later = settled_cost(conn, "select svc.webhook_next_due()")
     assert "webhook_deliveries" not in later.scanned
     assert later.rows["webhook_deliveries"] <= 1
     assert later.pages <= first.pages + 10

@@ -102,7 +102,7 @@ class Queue(RuleBasedStateMachine):
     def claim(self, conn: Connection, batch: int, after: UUID | None) -> None:
         expected = {delivery.id: delivery.attempts for delivery in self.model.claim(batch=batch, after=after)}
         claimed = conn.execute(
-            "select delivery_id, attempt, lease_id from svc.claim('worker', %s, %s, '1 hour')", (batch, after)
+            "select delivery_id, attempt, lease_id from svc.webhook_claim('worker', %s, %s, '1 hour')", (batch, after)
         ).fetchall()
         assert {key: attempt for key, attempt, _ in claimed} == expected
         leases = {key: lease for key, _, lease in claimed}
@@ -125,7 +125,7 @@ class Queue(RuleBasedStateMachine):
         )
         accepted = scalar(
             conn,
-            """select accepted from svc.acknowledge(
+            """select accepted from svc.webhook_acknowledge(
                 %s::uuid[], %s::uuid[], %s::text[], %s::float8[], %s::text[], '{}', '{}', %s::integer[],
                 '{}', '{}', '{}')""",
             arrays,

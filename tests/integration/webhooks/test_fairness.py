@@ -32,13 +32,13 @@ def claims_until_delivered(conn: Connection, endpoints: list[UUID]) -> int:
         (endpoints,),
     ):
         claimed = conn.execute(
-            "select endpoint_id, delivery_id, lease_id from svc.claim('worker', %s, %s)", (BATCH, after)
+            "select endpoint_id, delivery_id, lease_id from svc.webhook_claim('worker', %s, %s)", (BATCH, after)
         ).fetchall()
         assert claimed
         after, count = claimed[-1][0], count + 1
         conn.execute(
-            """select from svc.acknowledge(%s::uuid[], %s::uuid[], %s::text[], %s::float8[], %s::text[], '{}', '{}',
-                                           %s::integer[], '{}', '{}', '{}')""",
+            """select from svc.webhook_acknowledge(%s::uuid[], %s::uuid[], %s::text[], %s::float8[], %s::text[],
+                                           '{}', '{}', %s::integer[], '{}', '{}', '{}')""",
             (
                 [delivery for _, delivery, _ in claimed],
                 [lease for _, _, lease in claimed],
@@ -65,9 +65,9 @@ def test_the_others_need_no_more_claims_beside_a_dead_endpoint(conn: Connection)
 def test_a_claim_reads_no_more_beside_a_dead_endpoint(conn: Connection) -> None:
     endpoints = add_endpoints(conn, 21)
     add_due(conn, endpoints, 20)
-    few = settled_cost(conn, "select * from svc.claim('worker', 100)")
+    few = settled_cost(conn, "select * from svc.webhook_claim('worker', 100)")
     add_due(conn, endpoints[10:11], WAITING)
-    many = settled_cost(conn, "select * from svc.claim('worker', 100)")
+    many = settled_cost(conn, "select * from svc.webhook_claim('worker', 100)")
     assert not many.scanned
     assert many.rows["webhook_deliveries"] < 1.2 * few.rows["webhook_deliveries"]
     assert many.pages < 1.5 * few.pages  # indexes are a level deeper
@@ -79,12 +79,14 @@ def test_two_thousand_endpoints_that_may_not_be_called_cost_a_claim_a_few_pages_
     add_due(conn, blocked, 5)
     [open_one] = add_endpoints(conn, 1)
     add_due(conn, [open_one], 5)
-    assert scalar(conn, "select count(*) from svc.claim('worker', 100)") == 5
-    nothing = settled_cost(conn, "select * from svc.claim('worker', 100)")
+    assert scalar(conn, "select count(*) from svc.webhook_claim('worker', 100)") == 5
+    nothing = settled_cost(conn, "select * from svc.webhook_claim('worker', 100)")
     assert not nothing.scanned
     assert nothing.pages < 20 * len(blocked)
     conn.execute("select set_config('test.after', %s, false)", (str(blocked[400]),))
-    elsewhere = settled_cost(conn, "select * from svc.claim('worker', 100, current_setting('test.after')::uuid)")
+    elsewhere = settled_cost(
+        conn, "select * from svc.webhook_claim('worker', 100, current_setting('test.after')::uuid)"
+    )
     assert elsewhere.pages < 1.1 * nothing.pages
 
 
@@ -92,5 +94,7 @@ def test_two_thousand_endpoints_that_may_not_be_called_cost_a_claim_a_few_pages_
 def test_a_claim_goes_once_round_all_endpoints_wherever_it_begins(conn: Connection, last: int) -> None:
     endpoints = add_endpoints(conn, 700)
     add_due(conn, endpoints, 1)
-    claimed = conn.execute("select endpoint_id from svc.claim('worker', 1000, %s)", (endpoints[last],)).fetchall()
+    claimed = conn.execute(
+        "select endpoint_id from svc.webhook_claim('worker', 1000, %s)", (endpoints[last],)
+    ).fetchall()
     assert [key for (key,) in claimed] == endpoints[last + 1 :] + endpoints[: last + 1]

@@ -40,8 +40,8 @@ def acknowledge(conn: Connection, claimed: list[tuple[UUID, UUID]], disposition:
     """Acknowledge all these deliveries, by id and lease, in the same way."""
     outcome = "success" if disposition == "delivered" else "http_error"
     conn.execute(
-        """select from svc.acknowledge(%s::uuid[], %s::uuid[], %s::text[], %s::float8[], %s::text[], '{}', '{}',
-                                       %s::integer[], '{}', '{}', '{}')""",
+        """select from svc.webhook_acknowledge(%s::uuid[], %s::uuid[], %s::text[], %s::float8[], %s::text[],
+                                       '{}', '{}', %s::integer[], '{}', '{}', '{}')""",
         (
             [delivery for delivery, _ in claimed],
             [lease for _, lease in claimed],
@@ -54,7 +54,7 @@ def acknowledge(conn: Connection, claimed: list[tuple[UUID, UUID]], disposition:
 
 
 def claim(conn: Connection, batch: int = 10) -> list[tuple[UUID, UUID]]:
-    return conn.execute("select delivery_id, lease_id from svc.claim('worker', %s)", (batch,)).fetchall()
+    return conn.execute("select delivery_id, lease_id from svc.webhook_claim('worker', %s)", (batch,)).fetchall()
 
 
 def test_claims_at_the_same_time_never_exceed_what_an_endpoint_may_have_under_way(

@@ -106,7 +106,7 @@ def test_a_tenants_endpoint_gets_only_its_messages_and_one_without_tenant_gets_a
 def test_a_delayed_message_is_due_later(db: psycopg.Connection[Any]) -> None:
     webhooks.send(db, "order.created", {}, delay=timedelta(hours=1))
     assert scalar(db, "select next_attempt_at - created_at from svc.webhook_deliveries") == timedelta(hours=1)
-    assert scalar(db, "select count(*) from svc.claim('w', 10)") == 0
+    assert scalar(db, "select count(*) from svc.webhook_claim('w', 10)") == 0
 
 
 @pytest.mark.usefixtures("db")

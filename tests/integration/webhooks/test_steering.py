@@ -45,13 +45,13 @@ def one(db: psycopg.Connection[Any], query: Query[Any]) -> Any:
 
 
 def claim(db: psycopg.Connection[Any]) -> list[dict[str, Any]]:
-    return db.cursor(row_factory=dict_row).execute("select * from svc.claim('w', 100)").fetchall()
+    return db.cursor(row_factory=dict_row).execute("select * from svc.webhook_claim('w', 100)").fetchall()
 
 
 def acknowledge(
     db: psycopg.Connection[Any], claimed: dict[str, Any], disposition: str, outcome: str = "http_error"
 ) -> Any:
-    text = """select * from svc.acknowledge(
+    text = """select * from svc.webhook_acknowledge(
         array[%s], array[%s], array[%s], '{60}', array[%s], '{500}', '{null}', '{5}', '{null}', '{null}', '{null}')"""
     values = (claimed["delivery_id"], claimed["lease_id"], disposition, outcome)
     return db.cursor(row_factory=dict_row).execute(text, values).fetchone()

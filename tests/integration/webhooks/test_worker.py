@@ -229,7 +229,7 @@ def test_a_lease_lasts_longer_than_the_attempt_may(database: str) -> None:
     send(database, {})
     with psycopg.connect(database) as conn:
         conn.execute("update svc.webhook_endpoints set timeout = '30 s'")
-        conn.execute("select * from svc.claim('w', 10)")
+        conn.execute("select * from svc.webhook_claim('w', 10)")
         assert scalar(conn, "select lease_until - updated_at from svc.webhook_deliveries") == timedelta(seconds=45)
 
 

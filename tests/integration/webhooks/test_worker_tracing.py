@@ -13,7 +13,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanContext, SpanKind, StatusCode
 
 from svc_pg import webhooks
-from svc_pg.webhooks.tracing import current_traceparent
+from svc_pg.webhooks.worker.tracing import current_traceparent
 from tests.hooks import endpoint, hooks_config, rows, working
 from tests.receiver import receiving
 from tests.waiting import wait_until
@@ -65,7 +65,7 @@ def test_each_attempt_is_a_client_span_under_the_senders_and_the_receiver_is_tol
             with psycopg.connect(database) as conn:  # a 503 would wait a minute
                 wait_until(lambda: rows(database, "webhook_delivery_attempts"), "the attempt is acknowledged")
                 conn.execute("update svc.webhook_deliveries set next_attempt_at = now()")
-                conn.execute("select svc.webhook_ring()")
+                conn.execute("select svc.webhook_notify()")
             failed, succeeded = posts(spans, 2)
     context = order.get_span_context()
     for span, request in zip((failed, succeeded), receiver.requests, strict=True):

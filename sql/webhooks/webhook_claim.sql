@@ -7,7 +7,7 @@
 -- claiming. Windows of endpoints, the first as large as the batch and the others of 64, go round a ring until the batch
 -- is full or the ring is closed, so an empty answer means that nothing can start. The last row's endpoint_id is the
 -- next p_after. The planner has no choice (index nested loops, generic plan), so statistics do not matter.
-create or replace function svc.claim(
+create or replace function svc.webhook_claim(
     p_worker text, p_batch integer, p_after uuid default null,
     p_grace interval default '15 s', p_share integer default 16
 ) returns table (
@@ -40,7 +40,7 @@ declare
     v_last uuid;
 begin
     if current_setting('transaction_isolation') <> 'read committed' then
-        raise exception 'svc.claim cannot run at the isolation level %', current_setting('transaction_isolation')
+        raise exception 'svc.webhook_claim cannot run at the isolation level %', current_setting('transaction_isolation')
             using errcode = 'SV106',
             hint = 'Run the worker as a role of its own, and: alter role ... set default_transaction_isolation = ''read committed''';
     end if;
@@ -155,4 +155,4 @@ begin
     end loop;
 end
 $svc$;
-revoke all on function svc.claim(text, integer, uuid, interval, integer) from public;
+revoke all on function svc.webhook_claim(text, integer, uuid, interval, integer) from public;

@@ -1,6 +1,6 @@
 -- When the next delivery or breaker comes due, or null: what a worker with nothing to do waits for. Not the earliest
 -- pending delivery: those of paused or full endpoints lie in the past, and the worker would spin.
-create or replace function svc.next_due() returns timestamptz
+create or replace function svc.webhook_next_due() returns timestamptz
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $svc$
@@ -12,4 +12,4 @@ as $svc$
           where e.status = 'active' and s.breaker_until > now())
     )
 $svc$;
-revoke all on function svc.next_due() from public;
+revoke all on function svc.webhook_next_due() from public;

@@ -2,7 +2,7 @@
 -- others had lost their lease) and the endpoints that were disabled: because they are gone, or failing for 5 days.
 -- p_verdicts: delivered, retry, failed, gone (canceled, and its endpoint disabled), or released (not sent: the attempt
 -- does not count). p_waits: seconds until the next attempt, for retry and released.
-create or replace function svc.acknowledge(
+create or replace function svc.webhook_acknowledge(
     p_ids uuid[], p_leases uuid[], p_verdicts text[], p_waits float8[], p_outcomes text[], p_status_codes integer[],
     p_errors text[], p_durations_ms integer[], p_response_headers json[], p_response_bodies text[], p_remote_ips inet[]
 ) returns table (accepted uuid[], disabled uuid[])
@@ -123,12 +123,12 @@ begin
         );
     end if;
     if v_waiting then
-        perform svc.webhook_ring();
+        perform svc.webhook_notify();
     end if;
     accepted := coalesce(accepted, '{}');
     return next;
 end
 $svc$;
 revoke all on function
-    svc.acknowledge(uuid[], uuid[], text[], float8[], text[], integer[], text[], integer[], json[], text[], inet[])
+    svc.webhook_acknowledge(uuid[], uuid[], text[], float8[], text[], integer[], text[], integer[], json[], text[], inet[])
     from public;

@@ -1,5 +1,5 @@
 -- Wake a worker, if one sleeps: it then holds this lock exclusively. A NOTIFY on every commit would serialise commits.
-create or replace function svc.webhook_ring() returns void
+create or replace function svc.webhook_notify() returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $svc$
