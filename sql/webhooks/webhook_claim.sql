@@ -4,8 +4,8 @@
 -- One claimer at a time (the lock below, about a millisecond), at READ COMMITTED: every statement after it sees all
 -- earlier claims, so max_in_flight and the single probe of a half-open breaker are exact. The lock is held until the
 -- answer is sent, so the answer is small: with bodies, a frozen worker's full buffers would keep all others from
--- claiming. Windows of endpoints, the first as large as the batch and the others of 64, go round a ring until the batch
--- is full or the ring is closed, so an empty answer means that nothing can start. The last row's endpoint_id is the
+-- claiming. Windows of endpoints, the first as large as the batch and the others of 64, begin after p_after and go once
+-- round until the batch is full, so an empty answer means that nothing can start. The last row's endpoint_id is the
 -- next p_after. The planner has no choice (index nested loops, generic plan), so statistics do not matter.
 create or replace function svc.webhook_claim(
     p_worker text, p_batch integer, p_after uuid default null,
@@ -29,7 +29,7 @@ declare
     v_zero constant uuid := '00000000-0000-0000-0000-000000000000'::uuid;
     v_start uuid := coalesce(p_after, v_zero);
     v_now timestamptz;
-    v_place uuid := v_start;
+    v_position uuid := v_start;
     v_window integer := least(p_batch, 64);
     v_wrapped boolean := false;
     v_claimed integer := 0;
@@ -50,24 +50,9 @@ begin
     perform pg_advisory_xact_lock(1937138032, 2);
     v_now := clock_timestamp();  -- a lease does not begin before the wait for the lock
     loop
-        -- the next endpoints that have pending deliveries, by a loose index scan, and how many each may start
-        with recursive ring as (
-            (select d.endpoint_id, d.next_attempt_at, 1 as place
-               from svc.webhook_deliveries d
-              where d.status = 'pending' and d.endpoint_id > v_place
-              order by d.endpoint_id, d.next_attempt_at limit 1)
-            union all
-            select n.endpoint_id, n.next_attempt_at, r.place + 1
-              from ring r cross join lateral (
-                select d.endpoint_id, d.next_attempt_at
-                  from svc.webhook_deliveries d
-                 where d.status = 'pending' and d.endpoint_id > r.endpoint_id
-                 order by d.endpoint_id, d.next_attempt_at limit 1
-              ) n
-             where r.place < v_window
-        ),
-        seen as (
-            select r.endpoint_id, r.place,
+        -- the next endpoints that have pending deliveries, and how many each may start
+        with seen as (
+            select r.endpoint_id, r.ordinality,
                    r.next_attempt_at <= v_now and (e.id is null or e.status = 'disabled') as is_closed,
                    case when r.next_attempt_at <= v_now and e.status = 'active'
                              and (s.breaker_until is null or s.breaker_until <= v_now)
@@ -76,13 +61,13 @@ begin
                              where f.endpoint_id = e.id and f.lease_id is not null and f.lease_until > v_now
                         )
                    end as room
-              from ring r
+              from svc.webhook_endpoints_due(v_position, v_window) r
               left join svc.webhook_endpoints e on e.id = r.endpoint_id
               left join svc.webhook_endpoint_state s on s.endpoint_id = e.id
         )
-        select array_agg(s.endpoint_id order by s.place) filter (where s.room > 0),
-               array_agg(least(s.room, p_share) order by s.place) filter (where s.room > 0),
-               (array_agg(s.endpoint_id order by s.place desc))[1],
+        select array_agg(s.endpoint_id order by s.ordinality) filter (where s.room > 0),
+               array_agg(least(s.room, p_share) order by s.ordinality) filter (where s.room > 0),
+               (array_agg(s.endpoint_id order by s.ordinality desc))[1],
                array_agg(s.endpoint_id) filter (where s.is_closed)
           into v_endpoints, v_rooms, v_last, v_closed
           from seen s;
@@ -92,8 +77,8 @@ begin
         if v_endpoints is not null then
             return query
             with pick as materialized (
-                select q.*, o.place
-                  from unnest(v_endpoints, v_rooms) with ordinality o(endpoint_id, room, place)
+                select q.*, o.ordinality
+                  from unnest(v_endpoints, v_rooms) with ordinality o(endpoint_id, room, ordinality)
                   join svc.webhook_endpoints e on e.id = o.endpoint_id
                   cross join lateral (
                     select d.id, d.lease_id, d.attempts, d.max_attempts, d.worker, d.endpoint_id, d.updated_at,
@@ -120,7 +105,7 @@ begin
                        last_error = 'the last attempt was lost', updated_at = v_now
                   from pick p
                  where d.id = p.id and p.attempts >= p.max_attempts
-                returning d.id, d.attempts, d.max_attempts, d.endpoint_id, d.message_id, p.place
+                returning d.id, d.attempts, d.max_attempts, d.endpoint_id, d.message_id, p.ordinality
             ),
             leased as (
                 update svc.webhook_deliveries d
@@ -129,16 +114,16 @@ begin
                        worker = p_worker, updated_at = v_now
                   from pick p join svc.webhook_endpoints e on e.id = p.endpoint_id
                  where d.id = p.id and p.attempts < p.max_attempts
-                returning d.id, d.lease_id, d.attempts, d.max_attempts, d.endpoint_id, e.version, d.message_id, p.place
+                returning d.id, d.lease_id, d.attempts, d.max_attempts, d.endpoint_id, e.version, d.message_id, p.ordinality
             )
             select r.id, r.lease_id, r.attempts, r.max_attempts, r.endpoint_id, r.version, r.message_id
               from (
-                select l.id, l.lease_id, l.attempts, l.max_attempts, l.endpoint_id, l.version, l.message_id, l.place
+                select l.id, l.lease_id, l.attempts, l.max_attempts, l.endpoint_id, l.version, l.message_id, l.ordinality
                   from leased l
                 union all
-                select x.id, null, x.attempts, x.max_attempts, x.endpoint_id, 0, x.message_id, x.place from exhausted x
+                select x.id, null, x.attempts, x.max_attempts, x.endpoint_id, 0, x.message_id, x.ordinality from exhausted x
               ) r
-             order by r.place;
+             order by r.ordinality;
             get diagnostics v_rows = row_count;
             v_claimed := v_claimed + v_rows;
             exit when v_claimed >= p_batch;
@@ -147,11 +132,11 @@ begin
         if v_last is null then
             exit when v_wrapped;
             v_wrapped := true;
-            v_place := v_zero;
+            v_position := v_zero;
         else
-            v_place := v_last;
+            v_position := v_last;
         end if;
-        exit when v_wrapped and v_place >= v_start;
+        exit when v_wrapped and v_position >= v_start;
     end loop;
 end
 $svc$;

@@ -21,28 +21,11 @@ _BEGIN: Final = """
 select set_config('statement_timeout', '3s', true), set_config('enable_seqscan', 'off', true),
        set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true)
 """
-# The ring is the first pending delivery of each endpoint, by a loose index scan: one probe for each endpoint that has
-# any, however many it has. A snapshot keeps what has finished since in the indexes, also one of a replication slot or a
-# prepared transaction.
+# A snapshot keeps what has finished since in the indexes, also one of a replication slot or a prepared transaction.
 _READ: Final[LiteralString] = """
-with recursive ring as (
-    (select d.endpoint_id, d.next_attempt_at, 1 as place
-       from svc.webhook_deliveries d
-      where d.status = 'pending'
-      order by d.endpoint_id, d.next_attempt_at limit 1)
-    union all
-    select n.endpoint_id, n.next_attempt_at, r.place + 1
-      from ring r cross join lateral (
-        select d.endpoint_id, d.next_attempt_at
-          from svc.webhook_deliveries d
-         where d.status = 'pending' and d.endpoint_id > r.endpoint_id
-         order by d.endpoint_id, d.next_attempt_at limit 1
-      ) n
-     where r.place < 1000
-)
 select (
     select coalesce(extract(epoch from now() - min(r.next_attempt_at)), 0)::float8
-      from ring r
+      from svc.webhook_endpoints_due('00000000-0000-0000-0000-000000000000', 1000) r
       join svc.webhook_endpoints e on e.id = r.endpoint_id and e.status = 'active'
       left join svc.webhook_endpoint_state s on s.endpoint_id = e.id
      where s.breaker_until is null and r.next_attempt_at <= now()
