@@ -6,6 +6,3 @@ create table svc.tenants (
     updated_at timestamptz not null default now()
 );
 create unique index tenants_name on svc.tenants (name);
-
--- One entry of the log by its id: ids rise with the order of the rows, so this costs captures nothing.
-create index audit_logs_id on svc.audit_logs using brin (id) with (pages_per_range = 32, autosummarize = on);

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from svc_pg.errors import PayloadError, sqlstate, translating
 from svc_pg.webhooks.payloads import Payload, SchemaCheck, json_text
-from svc_pg.webhooks.worker.tracing import current_traceparent
+from svc_pg.webhooks.tracing import current_traceparent
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection

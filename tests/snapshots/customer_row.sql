@@ -34,7 +34,7 @@ begin
         end if;
         insert into svc.audit_logs (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
-            changed_fields, redacted_fields, context, template_hash
+            changed_fields, redacted_fields, context
         ) values (
             'public.customer', tg_relid, 'UPDATE',
             "v_after" ->> 'id',
@@ -43,13 +43,13 @@ begin
             v_before,
             v_after,
             v_changed, null,
-            nullif(current_setting('svc.context', true), '')::jsonb, '46b98ce033bd74445c81c8e995d5f30f5f14eec627342f7d14200c4244b5b01b'
+            nullif(current_setting('svc.context', true), '')::jsonb
         );
     elsif tg_op = 'INSERT' then
         v_after := to_jsonb(new) - array['display_name']::text[];
         insert into svc.audit_logs (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
-            changed_fields, redacted_fields, context, template_hash
+            changed_fields, redacted_fields, context
         ) values (
             'public.customer', tg_relid, 'INSERT',
             "v_after" ->> 'id',
@@ -58,13 +58,13 @@ begin
             null,
             v_after,
             null, null,
-            nullif(current_setting('svc.context', true), '')::jsonb, '46b98ce033bd74445c81c8e995d5f30f5f14eec627342f7d14200c4244b5b01b'
+            nullif(current_setting('svc.context', true), '')::jsonb
         );
     elsif tg_op = 'DELETE' then
         v_before := to_jsonb(old) - array['display_name']::text[];
         insert into svc.audit_logs (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
-            changed_fields, redacted_fields, context, template_hash
+            changed_fields, redacted_fields, context
         ) values (
             'public.customer', tg_relid, 'DELETE',
             "v_before" ->> 'id',
@@ -73,12 +73,12 @@ begin
             v_before,
             null,
             null, null,
-            nullif(current_setting('svc.context', true), '')::jsonb, '46b98ce033bd74445c81c8e995d5f30f5f14eec627342f7d14200c4244b5b01b'
+            nullif(current_setting('svc.context', true), '')::jsonb
         );
     elsif tg_op = 'TRUNCATE' then
         insert into svc.audit_logs (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
-            changed_fields, redacted_fields, context, template_hash
+            changed_fields, redacted_fields, context
         ) values (
             'public.customer', tg_relid, 'TRUNCATE',
             null,
@@ -87,7 +87,7 @@ begin
             null,
             null,
             null, null,
-            nullif(current_setting('svc.context', true), '')::jsonb, '46b98ce033bd74445c81c8e995d5f30f5f14eec627342f7d14200c4244b5b01b'
+            nullif(current_setting('svc.context', true), '')::jsonb
         );
     end if;
     return null;

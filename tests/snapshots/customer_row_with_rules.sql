@@ -52,7 +52,7 @@ begin
         v_rule := case  when (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end;
         insert into svc.audit_logs (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
-            changed_fields, redacted_fields, context, template_hash, label, severity, compliance, description
+            changed_fields, redacted_fields, context, label, severity, compliance, description
         ) values (
             'public.customer', tg_relid, 'UPDATE',
             "v_after" ->> 'id',
@@ -61,7 +61,7 @@ begin
             svc."redact_public_customer"(v_before),
             svc."redact_public_customer"(v_after),
             v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end,
-            nullif(current_setting('svc.context', true), '')::jsonb, '1784ea56b4615d6c00010bc6cd9c1ffc65432a248b09a68b72009cf9ce5b826c',
+            nullif(current_setting('svc.context', true), '')::jsonb,
             case v_rule when 0 then 'customer edited' when 1 then null when 2 then 'customer changed' end, case v_rule when 0 then 'medium'::svc.audit_severity when 1 then 'high'::svc.audit_severity when 2 then 'low'::svc.audit_severity end,
             case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(nullif(current_setting('svc.actor_id', true), ''), ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end
         );
@@ -69,7 +69,7 @@ begin
         v_after := to_jsonb(new) - array['display_name']::text[];
         insert into svc.audit_logs (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
-            changed_fields, redacted_fields, context, template_hash, label, severity, compliance, description
+            changed_fields, redacted_fields, context, label, severity, compliance, description
         ) values (
             'public.customer', tg_relid, 'INSERT',
             "v_after" ->> 'id',
@@ -78,7 +78,7 @@ begin
             null,
             svc."redact_public_customer"(v_after),
             null, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end,
-            nullif(current_setting('svc.context', true), '')::jsonb, '1784ea56b4615d6c00010bc6cd9c1ffc65432a248b09a68b72009cf9ce5b826c',
+            nullif(current_setting('svc.context', true), '')::jsonb,
             'customer changed', 'low'::svc.audit_severity,
             null, null
         );
@@ -86,7 +86,7 @@ begin
         v_before := to_jsonb(old) - array['display_name']::text[];
         insert into svc.audit_logs (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
-            changed_fields, redacted_fields, context, template_hash, label, severity, compliance, description
+            changed_fields, redacted_fields, context, label, severity, compliance, description
         ) values (
             'public.customer', tg_relid, 'DELETE',
             "v_before" ->> 'id',
@@ -95,14 +95,14 @@ begin
             svc."redact_public_customer"(v_before),
             null,
             null, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end,
-            nullif(current_setting('svc.context', true), '')::jsonb, '1784ea56b4615d6c00010bc6cd9c1ffc65432a248b09a68b72009cf9ce5b826c',
+            nullif(current_setting('svc.context', true), '')::jsonb,
             'customer changed', 'low'::svc.audit_severity,
             null, null
         );
     elsif tg_op = 'TRUNCATE' then
         insert into svc.audit_logs (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
-            changed_fields, redacted_fields, context, template_hash, label, severity, compliance, description
+            changed_fields, redacted_fields, context, label, severity, compliance, description
         ) values (
             'public.customer', tg_relid, 'TRUNCATE',
             null,
@@ -111,7 +111,7 @@ begin
             null,
             null,
             null, null,
-            nullif(current_setting('svc.context', true), '')::jsonb, '1784ea56b4615d6c00010bc6cd9c1ffc65432a248b09a68b72009cf9ce5b826c',
+            nullif(current_setting('svc.context', true), '')::jsonb,
             'customer changed', 'low'::svc.audit_severity,
             null, null
         );

@@ -35,13 +35,13 @@ begin
     if tg_op = 'INSERT' then
         insert into svc.audit_logs (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
-            changed_fields, redacted_fields, context, template_hash, label, severity, compliance, description
+            changed_fields, redacted_fields, context, label, severity, compliance, description
         )
         select 'public.customer', tg_relid, v_operation::svc.audit_operation,
                coalesce(v_after, v_before) ->> 'id',
                v_actor, v_tenant, v_role,
                svc."redact_public_customer"(v_before), svc."redact_public_customer"(v_after),
-               v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, v_context, '7241f977bd8fe755efceeefa6adb85171710e9650fb260506e3a93c9ac1e0e27',
+               v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, v_context,
                case v_rule when 0 then 'customer edited' when 1 then null when 2 then 'customer changed' end, case v_rule when 0 then 'medium'::svc.audit_severity when 1 then 'high'::svc.audit_severity when 2 then 'low'::svc.audit_severity end,
                case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(nullif(current_setting('svc.actor_id', true), ''), ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end
           from (
@@ -56,13 +56,13 @@ begin
     elsif tg_op = 'UPDATE' then
         insert into svc.audit_logs (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
-            changed_fields, redacted_fields, context, template_hash, label, severity, compliance, description
+            changed_fields, redacted_fields, context, label, severity, compliance, description
         )
         select 'public.customer', tg_relid, v_operation::svc.audit_operation,
                coalesce(v_after, v_before) ->> 'id',
                v_actor, v_tenant, v_role,
                svc."redact_public_customer"(v_before), svc."redact_public_customer"(v_after),
-               v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, v_context, '7241f977bd8fe755efceeefa6adb85171710e9650fb260506e3a93c9ac1e0e27',
+               v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, v_context,
                case v_rule when 0 then 'customer edited' when 1 then null when 2 then 'customer changed' end, case v_rule when 0 then 'medium'::svc.audit_severity when 1 then 'high'::svc.audit_severity when 2 then 'low'::svc.audit_severity end,
                case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(nullif(current_setting('svc.actor_id', true), ''), ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end
           from (
@@ -98,13 +98,13 @@ begin
     elsif tg_op = 'DELETE' then
         insert into svc.audit_logs (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
-            changed_fields, redacted_fields, context, template_hash, label, severity, compliance, description
+            changed_fields, redacted_fields, context, label, severity, compliance, description
         )
         select 'public.customer', tg_relid, v_operation::svc.audit_operation,
                coalesce(v_after, v_before) ->> 'id',
                v_actor, v_tenant, v_role,
                svc."redact_public_customer"(v_before), svc."redact_public_customer"(v_after),
-               v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, v_context, '7241f977bd8fe755efceeefa6adb85171710e9650fb260506e3a93c9ac1e0e27',
+               v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, v_context,
                case v_rule when 0 then 'customer edited' when 1 then null when 2 then 'customer changed' end, case v_rule when 0 then 'medium'::svc.audit_severity when 1 then 'high'::svc.audit_severity when 2 then 'low'::svc.audit_severity end,
                case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(nullif(current_setting('svc.actor_id', true), ''), ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end
           from (
@@ -119,13 +119,13 @@ begin
     elsif tg_op = 'TRUNCATE' then
         insert into svc.audit_logs (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
-            changed_fields, redacted_fields, context, template_hash, label, severity, compliance, description
+            changed_fields, redacted_fields, context, label, severity, compliance, description
         )
         select 'public.customer', tg_relid, v_operation::svc.audit_operation,
                coalesce(v_after, v_before) ->> 'id',
                v_actor, v_tenant, v_role,
                svc."redact_public_customer"(v_before), svc."redact_public_customer"(v_after),
-               v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, v_context, '7241f977bd8fe755efceeefa6adb85171710e9650fb260506e3a93c9ac1e0e27',
+               v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, v_context,
                case v_rule when 0 then 'customer edited' when 1 then null when 2 then 'customer changed' end, case v_rule when 0 then 'medium'::svc.audit_severity when 1 then 'high'::svc.audit_severity when 2 then 'low'::svc.audit_severity end,
                case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(nullif(current_setting('svc.actor_id', true), ''), ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end
           from (

@@ -29,7 +29,7 @@ begin
         end if;
         insert into svc.audit_logs (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
-            changed_fields, redacted_fields, context, template_hash
+            changed_fields, redacted_fields, context
         ) values (
             'shop.Order Line', tg_relid, 'UPDATE',
             jsonb_build_array("v_after" -> 'order_id', "v_after" -> 'place')::text,
@@ -38,13 +38,13 @@ begin
             v_before,
             v_after,
             v_changed, null,
-            nullif(current_setting('svc.context', true), '')::jsonb, '7ce2416f8a7de59ccecb25be9d106cdd4b0bb8069328d73c834a0dcc0cf9ffb6'
+            nullif(current_setting('svc.context', true), '')::jsonb
         );
     elsif tg_op = 'INSERT' then
         v_after := to_jsonb(new);
         insert into svc.audit_logs (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
-            changed_fields, redacted_fields, context, template_hash
+            changed_fields, redacted_fields, context
         ) values (
             'shop.Order Line', tg_relid, 'INSERT',
             jsonb_build_array("v_after" -> 'order_id', "v_after" -> 'place')::text,
@@ -53,13 +53,13 @@ begin
             null,
             v_after,
             null, null,
-            nullif(current_setting('svc.context', true), '')::jsonb, '7ce2416f8a7de59ccecb25be9d106cdd4b0bb8069328d73c834a0dcc0cf9ffb6'
+            nullif(current_setting('svc.context', true), '')::jsonb
         );
     elsif tg_op = 'DELETE' then
         v_before := to_jsonb(old);
         insert into svc.audit_logs (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
-            changed_fields, redacted_fields, context, template_hash
+            changed_fields, redacted_fields, context
         ) values (
             'shop.Order Line', tg_relid, 'DELETE',
             jsonb_build_array("v_before" -> 'order_id', "v_before" -> 'place')::text,
@@ -68,12 +68,12 @@ begin
             v_before,
             null,
             null, null,
-            nullif(current_setting('svc.context', true), '')::jsonb, '7ce2416f8a7de59ccecb25be9d106cdd4b0bb8069328d73c834a0dcc0cf9ffb6'
+            nullif(current_setting('svc.context', true), '')::jsonb
         );
     elsif tg_op = 'TRUNCATE' then
         insert into svc.audit_logs (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
-            changed_fields, redacted_fields, context, template_hash
+            changed_fields, redacted_fields, context
         ) values (
             'shop.Order Line', tg_relid, 'TRUNCATE',
             null,
@@ -82,7 +82,7 @@ begin
             null,
             null,
             null, null,
-            nullif(current_setting('svc.context', true), '')::jsonb, '7ce2416f8a7de59ccecb25be9d106cdd4b0bb8069328d73c834a0dcc0cf9ffb6'
+            nullif(current_setting('svc.context', true), '')::jsonb
         );
     end if;
     return null;

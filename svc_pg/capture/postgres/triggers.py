@@ -1,7 +1,6 @@
 """Render the functions and the triggers that record the changes of one table."""
 
 from collections.abc import Iterable
-from hashlib import sha256
 from typing import Final
 
 from psycopg.sql import SQL, Composable, Literal
@@ -86,9 +85,7 @@ def _capture_function(rules: TableRules) -> SchemaObject:
     else:
         template = "capture/statement_function.sql.j2"
         values["enrichment"] = enrichment(rules.audited.enrich, None)
-    blank = render(template, **values, template_hash="")
-    sql = render(template, **values, template_hash=sha256(blank.encode()).hexdigest())
-    return SchemaObject("function", f"svc.{function}", sql, audited_table=str(table.name))
+    return SchemaObject("function", f"svc.{function}", render(template, **values), audited_table=str(table.name))
 
 
 def _redacted_fields(rules: TableRules) -> Composable:

@@ -13,7 +13,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanContext, SpanKind, StatusCode
 
 from svc_pg import webhooks
-from svc_pg.webhooks.worker.tracing import current_traceparent
+from svc_pg.webhooks.tracing import current_traceparent
 from tests.hooks import endpoint, hooks_config, rows, working
 from tests.receiver import receiving
 from tests.waiting import wait_until

@@ -2,25 +2,18 @@
 create function public.equal_row() returns trigger language plpgsql as $$
 begin
     if tg_op = 'INSERT' then
-        insert into svc.audit_logs (table_name, table_oid, operation, record_id, actor_id, after_data, template_hash)
-        values (
-            'public.account', tg_relid, 'INSERT', new.id, 'alice', to_jsonb(new),
-            '0000000000000000000000000000000000000000000000000000000000000000'
-        );
+        insert into svc.audit_logs (table_name, table_oid, operation, record_id, actor_id, after_data)
+        values ('public.account', tg_relid, 'INSERT', new.id, 'alice', to_jsonb(new));
     elsif tg_op = 'UPDATE' then
         insert into svc.audit_logs (
-            table_name, table_oid, operation, record_id, actor_id, before_data, after_data,
-            changed_fields, template_hash
+            table_name, table_oid, operation, record_id, actor_id, before_data, after_data, changed_fields
         ) values (
             'public.account', tg_relid, 'UPDATE', new.id, 'alice', to_jsonb(old), to_jsonb(new),
-            '{status,updated_at}', '0000000000000000000000000000000000000000000000000000000000000000'
+            '{status,updated_at}'
         );
     else
-        insert into svc.audit_logs (table_name, table_oid, operation, record_id, actor_id, before_data, template_hash)
-        values (
-            'public.account', tg_relid, 'DELETE', old.id, 'alice', to_jsonb(old),
-            '0000000000000000000000000000000000000000000000000000000000000000'
-        );
+        insert into svc.audit_logs (table_name, table_oid, operation, record_id, actor_id, before_data)
+        values ('public.account', tg_relid, 'DELETE', old.id, 'alice', to_jsonb(old));
     end if;
     return null;
 end
