@@ -10,13 +10,13 @@ from weakref import WeakKeyDictionary
 
 from svc_pg.config import Retry
 from svc_pg.errors import EncryptionKeyError, EndpointError, WebhookSignatureError
+from svc_pg.webhooks import tracing
 from svc_pg.webhooks.endpoint_fields import HEADERS_COLUMN, SECRET_COLUMN
 from svc_pg.webhooks.http.transport import Request, Result, Transport
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.signing import sign
 from svc_pg.webhooks.worker import backoff
 from svc_pg.webhooks.worker.leases import Acknowledgement, EndpointSnapshot, Lease, Message
-from svc_pg.webhooks.worker.worker import tracing
 
 _log = logging.getLogger(__name__)
 
