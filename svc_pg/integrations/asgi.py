@@ -1,9 +1,10 @@
 """The actor of ASGI requests: FastAPI, Starlette, Litestar and everything else that speaks ASGI."""
 
+from collections.abc import Awaitable, Callable, MutableMapping
 from inspect import isawaitable
+from typing import Any
 
 from anyio.to_thread import run_sync
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from svc_pg.audit.context import Actor, acting_as
 from svc_pg.integrations.extractors import (
@@ -15,6 +16,12 @@ from svc_pg.integrations.extractors import (
     to_actor,
     trusts_actor_header,
 )
+
+# as starlette.types has them, which an application of another framework need not have installed
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class ActorMiddleware:

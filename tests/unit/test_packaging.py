@@ -3,6 +3,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 FOLDERS = {"svc_pg": "svc_pg", "cli": "svc_pg.cli", "sql": "svc_pg.sql"}
 
@@ -22,7 +24,50 @@ def test_every_package_has_an_init() -> None:
     assert [folder for folder in folders if not (folder / "__init__.py").is_file()] == []
 
 
-def test_importing_the_library_loads_no_server_and_no_command_line() -> None:
-    program = "import sys, svc_pg; print(sorted({'fastapi', 'aiohttp', 'typer', 'uvicorn'} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert done.stdout == "[]\n"
+PARTS = {
+    "worker": {"aiodns", "aiohttp", "yarl"},
+    "console": {"fastapi", "starlette", "uvicorn"},
+    "cli": {"click", "rich", "typer"},
+}
+"""Packages that only a part of svc-pg needs."""
+
+DRIVERS = {"psycopg", "psycopg_pool"}
+MODELS = {"jinja2", "jsonschema", "pydantic", "pydantic_settings"}
+CRYPTOGRAPHY = {"cryptography", "jwt"}
+
+
+def loaded(program: str, *arguments: str) -> set[str]:
+    """The packages that are loaded when this program ends."""
+    program = f"import sys\ntry:\n    {program}\nfinally:\n    print('loaded', *sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, cwd=ROOT)
+    last = done.stderr.splitlines()[-1].split()
+    assert (done.returncode, last[0]) == (0, "loaded"), done.stderr
+    return {name.partition(".")[0] for name in last[1:]}
+
+
+@pytest.mark.parametrize(
+    ("program", "needless"),
+    [
+        ("import svc_pg", DRIVERS | MODELS | CRYPTOGRAPHY),
+        ("from svc_pg import Config", DRIVERS | CRYPTOGRAPHY),
+        ("from svc_pg.webhooks import send, verify_webhook_signature", DRIVERS | MODELS | CRYPTOGRAPHY),
+        ("import svc_pg.audit", CRYPTOGRAPHY),
+        ("import svc_pg.schema", CRYPTOGRAPHY),
+        ("import svc_pg.integrations.asgi, svc_pg.integrations.wsgi, svc_pg.integrations.psycopg", set()),
+    ],
+)
+def test_what_every_application_imports_loads_the_packages_of_no_part(program: str, needless: set[str]) -> None:
+    assert loaded(program) & (needless | set().union(*PARTS.values())) == set()
+
+
+@pytest.mark.parametrize(
+    ("program", "own", "others"),
+    [
+        ("import svc_pg.console", "console", {*PARTS["worker"], *PARTS["cli"], "uvicorn"}),
+        ("from svc_pg.webhooks import Worker", "worker", PARTS["console"] | PARTS["cli"]),
+    ],
+)
+def test_a_part_loads_the_packages_of_no_other(program: str, own: str, others: set[str]) -> None:
+    found = loaded(program)
+    assert found & PARTS[own]
+    assert found & others == set()

@@ -11,6 +11,7 @@ from functools import lru_cache
 from socket import SO_RCVBUF, SOL_SOCKET, socket
 from typing import Any
 
+import aiodns  # noqa: F401 - aiohttp's AsyncResolver needs it, and would say so only when it is made
 import aiohttp
 from aiohttp.connector import AddrInfoType, Connection
 from aiohttp.http_exceptions import HttpProcessingError
