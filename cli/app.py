@@ -1,10 +1,12 @@
-"""The application object that every command is added to, and the options that stand before a command."""
+"""The program ``svc-pg``: the options that stand before a command, and the commands, imported when they are called."""
 
-from typing import Annotated, Any
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 from pydantic import ValidationError
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 import svc_pg
 from svc_pg.pydantic_errors import reason
@@ -12,10 +14,62 @@ from svc_pg.pydantic_errors import reason
 from . import output
 
 
-class _Group(TyperGroup):
-    """Says in our words what is wrong with an option, where Typer passes on pydantic's."""
+class Summary(NamedTuple):
+    """One line of the program's help, and the module whose ``app`` has the command."""
+
+    panel: str
+    module: str
+    help: str
+
+
+COMMANDS: Final = {
+    "install": Summary("Database", "schema", "Make the database equal to the configuration."),
+    "plan": Summary("Database", "schema", "Print the SQL that install would execute."),
+    "status": Summary("Database", "schema", "Show what is installed and what differs."),
+    "uninstall": Summary("Database", "schema", "Remove triggers and functions, and the data if asked."),
+    "migrate": Summary("Database", "migrate", "Write an SQL script, or an Alembic or Django migration."),
+    "log": Summary("Audit", "audit", "Show the newest entries of the audit log."),
+    "export": Summary("Audit", "audit", "Write the audit log as JSON or CSV."),
+    "purge": Summary("Audit", "audit", "Remove old entries of the audit log."),
+    "send": Summary("Webhooks", "send", "Send an event."),
+    "worker": Summary("Webhooks", "worker", "Deliver webhooks and maintain the database."),
+    "listen": Summary("Webhooks", "listen", "Receive webhooks on this machine, for development."),
+    "webhooks": Summary("Webhooks", "webhooks", "Manage endpoints and their deliveries."),
+    "keys": Summary("Webhooks", "keys", "Make encryption keys."),
+    "serve": Summary("Console", "serve", "Serve the console and the webhooks API."),
+    "console": Summary("Console", "console", "Set the console up, and manage its sessions."),
+    "demo": Summary("Console", "demo", "Try everything out in a small shop."),
+}
+
+
+def load(name: str) -> Any:
+    """Import one of COMMANDS, a TyperCommand or a TyperGroup."""
+    module = import_module(f".{COMMANDS[name].module}", __package__)
+    command = typer.main.get_group(module.app).commands[name]
+    for each in _all(command):
+        _hide_types_of_flags(each.get_params(typer.Context(each)))
+    return command
+
+
+class _Program(TyperGroup):
+    """Knows of its commands what COMMANDS says, until one is called."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = {
+            name: TyperCommand(name, help=summary.help, rich_help_panel=summary.panel)
+            for name, summary in COMMANDS.items()
+        }
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _hide_types_of_flags(super().get_params(ctx))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command if name is None else load(name), rest
 
     def invoke(self, ctx: Any) -> Any:
+        """Say in our words what is wrong with an option, where Typer passes on pydantic's."""
         try:
             return super().invoke(ctx)
         except typer.BadParameter as error:
@@ -24,13 +78,26 @@ class _Group(TyperGroup):
             raise
 
 
+def _all(command: Any) -> Iterable[Any]:
+    yield command
+    for each in getattr(command, "commands", {}).values():
+        yield from _all(each)
+
+
+def _hide_types_of_flags(parameters: list[Any]) -> list[Any]:
+    """A flag takes no value, so its help names no type."""
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
+    return parameters
+
+
 app = typer.Typer(
     name="svc-pg",
-    cls=_Group,
+    cls=_Program,
     help="Audit trail, webhooks and an admin console for applications on PostgreSQL.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
 )
 
 

@@ -20,7 +20,7 @@ from svc_pg.audit.log import AuditQuery, Entry, query
 from svc_pg.encoding import encode
 from svc_pg.errors import ConfigError, SvcError
 
-from . import output
+from . import output, records
 from .database import connect
 from .format_entry import line
 from .known_tables import warn_of_unknown
@@ -28,6 +28,8 @@ from .operator import act_as_operator
 from .options import ConfigReference, DatabaseUrl, Json, duration, moment
 
 STANDARD_OUTPUT: Final = Path("-")
+
+app = typer.Typer()
 
 
 class ExportFormat(StrEnum):
@@ -45,12 +47,7 @@ Actor = Annotated[str | None, typer.Option(help="Only changes by this actor.")]
 Operation = Annotated[str | None, typer.Option(help="Only INSERT, UPDATE, DELETE, TRUNCATE or SNAPSHOT.")]
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the commands."""
-    for command in (export, log, purge):
-        app.command()(command)
-
-
+@app.command()
 def export(
     *,
     since: Since = None,
@@ -95,6 +92,7 @@ def export(
     output.words(words)
 
 
+@app.command()
 def log(
     *,
     since: Since = None,
@@ -117,6 +115,7 @@ def log(
             typer.echo(show(entry))
 
 
+@app.command()
 def purge(
     *,
     older_than: Annotated[
@@ -133,7 +132,7 @@ def purge(
         act_as_operator(conn)
         report = retention.purge(conn, age, dry_run=dry_run, progress=progress)
     if json:
-        output.json_record(
+        records.show_json(
             {
                 "before": report.before,
                 "partitions": report.partitions,

@@ -1,25 +1,15 @@
 """The database that a command works on: which one it is, and what to say where it cannot be reached."""
 
-import asyncio
 import re
 from typing import Any, Final
 
 import psycopg
 
 from svc_pg.conninfo import FORMS, Conninfo
-from svc_pg.errors import NotInstalledError, SvcError
+from svc_pg.errors import SvcError
 from svc_pg.settings import Settings
-from svc_pg.webhooks.worker.connections import Connection, Reconnecting
-from svc_pg.webhooks.worker.statistics import Statistics
 
 _ANOTHER: Final = "For another: --database-url, DATABASE_URL or libpq's PGHOST, PGPORT, PGDATABASE."
-# Some of what the worker and the console call
-_IS_INSTALLED: Final = """
-select bool_and(to_regproc(name) is not null)
-  from unnest(array[
-      'svc.webhook_next_due', 'svc.audit_ensure_partitions', 'svc.webhook_prune', 'svc.console_prune'
-  ]) name
-"""
 _ATTEMPT: Final = re.compile(r"(- host: .*?, hostaddr: \S+: )?(connection (failed|is bad): )?(?P<words>.*)")
 
 
@@ -45,26 +35,6 @@ def connect(database_url: str | None) -> "psycopg.Connection[Any]":
         raise SvcError(
             f"no connection to the database: {_tidy(str(error))}", hint=f"Tried {database}. {_ANOTHER}"
         ) from error
-
-
-def require_svc(database_url: str | None) -> None:
-    """Raises SvcError where the database cannot be reached, NotInstalledError where it lacks svc-pg."""
-    with connect(database_url) as conn:
-        _check(conn.execute(_IS_INSTALLED).fetchone())
-
-
-async def wait_for_svc(database: Conninfo, *, stopping: asyncio.Event) -> None:
-    """Wait until the database can be reached, or for ``stopping``. Raises NotInstalledError where it lacks svc-pg."""
-
-    async def check(conn: Connection) -> None:
-        _check(await (await conn.execute(_IS_INSTALLED)).fetchone())
-
-    await Reconnecting(database, stopping=stopping, statistics=Statistics()).run(check)
-
-
-def _check(found: tuple[bool] | None) -> None:
-    if found != (True,):
-        raise NotInstalledError("the database has no schema svc, or an old one", hint="Run: svc-pg install")
 
 
 def _tidy(text: str) -> str:

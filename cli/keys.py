@@ -1,26 +1,25 @@
-"""The command ``keys new``: one command for each kind of key."""
+"""The command ``keys new``, one for each kind of key, and the keys that other commands read."""
 
 from typing import Annotated
 
 import typer
 
 from svc_pg.errors import EncryptionKeyError
-from svc_pg.webhooks.secrets import new_key
+from svc_pg.settings import Settings
+from svc_pg.webhooks.secrets import KeyRing, new_key
 
 from . import output
 
+app = typer.Typer()
 _keys = typer.Typer(help="Make keys.", no_args_is_help=True)
 _new = typer.Typer(help="Make a key and print it as a line for the environment.", no_args_is_help=True)
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the group."""
-    _new.command()(encryption)
-    _new.callback()(lambda: None)  # a group also while it has one command
-    _keys.add_typer(_new, name="new")
-    app.add_typer(_keys, name="keys")
+app.add_typer(_keys, name="keys")
+_keys.add_typer(_new, name="new")
 
 
+@_new.command()
 def encryption(
     *,
     key_id: Annotated[str, typer.Option("--id", help="A name that tells this key from the ones before.")] = "k1",
@@ -31,3 +30,14 @@ def encryption(
     except EncryptionKeyError as error:
         raise typer.BadParameter(f"{error.message}. {error.hint}", param_hint="--id") from error
     output.data(f"SVC_ENCRYPTION_KEYS={entry}")
+
+
+def encryption_keys() -> KeyRing:
+    """The keys that seal endpoint secrets. Raises EncryptionKeyError where there are none."""
+    configured = Settings.load().encryption_keys
+    if configured is None:
+        raise EncryptionKeyError(
+            "SVC_ENCRYPTION_KEYS is not set",
+            hint="Set what the other workers and consoles have. The very first: svc-pg keys new encryption",
+        )
+    return KeyRing.parse(configured.get_secret_value())

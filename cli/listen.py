@@ -7,9 +7,10 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
+import uvicorn
 from rich.console import Console
 from rich.highlighter import JSONHighlighter
 from rich.text import Text
@@ -18,19 +19,15 @@ from svc_pg.webhooks.signing import check_secret
 
 from . import json_text, output
 from .listening import base_url, listening
+from .receiver import Arrival, receiver
 
-if TYPE_CHECKING:
-    from .receiver import Arrival
+app = typer.Typer()
 
 _LONGEST: Final = 2000  # characters of a body that is not JSON
 _console = Console(highlight=False, soft_wrap=True)
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(listen)
-
-
+@app.command()
 def listen(
     *,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
@@ -47,15 +44,11 @@ def listen(
     json: Annotated[bool, typer.Option("--json", help="Print an object a line.")] = False,
 ) -> None:
     """Receive webhooks on this machine, verify them and show them, until Ctrl-C. For developing."""
-    import uvicorn  # it and the receiver load the web framework, which other commands do not need
-
-    from .receiver import receiver
-
     secrets = secret or []
     if secrets:
         check_secret(secrets)
-    app = receiver(secrets, status=status, on_arrival=partial(_print, _json_line if json else _text))
-    server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_level="warning", access_log=False))
+    site = receiver(secrets, status=status, on_arrival=partial(_print, _json_line if json else _text))
+    server = uvicorn.Server(uvicorn.Config(site, lifespan="off", log_level="warning", access_log=False))
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # it ends like Ctrl-C
     with suppress(KeyboardInterrupt), listening(host, port) as listener:
         _introduce(f"{base_url(host, listener)}/", is_verifying=bool(secrets))
@@ -75,7 +68,7 @@ def _introduce(url: str, *, is_verifying: bool) -> None:
     )
 
 
-def _print(show: "Callable[[Arrival], str]", arrival: "Arrival") -> None:
+def _print(show: Callable[[Arrival], str], arrival: Arrival) -> None:
     try:
         typer.echo(show(arrival))
     except BrokenPipeError:  # a reader such as head has left: that is an end and no error
@@ -83,7 +76,7 @@ def _print(show: "Callable[[Arrival], str]", arrival: "Arrival") -> None:
         signal.raise_signal(signal.SIGINT)
 
 
-def _json_line(arrival: "Arrival") -> str:
+def _json_line(arrival: Arrival) -> str:
     members = {
         "receivedAt": arrival.received_at.isoformat(timespec="microseconds").replace("+00:00", "Z"),
         "deliveryId": arrival.delivery_id,
@@ -96,7 +89,7 @@ def _json_line(arrival: "Arrival") -> str:
     return f'{json.dumps(members)[:-1]}, "body": {body}}}'  # the body as it is: json would change its numbers
 
 
-def _text(arrival: "Arrival") -> str:
+def _text(arrival: Arrival) -> str:
     parts = [
         Text(f"{arrival.received_at.astimezone():%H:%M:%S}", "dim"),
         Text(json_text.printable(arrival.event) or "(no event)", "bold"),
@@ -109,7 +102,7 @@ def _text(arrival: "Arrival") -> str:
     return captured.get()
 
 
-def _verdict(arrival: "Arrival") -> Text:
+def _verdict(arrival: Arrival) -> Text:
     if arrival.is_verified is None:
         return Text("not verified", "yellow")
     if arrival.is_verified:
@@ -117,7 +110,7 @@ def _verdict(arrival: "Arrival") -> Text:
     return Text(f"refused: {json_text.printable(arrival.reason or '')}", "bold red")
 
 
-def _body(arrival: "Arrival") -> Text:
+def _body(arrival: Arrival) -> Text:
     if arrival.is_json:
         return JSONHighlighter()(json_text.indented(arrival.body))
     cut = "…" if len(arrival.body) > _LONGEST else ""

@@ -17,6 +17,8 @@ from .database import connect
 from .options import ConfigReference, DatabaseUrl
 from .schema import Prune, Roles
 
+app = typer.Typer()
+
 
 class ScriptFormat(StrEnum):
     """What runs the script."""
@@ -26,11 +28,7 @@ class ScriptFormat(StrEnum):
     django = "django"
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(migrate)
-
-
+@app.command()
 def migrate(
     *,
     file: Annotated[

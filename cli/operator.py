@@ -13,7 +13,7 @@ from psycopg import Connection
 from svc_pg import audit
 from svc_pg.query import Query, fetch
 
-from . import output
+from . import records
 from .database import connect
 
 _CONTEXT: Final = {"program": "svc-pg"}
@@ -46,9 +46,9 @@ def change(query: Query[Any], database_url: str | None, *, as_json: bool) -> Non
     with connect(database_url) as conn, operator(conn):
         row = one(conn, query)
     if as_json:
-        output.json_record(row)
+        records.show_json(row)
     else:
-        output.record(row)
+        records.show(row)
 
 
 def _operator_name() -> str:

@@ -1,4 +1,4 @@
-"""Options that several commands take, and what the library needs that is made of them."""
+"""Options that several commands take."""
 
 import re
 from datetime import timedelta
@@ -8,9 +8,6 @@ import typer
 from typer.models import OptionInfo
 
 from svc_pg import durations
-from svc_pg.errors import EncryptionKeyError
-from svc_pg.settings import Settings
-from svc_pg.webhooks.secrets import KeyRing
 
 DatabaseUrl = Annotated[
     str | None,
@@ -55,14 +52,3 @@ def moment(*, meaning: str) -> OptionInfo:
 
     option: OptionInfo = typer.Option(callback=check, metavar="DURATION|TIME", help=meaning)
     return option
-
-
-def encryption_keys() -> KeyRing:
-    """The keys that seal endpoint secrets. Raises EncryptionKeyError where there are none."""
-    configured = Settings.load().encryption_keys
-    if configured is None:
-        raise EncryptionKeyError(
-            "SVC_ENCRYPTION_KEYS is not set",
-            hint="Set what the other workers and consoles have. The very first: svc-pg keys new encryption",
-        )
-    return KeyRing.parse(configured.get_secret_value())

@@ -8,9 +8,11 @@ import typer
 from svc_pg import Config, schema
 from svc_pg.schema import Status
 
-from . import format_status, output
+from . import format_status, output, tables
 from .database import connect
 from .options import ConfigReference, DatabaseUrl, Json, duration
+
+app = typer.Typer()
 
 Prune = Annotated[bool, typer.Option("--prune", help="Remove what the configuration does not name any more.")]
 
@@ -29,12 +31,7 @@ Roles = Annotated[
 LockTimeout = Annotated[timedelta, duration(meaning="How long to wait each time for a table that is in use.")]
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the commands."""
-    for command in (install, plan, status, uninstall):
-        app.command()(command)
-
-
+@app.command()
 def install(
     *,
     database_url: DatabaseUrl = None,
@@ -62,6 +59,7 @@ def install(
     output.words(f"{len(steps)} changes." if steps else "Nothing to change: the database is as the configuration says.")
 
 
+@app.command()
 def plan(*, database_url: DatabaseUrl = None, config: ConfigReference = None, roles: Roles = None) -> None:
     """Print the SQL that install would execute. Changes nothing."""
     wanted = Config.find(config)
@@ -73,6 +71,7 @@ def plan(*, database_url: DatabaseUrl = None, config: ConfigReference = None, ro
     output.words(f"{len(steps)} changes." if steps else "Nothing to change.")
 
 
+@app.command()
 def status(
     *, database_url: DatabaseUrl = None, config: ConfigReference = None, verbose: Verbose = False, json: Json = False
 ) -> None:
@@ -85,7 +84,7 @@ def status(
         output.json_data({"isOk": not differing, "objects": [_step(entry) for entry in found]})
     else:
         lines = format_status.every(found) if verbose else format_status.summary(found)
-        output.table(
+        tables.show(
             "", ["state", "kind", "what"], [[line.state, line.kind, line.what] for line in lines], folding={"what"}
         )
         if differing:
@@ -96,6 +95,7 @@ def status(
         raise typer.Exit(3)
 
 
+@app.command()
 def uninstall(
     *,
     database_url: DatabaseUrl = None,

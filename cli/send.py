@@ -20,6 +20,8 @@ from . import json_text, output
 from .database import connect
 from .options import DatabaseUrl, Json, duration
 
+app = typer.Typer()
+
 _AT_ONCE: Final = timedelta(0)
 _EXCERPT: Final = 30  # characters on either side of the place where a text stops being JSON
 _QUOTE: Final = """Quote it for the shell, such as '{"id": 7}', or pipe it: svc-pg send EVENT -"""
@@ -37,11 +39,7 @@ class _Sent:
     endpoints: int
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(send)
-
-
+@app.command()
 def send(
     event: Annotated[str, typer.Argument(help="The name of the event.", show_default=False)],
     payload: Annotated[

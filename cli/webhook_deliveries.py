@@ -9,15 +9,18 @@ from svc_pg import Config, durations
 from svc_pg.maintenance import prune_deliveries
 from svc_pg.webhooks import deliveries
 
-from . import output
+from . import output, records
 from .database import connect
 from .json_text import printable
 from .operator import EndpointId, change, one
 from .options import After, ConfigReference, DatabaseUrl, Json, Limit, duration, moment
 
+app = typer.Typer()
+
 Since = Annotated[str | None, moment(meaning="Created from then on: 1h, 7d, or 2026-01-31T12:00:00Z.")]
 
 
+@app.command("deliveries")
 def list_deliveries(
     *,
     endpoint: Annotated[str | None, typer.Option(help="Only those to this endpoint.")] = None,
@@ -39,7 +42,7 @@ def list_deliveries(
     with connect(database_url) as conn:
         page = wanted.list(conn)
     if json:
-        output.json_record(page.deliveries)
+        records.show_json(page.deliveries)
     else:
         for each in page.deliveries:
             output.data(f"{each.id}  {each.event_name}  {each.status}  {each.attempts}/{each.max_attempts} attempts")
@@ -48,6 +51,7 @@ def list_deliveries(
     output.more(page.next_cursor)
 
 
+@app.command()
 def retry(
     delivery: Annotated[str, typer.Argument(help="The delivery's id.", show_default=False)],
     *,
@@ -58,6 +62,7 @@ def retry(
     change(deliveries.retry(delivery), database_url, as_json=json)
 
 
+@app.command()
 def recover(
     endpoint: EndpointId,
     *,
@@ -76,12 +81,13 @@ def recover(
             count, is_complete = count + batch.count, batch.is_complete
             is_done = is_complete or dry_run  # what is only counted would be counted again
     if json:
-        output.json_record({"count": count, "isComplete": is_complete, "isDryRun": dry_run})
+        records.show_json({"count": count, "isComplete": is_complete, "isDryRun": dry_run})
         return
     number = f"{count}" if is_complete else f"At least {count}"
     output.words(f"{number} deliveries would be tried again." if dry_run else f"{number} deliveries are due again.")
 
 
+@app.command()
 def prune(
     *,
     delivered: Annotated[

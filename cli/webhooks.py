@@ -1,8 +1,8 @@
 """The commands ``webhooks ...``, those for endpoints."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import timedelta
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
@@ -13,22 +13,20 @@ from svc_pg.webhooks.endpoints import Endpoint, NewSecret
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.reencryption import rotate_key
 
-from . import output
+from . import output, records, webhook_deliveries
 from .database import connect
 from .json_text import printable
+from .keys import encryption_keys
 from .operator import EndpointId, change, one, operator
-from .options import After, ConfigReference, DatabaseUrl, Json, Limit, duration, encryption_keys
-from .webhook_deliveries import list_deliveries, prune, recover, retry
+from .options import After, ConfigReference, DatabaseUrl, Json, Limit, duration
+
+app = typer.Typer()
+_webhooks = typer.Typer(help="Manage webhook endpoints and their deliveries.", no_args_is_help=True)
+app.add_typer(_webhooks, name="webhooks")
+_webhooks.add_typer(webhook_deliveries.app)
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the group."""
-    group = typer.Typer(help="Steer webhook endpoints and their deliveries.", no_args_is_help=True)
-    for name, command in _COMMANDS.items():
-        group.command(name)(command)
-    app.add_typer(group, name="webhooks")
-
-
+@_webhooks.command()
 def add(
     *,
     url: Annotated[str, typer.Option(help="Where to POST.", show_default=False)],
@@ -57,6 +55,7 @@ def add(
         _print_secret(one(conn, new.query), new, as_json=json)
 
 
+@_webhooks.command("list")
 def list_(
     *,
     status: Annotated[str | None, typer.Option(help="Only active, paused or disabled ones.")] = None,
@@ -72,7 +71,7 @@ def list_(
     with connect(database_url) as conn:
         page = wanted.list(conn)
     if json:
-        output.json_record(page.endpoints)
+        records.show_json(page.endpoints)
     else:
         for each in page.endpoints:
             tenant = f"  of {printable(each.tenant)}" if each.tenant else ""
@@ -80,28 +79,32 @@ def list_(
     output.more(page.next_cursor)
 
 
+@_webhooks.command()
 def show(endpoint: EndpointId, *, database_url: DatabaseUrl = None, json: Json = False) -> None:
     """Show an endpoint, its health and what became of its deliveries of the last day."""
     with connect(database_url) as conn:
         found, health = one(conn, endpoints.get(endpoint)), one(conn, stats(endpoint))
     if json:
-        output.json_record({"endpoint": found, "stats": health})
+        records.show_json({"endpoint": found, "stats": health})
         return
-    output.record(found)
+    records.show(found)
     output.data("")
-    output.record(_shown(health))
+    records.show(_shown(health))
 
 
+@_webhooks.command()
 def pause(endpoint: EndpointId, *, database_url: DatabaseUrl = None, json: Json = False) -> None:
     """Send nothing to an endpoint for now; what is pending waits."""
     change(endpoints.pause(endpoint), database_url, as_json=json)
 
 
+@_webhooks.command()
 def resume(endpoint: EndpointId, *, database_url: DatabaseUrl = None, json: Json = False) -> None:
     """Make a paused or disabled endpoint active again and forget its failures."""
     change(endpoints.resume(endpoint), database_url, as_json=json)
 
 
+@_webhooks.command()
 def disable(
     endpoint: EndpointId,
     *,
@@ -113,11 +116,13 @@ def disable(
     change(endpoints.disable(endpoint, reason=reason), database_url, as_json=json)
 
 
+@_webhooks.command()
 def delete(endpoint: EndpointId, *, database_url: DatabaseUrl = None, json: Json = False) -> None:
     """Delete an endpoint and cancel what is pending for it; its deliveries stay on record."""
     change(endpoints.delete(endpoint), database_url, as_json=json)
 
 
+@_webhooks.command()
 def rotate_secret(
     endpoint: EndpointId,
     *,
@@ -133,11 +138,13 @@ def rotate_secret(
         _print_secret(one(conn, new.query), new, as_json=json)
 
 
+@_webhooks.command()
 def ping(endpoint: EndpointId, *, database_url: DatabaseUrl = None, json: Json = False) -> None:
     """Send the event webhook.ping to an endpoint."""
     change(deliveries.ping(endpoint), database_url, as_json=json)
 
 
+@_webhooks.command("rotate-key")
 def rotate_encryption_key(*, database_url: DatabaseUrl = None) -> None:
     """Seal all secrets anew with the first key of SVC_ENCRYPTION_KEYS; then the others can go."""
     with connect(database_url) as conn:
@@ -148,30 +155,12 @@ def rotate_encryption_key(*, database_url: DatabaseUrl = None) -> None:
     )
 
 
-_COMMANDS: Final[dict[str, Callable[..., None]]] = {
-    "add": add,
-    "list": list_,
-    "show": show,
-    "pause": pause,
-    "resume": resume,
-    "disable": disable,
-    "delete": delete,
-    "rotate-secret": rotate_secret,
-    "ping": ping,
-    "deliveries": list_deliveries,
-    "retry": retry,
-    "recover": recover,
-    "prune": prune,
-    "rotate-key": rotate_encryption_key,
-}
-
-
 def _print_secret(endpoint: Endpoint, new: NewSecret, *, as_json: bool) -> None:
     shown = {"id": endpoint.id, "url": endpoint.url, "events": endpoint.events, "secret": new.secret}
     if as_json:
-        output.json_record(shown)
+        records.show_json(shown)
         return
-    output.record(shown)
+    records.show(shown)
     output.words("The secret is shown only now. Give it to the receiver, who verifies signatures with it.")
 
 

@@ -7,7 +7,7 @@ import signal
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
@@ -15,13 +15,16 @@ from svc_pg import Config
 from svc_pg.config import WebhooksConfig
 from svc_pg.config.model import validated
 from svc_pg.conninfo import Conninfo
+from svc_pg.webhooks.worker.health import check_metrics, health_server
 
-from .database import conninfo, wait_for_svc
-from .options import ConfigReference, DatabaseUrl, encryption_keys
+from .database import conninfo
+from .installation import wait_for_svc
+from .keys import encryption_keys
+from .options import ConfigReference, DatabaseUrl
+from .supervisor import Supervisor, reporting, same_command
+from .work import Work
 
-if TYPE_CHECKING:
-    from .supervisor import Supervisor
-    from .work import Work
+app = typer.Typer()
 
 _log = logging.getLogger(__name__)
 
@@ -36,11 +39,7 @@ class Part(StrEnum):
     maintenance = "maintenance"
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(worker)
-
-
+@app.command()
 def worker(
     *,
     concurrency: Annotated[int, typer.Option(min=1, max=1000, help="POSTs at a time, of each process.")] = 50,
@@ -66,12 +65,6 @@ def worker(
     config: ConfigReference = None,
 ) -> None:
     """Deliver webhooks and maintain the database until SIGTERM or Ctrl-C; then finish what is under way."""
-    # loaded here because other commands do not need aiohttp
-    from svc_pg.webhooks.worker.health import check_metrics
-
-    from .supervisor import Supervisor, same_command
-    from .work import Work
-
     logging.basicConfig(level=logging.INFO, format=_LOG_FORMAT)
     wanted = Config.find(config)
     if proxy is not None:
@@ -107,12 +100,8 @@ def worker(
 
 
 async def _run(
-    work: "Work | Supervisor", database: Conninfo, served_at: tuple[str, int] | None, lifeline: int | None
+    work: Work | Supervisor, database: Conninfo, served_at: tuple[str, int] | None, lifeline: int | None
 ) -> None:
-    from svc_pg.webhooks.worker.health import health_server
-
-    from .supervisor import reporting
-
     stopping = asyncio.Event()
 
     def stop() -> None:

@@ -8,12 +8,10 @@ import typer
 from .. import output
 from ..options import Json
 
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(demo)
+app = typer.Typer()
 
 
+@app.command()
 def demo(
     *,
     once: Annotated[bool, typer.Option("--once", help="End after the tables instead of waiting for Ctrl-C.")] = False,

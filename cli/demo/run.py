@@ -23,7 +23,7 @@ from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.secrets import KeyRing, new_key
 from svc_pg.webhooks.worker.worker import Worker
 
-from .. import output
+from .. import output, tables
 from .servers import embedded_postgres, serving
 from .shop import CONFIG, SCHEMA, Partner, shop
 
@@ -192,9 +192,9 @@ def _show(findings: _Findings, *, as_json: bool) -> None:
         for sent in reversed(findings.deliveries)
     ]
     steps = [[step["name"], f"{step['seconds'] * 1000:.0f}"] for step in findings.steps]
-    output.table("Who changed what", ["actor", "operation", "table", "change"], changes, folding={"change"})
-    output.table("What was delivered", ["event", "status", "attempts", "last status"], deliveries)
-    output.table("How long it took", ["step", "ms"], steps)
+    tables.show("Who changed what", ["actor", "operation", "table", "change"], changes, folding={"change"})
+    tables.show("What was delivered", ["event", "status", "attempts", "last status"], deliveries)
+    tables.show("How long it took", ["step", "ms"], steps)
     output.data(f"Console  {findings.console_url}\nToken    {findings.console_token}")
     output.data(f'Try      curl -H "Authorization: Bearer $TOKEN" {findings.console_url}/audit/entries')
 

@@ -8,7 +8,8 @@ import pytest
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from cli.app import app
+from cli.app import COMMANDS as SUMMARIES
+from cli.app import app, load
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -27,8 +28,8 @@ def commands(group: TyperGroup, *path: str) -> Iterator[tuple[str, TyperCommand]
             yield " ".join(["svc-pg", *path, name]), command
 
 
-PROGRAM = typer.main.get_group(app)
-ALL = dict(commands(PROGRAM))
+PROGRAM = typer.main.get_command(app)
+ALL = dict(commands(TyperGroup(commands={name: load(name) for name in SUMMARIES})))
 
 
 def rows(name: str) -> str:

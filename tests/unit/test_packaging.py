@@ -71,3 +71,42 @@ def test_a_part_loads_the_packages_of_no_other(program: str, own: str, others: s
     found = loaded(program)
     assert found & PARTS[own]
     assert found & others == set()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "needless"),
+    [
+        (["--version"], DRIVERS | CRYPTOGRAPHY | {"rich", "jinja2", "jsonschema", "pydantic_settings"}),
+        (["--help"], DRIVERS | CRYPTOGRAPHY | {"jinja2", "jsonschema", "pydantic_settings"}),
+        (["send", "--help"], CRYPTOGRAPHY | {"jinja2", "jsonschema"}),
+        (["log", "--help"], CRYPTOGRAPHY | {"jinja2", "jsonschema"}),
+        (["install", "--help"], CRYPTOGRAPHY | {"jsonschema"}),
+        (["webhooks", "list", "--help"], {"jsonschema"}),
+        (["worker", "--help"], PARTS["console"] | {"jsonschema"}),
+        (["serve", "--help"], PARTS["worker"] | {"jinja2", "jsonschema"}),
+    ],
+    ids=" ".join,
+)
+def test_a_command_loads_what_it_calls(arguments: list[str], needless: set[str]) -> None:
+    parts = set() if arguments[0] in ("worker", "serve") else PARTS["worker"] | PARTS["console"]
+    assert loaded("import cli; cli.main()", *arguments) & (needless | parts) == set()
+
+
+@pytest.mark.parametrize(
+    ("package", "command", "extra"),
+    [
+        ("aiohttp", ["worker"], "worker"),
+        ("aiodns", ["worker"], "worker"),
+        ("fastapi", ["serve"], "console"),
+        ("uvicorn", ["listen"], "console"),
+        ("starlette", ["console", "sessions"], "console"),
+        ("typer", ["--version"], "cli"),
+    ],
+)
+def test_a_package_that_is_missing_is_named_with_the_command_that_brings_it(
+    package: str, command: list[str], extra: str
+) -> None:
+    program = f"import sys; sys.modules['{package}'] = None; import cli; cli.main()"
+    done = subprocess.run([sys.executable, "-c", program, *command], capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"error: this command needs {package}; run: pip install 'svc-pg[{extra}]'\n"

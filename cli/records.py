@@ -1,0 +1,37 @@
+"""Print dataclasses and mappings, for people or as JSON."""
+
+from dataclasses import fields, is_dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from svc_pg import durations
+from svc_pg.encoding import encode
+
+from . import json_text, output
+
+
+def show_json(value: object) -> None:
+    """Print a dataclass, a mapping or a list of them as the API would write it."""
+    output.data(json_text.indented(encode(value).decode()))
+
+
+def show(value: Any) -> None:
+    """Print the fields of a dataclass or a mapping, one a line; those without a value are left out."""
+    members = {field.name: getattr(value, field.name) for field in fields(value)} if is_dataclass(value) else value
+    shown = {name.replace("_", " "): _text(member) for name, member in members.items() if member not in (None, "")}
+    width = max(map(len, shown), default=0)
+    for name, text in shown.items():
+        output.data(f"{name.ljust(width)}  {text}")
+
+
+def _text(value: object) -> str:
+    match value:
+        case datetime():
+            return f"{value.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z"
+        case timedelta():
+            return durations.text(value)
+        case bool():
+            return "yes" if value else "no"
+        case list():
+            return ", ".join(map(_text, value))
+    return json_text.printable(str(value))

@@ -1,0 +1,79 @@
+"""The command ``serve``."""
+
+import logging
+import re
+import signal
+import socket
+from contextlib import suppress
+from typing import Annotated, Final
+
+import typer
+import uvicorn
+from starlette.applications import Starlette
+from starlette.routing import Mount
+
+from svc_pg import Config
+from svc_pg.conninfo import Conninfo
+from svc_pg.console import Console, register_tenants, webhooks_app
+from svc_pg.console.prefix import PREFIX
+from svc_pg.errors import SvcError
+from svc_pg.settings import Settings
+
+from . import output
+from .installation import require_svc
+from .listening import base_url, listening
+from .options import ConfigReference, DatabaseUrl
+
+app = typer.Typer()
+
+_PATH: Final = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~-]+)+")
+
+
+@app.command()
+def serve(
+    *,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes a free one.")] = 8000,
+    webhooks_path: Annotated[str, typer.Option(help="Where the API of webhooks is, beside the console.")] = (
+        "/api/webhooks"
+    ),
+    database_url: DatabaseUrl = None,
+    config: ConfigReference = None,
+) -> None:
+    """Serve the console and the API of webhooks as a server of its own, until SIGTERM or Ctrl-C."""
+    if not _PATH.fullmatch(webhooks_path):
+        raise typer.BadParameter("write a path such as /api/webhooks", param_hint="--webhooks-path")
+    if f"{webhooks_path}/".startswith(f"{PREFIX}/"):
+        raise typer.BadParameter(
+            f"all below {PREFIX} is the console's; write a path such as /api/webhooks", param_hint="--webhooks-path"
+        )
+
+    if database_url is not None:
+        Conninfo.parse(database_url, name="--database-url")
+    settings = Settings.load(**({} if database_url is None else {"database_url": database_url}))
+    console = Console(settings, config=Config.find(config))
+    register_tenants(console)
+    require_svc(database_url)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    site = Starlette(routes=[Mount(webhooks_path, webhooks_app(console))], lifespan=console.lifespan)
+    console.install(site)
+    # X-Forwarded-For is read by the console itself, from SVC_CONSOLE_TRUSTED_PROXIES alone
+    server = uvicorn.Server(uvicorn.Config(site, lifespan="on", ws="none", proxy_headers=False, server_header=False))
+    with listening(host, port) as listener:
+        url = base_url(host, listener)
+        output.words(f"The console is at {url}{PREFIX}/, the API of webhooks at {url}{webhooks_path}/")
+        _run(server, listener)
+
+
+def _run(server: uvicorn.Server, listener: socket.socket) -> None:
+    """Being told to end is no failure: uvicorn repeats the signal when it has ended, for whoever handles it."""
+
+    def end(_number: int, _frame: object) -> None:
+        raise SystemExit(0)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
+    with suppress(SystemExit):
+        server.run(sockets=[listener])
+    if not server.started:
+        raise SvcError("the console did not start; the log above says why")
