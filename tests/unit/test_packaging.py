@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 import tomllib
@@ -6,11 +7,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+OPERATIONS = ROOT / "docs" / "operations.md"
 FOLDERS = {"svc_pg": "svc_pg", "cli": "svc_pg.cli", "sql": "svc_pg.sql"}
 
 
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
 def test_every_folder_of_python_is_in_the_packages() -> None:
-    setuptools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    setuptools = PYPROJECT["tool"]["setuptools"]
     found = {
         ".".join([package, *file.parent.relative_to(ROOT / folder).parts])
         for folder, package in FOLDERS.items()
@@ -34,6 +39,19 @@ PARTS = {
 DRIVERS = {"psycopg", "psycopg_pool"}
 MODELS = {"jinja2", "jsonschema", "pydantic", "pydantic_settings"}
 CRYPTOGRAPHY = {"cryptography", "jwt"}
+
+
+def test_an_installation_is_complete_and_the_documented_small_one_lacks_the_parts() -> None:
+    project = PYPROJECT["project"]
+    everything = set(project["dependencies"])
+    parts = {requirement for part in PARTS for requirement in project["optional-dependencies"][part]}
+    assert parts < everything
+    names = {requirement.partition(">")[0] for requirement in everything - parts}
+    documented = re.search(
+        r"^pip install 'psycopg\[binary\]' (.*)$", OPERATIONS.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert documented
+    assert {"psycopg", *documented[1].split()} == names
 
 
 def loaded(program: str, *arguments: str) -> set[str]:
