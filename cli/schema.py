@@ -104,7 +104,7 @@ def uninstall(
     verbose: Verbose = False,
     json: Json = False,
 ) -> None:
-    """Remove our triggers and functions; the data stays, unless --drop-data says otherwise."""
+    """Remove our triggers, views and functions; the data stays, unless --drop-data says otherwise."""
     if drop_data and not yes:
         typer.confirm("Drop the audit log, the webhook queue and all endpoints?", abort=True, err=True)
     with connect(database_url) as conn:

@@ -1,8 +1,8 @@
-"""Functions and triggers as values: what the installer makes of them is in svc_pg.schema."""
+"""Functions, views and triggers as values: what the installer makes of them is in svc_pg.schema."""
 
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from svc_pg.render import MAX_IDENTIFIER_BYTES
 from svc_pg.table_names import TableName
@@ -10,15 +10,17 @@ from svc_pg.table_names import TableName
 # What sends changes has this in its names, by which it can be told from what records them
 CHANGE_EVENTS: Final = "change_events"
 
-ObjectKind = Literal["function", "trigger"]
+ObjectKind = Literal["function", "view", "trigger"]
+
+OBJECT_KINDS: Final[tuple[ObjectKind, ...]] = get_args(ObjectKind)
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaObject:
-    """One function or trigger and the SQL that creates or replaces it.
+    """One function, view or trigger and the SQL that creates or replaces it.
 
-    ``identity`` is ``svc.name`` for a function and ``name on schema.table`` for a trigger. ``audited_table`` is set for
-    those that record or send the changes of a table.
+    ``identity`` is ``svc.name`` for a function or view and ``name on schema.table`` for a trigger. ``audited_table`` is
+    set for those that record or send the changes of a table.
     """
 
     kind: ObjectKind

@@ -15,14 +15,16 @@ create table svc.migrations (
     applied_at timestamptz not null default now()
 );
 
--- One row for each function and trigger of ours. source_sha256 is that of the SQL that made it, catalog_sha256 that of
--- what the catalog then said: another catalog means that somebody changed it, another source that we did.
+-- One row for each function, view and trigger of ours. source_sha256 is that of the SQL that made it, catalog_sha256
+-- that of what the catalog then said: another catalog means that somebody changed it, another source that we did.
+-- Another postgres_major may print the same definition in other words.
 create table svc.installed_objects (
-    kind text not null check (kind in ('function', 'trigger')),
+    kind text not null check (kind in ('function', 'view', 'trigger')),
     identity text not null,
     audited_table text,
     source_sha256 text not null,
     catalog_sha256 text not null,
+    postgres_major integer not null default current_setting('server_version_num')::integer / 10000,
     installed_at timestamptz not null default now(),
     primary key (kind, identity)
 );

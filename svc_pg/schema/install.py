@@ -17,7 +17,7 @@ from svc_pg.schema.roles import drop_unused, join
 from svc_pg.schema.status import Status, look
 from svc_pg.schema.target import Desired, desired, guards
 from svc_pg.schema.transactions import Patience, locked
-from svc_pg.schema_objects import sends_changes
+from svc_pg.schema_objects import OBJECT_KINDS, sends_changes
 
 Result = TypeVar("Result")
 
@@ -124,7 +124,7 @@ def _take(conn: Connection[Any], steps: list[Status]) -> list[Status]:
             migrations.apply(conn, known[step.identity])
         elif step.item is not None:
             installed.create(conn, step.item)
-        elif step.kind in ("function", "trigger"):
+        elif step.kind in OBJECT_KINDS:
             installed.remove(conn, step.kind, step.identity, step.sql)
         elif step.kind != "partition":
             conn.execute(step.sql.encode())
@@ -191,7 +191,7 @@ def _taken_away(step: Status) -> str:
 def uninstall(
     conn: Connection[Any], *, drop_data: bool = False, wait_for_table: timedelta = _PATIENCE.for_table
 ) -> list[Status]:
-    """Remove our triggers and functions, and with ``drop_data`` the schema ``svc`` with the log and the queue.
+    """Remove our triggers, views and functions, and with ``drop_data`` the schema ``svc`` with the log and the queue.
 
     Without ``drop_data`` the tables stay, the audit log is still guarded against change, and a later install goes on
     with them. With it, roles go too that no database of the cluster needs. Returns the steps taken: none, where svc-pg

@@ -1,18 +1,19 @@
-"""Compare the functions and triggers that should be installed with the catalog and with what was recorded."""
+"""Compare the functions, views and triggers that should be installed with the catalog and with what was recorded."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from psycopg import Connection
-from psycopg.errors import InvalidFunctionDefinition
+from psycopg.errors import InvalidFunctionDefinition, InvalidTableDefinition
 
 from svc_pg.query import Query, fetch, scalar
 from svc_pg.schema_objects import ObjectKind, SchemaObject
 
 State = Literal["ok", "missing", "outdated", "tampered", "disabled", "orphan"]
 
-# All facts that decide what a function or trigger does. Types print qualified, since the installer pins search_path.
+# All facts that decide what a function, view or trigger does. Types print qualified, since the installer pins
+# search_path.
 FOUND = """
 with recursive relation as (
     select c.oid, (select string_agg(case when part ~ '[."]' then '"' || replace(part, '"', '""') || '"' else part end,
@@ -40,6 +41,11 @@ found as (
       from pg_proc p join pg_language l on l.oid = p.prolang
      where p.pronamespace = to_regnamespace('svc')
     union all
+    select 'view', 'svc.' || c.relname, json_build_array(pg_get_viewdef(c.oid), c.reloptions)::text,
+           format('drop view %s', c.oid::regclass), false
+      from pg_class c
+     where c.relnamespace = to_regnamespace('svc') and c.relkind = 'v'
+    union all
     select 'trigger', t.tgname || ' on ' || r.name,
            json_build_array(pg_get_triggerdef(t.oid), f.enabled)::text,
            format('drop trigger %I on %s', t.tgname, t.tgrelid::regclass), f.is_disabled
@@ -54,13 +60,17 @@ select kind, identity, string_agg(drop_sql, ';' || chr(10)) || ';' as drop_sql,
        bool_or(is_disabled) as is_disabled
   from found group by kind, identity
 """
-_RECORDED = "select kind, identity, audited_table, source_sha256, catalog_sha256 from svc.installed_objects"
+_RECORDED = """
+select kind, identity, audited_table, source_sha256, catalog_sha256,
+       postgres_major = current_setting('server_version_num')::integer / 10000 as is_of_this_postgres
+  from svc.installed_objects
+"""
 _RECORD = """
 insert into svc.installed_objects (kind, identity, audited_table, source_sha256, catalog_sha256)
 values (%s, %s, %s, %s, %s)
 on conflict (kind, identity) do update
    set audited_table = excluded.audited_table, source_sha256 = excluded.source_sha256,
-       catalog_sha256 = excluded.catalog_sha256, installed_at = now()
+       catalog_sha256 = excluded.catalog_sha256, postgres_major = excluded.postgres_major, installed_at = now()
 """
 
 Key = tuple[ObjectKind, str]
@@ -82,6 +92,7 @@ class _Recorded:
     audited_table: str | None
     source_sha256: str
     catalog_sha256: str
+    is_of_this_postgres: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +118,7 @@ def compare(conn: Connection[Any], desired: Iterable[SchemaObject]) -> list[Obje
         state = _state(item, found.get(key), notes.get(key))
         drop_sql = found[key].drop_sql if key in found else None
         result.append(ObjectState(item.kind, item.identity, state, item.audited_table, item, drop_sql, key in notes))
-    for key in sorted((found.keys() | notes.keys()) - wanted.keys(), reverse=True):  # triggers before their functions
+    for key in sorted((found.keys() | notes.keys()) - wanted.keys(), reverse=True):  # users before what they use
         orphan = found.get(key) or notes[key]
         table = notes[key].audited_table if key in notes else None
         drop_sql = found[key].drop_sql if key in found else None
@@ -121,7 +132,7 @@ def _state(item: SchemaObject, found: _Found | None, note: _Recorded | None) -> 
     if found.is_disabled:
         return "disabled"
     if note is None or found.sha256 != note.catalog_sha256:
-        return "tampered"
+        return "tampered" if note is None or note.is_of_this_postgres else "outdated"
     return "ok" if note.source_sha256 == item.source_sha256 else "outdated"
 
 
@@ -131,22 +142,22 @@ def is_installed(conn: Connection[Any]) -> bool:
 
 
 def create(conn: Connection[Any], item: SchemaObject) -> None:
-    """Create or replace one object, also where a function's signature has changed: svc has no overloaded functions."""
+    """Create or replace one object, also if its signature or columns have changed: svc has no overloaded functions."""
     try:
         with conn.transaction():
             conn.execute(item.sql.encode())
-    except InvalidFunctionDefinition:  # another result or other parameter names
-        _drop_functions(conn, item)
+    except (InvalidFunctionDefinition, InvalidTableDefinition):  # another result, other parameter names or columns
+        _drop(conn, item)
         conn.execute(item.sql.encode())
     if item.kind == "function" and scalar(conn, _OVERLOADS, (item.identity,)) > 1:
-        _drop_functions(conn, item)
+        _drop(conn, item)
         conn.execute(item.sql.encode())
 
 
 _OVERLOADS = "select count(*) from pg_proc where pronamespace = to_regnamespace('svc') and 'svc.' || proname = %s"
 
 
-def _drop_functions(conn: Connection[Any], item: SchemaObject) -> None:
+def _drop(conn: Connection[Any], item: SchemaObject) -> None:
     conn.execute(_found(conn)[item.kind, item.identity].drop_sql.encode())
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from psycopg import Connection, Error
-from psycopg.errors import DeadlockDetected, InsufficientPrivilege, LockNotAvailable
+from psycopg.errors import DeadlockDetected, DependentObjectsStillExist, InsufficientPrivilege, LockNotAvailable
 from psycopg.pq import TransactionStatus
 
 from svc_pg.errors import InstallError
@@ -114,6 +114,11 @@ def explained(conn: Connection[Any], error: Error, *, table: str | None = None) 
     if isinstance(error, LOCKED):
         return InstallError(
             f"{reason}; locks are held by {_holders(conn, table)}", hint="Try again when they have ended."
+        )
+    if isinstance(error, DependentObjectsStillExist):
+        return InstallError(
+            f"{error.diag.message_primary}: {error.diag.message_detail}",
+            hint="Drop what depends on it; you can make it again after an install.",
         )
     if isinstance(error, InsufficientPrivilege):
         return _not_allowed(conn, reason, table)

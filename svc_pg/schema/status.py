@@ -15,12 +15,12 @@ from svc_pg.schema.target import Desired, desired
 from svc_pg.schema.transactions import transaction
 from svc_pg.schema_objects import SchemaObject, sends_changes
 
-Kind = Literal["role", "migration", "function", "trigger", "partition", "event", "access", "schema"] | PartKind
+Kind = Literal["role", "migration", "function", "view", "trigger", "partition", "event", "access", "schema"] | PartKind
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """One role, migration, function, trigger, partition, event type or object's access rights, and how it stands.
+    """One role, migration, function, view, trigger, partition, event type or object's access rights, and how it stands.
 
     ``state`` is ``ok``; ``missing``; ``outdated``, where the configuration or svc-pg has changed since; ``tampered``,
     where somebody else changed it; ``disabled``, for a trigger that does not fire; or ``orphan``, where the
@@ -50,8 +50,8 @@ class Status:
 
     @property
     def needs_prune(self) -> bool:
-        """Whether the step takes capture or an event away; our own old functions go without being asked for."""
-        is_ours_alone = self.kind == "function" and self.audited_table is None
+        """Whether the step takes capture or an event away; our own old functions and views go unasked."""
+        is_ours_alone = self.kind in ("function", "view") and self.audited_table is None
         return self.action == "remove" and not self.is_superseded and not is_ours_alone
 
 
@@ -88,7 +88,7 @@ def look(conn: Connection[Any], wanted: Desired) -> list[Status]:
             state=entry.state,
             sql=entry.item.sql if entry.item else entry.drop_sql or "",
             audited_table=entry.audited_table,
-            is_foreign=entry.kind == "function" and entry.state == "orphan" and not entry.is_recorded,
+            is_foreign=entry.kind in ("function", "view") and entry.state == "orphan" and not entry.is_recorded,
             is_superseded=entry.state == "orphan" and (entry.audited_table, sends_changes(entry.identity)) in served,
             item=entry.item,
         )

@@ -1,5 +1,6 @@
-"""What a configuration makes of a database: the functions and triggers, and the event types."""
+"""What a configuration makes of a database: the functions, views and triggers, and the event types."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import PurePosixPath
@@ -18,11 +19,12 @@ from svc_pg.config import Config, EventDefinition
 from svc_pg.render import render
 from svc_pg.schema import access
 from svc_pg.schema.access import Access
-from svc_pg.schema_objects import SchemaObject
+from svc_pg.schema_objects import ObjectKind, SchemaObject
 from svc_pg.webhooks.worker.backoff import max_attempts
 
-# Of functions: one in each file, of its name
-_FOLDERS = ("audit", "console", "webhooks")
+# One function or view in each file, of its name
+_FUNCTIONS = ("audit", "console", "webhooks")
+_VIEWS = ("views",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,22 +51,25 @@ def desired(conn: Connection[Any], config: Config, *, roles: bool | None = None)
     Raises UnknownTableError that names every table which is not there, and ConfigError.
     """
     return Desired(
-        schema=[*_functions(config), *_guard_triggers()],
+        schema=[
+            *_rendered("function", _FUNCTIONS, max_attempts=max_attempts(config.webhooks.retry)),
+            *_rendered("view", _VIEWS),
+            *_guard_triggers(),
+        ],
         tables=_of_tables(conn, config),
         events=dict(config.webhooks.events),
         access=access.wanted(conn, config.grants, roles=roles),
     )
 
 
-def _functions(config: Config) -> list[SchemaObject]:
-    values = {"max_attempts": max_attempts(config.webhooks.retry)}
+def _rendered(kind: ObjectKind, folders: Iterable[str], **values: object) -> list[SchemaObject]:
     templates = [
         PurePosixPath(folder, file.name)
-        for folder in _FOLDERS
+        for folder in folders
         for file in files("svc_pg.sql").joinpath(folder).iterdir()
     ]
     return [
-        SchemaObject("function", f"svc.{template.name.split('.')[0]}", render(str(template), **values))
+        SchemaObject(kind, f"svc.{template.name.split('.')[0]}", render(str(template), **values))
         for template in sorted(templates)
     ]
 

@@ -43,7 +43,7 @@ def upgrade():
 
 
 def downgrade():
-    """Remove triggers and functions; the data stays."""
+    """Remove triggers, views and functions; the data stays."""
     run(DOWNGRADE)
 
 
@@ -58,7 +58,7 @@ from django.db import migrations
 
 UPGRADE = {upgrade}
 
-# Removes triggers and functions; the data stays.
+# Removes triggers, views and functions; the data stays.
 DOWNGRADE = {downgrade}
 
 

@@ -20,7 +20,7 @@ from svc_pg.schema.roles import OWNERS, ROLES
 from svc_pg.schema.status import Status, look
 from svc_pg.schema.target import desired, guards
 from svc_pg.schema.transactions import transaction
-from svc_pg.schema_objects import SchemaObject
+from svc_pg.schema_objects import OBJECT_KINDS, SchemaObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,9 @@ class Script:
 
     ``upgrade`` makes the database equal to the configuration and records that, or fails where it does not fit: it has
     run already, or the database is in another state than that for which it was made. ``downgrade`` takes away what
-    ``upgrade`` brought and keeps the data: of the first script all triggers and functions, of a later one the captures
-    that it added. After it ``upgrade`` fits again. ``tables`` are the audited tables that must be there before.
+    ``upgrade`` brought and keeps the data: of the first script all triggers, views and functions, of a later one the
+    captures that it added. After it ``upgrade`` fits again. ``tables`` are the audited tables that must be there
+    before.
     """
 
     upgrade: str
@@ -61,7 +62,7 @@ def script(conn: Connection[Any], config: Config, *, prune: bool = False, roles:
     refuse_lost(steps)
     if not steps:
         return None
-    objects = [step for step in steps if step.kind in ("function", "trigger")]
+    objects = [step for step in steps if step.kind in OBJECT_KINDS]
     texts = [
         render("script/begin.sql"),
         *_check(steps, notes),
@@ -80,7 +81,7 @@ def _check(steps: list[Status], notes: Mapping[tuple[str, str], str]) -> Iterato
     changes = [
         _Change(step.kind, step.identity, notes.get((step.kind, step.identity)), _source_sha256(step))
         for step in steps
-        if step.kind in ("migration", "function", "trigger")
+        if step.kind == "migration" or step.kind in OBJECT_KINDS
     ]
     if changes:
         yield render("script/check.sql.j2", changes=changes, is_first=not notes)
@@ -128,7 +129,7 @@ def _downgrade(objects: list[Status], *, is_first: bool) -> str:
 
 
 def _notes(conn: Connection[Any]) -> dict[tuple[str, str], str]:
-    """The fingerprint of the source of every function and trigger that is recorded."""
+    """The fingerprint of the source of every function, view and trigger that is recorded."""
     if not installed.is_installed(conn):
         return {}
     rows = conn.cursor(row_factory=tuple_row).execute("select kind, identity, source_sha256 from svc.installed_objects")
@@ -144,9 +145,11 @@ def _step(step: Status) -> str:
     if step.kind == "migration":
         migration = _migrations()[step.identity]
         return title + render("script/migration.sql.j2", statements=SQL(migration.sql), migration=migration)
-    if step.kind in ("function", "trigger") and step.action == "remove":
-        drop_sql = re.sub(r"^drop (function|trigger) ", r"drop \1 if exists ", step.sql, flags=re.MULTILINE)
+    if step.kind in OBJECT_KINDS and step.action == "remove":
+        drop_sql = re.sub(r"^drop (function|view|trigger) ", r"drop \1 if exists ", step.sql, flags=re.MULTILINE)
         return title + render("script/remove_object.sql.j2", drop_sql=SQL(drop_sql), step=step)
+    if step.kind == "view" and step.action == "replace":
+        return title + render("script/replace_view.sql.j2", identity=step.identity, create=step.sql)
     if step.kind == "function" and step.action == "replace":
         return title + render("script/drop_function.sql.j2", identity=step.identity) + step.sql
     return title + step.sql

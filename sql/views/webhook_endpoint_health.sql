@@ -1,0 +1,37 @@
+-- How the endpoints are. What it counts it reads from indexes, a probe for each endpoint: the queue may be long.
+create or replace view svc.webhook_endpoint_health as
+select e.id as endpoint_id, e.url, e.description, e.tenant, e.status, e.disabled_reason,
+       case when e.status <> 'active' then e.status
+            when s.breaker_until > now() then 'broken'
+            when s.failure_streak > 0 then 'failing'
+            else 'healthy' end as health,
+       s.failure_streak, s.failing_since, s.breaker_until, s.last_success_at, s.last_failure_at,
+       (select d.next_attempt_at from svc.webhook_deliveries d
+         where d.endpoint_id = e.id and d.status = 'pending'
+         order by d.next_attempt_at limit 1) as next_attempt_at,
+       (select count(*) from svc.webhook_deliveries d
+         where d.endpoint_id = e.id and d.lease_id is not null and d.lease_until > now()) as in_flight,
+       e.max_in_flight
+  from svc.webhook_endpoints e
+  left join svc.webhook_endpoint_state s on s.endpoint_id = e.id;
+comment on view svc.webhook_endpoint_health is
+    'How each endpoint is: whether it works, since when not, and what waits.';
+comment on column svc.webhook_endpoint_health.endpoint_id is 'The endpoint.';
+comment on column svc.webhook_endpoint_health.url is 'Where deliveries are sent to.';
+comment on column svc.webhook_endpoint_health.description is 'What people call it.';
+comment on column svc.webhook_endpoint_health.tenant is 'The tenant whose messages it gets; null: those of all.';
+comment on column svc.webhook_endpoint_health.status is
+    'active, paused or disabled: what people, or its failures, made it.';
+comment on column svc.webhook_endpoint_health.disabled_reason is 'Why it was disabled.';
+comment on column svc.webhook_endpoint_health.health is
+    'healthy, failing (its last attempt failed), broken (left alone until breaker_until), paused or disabled.';
+comment on column svc.webhook_endpoint_health.failure_streak is 'Failures since the last success.';
+comment on column svc.webhook_endpoint_health.failing_since is 'When the first of them was.';
+comment on column svc.webhook_endpoint_health.breaker_until is
+    'Until when nothing is sent, because it kept failing; then one delivery is tried.';
+comment on column svc.webhook_endpoint_health.last_success_at is 'The last success, within 10 s.';
+comment on column svc.webhook_endpoint_health.last_failure_at is 'The last failure.';
+comment on column svc.webhook_endpoint_health.next_attempt_at is
+    'When its first pending delivery is or was due; null if none is pending.';
+comment on column svc.webhook_endpoint_health.in_flight is 'Attempts under way.';
+comment on column svc.webhook_endpoint_health.max_in_flight is 'How many may be under way at a time.';
