@@ -29,3 +29,5 @@ begin
 end
 $svc$;
 revoke all on function svc.capture_log(text, text, text, jsonb, jsonb, text, text, text[], text) from public;
+comment on function svc.capture_log(text, text, text, jsonb, jsonb, text, text, text[], text) is
+    'Write an entry about something that no trigger sees, such as a file. Returns the entry''s id.';

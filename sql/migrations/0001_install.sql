@@ -37,3 +37,32 @@ create table svc.installed_parts (
     sql text,
     primary key (kind, identity)
 );
+
+comment on table svc.installation is 'Internal: which svc-pg installed, and how.';
+comment on column svc.installation.is_only is 'There is one row.';
+comment on column svc.installation.version is 'The version of svc-pg.';
+comment on column svc.installation.has_roles is 'Whether the roles svc_* own everything.';
+comment on column svc.installation.access_sha256 is 'The digest of the rules of access.';
+
+comment on table svc.migrations is 'Internal: the migrations that have run.';
+comment on column svc.migrations.number is 'Its number.';
+comment on column svc.migrations.name is 'Its name.';
+comment on column svc.migrations.sha256 is 'The digest of its text.';
+comment on column svc.migrations.applied_at is 'When it ran.';
+
+comment on table svc.installed_objects is
+    'Internal: the functions, views and triggers of svc-pg, with digests that tell what differs.';
+comment on column svc.installed_objects.kind is 'Function, view or trigger.';
+comment on column svc.installed_objects.identity is 'Its name; of a trigger also its table''s.';
+comment on column svc.installed_objects.audited_table is 'The table whose changes it records or sends.';
+comment on column svc.installed_objects.source_sha256 is 'The digest of the SQL that made it.';
+comment on column svc.installed_objects.catalog_sha256 is 'The digest of what the catalog then said.';
+comment on column svc.installed_objects.postgres_major is 'The PostgreSQL that said it.';
+comment on column svc.installed_objects.installed_at is 'When it was made.';
+
+comment on table svc.installed_parts is
+    'Internal: the tables, columns, indexes and constraints that the migrations made.';
+comment on column svc.installed_parts.kind is 'Table, column, index or constraint.';
+comment on column svc.installed_parts.identity is 'Its name.';
+comment on column svc.installed_parts.of_table is 'Its table.';
+comment on column svc.installed_parts.sql is 'What puts it back.';

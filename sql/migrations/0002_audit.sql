@@ -54,3 +54,38 @@ insert into svc.audit_hash_key (inner_pad, outer_pad) select inner_pad, outer_pa
 
 -- A month that nobody made in time must not stop the application's writes.
 create table svc.audit_logs_default partition of svc.audit_logs default;
+
+comment on table svc.audit_logs is 'The audit log: a row for each entry, in monthly partitions. Append-only.';
+comment on column svc.audit_logs.id is
+    'The entry''s number. Entries are numbered before they commit, so a higher one may be seen first.';
+comment on column svc.audit_logs."timestamp" is 'When the entry was written.';
+comment on column svc.audit_logs.xact_id is 'The transaction: equal for all changes that were made together.';
+comment on column svc.audit_logs.table_name is
+    'The table, with its schema: public.customer. Of a partition, the table that is audited.';
+comment on column svc.audit_logs.table_oid is
+    'The table''s oid, of a partition its own; 0 in an entry of svc.capture_log.';
+comment on column svc.audit_logs.operation is
+    'INSERT, UPDATE, DELETE, TRUNCATE, or SNAPSHOT of a row that was there before capture.';
+comment on column svc.audit_logs.record_id is
+    'The key of the record: the text of one column, or a JSON array of several. Null without a key.';
+comment on column svc.audit_logs.actor_id is 'Who acted, as the application said: svc.actor_id.';
+comment on column svc.audit_logs.tenant_id is 'For which tenant, as the application said: svc.tenant_id.';
+comment on column svc.audit_logs.db_user is 'Who was connected, as PostgreSQL knows (session_user).';
+comment on column svc.audit_logs.db_role is 'The role that was set (set role), if any.';
+comment on column svc.audit_logs.before_data is 'The row before the change, without its redacted columns.';
+comment on column svc.audit_logs.after_data is 'The row after the change, without its redacted columns.';
+comment on column svc.audit_logs.changed_fields is
+    'The columns that an UPDATE changed; {} if only their texts differ, as 1.0 and 1.00.';
+comment on column svc.audit_logs.label is 'What a rule calls the change.';
+comment on column svc.audit_logs.severity is 'low, medium, high or critical, as a rule says.';
+comment on column svc.audit_logs.compliance is 'Tags of compliance, as a rule says.';
+comment on column svc.audit_logs.description is 'The change in a sentence, as a rule says.';
+comment on column svc.audit_logs.redacted_fields is
+    'The columns whose values are not recorded, or are disguised; {*} if all are.';
+comment on column svc.audit_logs.context is 'What the application said of the request: svc.context.';
+comment on column svc.audit_logs.erased_leaf is 'Internal: reserved.';
+
+comment on table svc.audit_hash_key is 'Internal: the key of hashed columns. Nobody may read it.';
+comment on column svc.audit_hash_key.is_only is 'There is one row.';
+comment on column svc.audit_hash_key.inner_pad is 'The key, padded for the inner hash.';
+comment on column svc.audit_hash_key.outer_pad is 'The key, padded for the outer hash.';

@@ -6,3 +6,9 @@ create table svc.tenants (
     updated_at timestamptz not null default now()
 );
 create unique index tenants_name on svc.tenants (name);
+
+comment on table svc.tenants is 'Tenants, if the application has no table of its own for them.';
+comment on column svc.tenants.id is 'The tenant''s id.';
+comment on column svc.tenants.name is 'The tenant''s name.';
+comment on column svc.tenants.created_at is 'When it was made.';
+comment on column svc.tenants.updated_at is 'When it was last changed.';

@@ -21,6 +21,6 @@ comment on column svc.audit_changes.record_id is
     'The key of the record: the text of one column, or a JSON array of several.';
 comment on column svc.audit_changes.field is 'The column that changed.';
 comment on column svc.audit_changes.before is
-    'Its value before; null if there was no record, or if the field is redacted.';
+    'Its value before; null if there was no record, or if its values are not recorded.';
 comment on column svc.audit_changes.after is
-    'Its value after; null if there is no record, or if the field is redacted.';
+    'Its value after; null if there is no record, or if its values are not recorded.';

@@ -6,3 +6,5 @@ as $svc$
     select (lpad(to_hex(greatest(extract(epoch from p_moment) * 1000, 0)::bigint), 12, '0') || '70008000000000000000')::uuid
 $svc$;
 revoke all on function svc.uuid7_at(timestamptz) from public;
+comment on function svc.uuid7_at(timestamptz) is
+    'The least UUID version 7 of a time: ids of messages and deliveries that were made before are smaller.';
