@@ -1,0 +1,753 @@
+-- Types
+
+create type svc.audit_operation as enum ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'SNAPSHOT');
+create type svc.audit_severity as enum ('low', 'medium', 'high', 'critical');
+
+-- Tables
+
+create table svc.audit_hash_key (
+    is_only boolean default true not null,
+    inner_pad bytea not null,
+    outer_pad bytea not null,
+    constraint audit_hash_key_is_only_check CHECK (is_only),
+    constraint audit_hash_key_pkey PRIMARY KEY (is_only)
+);
+
+create table svc.audit_logs (
+    id bigint generated always as identity not null,
+    "timestamp" timestamp with time zone default clock_timestamp() not null,
+    xact_id bigint default txid_current() not null,
+    table_name text collate "C" not null,
+    table_oid oid not null,
+    operation svc.audit_operation not null,
+    record_id text collate "C",
+    actor_id text collate "C",
+    tenant_id text collate "C",
+    db_user text collate "C" default SESSION_USER not null,
+    db_role text collate "C",
+    before_data jsonb,
+    after_data jsonb,
+    changed_fields text[],
+    label text,
+    severity svc.audit_severity,
+    compliance text[],
+    description text,
+    redacted_fields text[],
+    context jsonb,
+    erased_leaf bytea,
+    constraint audit_logs_pkey PRIMARY KEY ("timestamp", id)
+) partition by RANGE ("timestamp");
+CREATE INDEX audit_logs_actor ON ONLY svc.audit_logs USING btree (actor_id, "timestamp") WHERE (actor_id IS NOT NULL);
+CREATE INDEX audit_logs_id ON ONLY svc.audit_logs USING brin (id) WITH (pages_per_range='32', autosummarize='on');
+CREATE INDEX audit_logs_record ON ONLY svc.audit_logs USING btree (table_name, record_id, "timestamp");
+CREATE INDEX audit_logs_table ON ONLY svc.audit_logs USING btree (table_name, "timestamp", id);
+CREATE INDEX audit_logs_xact ON ONLY svc.audit_logs USING brin (xact_id) WITH (pages_per_range='32', autosummarize='on');
+CREATE TRIGGER audit_guard_row BEFORE DELETE OR UPDATE ON svc.audit_logs FOR EACH ROW EXECUTE FUNCTION svc.audit_guard();
+CREATE TRIGGER audit_guard_truncate BEFORE TRUNCATE ON svc.audit_logs FOR EACH STATEMENT EXECUTE FUNCTION svc.audit_guard();
+
+create table svc.console_events (
+    id bigint generated always as identity not null,
+    occurred_at timestamp with time zone default now() not null,
+    event text not null,
+    session_id uuid not null,
+    email text not null,
+    ip inet,
+    user_agent text,
+    detail text,
+    constraint console_events_event_check CHECK ((event = ANY (ARRAY['link_requested'::text, 'mail_failed'::text, 'code_rejected'::text, 'link_locked'::text, 'code_accepted'::text, 'signed_in'::text, 'session_revoked'::text]))),
+    constraint console_events_pkey PRIMARY KEY (id),
+    constraint console_events_user_agent_check CHECK ((length(user_agent) <= 256))
+);
+CREATE INDEX console_events_occurred ON svc.console_events USING btree (occurred_at);
+
+create table svc.console_magic_links (
+    session_id uuid not null,
+    email text not null,
+    device_hash bytea not null,
+    code_hash bytea not null,
+    status text default 'pending'::text not null,
+    failed_attempts integer default 0 not null,
+    max_attempts integer not null,
+    ip inet,
+    user_agent text,
+    created_at timestamp with time zone default now() not null,
+    expires_at timestamp with time zone not null,
+    verified_at timestamp with time zone,
+    claimed_at timestamp with time zone,
+    polled_at timestamp with time zone,
+    constraint console_magic_links_check CHECK (((failed_attempts >= 0) AND (failed_attempts <= max_attempts))),
+    constraint console_magic_links_check1 CHECK (((status = 'locked'::text) = (failed_attempts = max_attempts))),
+    constraint console_magic_links_check2 CHECK (((status = ANY (ARRAY['verified'::text, 'claimed'::text])) = (verified_at IS NOT NULL))),
+    constraint console_magic_links_check3 CHECK (((status = 'claimed'::text) = (claimed_at IS NOT NULL))),
+    constraint console_magic_links_code_hash_check CHECK ((octet_length(code_hash) = 32)),
+    constraint console_magic_links_device_hash_check CHECK ((octet_length(device_hash) = 32)),
+    constraint console_magic_links_max_attempts_check CHECK ((max_attempts > 0)),
+    constraint console_magic_links_pkey PRIMARY KEY (session_id),
+    constraint console_magic_links_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'verified'::text, 'claimed'::text, 'locked'::text]))),
+    constraint console_magic_links_user_agent_check CHECK ((length(user_agent) <= 256))
+) with (fillfactor=70);
+CREATE INDEX console_magic_links_created ON svc.console_magic_links USING btree (created_at);
+
+create unlogged table svc.console_rate (
+    key text not null,
+    hits integer not null,
+    ends_at timestamp with time zone not null,
+    constraint console_rate_hits_check CHECK ((hits >= 0)),
+    constraint console_rate_pkey PRIMARY KEY (key)
+) with (fillfactor=50);
+
+create table svc.console_sessions (
+    id uuid not null,
+    email text not null,
+    permission text not null,
+    token_hash bytea not null,
+    ip inet,
+    user_agent text,
+    created_at timestamp with time zone default now() not null,
+    expires_at timestamp with time zone not null,
+    revoked_at timestamp with time zone,
+    revoked_by text,
+    constraint console_sessions_check CHECK (((revoked_at IS NULL) = (revoked_by IS NULL))),
+    constraint console_sessions_permission_check CHECK ((permission = ANY (ARRAY['read'::text, 'write'::text, 'admin'::text]))),
+    constraint console_sessions_pkey PRIMARY KEY (id),
+    constraint console_sessions_token_hash_check CHECK ((octet_length(token_hash) = 32)),
+    constraint console_sessions_token_hash_key UNIQUE (token_hash),
+    constraint console_sessions_user_agent_check CHECK ((length(user_agent) <= 256))
+);
+CREATE INDEX console_sessions_created ON svc.console_sessions USING btree (created_at, id);
+CREATE TRIGGER "00_svc_audit_truncate" AFTER TRUNCATE ON svc.console_sessions FOR EACH STATEMENT EXECUTE FUNCTION svc.capture_svc_console_sessions();
+CREATE TRIGGER "00_svc_audit_update" AFTER UPDATE ON svc.console_sessions FOR EACH ROW WHEN ((old.* *<> new.*)) EXECUTE FUNCTION svc.capture_svc_console_sessions();
+CREATE TRIGGER "00_svc_audit_write" AFTER INSERT OR DELETE ON svc.console_sessions FOR EACH ROW EXECUTE FUNCTION svc.capture_svc_console_sessions();
+
+create table svc.installation (
+    is_only boolean default true not null,
+    version text not null,
+    has_roles boolean not null,
+    access_sha256 text not null,
+    constraint installation_is_only_check CHECK (is_only),
+    constraint installation_pkey PRIMARY KEY (is_only)
+);
+
+create table svc.installed_objects (
+    kind text not null,
+    identity text not null,
+    audited_table text,
+    source_sha256 text not null,
+    catalog_sha256 text not null,
+    postgres_major integer default ((current_setting('server_version_num'::text))::integer / 10000) not null,
+    installed_at timestamp with time zone default now() not null,
+    constraint installed_objects_kind_check CHECK ((kind = ANY (ARRAY['function'::text, 'view'::text, 'trigger'::text]))),
+    constraint installed_objects_pkey PRIMARY KEY (kind, identity)
+);
+
+create table svc.installed_parts (
+    kind text not null,
+    identity text not null,
+    of_table text not null,
+    sql text,
+    constraint installed_parts_kind_check CHECK ((kind = ANY (ARRAY['table'::text, 'column'::text, 'index'::text, 'constraint'::text]))),
+    constraint installed_parts_pkey PRIMARY KEY (kind, identity)
+);
+
+create table svc.migrations (
+    number integer not null,
+    name text not null,
+    sha256 text not null,
+    applied_at timestamp with time zone default now() not null,
+    constraint migrations_pkey PRIMARY KEY (number)
+);
+
+create table svc.tenants (
+    id uuid default gen_random_uuid() not null,
+    name text not null,
+    created_at timestamp with time zone default now() not null,
+    updated_at timestamp with time zone default now() not null,
+    constraint tenants_name_check CHECK (((name = btrim(name)) AND ((char_length(name) >= 1) AND (char_length(name) <= 200)))),
+    constraint tenants_pkey PRIMARY KEY (id)
+);
+CREATE UNIQUE INDEX tenants_name ON svc.tenants USING btree (name);
+CREATE TRIGGER "00_svc_audit_truncate" AFTER TRUNCATE ON svc.tenants FOR EACH STATEMENT EXECUTE FUNCTION svc.capture_svc_tenants();
+CREATE TRIGGER "00_svc_audit_update" AFTER UPDATE ON svc.tenants FOR EACH ROW WHEN ((old.* *<> new.*)) EXECUTE FUNCTION svc.capture_svc_tenants();
+CREATE TRIGGER "00_svc_audit_write" AFTER INSERT OR DELETE ON svc.tenants FOR EACH ROW EXECUTE FUNCTION svc.capture_svc_tenants();
+
+create table svc.webhook_deliveries (
+    id uuid not null,
+    message_id uuid not null,
+    endpoint_id uuid not null,
+    event_name text not null,
+    status text default 'pending'::text not null,
+    attempts integer default 0 not null,
+    max_attempts integer not null,
+    manual_attempt integer,
+    next_attempt_at timestamp with time zone default now(),
+    lease_id uuid,
+    lease_until timestamp with time zone,
+    worker text,
+    finished_at timestamp with time zone,
+    last_status_code integer,
+    last_error text,
+    created_at timestamp with time zone default now() not null,
+    updated_at timestamp with time zone default now() not null,
+    constraint webhook_deliveries_attempts_check CHECK ((attempts >= 0)),
+    constraint webhook_deliveries_check CHECK (((status = 'pending'::text) = (next_attempt_at IS NOT NULL))),
+    constraint webhook_deliveries_check1 CHECK (((status <> 'pending'::text) = (finished_at IS NOT NULL))),
+    constraint webhook_deliveries_check2 CHECK (((lease_id IS NULL) = (lease_until IS NULL))),
+    constraint webhook_deliveries_check3 CHECK (((lease_id IS NULL) OR (status = 'pending'::text))),
+    constraint webhook_deliveries_max_attempts_check CHECK ((max_attempts > 0)),
+    constraint webhook_deliveries_pkey PRIMARY KEY (id),
+    constraint webhook_deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'canceled'::text])))
+) with (fillfactor=80, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.1, autovacuum_analyze_scale_factor=0.05, autovacuum_vacuum_cost_delay=0);
+CREATE INDEX webhook_deliveries_due ON svc.webhook_deliveries USING btree (next_attempt_at) WHERE (status = 'pending'::text);
+CREATE INDEX webhook_deliveries_failed ON svc.webhook_deliveries USING btree (endpoint_id, finished_at) WHERE (status = 'failed'::text);
+CREATE INDEX webhook_deliveries_leased ON svc.webhook_deliveries USING btree (endpoint_id, lease_until) WHERE (lease_id IS NOT NULL);
+CREATE INDEX webhook_deliveries_list ON svc.webhook_deliveries USING btree (endpoint_id, id DESC);
+CREATE UNIQUE INDEX webhook_deliveries_message ON svc.webhook_deliveries USING btree (message_id, endpoint_id);
+CREATE INDEX webhook_deliveries_ready ON svc.webhook_deliveries USING btree (endpoint_id, next_attempt_at, id) WHERE (status = 'pending'::text);
+
+create table svc.webhook_delivery_attempts (
+    id bigint generated always as identity not null,
+    delivery_id uuid not null,
+    endpoint_id uuid not null,
+    attempt integer not null,
+    cause text default 'auto'::text not null,
+    started_at timestamp with time zone not null,
+    duration_ms integer,
+    outcome text not null,
+    status_code integer,
+    error text,
+    response_headers json,
+    response_body text,
+    remote_ip inet,
+    worker text,
+    constraint webhook_delivery_attempts_cause_check CHECK ((cause = ANY (ARRAY['auto'::text, 'manual'::text, 'test'::text]))),
+    constraint webhook_delivery_attempts_outcome_check CHECK ((outcome = ANY (ARRAY['success'::text, 'http_error'::text, 'timeout'::text, 'connect_error'::text, 'tls_error'::text, 'dns_error'::text, 'blocked'::text, 'lost'::text]))),
+    constraint webhook_delivery_attempts_pkey PRIMARY KEY (id),
+    constraint webhook_delivery_attempts_response_body_check CHECK ((octet_length(response_body) <= 16384))
+) with (autovacuum_vacuum_insert_scale_factor=0.05);
+CREATE INDEX webhook_delivery_attempts_delivery ON svc.webhook_delivery_attempts USING btree (delivery_id, id);
+
+create table svc.webhook_endpoint_state (
+    endpoint_id uuid not null,
+    failure_streak integer default 0 not null,
+    failing_since timestamp with time zone,
+    breaker_until timestamp with time zone,
+    breaker_count integer default 0 not null,
+    last_success_at timestamp with time zone,
+    last_failure_at timestamp with time zone,
+    constraint webhook_endpoint_state_breaker_count_check CHECK ((breaker_count >= 0)),
+    constraint webhook_endpoint_state_check CHECK (((failure_streak > 0) = (failing_since IS NOT NULL))),
+    constraint webhook_endpoint_state_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES svc.webhook_endpoints(id) ON DELETE CASCADE,
+    constraint webhook_endpoint_state_failure_streak_check CHECK ((failure_streak >= 0)),
+    constraint webhook_endpoint_state_pkey PRIMARY KEY (endpoint_id)
+) with (fillfactor=50, autovacuum_vacuum_threshold=500, autovacuum_vacuum_scale_factor=0.02);
+
+create table svc.webhook_endpoints (
+    id uuid not null,
+    url text not null,
+    description text default ''::text not null,
+    tenant text,
+    events text[] not null,
+    secret bytea not null,
+    previous_secret bytea,
+    previous_secret_expires_at timestamp with time zone,
+    headers bytea,
+    status text default 'active'::text not null,
+    disabled_reason text,
+    max_in_flight integer default 8 not null,
+    timeout interval default '00:00:15'::interval not null,
+    version integer default 1 not null,
+    created_at timestamp with time zone default now() not null,
+    updated_at timestamp with time zone default now() not null,
+    constraint webhook_endpoints_check CHECK (((previous_secret IS NULL) = (previous_secret_expires_at IS NULL))),
+    constraint webhook_endpoints_check1 CHECK (((status = 'disabled'::text) = (disabled_reason IS NOT NULL))),
+    constraint webhook_endpoints_events_check CHECK (((cardinality(events) > 0) AND (array_position(events, NULL::text) IS NULL))),
+    constraint webhook_endpoints_max_in_flight_check CHECK (((max_in_flight >= 1) AND (max_in_flight <= 1000))),
+    constraint webhook_endpoints_pkey PRIMARY KEY (id),
+    constraint webhook_endpoints_status_check CHECK ((status = ANY (ARRAY['active'::text, 'paused'::text, 'disabled'::text]))),
+    constraint webhook_endpoints_timeout_check CHECK (((timeout >= '00:00:01'::interval) AND (timeout <= '00:01:00'::interval)))
+);
+CREATE INDEX webhook_endpoints_events ON svc.webhook_endpoints USING gin (events) WITH (fastupdate=off) WHERE (status <> 'disabled'::text);
+CREATE TRIGGER "00_svc_audit_truncate" AFTER TRUNCATE ON svc.webhook_endpoints FOR EACH STATEMENT EXECUTE FUNCTION svc.capture_svc_webhook_endpoints();
+CREATE TRIGGER "00_svc_audit_update" AFTER UPDATE ON svc.webhook_endpoints FOR EACH ROW WHEN ((old.* *<> new.*)) EXECUTE FUNCTION svc.capture_svc_webhook_endpoints();
+CREATE TRIGGER "00_svc_audit_write" AFTER INSERT OR DELETE ON svc.webhook_endpoints FOR EACH ROW EXECUTE FUNCTION svc.capture_svc_webhook_endpoints();
+
+create table svc.webhook_event_types (
+    name text not null,
+    description text not null,
+    schema json,
+    patterns text[] not null,
+    synced_at timestamp with time zone default now() not null,
+    constraint webhook_event_types_pkey PRIMARY KEY (name)
+);
+
+create table svc.webhook_messages (
+    id uuid not null,
+    event_name text not null,
+    payload json not null,
+    tenant text,
+    idempotency_key text,
+    trace_context text,
+    created_at timestamp with time zone default now() not null,
+    constraint webhook_messages_pkey PRIMARY KEY (id)
+);
+CREATE UNIQUE INDEX webhook_messages_idempotency ON svc.webhook_messages USING btree (COALESCE(tenant, ''::text), idempotency_key) WHERE (idempotency_key IS NOT NULL);
+
+-- Views
+
+create view svc.audit_activity_daily (
+    day date,
+    table_name text,
+    operation text,
+    actor_id text,
+    tenant_id text,
+    entries bigint
+) as ...;
+
+create view svc.audit_changes (
+    entry_id bigint,
+    "timestamp" timestamp with time zone,
+    actor_id text,
+    tenant_id text,
+    table_name text,
+    operation text,
+    record_id text,
+    field text,
+    before jsonb,
+    after jsonb
+) as ...;
+
+create view svc.audit_log_export (
+    id text,
+    "timestamp" text,
+    "tableName" text,
+    operation text,
+    "recordId" text,
+    "actorId" text,
+    "tenantId" text,
+    "dbUser" text,
+    "dbRole" text,
+    "beforeData" jsonb,
+    "afterData" jsonb,
+    "changedFields" text[],
+    label text,
+    severity text,
+    compliance text[],
+    description text,
+    "redactedFields" text[],
+    context jsonb,
+    "xactId" text,
+    entry_id bigint,
+    recorded_at timestamp with time zone
+) as ...;
+
+create view svc.webhook_delivery_export (
+    id uuid,
+    "messageId" uuid,
+    "endpointId" uuid,
+    "eventName" text,
+    status text,
+    attempts integer,
+    "maxAttempts" integer,
+    "createdAt" text,
+    "updatedAt" text,
+    "nextAttemptAt" text,
+    "finishedAt" text,
+    "lastStatusCode" integer,
+    "lastError" text
+) as ...;
+
+create view svc.webhook_endpoint_health (
+    endpoint_id uuid,
+    url text,
+    description text,
+    tenant text,
+    status text,
+    disabled_reason text,
+    health text,
+    failure_streak integer,
+    failing_since timestamp with time zone,
+    breaker_until timestamp with time zone,
+    last_success_at timestamp with time zone,
+    last_failure_at timestamp with time zone,
+    next_attempt_at timestamp with time zone,
+    in_flight bigint,
+    max_in_flight integer
+) as ...;
+
+-- Functions
+
+create function svc.audit_cap(p_snapshot jsonb, p_limit integer)
+    returns jsonb language sql immutable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_changed(p_before jsonb, p_after jsonb)
+    returns text[] language sql immutable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_drifted(p_table text)
+    returns jsonb language plpgsql immutable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_ensure_partitions(p_months integer DEFAULT 3)
+    returns text[] language plpgsql security definer
+    set search_path=pg_catalog, pg_temp
+    set TimeZone=UTC
+    set lock_timeout=2s;
+
+create function svc.audit_guard()
+    returns trigger language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_hash(p_value text)
+    returns text language sql stable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_last4(p_value text)
+    returns text language sql immutable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_mask_all(p_snapshot jsonb)
+    returns jsonb language sql immutable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_partition_end(p_partition oid)
+    returns timestamp with time zone language sql stable
+    set search_path=pg_catalog, pg_temp
+    set TimeZone=UTC
+    set DateStyle=ISO, YMD;
+
+create function svc.audit_purge_entries(p_partition oid, p_from timestamp with time zone, p_before timestamp with time zone, p_limit integer, OUT entries bigint, OUT reached timestamp with time zone)
+    returns record language plpgsql security definer
+    set search_path=pg_catalog, pg_temp
+    set TimeZone=UTC
+    set DateStyle=ISO, YMD
+    set lock_timeout=300ms;
+
+create function svc.audit_purge_partition(p_partition oid, p_before timestamp with time zone)
+    returns boolean language plpgsql security definer
+    set search_path=pg_catalog, pg_temp
+    set TimeZone=UTC
+    set DateStyle=ISO, YMD
+    set lock_timeout=300ms;
+
+create function svc.audit_purge_plan(p_before timestamp with time zone)
+    returns TABLE(partition_oid oid, partition_name text, is_whole boolean, entries bigint) language plpgsql security definer
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.capture_log(table_name text, operation text, record_id text DEFAULT NULL::text, before_data jsonb DEFAULT NULL::jsonb, after_data jsonb DEFAULT NULL::jsonb, label text DEFAULT NULL::text, severity text DEFAULT NULL::text, compliance text[] DEFAULT NULL::text[], description text DEFAULT NULL::text)
+    returns bigint language plpgsql security definer
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.capture_svc_console_sessions()
+    returns trigger language plpgsql security definer
+    set search_path=pg_catalog, pg_temp
+    set TimeZone=UTC
+    set DateStyle=ISO, YMD
+    set IntervalStyle=iso_8601
+    set bytea_output=hex
+    set extra_float_digits=1
+    set lc_monetary=C;
+
+create function svc.capture_svc_tenants()
+    returns trigger language plpgsql security definer
+    set search_path=pg_catalog, pg_temp
+    set TimeZone=UTC
+    set DateStyle=ISO, YMD
+    set IntervalStyle=iso_8601
+    set bytea_output=hex
+    set extra_float_digits=1
+    set lc_monetary=C;
+
+create function svc.capture_svc_webhook_endpoints()
+    returns trigger language plpgsql security definer
+    set search_path=pg_catalog, pg_temp
+    set TimeZone=UTC
+    set DateStyle=ISO, YMD
+    set IntervalStyle=iso_8601
+    set bytea_output=hex
+    set extra_float_digits=1
+    set lc_monetary=C;
+
+create function svc.console_claim(p_session_id uuid, p_device_hash bytea, p_token_hash bytea, p_permission text, p_expires_at timestamp with time zone, p_ip inet, p_user_agent text)
+    returns text language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.console_hit(p_key text, p_limit integer, p_window interval, p_weight integer DEFAULT 1)
+    returns integer language sql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.console_init(p_session_id uuid, p_email text, p_is_allowed boolean, p_is_named boolean, p_device_hash bytea, p_code_hash bytea, p_decoy_hash bytea, p_max_attempts integer, p_ip inet, p_user_agent text, OUT is_mailed boolean, OUT retry_after integer)
+    returns record language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.console_link_state(p_link svc.console_magic_links, p_at timestamp with time zone)
+    returns text language sql immutable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.console_network(p_ip inet, p_ipv6_bits integer DEFAULT 64)
+    returns text language sql immutable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.console_poll(p_session_id uuid, p_device_hash bytea, OUT state text, OUT expires_in integer, OUT retry_after integer)
+    returns record language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.console_prune(p_limit integer DEFAULT 10000, OUT links bigint, OUT counts bigint, OUT sessions bigint, OUT events bigint)
+    returns record language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.console_revoke(p_id uuid)
+    returns boolean language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.console_session(p_token_hash bytea)
+    returns TABLE(id uuid, email text, permission text, expires_at timestamp with time zone, retry_after integer) language sql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.console_verify(p_session_id uuid, p_device_hash bytea, p_code_hash bytea, p_ip inet, p_user_agent text, OUT outcome text, OUT attempts_remaining integer, OUT retry_after integer)
+    returns record language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.redact_svc_console_sessions(p_row jsonb)
+    returns jsonb language sql stable parallel safe;
+
+create function svc.redact_svc_webhook_endpoints(p_row jsonb)
+    returns jsonb language sql stable parallel safe;
+
+create function svc.send(event text, payload json, idempotency_key text DEFAULT NULL::text, tenant text DEFAULT NULL::text, delay interval DEFAULT '00:00:00'::interval, trace_context text DEFAULT NULL::text)
+    returns uuid language plpgsql security definer
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.send_many(event text, payloads json[], idempotency_keys text[] DEFAULT NULL::text[], tenants text[] DEFAULT NULL::text[], delay interval DEFAULT '00:00:00'::interval, trace_context text DEFAULT NULL::text)
+    returns uuid[] language plpgsql security definer
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.uuid7_at(p_moment timestamp with time zone)
+    returns uuid language sql immutable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_acknowledge(p_ids uuid[], p_leases uuid[], p_verdicts text[], p_waits double precision[], p_outcomes text[], p_status_codes integer[], p_errors text[], p_durations_ms integer[], p_response_headers json[], p_response_bodies text[], p_remote_ips inet[])
+    returns TABLE(accepted uuid[], disabled uuid[]) language plpgsql
+    set search_path=pg_catalog, pg_temp
+    set lock_timeout=5 s
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_hashjoin=off
+    set enable_mergejoin=off
+    set enable_material=off
+    set plan_cache_mode=force_generic_plan;
+
+create function svc.webhook_cancel(p_delivery uuid)
+    returns SETOF svc.webhook_deliveries language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_cancel_due(p_endpoints uuid[])
+    returns void language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_cancel_pending(p_endpoint uuid, p_reason text)
+    returns void language sql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_cause(p_event text, p_is_manual boolean)
+    returns text language sql immutable parallel safe;
+
+create function svc.webhook_claim(p_worker text, p_batch integer, p_after uuid DEFAULT NULL::uuid, p_grace interval DEFAULT '00:00:15'::interval, p_share integer DEFAULT 16)
+    returns TABLE(delivery_id uuid, lease_id uuid, attempt integer, max_attempts integer, endpoint_id uuid, endpoint_version integer, message_id uuid) language plpgsql
+    set search_path=pg_catalog, pg_temp
+    set lock_timeout=5 s
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_hashjoin=off
+    set enable_mergejoin=off
+    set enable_material=off
+    set plan_cache_mode=force_generic_plan;
+
+create function svc.webhook_delete_endpoint(p_endpoint uuid)
+    returns SETOF svc.webhook_endpoints language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_disable_by_worker(p_endpoint uuid, p_reason text)
+    returns boolean language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_endpoints_due(p_after uuid, p_limit integer)
+    returns TABLE(endpoint_id uuid, next_attempt_at timestamp with time zone, ordinality integer) language sql stable;
+
+create function svc.webhook_envelope(p_message svc.webhook_messages)
+    returns text language sql stable parallel safe;
+
+create function svc.webhook_event_schema(p_event text)
+    returns json language sql stable security definer
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_existing_delivery(p_delivery uuid)
+    returns uuid language plpgsql stable
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_known_events(p_events text[])
+    returns text[] language plpgsql stable
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_next_due()
+    returns timestamp with time zone language sql stable
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_notify()
+    returns void language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_open_endpoint(p_endpoint uuid)
+    returns uuid language plpgsql stable
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_patterns(p_event text)
+    returns text[] language sql immutable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_ping(p_endpoint uuid)
+    returns SETOF svc.webhook_deliveries language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_prune(p_delivered interval, p_failed interval, p_batch integer DEFAULT 5000)
+    returns integer language plpgsql
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_hashjoin=off
+    set enable_mergejoin=off;
+
+create function svc.webhook_record_lost(p_deliveries uuid[])
+    returns void language sql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_refuse_event(p_event text)
+    returns void language plpgsql stable
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_retry(p_deliveries uuid[])
+    returns SETOF svc.webhook_deliveries language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_retry_one(p_delivery uuid)
+    returns SETOF svc.webhook_deliveries language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_set_status(p_endpoint uuid, p_status text, p_reason text DEFAULT NULL::text)
+    returns SETOF svc.webhook_endpoints language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_uuid7()
+    returns uuid language sql parallel safe;
+
+-- Rights
+
+grant usage on schema svc to svc_admin;
+grant usage on schema svc to svc_reader;
+grant usage on schema svc to svc_sender;
+grant usage on schema svc to svc_writer;
+grant select on table svc.audit_activity_daily to svc_admin;
+grant select on table svc.audit_activity_daily to svc_reader;
+grant execute on function svc.audit_cap to svc_admin;
+grant execute on function svc.audit_cap to svc_writer;
+grant execute on function svc.audit_changed to svc_admin;
+grant execute on function svc.audit_changed to svc_writer;
+grant select on table svc.audit_changes to svc_admin;
+grant select on table svc.audit_changes to svc_reader;
+grant execute on function svc.audit_drifted to svc_admin;
+grant execute on function svc.audit_drifted to svc_writer;
+grant execute on function svc.audit_ensure_partitions to svc_admin;
+grant execute on function svc.audit_hash to svc_admin;
+grant execute on function svc.audit_hash to svc_writer;
+grant select on table svc.audit_hash_key to svc_writer;
+grant execute on function svc.audit_last4 to svc_admin;
+grant execute on function svc.audit_last4 to svc_writer;
+grant select on table svc.audit_log_export to svc_admin;
+grant select on table svc.audit_log_export to svc_reader;
+grant select on table svc.audit_logs to svc_admin;
+grant select on table svc.audit_logs to svc_reader;
+grant insert on table svc.audit_logs to svc_writer;
+grant select on table svc.audit_logs_default to svc_admin;
+grant execute on function svc.audit_mask_all to svc_admin;
+grant execute on function svc.audit_mask_all to svc_writer;
+grant execute on function svc.audit_partition_end to svc_admin;
+grant execute on function svc.audit_partition_end to svc_writer;
+grant execute on function svc.audit_purge_entries to svc_admin;
+grant execute on function svc.audit_purge_partition to svc_admin;
+grant execute on function svc.audit_purge_plan to svc_admin;
+grant execute on function svc.capture_log to svc_admin;
+grant execute on function svc.console_claim to svc_admin;
+grant delete, insert, select, update on table svc.console_events to svc_admin;
+grant select on table svc.console_events to svc_reader;
+grant execute on function svc.console_hit to svc_admin;
+grant execute on function svc.console_init to svc_admin;
+grant execute on function svc.console_link_state to svc_admin;
+grant delete, insert, select, update on table svc.console_magic_links to svc_admin;
+grant execute on function svc.console_network to svc_admin;
+grant execute on function svc.console_poll to svc_admin;
+grant execute on function svc.console_prune to svc_admin;
+grant delete, insert, select, update on table svc.console_rate to svc_admin;
+grant execute on function svc.console_revoke to svc_admin;
+grant execute on function svc.console_session to svc_admin;
+grant select (id, email, permission, ip, user_agent, created_at, expires_at, revoked_at, revoked_by) on table svc.console_sessions to svc_reader;
+grant delete, insert, select, update on table svc.console_sessions to svc_admin;
+grant execute on function svc.console_verify to svc_admin;
+grant select on table svc.installation to svc_admin;
+grant select on table svc.installed_objects to svc_admin;
+grant select on table svc.installed_parts to svc_admin;
+grant select on table svc.migrations to svc_admin;
+grant execute on function svc.redact_svc_console_sessions to svc_admin;
+grant execute on function svc.redact_svc_console_sessions to svc_writer;
+grant execute on function svc.redact_svc_webhook_endpoints to svc_admin;
+grant execute on function svc.redact_svc_webhook_endpoints to svc_writer;
+grant execute on function svc.send to svc_admin;
+grant execute on function svc.send to svc_sender;
+grant execute on function svc.send_many to svc_admin;
+grant execute on function svc.send_many to svc_sender;
+grant execute on function svc.send_many to svc_writer;
+grant delete, insert, select, update on table svc.tenants to svc_admin;
+grant select on table svc.tenants to svc_reader;
+grant execute on function svc.uuid7_at to svc_admin;
+grant execute on function svc.uuid7_at to svc_reader;
+grant execute on function svc.webhook_acknowledge to svc_admin;
+grant execute on function svc.webhook_cancel to svc_admin;
+grant execute on function svc.webhook_cancel_due to svc_admin;
+grant execute on function svc.webhook_cancel_pending to svc_admin;
+grant execute on function svc.webhook_cause to svc_admin;
+grant execute on function svc.webhook_claim to svc_admin;
+grant execute on function svc.webhook_delete_endpoint to svc_admin;
+grant delete, insert, select, update on table svc.webhook_deliveries to svc_admin;
+grant select on table svc.webhook_deliveries to svc_reader;
+grant delete, insert, select, update on table svc.webhook_delivery_attempts to svc_admin;
+grant select on table svc.webhook_delivery_attempts to svc_reader;
+grant select on table svc.webhook_delivery_export to svc_admin;
+grant select on table svc.webhook_delivery_export to svc_reader;
+grant execute on function svc.webhook_disable_by_worker to svc_admin;
+grant select on table svc.webhook_endpoint_health to svc_admin;
+grant select on table svc.webhook_endpoint_health to svc_reader;
+grant delete, insert, select, update on table svc.webhook_endpoint_state to svc_admin;
+grant select on table svc.webhook_endpoint_state to svc_reader;
+grant select (id, url, description, tenant, events, previous_secret_expires_at, status, disabled_reason, max_in_flight, timeout, version, created_at, updated_at) on table svc.webhook_endpoints to svc_reader;
+grant delete, insert, select, update on table svc.webhook_endpoints to svc_admin;
+grant execute on function svc.webhook_endpoints_due to svc_admin;
+grant execute on function svc.webhook_envelope to svc_admin;
+grant execute on function svc.webhook_event_schema to svc_admin;
+grant execute on function svc.webhook_event_schema to svc_sender;
+grant delete, insert, select, update on table svc.webhook_event_types to svc_admin;
+grant select on table svc.webhook_event_types to svc_reader;
+grant execute on function svc.webhook_existing_delivery to svc_admin;
+grant execute on function svc.webhook_existing_delivery to svc_reader;
+grant execute on function svc.webhook_known_events to svc_admin;
+grant delete, insert, select, update on table svc.webhook_messages to svc_admin;
+grant select on table svc.webhook_messages to svc_reader;
+grant execute on function svc.webhook_next_due to svc_admin;
+grant execute on function svc.webhook_notify to svc_admin;
+grant execute on function svc.webhook_open_endpoint to svc_admin;
+grant execute on function svc.webhook_patterns to svc_admin;
+grant execute on function svc.webhook_ping to svc_admin;
+grant execute on function svc.webhook_prune to svc_admin;
+grant execute on function svc.webhook_record_lost to svc_admin;
+grant execute on function svc.webhook_refuse_event to svc_admin;
+grant execute on function svc.webhook_retry to svc_admin;
+grant execute on function svc.webhook_retry_one to svc_admin;
+grant execute on function svc.webhook_set_status to svc_admin;
+grant execute on function svc.webhook_uuid7 to svc_admin;
