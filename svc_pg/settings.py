@@ -1,11 +1,20 @@
 """Secrets and addresses of one running program, read from its environment and never written there."""
 
+import os
 from collections.abc import Collection, Iterator, Mapping
 from datetime import timedelta
+from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BeforeValidator, Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import (
+    BaseSettings,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SecretsSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+)
 
 from svc_pg.conninfo import Conninfo
 from svc_pg.errors import ConfigError, ConsoleAutoApproveInProductionError, ConsoleWeakSecretError, combined
@@ -33,6 +42,7 @@ MIN_SECRET_LENGTH: Final = 32
 
 _PREFIX: Final = "SVC_"
 _HASH_VARIABLE: Final = "SVC_CONSOLE_CONNECTION_TOKEN_HASH"
+_FILES_VARIABLE: Final = "SVC_SECRETS_DIR"
 _HEX_DIGITS: Final = frozenset("0123456789abcdefABCDEF")
 
 
@@ -41,6 +51,7 @@ class Settings(BaseSettings):
 
     ``database_url`` is read from ``DATABASE_URL``; without it libpq's ``PG*`` name the database. Every other field is
     read from ``SVC_`` and its name in capitals; lists and maps are JSON there. An unset ``SVC_ENV`` means production.
+    If ``SVC_SECRETS_DIR`` names a folder, a file with a variable's name holds its value; the environment wins over it.
 
     Without ``console_allowed_origins`` the origin of ``console_public_url`` is allowed, the console's front end.
     ``console_allowed_emails`` maps an address or ``*@domain`` to a permission; an exact address wins. In the lifetime
@@ -74,6 +85,23 @@ class Settings(BaseSettings):
     console_trusted_proxies: Annotated[tuple[Network, ...], NoDecode, BeforeValidator(json_list)] = ()
 
     @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - pydantic gives it; .env files are not read
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments first, then the environment, then files. Raises ConfigError if their folder is missing."""
+        folder = os.environ.get(_FILES_VARIABLE)
+        if not folder:
+            return init_settings, env_settings, file_secret_settings
+        if not Path(folder).is_dir():
+            raise ConfigError(f"{_FILES_VARIABLE}: {folder!r} is not a folder")
+        return init_settings, env_settings, SecretsSettingsSource(settings_cls, folder)
+
+    @classmethod
     def load(cls, **overrides: object) -> Self:
         """Read the environment. Raises ConfigError that names the variable of every problem, and no secret value.
 
@@ -83,6 +111,8 @@ class Settings(BaseSettings):
         values: dict[str, Any] = overrides
         try:
             return cls(**values)
+        except SettingsError as error:  # of a file that cannot be read
+            raise ConfigError(f"{_FILES_VARIABLE}: {error}: {error.__cause__}") from error
         except ValidationError as error:
             problems = [_problem(details) for details in error.errors()]
             unreadable = {_field(str(details["loc"][0])) for details in error.errors()}

@@ -1,5 +1,7 @@
+from collections.abc import Callable
 from datetime import timedelta
 from ipaddress import ip_network
+from pathlib import Path
 
 import pytest
 from pydantic import SecretStr, ValidationError
@@ -68,6 +70,46 @@ def test_an_empty_variable_is_unset(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SVC_ENV", "")
     monkeypatch.setenv("SVC_CONSOLE_AUTO_APPROVE", "")
     assert Settings.load() == Settings()
+
+
+@pytest.mark.parametrize("letters", [str.upper, str.lower])
+def test_a_file_holds_a_variable_and_the_environment_wins_over_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, letters: Callable[[str], str]
+) -> None:
+    (tmp_path / letters("DATABASE_URL")).write_text("postgresql:///file\n")
+    (tmp_path / letters("SVC_ENCRYPTION_KEYS")).write_text(f"{KEY}\n")
+    (tmp_path / letters("SVC_CONSOLE_ALLOWED_EMAILS")).write_text('{"ann@corp.example": "read"}')
+    (tmp_path / letters("SVC_ENV")).write_text("test")
+    (tmp_path / "postgres_password").write_text("of somebody else")
+    monkeypatch.setenv("SVC_SECRETS_DIR", str(tmp_path))
+    monkeypatch.setenv("SVC_ENV", "development")
+    settings = Settings.load()
+    assert settings.database_url == SecretStr("postgresql:///file")
+    assert settings.encryption_keys == SecretStr(KEY)
+    assert settings.console_allowed_emails == {"ann@corp.example": "read"}
+    assert settings.env == "development"
+    assert Settings.load(env="production").env == "production"
+
+
+def test_what_a_file_holds_is_checked_and_not_shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "svc_encryption_keys").write_text(SECRET)
+    monkeypatch.setenv("SVC_SECRETS_DIR", str(tmp_path))
+    with pytest.raises(ConfigError, match=r"^SVC_ENCRYPTION_KEYS: ") as caught:
+        Settings.load()
+    assert SECRET not in str(caught.value)
+
+
+def test_a_folder_of_secrets_that_is_missing_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SVC_SECRETS_DIR", str(tmp_path / "none"))
+    with pytest.raises(ConfigError, match=r"SVC_SECRETS_DIR: '.*none' is not a folder"):
+        Settings.load()
+
+
+def test_a_file_of_a_secret_that_cannot_be_read_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "svc_encryption_keys").write_bytes(b"k1:\xff")
+    monkeypatch.setenv("SVC_SECRETS_DIR", str(tmp_path))
+    with pytest.raises(ConfigError, match=r'SVC_SECRETS_DIR: .*"encryption_keys".*: .*decode'):
+        Settings.load()
 
 
 @pytest.mark.parametrize("lifetime", ["24h", "86400", 86400, "P1D", timedelta(days=1)])
