@@ -32,7 +32,7 @@ _PATH: Final = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~-]+)+")
 @app.command()
 def serve(
     *,
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(envvar="SVC_SERVE_HOST", help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes a free one.")] = 8000,
     webhooks_path: Annotated[str, typer.Option(help="Where the API of webhooks is, beside the console.")] = (
         "/api/webhooks"

@@ -57,7 +57,13 @@ def worker(
         Part | None, typer.Option(help="Only deliver, or only maintain partitions and retention; else both.")
     ] = None,
     metrics_port: Annotated[
-        int | None, typer.Option(min=1, max=65535, help="Serve /metrics, /healthz and /readyz on this port.")
+        int | None,
+        typer.Option(
+            envvar="SVC_WORKER_METRICS_PORT",
+            min=1,
+            max=65535,
+            help="Serve /metrics, /healthz and /readyz on this port.",
+        ),
     ] = None,
     metrics_host: Annotated[str, typer.Option(help="The address to serve them on.")] = "127.0.0.1",
     lifeline: Annotated[int | None, typer.Option(hidden=True)] = None,

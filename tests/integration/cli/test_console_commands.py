@@ -152,6 +152,17 @@ def test_serve_answers_on_this_machine_until_it_is_told_to_end(db: str, tmp_path
     assert init.json()["sessionToken"] not in log.read_text()
 
 
+def test_a_variable_too_names_the_address_of_serve(db: str, tmp_path: Path) -> None:
+    variables = {
+        "SVC_ENV": "development",
+        "SVC_CONSOLE_AUTO_APPROVE": "true",
+        "SVC_CONSOLE_CONNECTION_TOKEN_HASH": HASH,
+        "SVC_SERVE_HOST": "192.0.2.1",
+    }
+    done = svc_pg("serve", "--database-url", db, folder=tmp_path, variables=variables)
+    assert (done.returncode, "cannot listen on 192.0.2.1" in done.stderr) == (1, True)
+
+
 @pytest.mark.parametrize(
     ("variables", "message"),
     [

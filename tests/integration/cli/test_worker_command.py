@@ -231,6 +231,12 @@ def test_what_is_wrong_is_said(tmp_path: Path, options: list[str], code: int, me
     assert "Traceback" not in done.stderr
 
 
+def test_a_variable_too_names_the_port_of_health_and_metrics(tmp_path: Path) -> None:
+    variables = {"SVC_WORKER_METRICS_PORT": "1", "SVC_ENCRYPTION_KEYS": KEYS_TEXT}
+    done = svc_pg("worker", "--metrics-host", "192.0.2.1", folder=tmp_path, variables=variables)
+    assert (done.returncode, "cannot serve metrics at 192.0.2.1, port 1" in done.stderr) == (1, True)
+
+
 def test_a_proxy_of_the_command_line_is_used(database: str, start: Start) -> None:
     with receiving() as receiver:  # a receiver is proxy enough to see an absolute URL
         endpoint(database, CONFIG, "http://hooks.invalid/hook")
