@@ -10,6 +10,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from cli.app import COMMANDS as SUMMARIES
 from cli.app import app, load
+from svc_pg.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -60,6 +61,15 @@ def test_no_option_is_documented_that_no_command_has() -> None:
         for option in [*parameter.opts, *parameter.secondary_opts]
     }
     assert set(re.findall(r"`[^`\n]*?(--[a-z-]+)", COMMANDS)) - options == {"--help"}
+
+
+def test_docker_sets_no_variable_that_nothing_reads() -> None:
+    text = "".join((ROOT / "docker" / name).read_text(encoding="utf-8") for name in ("Dockerfile", "compose.yaml"))
+    options = {str(parameter.envvar) for command in ALL.values() for parameter in command.params if parameter.envvar}
+    settings = {f"SVC_{name.upper()}" for name in Settings.model_fields}
+    used = set(re.findall(r"\bSVC_[A-Z_]+", text))
+    assert used - options - settings == {"SVC_SECRETS_DIR", "SVC_PG_IMAGE"}
+    assert {name.upper() for name in re.findall(r"\bkeep (svc_[a-z_]+)", text)} <= settings
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)

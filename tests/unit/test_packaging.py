@@ -29,6 +29,15 @@ def test_every_package_has_an_init() -> None:
     assert [folder for folder in folders if not (folder / "__init__.py").is_file()] == []
 
 
+def test_the_image_copies_all_that_the_package_is_built_of() -> None:
+    built_of = {"LICENSE", "README.md", "pyproject.toml", *FOLDERS}
+    dockerfile = (ROOT / "docker" / "Dockerfile").read_text()
+    build, _ = dockerfile.split("\nRUN ", 1)
+    assert {word for line in re.findall(r"^COPY (.*)", build, re.M) for word in line.split()[:-1]} == built_of
+    context = set(re.findall(r"^!(.*)", (ROOT / ".dockerignore").read_text(), re.M))
+    assert context == built_of | set(re.findall(r"^COPY (docker/\S+)", dockerfile, re.M))
+
+
 PARTS = {
     "worker": {"aiodns", "aiohttp", "yarl"},
     "console": {"fastapi", "starlette", "uvicorn"},

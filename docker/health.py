@@ -1,0 +1,24 @@
+"""Ask the worker or the console of this container how it is: the health check of the image."""
+
+import os
+import sys
+from http.client import HTTPConnection, HTTPException
+
+WORKER = int(os.environ["SVC_WORKER_METRICS_PORT"]), "/healthz"
+CONSOLE = 8000, "/.well-known/svc/console/health"
+
+
+def is_well(port: int, path: str) -> bool:
+    """Whether the server on that port says so."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=4)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status == 200
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+if __name__ == "__main__":
+    sys.exit(0 if is_well(*WORKER) or is_well(*CONSOLE) else 1)
