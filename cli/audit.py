@@ -110,7 +110,7 @@ def log(
     show = _json_line if json else line
     with _until_the_reader_leaves(), suppress(KeyboardInterrupt), connect(database_url) as conn:
         warn_of_unknown(conn, table)
-        entries = follow_entries(conn, wanted) if follow else reversed(wanted.list(conn).entries)
+        entries = follow_entries(conn, wanted) if follow else reversed(wanted.list(conn).data)
         for entry in entries:
             typer.echo(show(entry))
 
@@ -165,8 +165,8 @@ def _selected(
     operation: str | None,
 ) -> AuditQuery:
     wanted = query()
-    wanted = wanted if since is None else wanted.since(durations.moment(since))
-    wanted = wanted if until is None else wanted.until(durations.moment(until))
+    wanted = wanted if since is None else wanted.since(durations.point_in_time(since))
+    wanted = wanted if until is None else wanted.until(durations.point_in_time(until))
     wanted = wanted if table is None else wanted.resource(table)
     wanted = wanted if record is None else wanted.record(record)
     wanted = wanted if actor is None else wanted.actor(actor)

@@ -52,7 +52,7 @@ def sessions(
     """Show who is signed in to the console, the newest first."""
     wanted = stored.query().limit(1000) if all_ else stored.query().limit(1000).state("live")
     with connect(database_url) as conn:
-        found = wanted.list(conn).sessions
+        found = wanted.list(conn).data
     if json:
         records.show_json(found)
         return

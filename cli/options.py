@@ -40,12 +40,12 @@ def duration(*, meaning: str, or_zero: bool = False) -> OptionInfo:
 
 
 def moment(*, meaning: str) -> OptionInfo:
-    """An option whose text ``svc_pg.durations.moment`` can read."""
+    """An option whose text ``svc_pg.durations.point_in_time`` can read."""
 
     def check(text: str | None) -> str | None:
         try:
             if text is not None:
-                durations.moment(text)
+                durations.point_in_time(text)
         except ValueError as error:
             raise typer.BadParameter(str(error)) from error
         return text

@@ -37,14 +37,14 @@ def list_deliveries(
     wanted = wanted.endpoint(endpoint) if endpoint else wanted
     wanted = wanted.status(status) if status else wanted
     wanted = wanted.event(event) if event else wanted
-    wanted = wanted.since(durations.moment(since)) if since else wanted
+    wanted = wanted.since(durations.point_in_time(since)) if since else wanted
     wanted = wanted.after(after) if after else wanted
     with connect(database_url) as conn:
         page = wanted.list(conn)
     if json:
-        records.show_json(page.deliveries)
+        records.show_json(page.data)
     else:
-        for each in page.deliveries:
+        for each in page.data:
             output.data(f"{each.id}  {each.event_name}  {each.status}  {each.attempts}/{each.max_attempts} attempts")
             words = [f"to {each.endpoint_id}", printable(each.last_error or "")]
             output.data("    " + "  ".join(filter(None, words)))
@@ -72,7 +72,7 @@ def recover(
     json: Json = False,
 ) -> None:
     """Try all failed and canceled deliveries of an endpoint again."""
-    start = None if since is None else durations.moment(since)
+    start = None if since is None else durations.point_in_time(since)
     count, is_done, is_complete = 0, False, False
     with connect(database_url) as conn:
         while not is_done:

@@ -71,9 +71,9 @@ def list_(
     with connect(database_url) as conn:
         page = wanted.list(conn)
     if json:
-        records.show_json(page.endpoints)
+        records.show_json(page.data)
     else:
-        for each in page.endpoints:
+        for each in page.data:
             tenant = f"  of {printable(each.tenant)}" if each.tenant else ""
             output.data(f"{each.id}  {each.status}  {', '.join(each.events)}{tenant}\n    {each.url}")
     output.more(page.next_cursor)

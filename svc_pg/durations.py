@@ -1,4 +1,4 @@
-"""Durations and moments as people write them: ``30s``, ``15m``, ``1h``, ``7d``, ``2w``, ``PT15M``, or a time."""
+"""Durations and points in time as people write them: ``30s``, ``15m``, ``1h``, ``7d``, ``2w``, ``PT15M``, or a time."""
 
 import re
 from datetime import datetime, timedelta
@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, TypeAdapter, ValidationError
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _SHORT = re.compile(r"([0-9]{1,9})([smhdw])")
 _ISO_8601 = TypeAdapter(timedelta)
-_MOMENTS = "write 1h, 7d or 2026-01-31T12:00:00Z"
+_TIMES = "write 1h, 7d or 2026-01-31T12:00:00Z"
 
 
 def parse(value: object) -> timedelta:
@@ -32,7 +32,7 @@ def text(duration: timedelta) -> str:
     return f"PT{duration.total_seconds():.6f}".rstrip("0").rstrip(".") + "S" if duration else "0s"
 
 
-def moment(text: str) -> str | datetime:
+def point_in_time(text: str) -> str | datetime:
     """Read what queries compare times with: a time with its zone, or a duration before now, which stays as written.
 
     Raises ValueError with both forms where it is neither, or a time without a zone: a guess would be off by hours.
@@ -43,10 +43,10 @@ def moment(text: str) -> str | datetime:
         try:
             parse(text)
         except ValueError as error:
-            raise ValueError(f"{text!r} is not a time; {_MOMENTS}") from error
+            raise ValueError(f"{text!r} is not a time; {_TIMES}") from error
         return text
     if time.tzinfo is None:
-        raise ValueError(f"{text!r} has no time zone; {_MOMENTS}")
+        raise ValueError(f"{text!r} has no time zone; {_TIMES}")
     return time
 
 

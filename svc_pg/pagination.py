@@ -1,71 +1,142 @@
-"""Keyset pages: the rows after a cursor, which is the sort key of the last row seen."""
+"""Keyset pages of a sorted list: the rows after a cursor, which is the sort key of the last row seen."""
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final, LiteralString, TypeVar
+from typing import Any, Final, Generic, LiteralString, Self, TypeVar
+
+from psycopg import AsyncConnection, Connection
 
 from svc_pg import durations
 from svc_pg.errors import QueryError
+from svc_pg.query import Query, afetch, fetch, is_storable
 
 MAX_SIZE: Final = 1000
+DEFAULT_SIZE: Final = 100
 
+_MAX_CHARACTERS: Final = 10_000
+_LONGEST_AGO: Final = timedelta(days=365_000)  # PostgreSQL's calendar begins in 4713 BC
+
+Item = TypeVar("Item")
 Row = TypeVar("Row")
+
+PointInTime = str | timedelta | datetime
+"""An aware datetime, or a duration before the database's now such as ``1h``."""
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
-    """The conditions of a query and the size of its page; every method returns a new one."""
+class Page(Generic[Item]):
+    """Some rows of a list, and the cursor of the next page, or None on the last. Iterates over its rows."""
+
+    data: Sequence[Item]
+    next_cursor: str | None
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self.data)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """The conditions of a query, and their parameters; every method returns a new one."""
 
     conditions: tuple[LiteralString, ...] = ()
     params: tuple[object, ...] = ()
-    size: int = 100
 
-    def where(self, condition: LiteralString, *params: object) -> "Selection":
-        """One more condition, and its parameters."""
-        return replace(self, conditions=(*self.conditions, condition), params=(*self.params, *params))
+    def where(self, condition: LiteralString, *params: object) -> "Filter":
+        """One more condition. Raises QueryError if a text among ``params`` is too long or cannot be stored."""
+        for param in params:
+            _check(param)
+        return Filter((*self.conditions, condition), (*self.params, *params))
 
-    def when(
-        self, comparison: LiteralString, moment: str | timedelta | datetime, *, end: LiteralString = ""
-    ) -> "Selection":
-        """Compare with an aware datetime, or with a duration before the database's now such as ``1h``."""
-        if isinstance(moment, datetime):
-            if moment.tzinfo is None:
-                raise QueryError(f"{moment} has no time zone", hint="Pass an aware datetime.")
-            return self.where(comparison + " %s" + end, moment)
+    def compare(self, comparison: LiteralString, point_in_time: PointInTime, *, end: LiteralString = "") -> "Filter":
+        """One more condition: ``comparison``, the point in time, ``end``. Raises QueryError if it is none."""
+        if isinstance(point_in_time, datetime):
+            if point_in_time.tzinfo is None:
+                raise QueryError(f"{point_in_time} has no time zone", hint="Pass an aware datetime.")
+            return self.where(comparison + " %s" + end, point_in_time)
         try:
-            return self.where(comparison + " now() - %s" + end, durations.parse(moment))
+            ago = durations.parse(point_in_time)
         except ValueError as error:
             raise QueryError(str(error)) from error
+        if ago > _LONGEST_AGO:
+            raise QueryError(f"{durations.text(ago)} is too long ago", hint="Write at most 365000d.")
+        return self.where(comparison + " now() - %s" + end, ago)
 
-    def limit(self, size: int) -> "Selection":
-        """At most so many rows."""
+    @property
+    def clause(self) -> LiteralString:
+        """The conditions as they follow the tables of a statement."""
+        return " where " + " and ".join(self.conditions) if self.conditions else ""
+
+
+ALL: Final = Filter()
+"""No conditions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keyset(Generic[Row]):
+    """A sorted list in the database.
+
+    ``key`` makes a cursor's texts of a row, ``read`` makes parameters of a cursor (see ``decode``), and ``beyond`` is
+    the condition on them that the rows after the cursor fulfil.
+    """
+
+    select: LiteralString
+    row: Callable[..., Row]
+    order: LiteralString
+    beyond: LiteralString
+    key: Callable[[Row], tuple[str, ...]]
+    read: Callable[[str], Sequence[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing(Generic[Row]):
+    """A question for the rows of a list. Every method returns a new one; ``list`` or ``alist`` asks it."""
+
+    keyset: Keyset[Row]
+    filter: Filter = ALL
+    size: int = DEFAULT_SIZE
+    position: tuple[object, ...] | None = None
+
+    def limit(self, size: int) -> Self:
+        """At most so many rows a page: 1 to 1000; the default is 100."""
         if not 1 <= size <= MAX_SIZE:
             raise QueryError(f"a page cannot have {size} rows", hint=f"Ask for 1 to {MAX_SIZE}.")
         return replace(self, size=size)
 
-    def statement(self, select: LiteralString, order: LiteralString) -> tuple[LiteralString, tuple[object, ...]]:
-        """The statement and its parameters: one row more than the page, which tells whether there is another."""
-        where: LiteralString = " where " + " and ".join(self.conditions) if self.conditions else ""
-        return select + where + order + " limit %s", (*self.params, self.size + 1)
+    def after(self, cursor: str) -> Self:
+        """The page after the one that has this ``next_cursor``."""
+        position = tuple(self.keyset.read(cursor))
+        for part in position:
+            _check(part)
+        return replace(self, position=position)
 
-    def cut(self, rows: Sequence[Row], key: Callable[[Row], tuple[str, ...]]) -> tuple[list[Row], str | None]:
-        """The rows of the page, and the cursor of the next one, or None on the last."""
-        page = list(rows[: self.size])
-        return page, _encode(key(page[-1])) if len(rows) > self.size else None
+    def list(self, conn: Connection[Any]) -> Page[Row]:
+        """Ask on a sync connection. Never commits. Raises NotInstalledError."""
+        return self._page(fetch(conn, self._query()))
+
+    async def alist(self, conn: AsyncConnection[Any]) -> Page[Row]:
+        """Ask on an async connection. Never commits. Raises NotInstalledError."""
+        return self._page(await afetch(conn, self._query()))
+
+    def _where(self, condition: LiteralString, *params: object) -> Self:
+        return replace(self, filter=self.filter.where(condition, *params))
+
+    def _query(self) -> Query[Row]:
+        """One row more than the page, which tells whether there is another."""
+        keyset, wanted = self.keyset, self.filter
+        if self.position is not None:
+            wanted = wanted.where(keyset.beyond, *self.position)
+        text = keyset.select + wanted.clause + keyset.order + " limit %s"
+        return Query(text, (*wanted.params, self.size + 1), keyset.row)
+
+    def _page(self, rows: Sequence[Row]) -> Page[Row]:
+        shown = rows[: self.size]
+        return Page(shown, _encode(self.keyset.key(shown[-1])) if len(rows) > self.size else None)
 
 
-EVERYTHING: Final = Selection()
-"""No conditions, and a page of 100 rows."""
-
-
-def _encode(key: tuple[str, ...]) -> str:
-    return urlsafe_b64encode(json.dumps(key).encode()).decode().rstrip("=")
-
-
-def decode(cursor: str, *readers: Callable[[str], Row]) -> list[Row]:
+def decode(cursor: str, *readers: Callable[[str], object]) -> Sequence[object]:
     """The sort key in a cursor, each part read by its reader. Raises QueryError for anything that is not a cursor."""
     try:
         key = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
@@ -74,3 +145,25 @@ def decode(cursor: str, *readers: Callable[[str], Row]) -> list[Row]:
     except (ValueError, RecursionError):
         pass
     raise QueryError(f"{cursor!r} is not a cursor", hint="Pass the cursor that came with the page before, unchanged.")
+
+
+def aware_time(text: str) -> datetime:
+    """The time in a cursor. Raises ValueError if it has no zone."""
+    time = datetime.fromisoformat(text)
+    if time.tzinfo is None:
+        raise ValueError(f"{text} has no time zone")
+    return time
+
+
+def _encode(key: tuple[str, ...]) -> str:
+    return urlsafe_b64encode(json.dumps(key).encode()).decode().rstrip("=")
+
+
+def _check(param: object) -> None:
+    """Refuse a text that a driver could not pass on, or that would keep the database busy."""
+    if not isinstance(param, str):
+        return
+    if len(param) > _MAX_CHARACTERS:
+        raise QueryError(f"a text has {len(param)} characters", hint=f"At most {_MAX_CHARACTERS} are accepted.")
+    if not is_storable(param):
+        raise QueryError(f"{param!r} contains NUL or a lone surrogate, which no text in PostgreSQL does")

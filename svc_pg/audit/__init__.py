@@ -3,7 +3,7 @@
 from svc_pg.audit.context import Actor, aactor, acting, acting_as, actor, current_actor
 from svc_pg.audit.export import ExportReport, export
 from svc_pg.audit.follow import follow
-from svc_pg.audit.log import AuditQuery, Entry, EntryPage, query
+from svc_pg.audit.log import AuditQuery, Entry, query
 from svc_pg.audit.manual import capture_log
 from svc_pg.audit.retention import PurgeReport, purge
 
@@ -11,7 +11,6 @@ __all__ = [
     "Actor",
     "AuditQuery",
     "Entry",
-    "EntryPage",
     "ExportReport",
     "PurgeReport",
     "aactor",

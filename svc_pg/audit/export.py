@@ -7,9 +7,9 @@ from typing import Any, BinaryIO, Final, Literal, LiteralString, get_args
 from psycopg import Connection
 from psycopg.abc import Buffer
 
-from svc_pg.audit.log import AuditQuery, horizon, where
+from svc_pg.audit.log import AuditQuery, horizon
 from svc_pg.errors import QueryError, translating
-from svc_pg.pagination import Selection
+from svc_pg.pagination import Filter
 from svc_pg.query import scalar
 
 Format = Literal["json", "ndjson", "csv"]
@@ -104,21 +104,21 @@ def export(
         wanted = query.transactions(since=after)
         held_back = 0
         if is_settled:
-            held_back = _count(conn, wanted.transactions(since=seen_to).selection)
+            held_back = _count(conn, wanted.transactions(since=seen_to).filter)
             wanted = wanted.transactions(before=seen_to)
         cursor = conn.cursor()
-        with cursor.copy(_copy(wanted.selection, format), wanted.selection.params) as rows:
+        with cursor.copy(_copy(wanted.filter, format), wanted.filter.params) as rows:
             _WRITERS[format](_counted(rows, progress), out)
         return ExportReport(cursor.rowcount, held_back, seen_to)
 
 
-def _count(conn: Connection[Any], selection: Selection) -> int:
-    number: int = scalar(conn, "select count(*)" + _LOG + where(selection), selection.params)
+def _count(conn: Connection[Any], wanted: Filter) -> int:
+    number: int = scalar(conn, "select count(*)" + _LOG + wanted.clause, wanted.params)
     return number
 
 
-def _copy(selection: Selection, form: Format) -> LiteralString:
-    chosen = where(selection) + ' order by audit_logs."timestamp", audit_logs.id'
+def _copy(wanted: Filter, form: Format) -> LiteralString:
+    chosen = wanted.clause + ' order by audit_logs."timestamp", audit_logs.id'
     if form == "csv":
         return "copy (" + _CSV + chosen + ") to stdout (format csv, encoding 'UTF8', header)"
     entry: LiteralString = "select row_to_json(e) from (" + _JSON + chosen + ") e"  # noqa: S608 - only constants

@@ -10,9 +10,8 @@ from psycopg import AsyncConnection
 from psycopg.rows import scalar_row
 
 from svc_pg.audit.export import FIELDS, Format, csv_cell
-from svc_pg.audit.log import BEYOND, HORIZON, ORDER_BY, AuditQuery
-from svc_pg.errors import translating
-from svc_pg.query import Query, afetch
+from svc_pg.audit.log import HORIZON, AuditQuery, keyset
+from svc_pg.pagination import Listing
 
 PAGE_SIZE: Final = 500
 
@@ -33,7 +32,7 @@ class _Shape(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class _Line:
     timestamp: datetime
-    id: int
+    id: str
     line: str
 
 
@@ -45,22 +44,21 @@ async def export_pages(connect: Connect, query: AuditQuery, *, format: Format) -
     NotInstalledError.
     """
     shape = _SHAPES[format]
-    select = 'select "timestamp", id, ' + shape.line + " as line from svc.audit_logs"  # noqa: S608 - only constants
+    select = 'select "timestamp", id::text, ' + shape.line + " as line from svc.audit_logs"  # noqa: S608 - only constants
     async with connect() as conn:
         horizon = await (await conn.cursor(row_factory=scalar_row).execute(HORIZON)).fetchone()
-    selection = query.transactions(before=horizon).selection.limit(PAGE_SIZE)
-    before, rest = shape.head + shape.opening, selection
+    wanted = query.transactions(before=horizon).filter
+    listing = Listing(keyset("oldest", select, _Line), wanted).limit(PAGE_SIZE)
+    before = shape.head + shape.opening
     while True:
         async with connect() as conn:
-            with translating():
-                lines = await afetch(conn, Query(*rest.statement(select, ORDER_BY["oldest"]), _Line))
-        page = shape.separator.join(line.line + shape.end for line in lines[:PAGE_SIZE])
-        if len(lines) <= PAGE_SIZE:
-            yield ((before + page if lines else shape.head) + shape.tail).encode()
+            page = await listing.alist(conn)
+        text = shape.separator.join(each.line + shape.end for each in page)
+        if page.next_cursor is None:
+            yield ((before + text if page.data else shape.head) + shape.tail).encode()
             return
-        yield (before + page).encode()
-        last = lines[PAGE_SIZE - 1]
-        before, rest = shape.separator, selection.where(BEYOND["oldest"], last.timestamp, last.timestamp, last.id)
+        yield (before + text).encode()
+        before, listing = shape.separator, listing.after(page.next_cursor)
 
 
 def _json_line() -> LiteralString:

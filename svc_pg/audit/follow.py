@@ -9,7 +9,7 @@ from psycopg import Connection
 from psycopg.pq import TransactionStatus
 from psycopg.rows import class_row
 
-from svc_pg.audit.log import ORDER_BY, SELECT, AuditQuery, Entry, horizon, where
+from svc_pg.audit.log import ORDER_BY, SELECT, AuditQuery, Entry, horizon
 from svc_pg.errors import TransactionError, translating
 from svc_pg.query import keep_json
 
@@ -29,7 +29,7 @@ def follow(conn: Connection[Any], query: AuditQuery, *, pause: timedelta = PAUSE
         with conn.transaction():
             seen_to = horizon(conn)
             page = query.order("newest").transactions(before=seen_to).list(conn)
-        yield from reversed(page.entries)
+        yield from reversed(page.data)
         while True:
             with conn.transaction():
                 reach = horizon(conn)
@@ -42,4 +42,4 @@ def follow(conn: Connection[Any], query: AuditQuery, *, pause: timedelta = PAUSE
 def _between(conn: Connection[Any], query: AuditQuery) -> Iterator[Entry]:
     """Row by row, because one transaction may have written millions."""
     cursor = keep_json(conn.cursor(row_factory=class_row(Entry)))
-    yield from cursor.stream(SELECT + where(query.selection) + ORDER_BY["oldest"], query.selection.params)
+    yield from cursor.stream(SELECT + query.filter.clause + ORDER_BY["oldest"], query.filter.params)

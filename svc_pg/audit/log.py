@@ -1,16 +1,16 @@
 """Read the audit log: ``query().resource("public.invoice").since("1h").list(conn)``."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from typing import Any, Final, Literal, LiteralString, cast, get_args
+from datetime import datetime
+from typing import Any, Final, Literal, LiteralString, Protocol, Self, TypeVar, cast, get_args
 
-from psycopg import AsyncConnection, Connection
+from psycopg import Connection
 
 from svc_pg.config.audit import Severity
-from svc_pg.errors import QueryError, translating
-from svc_pg.pagination import EVERYTHING, Selection, decode
-from svc_pg.query import Query, RawJson, afetch, fetch, scalar
+from svc_pg.errors import QueryError
+from svc_pg.pagination import Keyset, Listing, PointInTime, aware_time, decode
+from svc_pg.query import Query, RawJson, scalar
 from svc_pg.table_names import TableName
 
 Operation = Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT"]
@@ -35,7 +35,7 @@ ORDER_BY: Final[dict[Order, LiteralString]] = {
 }
 HORIZON: Final = "select txid_snapshot_xmin(txid_current_snapshot())"
 # the first condition prunes partitions, which a row comparison alone does not
-BEYOND: Final[dict[Order, LiteralString]] = {
+_BEYOND: Final[dict[Order, LiteralString]] = {
     "newest": '"timestamp" <= %s and ("timestamp", id) < (%s, %s)',
     "oldest": '"timestamp" >= %s and ("timestamp", id) > (%s, %s)',
 }
@@ -67,50 +67,35 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class EntryPage:
-    """Entries in the order that was asked for, and the cursor of the next page, or None on the last."""
-
-    entries: list[Entry]
-    next_cursor: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class AuditQuery:
+class AuditQuery(Listing[Entry]):
     """A question to the audit log. Every method returns a new one; ``list`` or ``alist`` asks it."""
 
-    selection: Selection = EVERYTHING
-    first: Order = "newest"
-    cursor: str | None = None
-
-    def _where(self, condition: LiteralString, *params: object) -> "AuditQuery":
-        return replace(self, selection=self.selection.where(condition, *map(_checked, params)))
-
-    def resource(self, table: str) -> "AuditQuery":
+    def resource(self, table: str) -> Self:
         """Entries of one table, written ``schema.table`` or ``table`` for one in ``public``."""
         return self._where("table_name = %s", str(TableName.parse(table)))
 
-    def record(self, record_id: str) -> "AuditQuery":
+    def record(self, record_id: str) -> Self:
         """Entries of the record with that key; several key columns are written as a JSON array: ``[7, 2]``."""
         return self._where("record_id = %s", record_id)
 
-    def actor(self, actor_id: str) -> "AuditQuery":
+    def actor(self, actor_id: str) -> Self:
         """Entries of one actor."""
         return self._where("actor_id = %s", actor_id)
 
-    def tenant(self, tenant_id: str) -> "AuditQuery":
+    def tenant(self, tenant_id: str) -> Self:
         """Entries of one tenant."""
         return self._where("tenant_id = %s", tenant_id)
 
-    def operation(self, operation: str) -> "AuditQuery":
+    def operation(self, operation: str) -> Self:
         """Entries of one operation: INSERT, UPDATE, DELETE, TRUNCATE or SNAPSHOT."""
         _check_one_of("an operation", operation, OPERATIONS)
         return self._where("operation = %s::svc.audit_operation", operation)
 
-    def label(self, label: str) -> "AuditQuery":
+    def label(self, label: str) -> Self:
         """Entries that the rules of enrichment gave this label."""
         return self._where("label = %s", label)
 
-    def severity(self, level: str | None = None, *, at_least: str | None = None) -> "AuditQuery":
+    def severity(self, level: str | None = None, *, at_least: str | None = None) -> Self:
         """Entries of one severity, or of that and all above: low, medium, high, critical. Entries without have none."""
         if (level is None) == (at_least is None):
             raise QueryError("severity takes either a level or at_least", hint='Such as severity(at_least="high").')
@@ -119,60 +104,64 @@ class AuditQuery:
             return self._where("severity = %s::svc.audit_severity", level)
         return self._where("severity >= %s::svc.audit_severity", at_least)
 
-    def compliance(self, tag: str) -> "AuditQuery":
+    def compliance(self, tag: str) -> Self:
         """Entries with that tag among theirs."""
         return self._where("%s = any(compliance)", tag)
 
-    def changed(self, field: str) -> "AuditQuery":
+    def changed(self, field: str) -> Self:
         """Updates that changed that field."""
         return self._where("%s = any(changed_fields)", field)
 
-    def since(self, moment: str | timedelta | datetime) -> "AuditQuery":
-        """Entries from that moment on: an aware datetime, or a duration before now such as ``1h``."""
-        return replace(self, selection=self.selection.when('"timestamp" >=', moment))
+    def since(self, point_in_time: PointInTime) -> Self:
+        """Entries from then on: an aware datetime, or a duration before now such as ``1h``."""
+        return replace(self, filter=self.filter.compare('"timestamp" >=', point_in_time))
 
-    def until(self, moment: str | timedelta | datetime) -> "AuditQuery":
-        """Entries before that moment: an aware datetime, or a duration before now such as ``1h``."""
-        return replace(self, selection=self.selection.when('"timestamp" <', moment))
+    def until(self, point_in_time: PointInTime) -> Self:
+        """Entries before then: an aware datetime, or a duration before now such as ``1h``."""
+        return replace(self, filter=self.filter.compare('"timestamp" <', point_in_time))
 
-    def transactions(self, *, since: int | None = None, before: int | None = None) -> "AuditQuery":
+    def transactions(self, *, since: int | None = None, before: int | None = None) -> Self:
         """Entries of the transactions from one id on, or before one, as they stand in ``xact_id``."""
         later = self if since is None else self._where("xact_id >= %s", since)
         return later if before is None else later._where("xact_id < %s", before)
 
-    def order(self, first: str) -> "AuditQuery":
-        """Which entries come first: the ``newest``, unless told, or the ``oldest``."""
+    def order(self, first: str) -> Self:
+        """The order of the entries: the ``newest`` first, which is the default, or the ``oldest``."""
         _check_one_of("an order", first, get_args(Order))
-        return replace(self, first=cast(Order, first))
+        return replace(self, keyset=_KEYSETS[cast(Order, first)])
 
-    def limit(self, size: int) -> "AuditQuery":
-        """At most so many entries a page: 1 to 1000, 100 unless told."""
-        return replace(self, selection=self.selection.limit(size))
 
-    def after(self, cursor: str) -> "AuditQuery":
-        """The page after the one whose ``next_cursor`` this is, in the same order."""
-        decode(cursor, _moment, int)
-        return replace(self, cursor=cursor)
+class _Dated(Protocol):
+    @property
+    def timestamp(self) -> datetime:
+        """When the change was made."""
 
-    def list(self, conn: Connection[Any]) -> EntryPage:
-        """Ask on a sync connection. Never commits. Raises NotInstalledError."""
-        with translating():
-            return self._page(fetch(conn, self._query()))
+    @property
+    def id(self) -> str:
+        """The entry's."""
 
-    async def alist(self, conn: AsyncConnection[Any]) -> EntryPage:
-        """Ask on an async connection. Never commits. Raises NotInstalledError."""
-        with translating():
-            return self._page(await afetch(conn, self._query()))
 
-    def _query(self) -> Query[Entry]:
-        selection, order = self.selection, ORDER_BY[self.first]
-        if self.cursor is not None:
-            moment, entry_id = decode(self.cursor, _moment, int)
-            selection = selection.where(BEYOND[self.first], moment, moment, entry_id)
-        return Query(*selection.statement(SELECT, order), Entry)
+Found = TypeVar("Found", bound=_Dated)
 
-    def _page(self, rows: Sequence[Entry]) -> EntryPage:
-        return EntryPage(*self.selection.cut(rows, lambda entry: (entry.timestamp.isoformat(), entry.id)))
+
+def keyset(order: Order, select: LiteralString, row: Callable[..., Found]) -> Keyset[Found]:
+    """The log in that order, its rows read by ``select``."""
+    return Keyset(
+        select=select,
+        row=row,
+        order=ORDER_BY[order],
+        beyond=_BEYOND[order],
+        key=lambda found: (found.timestamp.isoformat(), found.id),
+        read=_position,
+    )
+
+
+def _position(cursor: str) -> Sequence[object]:
+    timestamp, entry_id = decode(cursor, aware_time, int)
+    return timestamp, timestamp, entry_id
+
+
+_KEYSETS: Final[dict[Order, Keyset[Entry]]] = {order: keyset(order, SELECT, Entry) for order in get_args(Order)}
 
 
 def entry(entry_id: str) -> Query[Entry]:
@@ -188,29 +177,11 @@ def horizon(conn: Connection[Any]) -> int:
     return xact_id
 
 
-def where(selection: Selection) -> LiteralString:
-    """The conditions as a clause."""
-    return " where " + " and ".join(selection.conditions) if selection.conditions else ""
-
-
 def query() -> AuditQuery:
     """A question to the audit log, with no conditions yet."""
-    return AuditQuery()
+    return AuditQuery(_KEYSETS["newest"])
 
 
 def _check_one_of(what: str, value: str | None, known: Sequence[str]) -> None:
     if value not in known:
         raise QueryError(f"{value!r} is not {what}", hint=f"Write one of {', '.join(known)}.")
-
-
-def _checked(value: object) -> object:
-    if isinstance(value, str) and ("\0" in value or any("\ud800" <= character <= "\udfff" for character in value)):
-        raise QueryError(f"{value!r} contains NUL or a lone surrogate, which no text in PostgreSQL does")
-    return value
-
-
-def _moment(text: str) -> datetime:
-    moment = datetime.fromisoformat(text)
-    if moment.tzinfo is None:
-        raise ValueError(f"{text} has no time zone")
-    return moment

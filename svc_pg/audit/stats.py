@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from psycopg import AsyncConnection
 
-from svc_pg.audit.log import AuditQuery, where
+from svc_pg.audit.log import AuditQuery
 from svc_pg.errors import translating
 from svc_pg.query import Query, afetch
 
@@ -76,10 +76,10 @@ async def astats(conn: AsyncConnection[Any], query: AuditQuery) -> AuditStats:
 
     Its order, limit and cursor do not count. Never commits. Raises NotInstalledError.
     """
-    selection = query.since(WINDOW).selection
-    text = _CHOSEN + where(selection) + _COUNTED
+    wanted = query.since(WINDOW).filter
+    text = _CHOSEN + wanted.clause + _COUNTED
     with translating():
-        rows = await afetch(conn, Query(text, (*selection.params, MAX_ENTRIES, MAX_GROUPS), _Counted))
+        rows = await afetch(conn, Query(text, (*wanted.params, MAX_ENTRIES, MAX_GROUPS), _Counted))
     of = {name: [Count(row.value, row.entries) for row in rows if row.dimension == name] for name in _DIMENSIONS}
     [everything] = [row for row in rows if row.dimension == "all"]
     return AuditStats(

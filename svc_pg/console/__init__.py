@@ -7,10 +7,11 @@ from svc_pg.console.built_in.tenant_routes import register_tenants
 from svc_pg.console.built_in.tenant_table import TenantTable
 from svc_pg.console.documentation import Parameter
 from svc_pg.console.products import Product, ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleRequest, ConsoleResponse, Page, Problem, created
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleRequest, ConsoleResponse, Problem, created
 from svc_pg.console.sign_in.mail import EmailSender
 from svc_pg.console.tokens import Session, new_connection_token
 from svc_pg.console.webhooks_app import webhooks_app
+from svc_pg.pagination import Page
 
 __all__ = [
     "AuthenticatedRequest",

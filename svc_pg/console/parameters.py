@@ -10,14 +10,14 @@ from svc_pg import durations
 from svc_pg.console.documentation import TEXT, JsonSchema, Parameter
 from svc_pg.console.requests import Problem
 from svc_pg.errors import SvcError
-from svc_pg.pagination import EVERYTHING, MAX_SIZE
+from svc_pg.pagination import DEFAULT_SIZE, MAX_SIZE
 
 Builder = TypeVar("Builder")
 
 
 @dataclass(frozen=True, slots=True)
-class Filter(Generic[Builder]):
-    """A filter of a list and its documentation: ``Filter(AuditQuery.actor, "entries of one actor")``."""
+class FilterParameter(Generic[Builder]):
+    """A filter of a list and its documentation: ``FilterParameter(AuditQuery.actor, "entries of one actor")``."""
 
     apply: Callable[[Builder, str], Builder]
     description: str
@@ -47,7 +47,7 @@ def filtered(start: Builder, query: QueryParams, filters: Mapping[str, Callable[
     return builder
 
 
-def documented(filters: Mapping[str, Filter[Any]]) -> list[Parameter]:
+def documented(filters: Mapping[str, FilterParameter[Any]]) -> list[Parameter]:
     """The same filters as ``query`` of a ProductEndpoint."""
     return [
         Parameter(name=name, description=wanted.description, schema=wanted.schema) for name, wanted in filters.items()
@@ -68,16 +68,16 @@ def truth(text: str) -> bool:
     return text == "true"
 
 
-moment: Final = durations.moment
+point_in_time: Final = durations.point_in_time
 """Read the value of ``since`` or ``until``, as the command line does. Raises ValueError."""
 
-PAGE: Final[Mapping[str, Filter[Any]]] = {
-    "limit": Filter(
+PAGE: Final[Mapping[str, FilterParameter[Any]]] = {
+    "limit": FilterParameter(
         lambda builder, text: builder.limit(whole_number(text)),
         "the size of a page",
-        {"type": "integer", "minimum": 1, "maximum": MAX_SIZE, "default": EVERYTHING.size},
+        {"type": "integer", "minimum": 1, "maximum": MAX_SIZE, "default": DEFAULT_SIZE},
     ),
-    "cursor": Filter(lambda builder, text: builder.after(text), "nextCursor of the page before"),
+    "cursor": FilterParameter(lambda builder, text: builder.after(text), "nextCursor of the page before"),
 }
 """The filters of every list: those of a builder with the methods ``limit`` and ``after``."""
 

@@ -1,9 +1,8 @@
 """What the core handler takes and gives: requests, responses and problem documents (RFC 9457)."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Generic, TypeVar
 from urllib.parse import quote, unquote
 
 from pydantic import JsonValue
@@ -11,8 +10,6 @@ from pydantic.alias_generators import to_camel
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
 
 from svc_pg.console.tokens import Session
-
-Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,14 +58,6 @@ class ConsoleResponse:
     status: int = 200
     body: object = None
     headers: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Page(Generic[Item]):
-    """The body of a list: some items, and the cursor of the next page, or None on the last."""
-
-    data: Sequence[Item]
-    next_cursor: str | None
 
 
 def created(request: ConsoleRequest, resource_id: str, body: object) -> ConsoleResponse:

@@ -4,17 +4,14 @@
 statement, to be run by ``fetch(conn, deliveries.retry(id))`` or ``await afetch(conn, ...)`` of svc_pg.query.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Any, Final, Literal, LiteralString, get_args
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final, Literal, LiteralString, Self, get_args
 from uuid import UUID
 
-from psycopg import AsyncConnection, Connection
-
 from svc_pg.errors import QueryError
-from svc_pg.pagination import EVERYTHING, Selection, decode
-from svc_pg.query import Query, RawJson, afetch, fetch
+from svc_pg.pagination import Keyset, Listing, PointInTime, decode
+from svc_pg.query import Query, RawJson
 from svc_pg.webhooks.http.transport import RecordedOutcome
 from svc_pg.webhooks.ids import delivery_key, endpoint_key, filter_key, no_delivery
 
@@ -119,65 +116,36 @@ class Retried:
 
 
 @dataclass(frozen=True, slots=True)
-class DeliveryPage:
-    """Deliveries, newest first, and the cursor of the next page, or None on the last."""
-
-    deliveries: list[Delivery]
-    next_cursor: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class DeliveryQuery:
+class DeliveryQuery(Listing[Delivery]):
     """A question to the queue. Every method returns a new one; ``list`` or ``alist`` asks it."""
 
-    selection: Selection = EVERYTHING
-
-    def _where(self, condition: LiteralString, *params: object) -> "DeliveryQuery":
-        return DeliveryQuery(self.selection.where(condition, *params))
-
-    def endpoint(self, endpoint_id: str) -> "DeliveryQuery":
+    def endpoint(self, endpoint_id: str) -> Self:
         """Deliveries to one endpoint."""
         return self._where("endpoint_id = %s", filter_key(endpoint_id))
 
-    def message(self, message_id: str) -> "DeliveryQuery":
+    def message(self, message_id: str) -> Self:
         """Deliveries of one message: what ``send`` returned."""
         return self._where("message_id = %s", filter_key(message_id))
 
-    def status(self, status: str) -> "DeliveryQuery":
+    def status(self, status: str) -> Self:
         """Deliveries in one state: pending, delivered, failed or canceled."""
         if status not in STATUSES:
             raise QueryError(f"{status!r} is not a status", hint=f"Write one of {', '.join(STATUSES)}.")
         return self._where("status = %s", status)
 
-    def event(self, name: str) -> "DeliveryQuery":
+    def event(self, name: str) -> Self:
         """Deliveries of one event."""
         return self._where("event_name = %s", name)
 
-    def since(self, moment: str | timedelta | datetime) -> "DeliveryQuery":
-        """Deliveries created from that moment on: an aware datetime, or a duration before now such as ``1h``."""
+    def since(self, point_in_time: PointInTime) -> Self:
+        """Deliveries created from then on: an aware datetime, or a duration before now such as ``1h``."""
         # ids grow with time, and have the index
-        selection = self.selection.when("id >= svc.uuid7_at(", moment, end=")")
-        return DeliveryQuery(selection.when("created_at >=", moment))
+        wanted = self.filter.compare("id >= svc.uuid7_at(", point_in_time, end=")")
+        return replace(self, filter=wanted.compare("created_at >=", point_in_time))
 
-    def until(self, moment: str | timedelta | datetime) -> "DeliveryQuery":
-        """Deliveries created before that moment, which is written as for ``since``."""
-        return DeliveryQuery(self.selection.when("created_at <", moment))
-
-    def limit(self, size: int) -> "DeliveryQuery":
-        """At most so many deliveries a page: 1 to 1000, 100 unless told."""
-        return DeliveryQuery(self.selection.limit(size))
-
-    def after(self, cursor: str) -> "DeliveryQuery":
-        """The page after the one whose ``next_cursor`` this is."""
-        return self._where("id < %s", *decode(cursor, UUID))
-
-    def list(self, conn: Connection[Any]) -> DeliveryPage:
-        """Ask on a sync connection. Never commits."""
-        return self._page(fetch(conn, self._query()))
-
-    async def alist(self, conn: AsyncConnection[Any]) -> DeliveryPage:
-        """Ask on an async connection. Never commits."""
-        return self._page(await afetch(conn, self._query()))
+    def until(self, point_in_time: PointInTime) -> Self:
+        """Deliveries created before then, which is written as for ``since``."""
+        return replace(self, filter=self.filter.compare("created_at <", point_in_time))
 
     def retry(self, *, dry_run: bool = False) -> Query[Retried]:
         """Try those again that are failed or canceled, 10,000 at most; with ``dry_run`` only count them.
@@ -188,21 +156,24 @@ class DeliveryQuery:
         return Query(text, params, Retried)
 
     def _retrying(self, *, dry_run: bool) -> tuple[LiteralString, tuple[object, ...]]:
-        selection = self.selection.where("status in ('failed', 'canceled')").where(_IS_OPEN)
-        matching, params = selection.statement(_MATCHING, " order by id")
-        retried = _COUNT_MATCHING if dry_run else _RETRY_MATCHING
-        return matching + retried + _COUNT_RETRIED, (*params[:-1], BULK + 1)
+        wanted = self.filter.where("status in ('failed', 'canceled')").where(_IS_OPEN)
+        matching = _MATCHING + wanted.clause + " order by id limit %s"
+        return matching + (_COUNT_MATCHING if dry_run else _RETRY_MATCHING) + _COUNT_RETRIED, (*wanted.params, BULK + 1)
 
-    def _query(self) -> Query[Delivery]:
-        return Query(*self.selection.statement(_SELECT, " order by d.id desc"), Delivery)
 
-    def _page(self, rows: Sequence[Delivery]) -> DeliveryPage:
-        return DeliveryPage(*self.selection.cut(rows, lambda delivery: (delivery.id,)))
+_NEWEST: Final = Keyset(
+    select=_SELECT,
+    row=Delivery,
+    order=" order by d.id desc",
+    beyond="id < %s",
+    key=lambda delivery: (delivery.id,),
+    read=lambda cursor: decode(cursor, UUID),
+)
 
 
 def query() -> DeliveryQuery:
     """A question to the queue, with no conditions yet."""
-    return DeliveryQuery()
+    return DeliveryQuery(_NEWEST)
 
 
 def get(delivery_id: str) -> Query[DeliveryDetail]:
@@ -237,9 +208,7 @@ def ping(endpoint_id: str) -> Query[Delivery]:
     return Query(_PING, (endpoint_key(endpoint_id),), Delivery)
 
 
-def recover(
-    endpoint_id: str, *, since: str | timedelta | datetime | None = None, dry_run: bool = False
-) -> Query[Retried]:
+def recover(endpoint_id: str, *, since: PointInTime | None = None, dry_run: bool = False) -> Query[Retried]:
     """Try all deliveries of an endpoint again that failed or were canceled, 10,000 at a time, after an outage.
 
     Running it raises NotFoundError, and ConflictError where the endpoint is disabled.

@@ -8,14 +8,12 @@ endpoint and EndpointError where an event is not defined.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final, Literal, get_args
+from typing import Final, Literal, Self, get_args
 from uuid import UUID
 
-from psycopg import AsyncConnection, Connection
-
 from svc_pg.errors import EndpointError, QueryError
-from svc_pg.pagination import EVERYTHING, Selection, decode
-from svc_pg.query import Query, afetch, fetch
+from svc_pg.pagination import Keyset, Listing, decode
+from svc_pg.query import Query
 from svc_pg.webhooks.endpoint_fields import (
     check_limits,
     check_tenant,
@@ -105,59 +103,37 @@ class NewSecret:
 
 
 @dataclass(frozen=True, slots=True)
-class EndpointPage:
-    """Endpoints, newest first, and the cursor of the next page, or None on the last."""
-
-    endpoints: list[Endpoint]
-    next_cursor: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class EndpointQuery:
+class EndpointQuery(Listing[Endpoint]):
     """A question for endpoints. Every method returns a new one; ``list`` or ``alist`` asks it."""
 
-    selection: Selection = EVERYTHING
-
-    def status(self, status: str) -> "EndpointQuery":
+    def status(self, status: str) -> Self:
         """Endpoints in one state: active, paused or disabled."""
         if status not in STATUSES:
             raise QueryError(f"{status!r} is not a status", hint=f"Write one of {', '.join(STATUSES)}.")
-        return EndpointQuery(self.selection.where("status = %s", status))
+        return self._where("status = %s", status)
 
-    def tenant(self, tenant: str) -> "EndpointQuery":
+    def tenant(self, tenant: str) -> Self:
         """Endpoints of one tenant."""
-        return EndpointQuery(self.selection.where("tenant = %s", tenant))
+        return self._where("tenant = %s", tenant)
 
-    def event(self, name: str) -> "EndpointQuery":
+    def event(self, name: str) -> Self:
         """Endpoints that get this event."""
-        return EndpointQuery(self.selection.where("events && svc.webhook_patterns(%s)", name))
+        return self._where("events && svc.webhook_patterns(%s)", name)
 
-    def limit(self, size: int) -> "EndpointQuery":
-        """At most so many endpoints a page: 1 to 1000, 100 unless told."""
-        return EndpointQuery(self.selection.limit(size))
 
-    def after(self, cursor: str) -> "EndpointQuery":
-        """The page after the one whose ``next_cursor`` this is."""
-        return EndpointQuery(self.selection.where("id < %s", *decode(cursor, UUID)))
-
-    def list(self, conn: Connection[Any]) -> EndpointPage:
-        """Ask on a sync connection. Never commits."""
-        return self._page(fetch(conn, self._query()))
-
-    async def alist(self, conn: AsyncConnection[Any]) -> EndpointPage:
-        """Ask on an async connection. Never commits."""
-        return self._page(await afetch(conn, self._query()))
-
-    def _query(self) -> Query[Endpoint]:
-        return Query(*self.selection.statement(_SELECT, " order by e.id desc"), Endpoint)
-
-    def _page(self, rows: Sequence[Endpoint]) -> EndpointPage:
-        return EndpointPage(*self.selection.cut(rows, lambda endpoint: (endpoint.id,)))
+_NEWEST: Final = Keyset(
+    select=_SELECT,
+    row=Endpoint,
+    order=" order by e.id desc",
+    beyond="id < %s",
+    key=lambda endpoint: (endpoint.id,),
+    read=lambda cursor: decode(cursor, UUID),
+)
 
 
 def query() -> EndpointQuery:
     """A question for endpoints, with no conditions yet."""
-    return EndpointQuery()
+    return EndpointQuery(_NEWEST)
 
 
 def get(endpoint_id: str) -> Query[Endpoint]:

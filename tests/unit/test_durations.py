@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from svc_pg.durations import Duration, moment, parse, text
+from svc_pg.durations import Duration, parse, point_in_time, text
 
 UNITS = {
     "s": timedelta(seconds=1),
@@ -116,20 +116,20 @@ def test_a_duration_beyond_measure_is_a_value_error(text: str) -> None:
         ("PT15M", "PT15M"),
     ],
 )
-def test_a_moment_is_a_time_with_its_zone_or_a_duration_before_now(text: str, expected: str | datetime) -> None:
-    assert moment(text) == expected
+def test_a_point_in_time_is_a_time_with_its_zone_or_a_duration_before_now(text: str, expected: str | datetime) -> None:
+    assert point_in_time(text) == expected
 
 
 @pytest.mark.parametrize("text", ["2026-01-31", "2026-01-31T12:00:00", "20260131"])
 def test_a_time_without_a_zone_is_refused_with_both_forms(text: str) -> None:
     with pytest.raises(ValueError, match="has no time zone; write 1h, 7d or 2026-01-31T12:00:00Z"):
-        moment(text)
+        point_in_time(text)
 
 
 @pytest.mark.parametrize("text", ["", "soon", "0s", "1 fortnight", "2026-02-30T12:00:00Z", "12:00Z"])
-def test_what_is_no_moment_is_refused_with_both_forms(text: str) -> None:
+def test_what_is_no_point_in_time_is_refused_with_both_forms(text: str) -> None:
     with pytest.raises(ValueError, match="is not a time; write 1h, 7d or 2026-01-31T12:00:00Z"):
-        moment(text)
+        point_in_time(text)
 
 
 def test_a_field_of_a_model_reads_the_same_forms() -> None:

@@ -5,15 +5,16 @@ from uuid import UUID
 
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import one_of
-from svc_pg.console.parameters import PAGE, Filter, documented, filtered
+from svc_pg.console.parameters import PAGE, FilterParameter, documented, filtered
 from svc_pg.console.products import Product, ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Page, Problem
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
 from svc_pg.console.sign_in import sessions
 from svc_pg.console.sign_in.sessions import STATES, SessionQuery, StoredSession
 from svc_pg.console.tokens import Session
+from svc_pg.pagination import Page
 
-_FILTERS: Final[dict[str, Filter[SessionQuery]]] = {
-    "state": Filter(SessionQuery.state, "sessions that are live, or have ended", one_of(list(STATES))),
+_FILTERS: Final[dict[str, FilterParameter[SessionQuery]]] = {
+    "state": FilterParameter(SessionQuery.state, "sessions that are live, or have ended", one_of(list(STATES))),
     **PAGE,
 }
 
@@ -34,8 +35,7 @@ def account_product(database: Database) -> Product:
     async def listed(request: AuthenticatedRequest) -> ConsoleResponse:
         wanted = filtered(sessions.query(), request.query, _FILTERS)
         async with database.connection() as conn:
-            page = await wanted.alist(conn)
-        return ConsoleResponse(200, Page(page.sessions, page.next_cursor))
+            return ConsoleResponse(200, await wanted.alist(conn))
 
     async def revoke(request: AuthenticatedRequest) -> ConsoleResponse:
         async with database.acting(request) as conn:

@@ -15,10 +15,20 @@ from svc_pg.audit.stats import WINDOW, AuditStats, astats
 from svc_pg.console.built_in.audit_purge import purge
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import JsonSchema, one_of
-from svc_pg.console.parameters import PAGE, Filter, documented, filtered, moment, refuse, truth, whole_number
+from svc_pg.console.parameters import (
+    PAGE,
+    FilterParameter,
+    documented,
+    filtered,
+    point_in_time,
+    refuse,
+    truth,
+    whole_number,
+)
 from svc_pg.console.products import Product, ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Page, Problem
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
 from svc_pg.errors import QueryError, SvcError
+from svc_pg.pagination import Page
 from svc_pg.query import afetch
 
 _MEDIA_TYPES: Final[dict[Format, str]] = {
@@ -34,42 +44,44 @@ def _transaction(builder: AuditQuery, text: str) -> AuditQuery:
     return builder.transactions(since=xact_id, before=xact_id + 1)
 
 
-_TIMES: Final[dict[str, Filter[AuditQuery]]] = {
-    "since": Filter(
-        lambda builder, text: builder.since(moment(text)),
+_TIMES: Final[dict[str, FilterParameter[AuditQuery]]] = {
+    "since": FilterParameter(
+        lambda builder, text: builder.since(point_in_time(text)),
         "entries from then on: RFC 3339, or a duration before now such as 1h",
     ),
-    "until": Filter(
-        lambda builder, text: builder.until(moment(text)),
+    "until": FilterParameter(
+        lambda builder, text: builder.until(point_in_time(text)),
         "entries before then: RFC 3339, or a duration before now such as 1h",
     ),
 }
-_WHICH: Final[dict[str, Filter[AuditQuery]]] = {
-    "resource": Filter(AuditQuery.resource, "entries of one table: schema.table, or a table in public"),
-    "record": Filter(
+_WHICH: Final[dict[str, FilterParameter[AuditQuery]]] = {
+    "resource": FilterParameter(AuditQuery.resource, "entries of one table: schema.table, or a table in public"),
+    "record": FilterParameter(
         AuditQuery.record, "entries of the record with that key; several key columns as a JSON array: [7, 2]"
     ),
-    "actor": Filter(AuditQuery.actor, "entries of one actor"),
-    "tenant": Filter(AuditQuery.tenant, "entries of one tenant"),
-    "operation": Filter(AuditQuery.operation, "entries of one operation", one_of(OPERATIONS)),
-    "label": Filter(AuditQuery.label, "entries with that label"),
-    "severity": Filter(AuditQuery.severity, "entries of one severity", one_of(SEVERITIES)),
-    "minSeverity": Filter(
+    "actor": FilterParameter(AuditQuery.actor, "entries of one actor"),
+    "tenant": FilterParameter(AuditQuery.tenant, "entries of one tenant"),
+    "operation": FilterParameter(AuditQuery.operation, "entries of one operation", one_of(OPERATIONS)),
+    "label": FilterParameter(AuditQuery.label, "entries with that label"),
+    "severity": FilterParameter(AuditQuery.severity, "entries of one severity", one_of(SEVERITIES)),
+    "minSeverity": FilterParameter(
         lambda builder, text: builder.severity(at_least=text),
         "entries of that severity or a higher one",
         one_of(SEVERITIES),
     ),
-    "compliance": Filter(AuditQuery.compliance, "entries with that tag of compliance"),
-    "changed": Filter(AuditQuery.changed, "updates that changed that field"),
-    "transaction": Filter(_transaction, "entries of one transaction, by the xactId of any of them", _NUMBER),
+    "compliance": FilterParameter(AuditQuery.compliance, "entries with that tag of compliance"),
+    "changed": FilterParameter(AuditQuery.changed, "updates that changed that field"),
+    "transaction": FilterParameter(_transaction, "entries of one transaction, by the xactId of any of them", _NUMBER),
     **_TIMES,
 }
-_ENTRIES: Final[dict[str, Filter[AuditQuery]]] = {
+_ENTRIES: Final[dict[str, FilterParameter[AuditQuery]]] = {
     **_WHICH,
-    "order": Filter(AuditQuery.order, "which entries come first", {**one_of(get_args(Order)), "default": "newest"}),
+    "order": FilterParameter(
+        AuditQuery.order, "which entries come first", {**one_of(get_args(Order)), "default": "newest"}
+    ),
     **PAGE,
 }
-_HISTORY: Final[dict[str, Filter[AuditQuery]]] = {**_TIMES, **PAGE}
+_HISTORY: Final[dict[str, FilterParameter[AuditQuery]]] = {**_TIMES, **PAGE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +103,8 @@ def _format(export: _Export, text: str) -> _Export:
     raise ValueError(f"write one of {', '.join(get_args(Format))}")
 
 
-def _exported(wanted: Filter[AuditQuery]) -> Filter[_Export]:
-    return Filter(
+def _exported(wanted: FilterParameter[AuditQuery]) -> FilterParameter[_Export]:
+    return FilterParameter(
         lambda export, text: replace(export, query=wanted(export.query, text)), wanted.description, wanted.schema
     )
 
@@ -104,16 +116,16 @@ def _age(text: str) -> timedelta:
     return age
 
 
-_EXPORT: Final[dict[str, Filter[_Export]]] = {
+_EXPORT: Final[dict[str, FilterParameter[_Export]]] = {
     **{name: _exported(wanted) for name, wanted in _WHICH.items()},
-    "format": Filter(_format, "the format of the file", {**one_of(get_args(Format)), "default": "ndjson"}),
+    "format": FilterParameter(_format, "the format of the file", {**one_of(get_args(Format)), "default": "ndjson"}),
 }
-_PURGE: Final[dict[str, Filter[_Purge]]] = {
-    "olderThan": Filter(
+_PURGE: Final[dict[str, FilterParameter[_Purge]]] = {
+    "olderThan": FilterParameter(
         lambda purge, text: replace(purge, older_than=_age(text)),
         "remove what is older, such as 90d; unless told, retention_days of the configuration",
     ),
-    "dryRun": Filter(
+    "dryRun": FilterParameter(
         lambda purge, text: replace(purge, is_dry_run=truth(text)),
         "only count, remove nothing",
         {"type": "boolean", "default": False},
@@ -126,8 +138,7 @@ def audit_product(database: Database, *, retention_days: int | None) -> Product:
 
     async def page(wanted: AuditQuery) -> ConsoleResponse:
         async with database.connection() as conn:
-            found = await wanted.alist(conn)
-        return ConsoleResponse(200, Page(found.entries, found.next_cursor))
+            return ConsoleResponse(200, await wanted.alist(conn))
 
     async def entries(request: AuthenticatedRequest) -> ConsoleResponse:
         return await page(filtered(query(), request.query, _ENTRIES))

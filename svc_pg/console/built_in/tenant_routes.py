@@ -9,10 +9,11 @@ from psycopg import AsyncConnection, DataError, Error, IntegrityError, errors
 from pydantic import Field, field_validator
 
 from svc_pg.console.body import RequestBody, read_body
-from svc_pg.console.built_in.tenant_table import SVC_TENANTS, Tenant, TenantQuery, Tenants, TenantTable
+from svc_pg.console.built_in.tenant_table import SVC_TENANTS, Tenant, Tenants, TenantTable
 from svc_pg.console.parameters import PAGE, documented, filtered
 from svc_pg.console.products import Product, ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Page, Problem, created
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, created
+from svc_pg.pagination import Page
 
 if TYPE_CHECKING:
     from svc_pg.console.app import Console
@@ -47,10 +48,9 @@ def register_tenants(console: "Console", *, table: TenantTable = SVC_TENANTS) ->
     tenants = Tenants(table)
 
     async def page(request: AuthenticatedRequest) -> ConsoleResponse:
-        wanted = filtered(TenantQuery(), request.query, PAGE)
+        wanted = filtered(tenants.query(), request.query, PAGE)
         async with answering(console.connection()) as conn:
-            found = await tenants.page(conn, wanted)
-        return ConsoleResponse(200, Page(found.tenants, found.next_cursor))
+            return ConsoleResponse(200, await wanted.alist(conn))
 
     async def get(request: AuthenticatedRequest) -> ConsoleResponse:
         async with answering(console.connection()) as conn:

@@ -1,7 +1,7 @@
 """Tenants in ``svc.tenants``, or in a table that the application has: read, add, rename, remove."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, LiteralString
 
@@ -10,7 +10,7 @@ from psycopg.rows import class_row
 from psycopg.sql import NULL, SQL, Identifier
 
 from svc_pg.errors import ConfigError
-from svc_pg.pagination import EVERYTHING, Selection, decode
+from svc_pg.pagination import ALL, Keyset, Listing, decode
 from svc_pg.table_names import TableName
 
 
@@ -50,35 +50,12 @@ class Tenant:
     updated_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class TenantPage:
-    """Tenants by name, and the cursor of the next page, or None on the last."""
-
-    tenants: list[Tenant]
-    next_cursor: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class TenantQuery:
-    """A page of tenants. Every method returns a new one."""
-
-    selection: Selection = EVERYTHING
-    cursor: tuple[str, str] | None = None
-
-    def limit(self, size: int) -> "TenantQuery":
-        """At most so many: 1 to 1000, 100 unless told."""
-        return replace(self, selection=self.selection.limit(size))
-
-    def after(self, cursor: str) -> "TenantQuery":
-        """The page after the one whose ``next_cursor`` this is."""
-        name, tenant_id = decode(cursor, str, str)
-        return replace(self, cursor=(name, tenant_id))
-
-
 _ROW: Final = """{id}::text as id, {name}::text as name, {created}::timestamptz as created_at,
        {updated}::timestamptz as updated_at"""
-_FIRST: Final = "select {row} from {table} where {name} is not null order by {name}, {id} limit %s"
-_NEXT: Final = "select {row} from {table} where ({name}, {id}) > (%s, %s) order by {name}, {id} limit %s"
+_ALL: Final = "select {row} from {table}"
+_IS_NAMED: Final = "{name} is not null"
+_BY_NAME: Final = " order by {name}, {id}"
+_BEYOND: Final = "({name}, {id}) > (%s, %s)"
 _ONE: Final = "select {row} from {table} where {id} = %s"
 _ADD: Final = "insert into {table} ({name}) values (%s) returning {row}"
 _ADD_WITH_ID: Final = "insert into {table} ({name}, {id}) values (%s, %s) returning {row}"
@@ -102,13 +79,17 @@ class Tenants:
         }
         self._names = {**names, "row": SQL(_ROW).format(**names)}
 
-    async def page(self, conn: AsyncConnection[Any], query: TenantQuery) -> TenantPage:
-        """The tenants that come next."""
-        size = query.selection.size + 1
-        rows = await (
-            self._run(conn, _FIRST, size) if query.cursor is None else self._run(conn, _NEXT, *query.cursor, size)
+    def query(self) -> Listing[Tenant]:
+        """A question for tenants, by name."""
+        by_name = Keyset(
+            select=self._text(_ALL),
+            row=Tenant,
+            order=self._text(_BY_NAME),
+            beyond=self._text(_BEYOND),
+            key=lambda tenant: (tenant.name, tenant.id),
+            read=lambda cursor: decode(cursor, str, str),
         )
-        return TenantPage(*query.selection.cut(rows, lambda tenant: (tenant.name, tenant.id)))
+        return Listing(by_name, ALL.where(self._text(_IS_NAMED)))
 
     async def find(self, conn: AsyncConnection[Any], tenant_id: str, *, is_locked: bool = False) -> Tenant | None:
         """The tenant with that id, locked until the end of the transaction if so wished."""
@@ -133,7 +114,10 @@ class Tenants:
 
     async def _run(self, conn: AsyncConnection[Any], statement: LiteralString, *params: object) -> Sequence[Tenant]:
         cursor = conn.cursor(row_factory=class_row(Tenant))
-        return await (await cursor.execute(SQL(statement).format(**self._names), params)).fetchall()
+        return await (await cursor.execute(self._text(statement), params)).fetchall()
+
+    def _text(self, template: LiteralString) -> LiteralString:
+        return SQL(template).format(**self._names).as_string()  # literal but for names, which are quoted
 
 
 def _column(name: str | None) -> SQL | Identifier:

@@ -11,26 +11,31 @@ from svc_pg.console.body import read_body
 from svc_pg.console.built_in.webhook_requests import BulkRetry, NewEvent, as_problems, changed, found
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import Parameter, one_of
-from svc_pg.console.parameters import PAGE, Filter, documented, filtered, moment
+from svc_pg.console.parameters import PAGE, FilterParameter, documented, filtered, point_in_time
 from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Page, Problem
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
 from svc_pg.errors import PayloadError
+from svc_pg.pagination import Page
 from svc_pg.query import Query, afetch
 from svc_pg.webhooks import deliveries
 from svc_pg.webhooks.deliveries import Delivery, DeliveryAttempt, DeliveryDetail, DeliveryQuery, Retried
 from svc_pg.webhooks.event_types import EventType, event_types
 from svc_pg.webhooks.events import asend
 
-_FILTERS: Final[dict[str, Filter[DeliveryQuery]]] = {
-    "endpointId": Filter(DeliveryQuery.endpoint, "deliveries to one endpoint", {"type": "string", "format": "uuid"}),
-    "messageId": Filter(DeliveryQuery.message, "deliveries of one message", {"type": "string", "format": "uuid"}),
-    "status": Filter(DeliveryQuery.status, "deliveries in that state", one_of(deliveries.STATUSES)),
-    "event": Filter(DeliveryQuery.event, "deliveries of one event"),
-    "since": Filter(
-        lambda query, text: query.since(moment(text)),
+_FILTERS: Final[dict[str, FilterParameter[DeliveryQuery]]] = {
+    "endpointId": FilterParameter(
+        DeliveryQuery.endpoint, "deliveries to one endpoint", {"type": "string", "format": "uuid"}
+    ),
+    "messageId": FilterParameter(
+        DeliveryQuery.message, "deliveries of one message", {"type": "string", "format": "uuid"}
+    ),
+    "status": FilterParameter(DeliveryQuery.status, "deliveries in that state", one_of(deliveries.STATUSES)),
+    "event": FilterParameter(DeliveryQuery.event, "deliveries of one event"),
+    "since": FilterParameter(
+        lambda query, text: query.since(point_in_time(text)),
         "deliveries created from then on: RFC 3339, or a duration such as 1h",
     ),
-    "until": Filter(lambda query, text: query.until(moment(text)), "deliveries created before then"),
+    "until": FilterParameter(lambda query, text: query.until(point_in_time(text)), "deliveries created before then"),
     **PAGE,
 }
 # json -> keeps the text as it was written, which a parsed number does not
@@ -142,8 +147,7 @@ class DeliveryRoutes:
     async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
         wanted = filtered(deliveries.query(), request.query, _FILTERS)
         async with self.database.connection() as conn:
-            page = await wanted.alist(conn)
-        return ConsoleResponse(200, Page(page.deliveries, page.next_cursor))
+            return ConsoleResponse(200, await wanted.alist(conn))
 
     async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
         [delivery] = await found(self.database, request, deliveries.get, unknown=_UNKNOWN)
@@ -215,7 +219,7 @@ def _matching(body: BulkRetry) -> DeliveryQuery:
     if body.status is not None:
         wanted = wanted.status(body.status)
     if body.since is not None:
-        wanted = wanted.since(moment(body.since))
+        wanted = wanted.since(point_in_time(body.since))
     if body.until is not None:
-        wanted = wanted.until(moment(body.until))
+        wanted = wanted.until(point_in_time(body.until))
     return wanted

@@ -21,10 +21,11 @@ from svc_pg.console.built_in.webhook_requests import (
 )
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import one_of
-from svc_pg.console.parameters import PAGE, Filter, documented, filtered, moment
+from svc_pg.console.parameters import PAGE, FilterParameter, documented, filtered, point_in_time
 from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Page, created
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, created
 from svc_pg.errors import EncryptionKeyError
+from svc_pg.pagination import Page
 from svc_pg.query import Query, Row, afetch
 from svc_pg.webhooks import deliveries, endpoints
 from svc_pg.webhooks.deliveries import Delivery, Retried
@@ -33,10 +34,10 @@ from svc_pg.webhooks.endpoints import Endpoint, EndpointQuery, NewSecret
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.secrets import KeyRing
 
-_FILTERS: Final[dict[str, Filter[EndpointQuery]]] = {
-    "status": Filter(EndpointQuery.status, "endpoints in that state", one_of(endpoints.STATUSES)),
-    "tenant": Filter(EndpointQuery.tenant, "endpoints of one tenant"),
-    "event": Filter(EndpointQuery.event, "endpoints that get this event"),
+_FILTERS: Final[dict[str, FilterParameter[EndpointQuery]]] = {
+    "status": FilterParameter(EndpointQuery.status, "endpoints in that state", one_of(endpoints.STATUSES)),
+    "tenant": FilterParameter(EndpointQuery.tenant, "endpoints of one tenant"),
+    "event": FilterParameter(EndpointQuery.event, "endpoints that get this event"),
     **PAGE,
 }
 _UNKNOWN: Final = "unknown_endpoint"
@@ -181,8 +182,7 @@ class EndpointRoutes:
     async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
         wanted = filtered(endpoints.query(), request.query, _FILTERS)
         async with self.database.connection() as conn:
-            page = await wanted.alist(conn)
-        return ConsoleResponse(200, Page(page.endpoints, page.next_cursor))
+            return ConsoleResponse(200, await wanted.alist(conn))
 
     async def _create(self, request: AuthenticatedRequest) -> ConsoleResponse:
         body = read_body(request, NewEndpoint)
@@ -237,7 +237,7 @@ class EndpointRoutes:
 
     async def _recover(self, request: AuthenticatedRequest) -> ConsoleResponse:
         body = read_body(request, Recovery)
-        since = None if body.since is None else moment(body.since)
+        since = None if body.since is None else point_in_time(body.since)
         retried = await self._changed(
             request, lambda endpoint_id: deliveries.recover(endpoint_id, since=since, dry_run=body.dry_run)
         )
@@ -270,6 +270,6 @@ def _window(_: timedelta, text: str) -> timedelta:
     return window
 
 
-_WINDOW: Final[dict[str, Filter[timedelta]]] = {
-    "window": Filter(_window, "a duration up to 7d; 24h unless told", {"type": "string", "default": "24h"})
+_WINDOW: Final[dict[str, FilterParameter[timedelta]]] = {
+    "window": FilterParameter(_window, "a duration up to 7d; 24h unless told", {"type": "string", "default": "24h"})
 }

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 
 from svc_pg.console.body import RequestBody
 from svc_pg.console.database import Database
-from svc_pg.console.parameters import moment
+from svc_pg.console.parameters import point_in_time
 from svc_pg.console.requests import AuthenticatedRequest, Problem
 from svc_pg.errors import (
     ConflictError,
@@ -42,13 +42,13 @@ def _without_nul(text: str) -> str:
     return text
 
 
-def _moment(text: str) -> str:
-    moment(text)
+def _readable_time(text: str) -> str:
+    point_in_time(text)
     return text
 
 
 Text = Annotated[str, Field(max_length=1000), AfterValidator(_without_nul)]
-Moment = Annotated[str, AfterValidator(_moment)]
+PointInTime = Annotated[str, AfterValidator(_readable_time)]
 
 
 class NewEndpoint(RequestBody):
@@ -89,7 +89,9 @@ class Rotation(RequestBody):
 class Recovery(RequestBody):
     """Which deliveries of an endpoint to try again."""
 
-    since: Moment | None = Field(default=None, description="Created from then on: RFC 3339, or a duration such as 1h.")
+    since: PointInTime | None = Field(
+        default=None, description="Created from then on: RFC 3339, or a duration such as 1h."
+    )
     dry_run: bool = Field(default=False, description="Only count them.")
 
 
@@ -99,7 +101,7 @@ class BulkRetry(Recovery):
     endpoint_id: UUID | None = None
     event: Text | None = None
     status: Literal["failed", "canceled"] | None = None
-    until: Moment | None = Field(default=None, description="Created before then.")
+    until: PointInTime | None = Field(default=None, description="Created before then.")
 
 
 class NewEvent(RequestBody):

@@ -1,9 +1,8 @@
 """The sessions that magic links became: found by their tokens, listed, and ended."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, LiteralString
+from typing import Any, Final, Self
 from uuid import UUID
 
 from psycopg import AsyncConnection, Connection
@@ -11,8 +10,8 @@ from psycopg.rows import scalar_row
 
 from svc_pg.console.tokens import TokenError, token_hash
 from svc_pg.errors import QueryError
-from svc_pg.pagination import EVERYTHING, Selection, decode
-from svc_pg.query import Query, afetch, fetch, scalar
+from svc_pg.pagination import Keyset, Listing, aware_time, decode
+from svc_pg.query import Query, afetch, scalar
 from svc_pg.settings import Permission
 
 STATES: Final = {
@@ -56,56 +55,29 @@ class StoredSession:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionPage:
-    """Sessions, newest first, and the cursor of the next page, or None on the last."""
-
-    sessions: list[StoredSession]
-    next_cursor: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class SessionQuery:
+class SessionQuery(Listing[StoredSession]):
     """A question about sessions. Every method returns a new one; ``list`` or ``alist`` asks it."""
 
-    selection: Selection = EVERYTHING
-
-    def _where(self, condition: LiteralString, *params: object) -> "SessionQuery":
-        return SessionQuery(self.selection.where(condition, *params))
-
-    def state(self, state: str) -> "SessionQuery":
+    def state(self, state: str) -> Self:
         """Sessions that are live, or those that have ended."""
         if state not in STATES:
             raise QueryError(f"{state!r} is not a state", hint=f"Write one of {', '.join(STATES)}.")
         return self._where(STATES[state])
 
-    def limit(self, size: int) -> "SessionQuery":
-        """At most so many sessions a page: 1 to 1000, 100 unless told."""
-        return SessionQuery(self.selection.limit(size))
 
-    def after(self, cursor: str) -> "SessionQuery":
-        """The page after the one whose ``next_cursor`` this is."""
-        return self._where("(created_at, id) < (%s, %s)", *decode(cursor, datetime.fromisoformat, UUID))
-
-    def list(self, conn: Connection[Any]) -> SessionPage:
-        """Ask on a sync connection. Never commits."""
-        return self._page(fetch(conn, self._query()))
-
-    async def alist(self, conn: AsyncConnection[Any]) -> SessionPage:
-        """Ask on an async connection. Never commits."""
-        return self._page(await afetch(conn, self._query()))
-
-    def _query(self) -> Query[StoredSession]:
-        return Query(*self.selection.statement(_SELECT, " order by created_at desc, id desc"), StoredSession)
-
-    def _page(self, rows: Sequence[StoredSession]) -> SessionPage:
-        return SessionPage(
-            *self.selection.cut(rows, lambda session: (session.created_at.isoformat(), session.session_id))
-        )
+_NEWEST: Final = Keyset(
+    select=_SELECT,
+    row=StoredSession,
+    order=" order by created_at desc, id desc",
+    beyond="(created_at, id) < (%s, %s)",
+    key=lambda session: (session.created_at.isoformat(), session.session_id),
+    read=lambda cursor: decode(cursor, aware_time, UUID),
+)
 
 
 def query() -> SessionQuery:
     """A question about sessions, with no conditions yet."""
-    return SessionQuery()
+    return SessionQuery(_NEWEST)
 
 
 async def find_live(conn: AsyncConnection[Any], token: str) -> LiveSession:

@@ -17,7 +17,7 @@ INSERT: LiteralString = "insert into note values (%s)"
 def entries(conninfo: str) -> list[audit.Entry]:
     """All entries, oldest first."""
     with psycopg.connect(conninfo) as conn:
-        return audit.query().limit(1000).list(conn).entries[::-1]
+        return [*reversed(audit.query().limit(1000).list(conn).data)]
 
 
 def actors(conninfo: str) -> dict[int, str | None]:

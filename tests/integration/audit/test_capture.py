@@ -239,7 +239,7 @@ def test_numbers_keep_their_digits(database: str) -> None:
     with psycopg.connect(database) as conn:
         conn.execute("insert into t values (1, 12345678901234567.10, %s)", (Jsonb({"x": 1}),))
         conn.execute("update t set n = 12345678901234567.1")
-        entry = audit.query().resource("t").operation("INSERT").list(conn).entries[0]
+        entry = audit.query().resource("t").operation("INSERT").list(conn).data[0]
         assert entry.after_data is not None
         assert '"n": 12345678901234567.10' in entry.after_data
         assert str(entry.after_data.value["n"]) == "12345678901234567.10"

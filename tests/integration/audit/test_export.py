@@ -68,7 +68,7 @@ def test_json_has_the_names_and_the_values_of_the_api(db: psycopg.Connection[Any
         db.execute("update customer set name = 'b'")
     db.execute("delete from customer")
     db.commit()
-    [*of_api] = audit.query().order("oldest").list(db).entries
+    [*of_api] = audit.query().order("oldest").list(db).data
     assert entries(db) == json.loads(encode(of_api), parse_float=Decimal)
     assert [*entries(db)[0]] == FIELDS
     assert entries(db)[0]["timestamp"].endswith("Z")

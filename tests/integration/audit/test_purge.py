@@ -119,7 +119,7 @@ def test_each_removal_is_on_record_with_its_actor_and_its_facts(db: psycopg.Conn
     db.execute("set svc.actor_id = 'maintenance'")
     db.commit()
     purge(db, age_of(db, datetime(2020, 2, 3, tzinfo=UTC)))
-    dropped, removed = audit.query().resource("svc.audit_logs").order("oldest").list(db).entries
+    dropped, removed = audit.query().resource("svc.audit_logs").order("oldest").list(db).data
     assert {dropped.operation, removed.operation} == {"DELETE"}
     assert {dropped.actor_id, removed.actor_id} == {"maintenance"}
     assert {dropped.label, removed.label} == {"audit log purged"}

@@ -14,6 +14,7 @@ from svc_pg import audit
 from svc_pg.audit import AuditQuery
 from svc_pg.audit.follow import follow
 from svc_pg.errors import ConfigError, NotInstalledError, QueryError, TransactionError
+from svc_pg.pagination import Page
 from tests.tables import audited, create_and_audit
 from tests.waiting import wait_until
 
@@ -34,7 +35,7 @@ def write(conn: psycopg.Connection[Any], record: str, **columns: Any) -> None:
 
 
 def records(conn: psycopg.Connection[Any], query: AuditQuery) -> list[str | None]:
-    return [entry.record_id for entry in query.list(conn).entries]
+    return [entry.record_id for entry in query.list(conn).data]
 
 
 @pytest.mark.parametrize(
@@ -75,10 +76,10 @@ def test_pages_in_either_order_hold_every_entry_once(conn: psycopg.Connection[An
     query = audit.query().order(order).limit(2)
     seen: list[str | None] = []
     page = query.list(conn)
-    seen += [entry.record_id for entry in page.entries]
+    seen += [entry.record_id for entry in page.data]
     while page.next_cursor:
         page = query.after(page.next_cursor).list(conn)
-        seen += [entry.record_id for entry in page.entries]
+        seen += [entry.record_id for entry in page.data]
     expected = [str(record) for record in range(1, 8)]
     assert seen == (expected if order == "oldest" else expected[::-1])
 
@@ -87,7 +88,7 @@ def test_pages_in_either_order_hold_every_entry_once(conn: psycopg.Connection[An
 def test_entries_of_one_moment_are_in_the_order_of_their_ids(conn: psycopg.Connection[Any], order: str) -> None:
     for number in range(12):
         write(conn, str(number), timestamp=NOW)
-    first = int(audit.query().order("oldest").limit(1).list(conn).entries[0].id)
+    first = int(audit.query().order("oldest").limit(1).list(conn).data[0].id)
     conn.execute("alter sequence svc.audit_logs_id_seq restart with 99999999999998")  # as text, 100... is before 99...
     for number in range(12, 16):
         write(conn, str(number), timestamp=NOW)
@@ -95,7 +96,7 @@ def test_entries_of_one_moment_are_in_the_order_of_their_ids(conn: psycopg.Conne
     while True:
         asked = audit.query().order(order).limit(3)
         page = (asked if cursor is None else asked.after(cursor)).list(conn)
-        seen += [int(entry.id) for entry in page.entries]
+        seen += [int(entry.id) for entry in page.data]
         if (cursor := page.next_cursor) is None:
             break
     assert seen == sorted(seen, reverse=order == "newest")
@@ -137,7 +138,7 @@ def test_the_async_list_is_the_same(database: str) -> None:
         write(conn, "1", before_data=Jsonb({"n": 1}))
         sync = audit.query().list(conn)
 
-        async def read() -> audit.EntryPage:
+        async def read() -> Page[audit.Entry]:
             async with await psycopg.AsyncConnection.connect(database) as aconn:
                 return await audit.query().order("oldest").alist(aconn)
 

@@ -312,7 +312,7 @@ def test_signing_in_and_out_is_in_the_audit_log_with_who_did_it_and_without_the_
     admin = sign_in(magic, mailbox, administrator)
     magic.delete(f"/account/sessions/{session_id}", headers=admin)
     with psycopg.connect(console_database) as conn:
-        entries = audit.query().resource("svc.console_sessions").record(session_id).list(conn).entries
+        entries = audit.query().resource("svc.console_sessions").record(session_id).list(conn).data
     revoked, made = entries
     assert (made.operation, made.actor_id) == ("INSERT", email)
     assert (revoked.operation, revoked.actor_id) == ("UPDATE", administrator)

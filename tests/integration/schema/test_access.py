@@ -235,8 +235,8 @@ def test_a_reader_reads_with_the_library(db: str, role: str) -> None:
     with psycopg.connect(db) as conn:
         webhooks.send(conn, "order.created", {"id": 7})
     with as_role(db, role) as conn:
-        assert [entry.table_name for entry in audit.query().list(conn).entries] == ["svc.webhook_endpoints"]
-        assert len(deliveries.query().list(conn).deliveries) == 1
+        assert [entry.table_name for entry in audit.query().list(conn).data] == ["svc.webhook_endpoints"]
+        assert len(deliveries.query().list(conn).data) == 1
 
 
 def test_the_script_of_access_does_what_an_install_does(empty_database: str) -> None:

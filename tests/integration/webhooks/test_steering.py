@@ -193,7 +193,7 @@ def test_a_deleted_endpoint_leaves_its_deliveries_on_record(db: psycopg.Connecti
     webhooks.send(db, "order.created", {})
     assert one(db, endpoints.delete(endpoint)).id == endpoint
     assert queue(db, endpoint) == [("canceled", 0)]
-    [delivery] = deliveries.query().endpoint(endpoint).list(db).deliveries
+    [delivery] = deliveries.query().endpoint(endpoint).list(db).data
     with pytest.raises(ConflictError, match="was deleted"):
         fetch(db, deliveries.retry(delivery.id))
     with pytest.raises(NotFoundError):
@@ -364,20 +364,20 @@ def test_since_a_time_before_all_ids_finds_everything(
     db: psycopg.Connection[Any], endpoint: str, moment: str | datetime
 ) -> None:
     one(db, deliveries.ping(endpoint))
-    assert len(deliveries.query().since(moment).list(db).deliveries) == 1
+    assert len(deliveries.query().since(moment).list(db).data) == 1
 
 
 def test_endpoints_are_listed_newest_first_by_pages(db: psycopg.Connection[Any]) -> None:
     made = [new(db, url=f"https://example.com/{number}") for number in range(5)]
     page = endpoints.query().limit(2).list(db)
-    found = list(page.endpoints)
+    found = list(page.data)
     while page.next_cursor:
         page = endpoints.query().limit(2).after(page.next_cursor).list(db)
-        found += page.endpoints
+        found += page.data
     assert sorted(endpoint.id for endpoint in found) == sorted(made)
     assert [endpoint.id for endpoint in found] == sorted(made, reverse=True)
-    assert endpoints.query().status("paused").list(db).endpoints == []
-    assert len(endpoints.query().event("order.created").list(db).endpoints) == 5
+    assert endpoints.query().status("paused").list(db).data == []
+    assert len(endpoints.query().event("order.created").list(db).data) == 5
 
 
 def test_stats_tell_health_and_what_became_of_deliveries(db: psycopg.Connection[Any], endpoint: str) -> None:

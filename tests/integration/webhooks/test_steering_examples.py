@@ -43,7 +43,7 @@ def send(database: str) -> None:
 
 def is_delivered(database: str) -> bool:
     with psycopg.connect(database) as conn:
-        return [each.status for each in deliveries.query().list(conn).deliveries] == ["delivered"]
+        return [each.status for each in deliveries.query().list(conn).data] == ["delivered"]
 
 
 @pytest.mark.usefixtures("folder")
@@ -92,7 +92,7 @@ def test_the_documented_calls_make_pause_and_recover_an_endpoint(database: str) 
     names = asyncio.run(run())
     assert names["new"].secret.startswith("whsec_")
     assert (names["retried"].count, names["retried"].is_complete) == (0, True)
-    assert names["page"].deliveries == []
+    assert names["page"].data == []
     with psycopg.connect(database) as conn:
         [made] = fetch(conn, endpoints.get(names["endpoint"].id))
     assert (made.status, made.tenant) == ("paused", "acme")

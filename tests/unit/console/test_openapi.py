@@ -9,7 +9,7 @@ from svc_pg.console import AuthenticatedRequest, ConsoleResponse, Page, Paramete
 from svc_pg.console.documentation import Documentation
 from svc_pg.console.json_schema import Schemas
 from svc_pg.console.openapi import Route, document, product_routes
-from svc_pg.console.parameters import PAGE, Filter, documented
+from svc_pg.console.parameters import PAGE, FilterParameter, documented
 from svc_pg.errors import ConfigError
 from svc_pg.query import RawJson
 from svc_pg.settings import Permission
@@ -210,8 +210,8 @@ def test_a_route_may_need_the_token_of_a_device() -> None:
 
 def test_one_table_filters_and_documents() -> None:
     filters = {
-        "colour": Filter(str.__add__, "of one colour", {"enum": ["red"]}),
-        "size": Filter(str.__add__, "of a size"),
+        "colour": FilterParameter(str.__add__, "of one colour", {"enum": ["red"]}),
+        "size": FilterParameter(str.__add__, "of a size"),
     }
     assert documented(filters) == [
         Parameter(name="colour", description="of one colour", schema={"enum": ["red"]}),
