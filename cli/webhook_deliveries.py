@@ -7,7 +7,7 @@ import typer
 
 from svc_pg import Config, durations
 from svc_pg.maintenance import prune_deliveries
-from svc_pg.webhooks import deliveries
+from svc_pg.webhooks import delivery_queries as deliveries
 
 from . import output, records
 from .database import connect

@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from svc_pg import Config
-from svc_pg.webhooks import deliveries, endpoints
+from svc_pg.webhooks import delivery_queries as deliveries
+from svc_pg.webhooks import endpoint_queries as endpoints
+from svc_pg.webhooks.endpoint_queries import EndpointWithSecret
 from svc_pg.webhooks.endpoint_stats import EndpointStats, stats
-from svc_pg.webhooks.endpoints import Endpoint, NewSecret
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.reencryption import rotate_key
 
@@ -42,7 +43,7 @@ def add(
 ) -> None:
     """Register an endpoint and print its secret, this once."""
     headers = _headers(header or ())
-    new = endpoints.new(
+    new = endpoints.create(
         url=url,
         events=event,
         keys=encryption_keys(),
@@ -52,7 +53,7 @@ def add(
         headers=headers,
     )
     with connect(database_url) as conn, operator(conn):
-        _print_secret(one(conn, new.query), new, as_json=json)
+        _print_secret(one(conn, new), as_json=json)
 
 
 @_webhooks.command("list")
@@ -135,7 +136,7 @@ def rotate_secret(
     """Give an endpoint a new secret and print it, this once."""
     new = endpoints.rotate_secret(endpoint, keys=encryption_keys(), overlap=overlap)
     with connect(database_url) as conn, operator(conn):
-        _print_secret(one(conn, new.query), new, as_json=json)
+        _print_secret(one(conn, new), as_json=json)
 
 
 @_webhooks.command()
@@ -155,8 +156,8 @@ def rotate_encryption_key(*, database_url: DatabaseUrl = None) -> None:
     )
 
 
-def _print_secret(endpoint: Endpoint, new: NewSecret, *, as_json: bool) -> None:
-    shown = {"id": endpoint.id, "url": endpoint.url, "events": endpoint.events, "secret": new.secret}
+def _print_secret(endpoint: EndpointWithSecret, *, as_json: bool) -> None:
+    shown = {"id": endpoint.id, "url": endpoint.url, "events": endpoint.events, "secret": endpoint.secret}
     if as_json:
         records.show_json(shown)
         return

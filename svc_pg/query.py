@@ -59,6 +59,18 @@ async def afetch(conn: AsyncConnection[Any], query: Query[Row]) -> list[Row]:
         return _present(query, await (await cursor.execute(query.text, query.params or None)).fetchall())
 
 
+def fetch_one(conn: Connection[Any], query: Query[Row]) -> Row:
+    """The only row of ``query``. Never commits. Raises as ``fetch`` does."""
+    [row] = fetch(conn, query)
+    return row
+
+
+async def afetch_one(conn: AsyncConnection[Any], query: Query[Row]) -> Row:
+    """As ``fetch_one``, on an async connection."""
+    [row] = await afetch(conn, query)
+    return row
+
+
 def _present(query: Query[Row], rows: list[Row]) -> list[Row]:
     if not rows and query.absent:
         raise NotFoundError(query.absent)

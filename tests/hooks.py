@@ -12,8 +12,8 @@ from psycopg.rows import dict_row
 
 from svc_pg import Config, schema
 from svc_pg.config import EventDefinition, WebhooksConfig
-from svc_pg.query import fetch
-from svc_pg.webhooks import endpoints
+from svc_pg.query import fetch_one
+from svc_pg.webhooks import endpoint_queries as endpoints
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.secrets import KeyRing, new_key
 from svc_pg.webhooks.worker.worker import Worker
@@ -40,9 +40,9 @@ def endpoint(
     """Install the configuration and register an endpoint; return its id and its secret."""
     with psycopg.connect(conninfo) as conn:
         schema.install(conn, config)
-        registration = endpoints.new(url=url, events=events, keys=KEYS, guard=Guard.of(config.webhooks), **options)
-        [created] = fetch(conn, registration.query)
-    return created.id, registration.secret
+        registration = endpoints.create(url=url, events=events, keys=KEYS, guard=Guard.of(config.webhooks), **options)
+        created = fetch_one(conn, registration)
+    return created.id, created.secret
 
 
 @contextmanager

@@ -17,8 +17,8 @@ import psycopg
 
 from svc_pg import audit, schema
 from svc_pg.errors import SvcError
-from svc_pg.query import fetch
-from svc_pg.webhooks import endpoints
+from svc_pg.query import fetch_one
+from svc_pg.webhooks import endpoint_queries as endpoints
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.secrets import KeyRing, new_key
 from svc_pg.webhooks.worker.worker import Worker
@@ -101,11 +101,10 @@ async def run_demo(*, stay: bool, as_json: bool) -> bool:
             psycopg.connect(conninfo) as conn,
             audit.actor(conn, "operator"),
         ):
-            registration = endpoints.new(
+            registration = endpoints.create(
                 url=f"{partner_url}/webhooks", events=["order.*"], keys=keys, guard=Guard.of(CONFIG.webhooks)
             )
-            fetch(conn, registration.query)
-            partner.secret = registration.secret
+            partner.secret = fetch_one(conn, registration).secret
         with findings.step("start the worker"):
             await stack.enter_async_context(_working(Worker(conninfo, keys=keys, config=CONFIG)))
         http = await stack.enter_async_context(aiohttp.ClientSession(shop_url))

@@ -7,6 +7,7 @@ from typing import Final
 from uuid import UUID
 
 from svc_pg.errors import EndpointError
+from svc_pg.query import is_storable
 from svc_pg.webhooks.http.guard import check_custom_headers
 from svc_pg.webhooks.secrets import KeyRing
 
@@ -56,12 +57,14 @@ def check_text(what: str, text: str) -> None:
     """Raise EndpointError where a text is too long, or is one that PostgreSQL cannot store."""
     if len(text) > _MAX_CHARACTERS:
         raise EndpointError(f"{what} has {len(text)} characters", hint=f"At most {_MAX_CHARACTERS} are accepted.")
-    if "\0" in text:
-        raise EndpointError(f"{what} contains the character NUL", hint="PostgreSQL cannot store it; leave it out.")
+    if not is_storable(text):
+        raise EndpointError(
+            f"{what} contains NUL or a lone surrogate", hint="PostgreSQL cannot store it; leave it out."
+        )
 
 
 def event_list(events: Sequence[str]) -> list[str]:
     """As the database takes them; whether they are defined, it tells itself. Raises EndpointError."""
-    if any("\0" in event for event in events):
-        raise EndpointError("an event contains the character NUL")
+    for event in events:
+        check_text("an event", event)
     return list(events)

@@ -8,10 +8,11 @@ from typing import Any, Final
 from svc_pg import durations
 from svc_pg.errors import QueryError
 from svc_pg.query import Query, RawJson
-from svc_pg.webhooks.deliveries import Status
+from svc_pg.webhooks.delivery_queries import Status
 from svc_pg.webhooks.http.transport import RecordedOutcome
 from svc_pg.webhooks.ids import endpoint_key, no_endpoint
 
+WINDOW: Final = timedelta(hours=24)
 LONGEST: Final = timedelta(days=7)
 MOST_DELIVERIES: Final = 10_000
 
@@ -65,7 +66,7 @@ class EndpointStats:
     last_failure_at: datetime | None
 
 
-def stats(endpoint_id: str, *, window: timedelta = timedelta(hours=24)) -> Query[EndpointStats]:
+def stats(endpoint_id: str, *, window: timedelta = WINDOW) -> Query[EndpointStats]:
     """One endpoint's, over the last ``window``, up to 7 days. Running it raises NotFoundError."""
     if not timedelta(0) < window <= LONGEST:
         raise QueryError(f"{durations.text(window)} is not a window", hint=f"Ask for up to {durations.text(LONGEST)}.")

@@ -4,13 +4,16 @@ import base64
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from svc_pg import encryption_keys
 from svc_pg.errors import EncryptionKeyError
+
+if TYPE_CHECKING:
+    from svc_pg.settings import Settings
 
 _VERSION = 1
 _NONCE_BYTES = 12
@@ -29,6 +32,16 @@ class KeyRing:
             return cls(encryption_keys.parse(text))
         except ValueError as error:
             raise EncryptionKeyError(f"encryption {error}") from error
+
+    @classmethod
+    def of(cls, settings: "Settings") -> Self:
+        """The one that the settings hold. Raises EncryptionKeyError if they hold none."""
+        if settings.encryption_keys is None:
+            raise EncryptionKeyError(
+                "SVC_ENCRYPTION_KEYS is not set",
+                hint="Set what the other workers and consoles have. The very first: svc-pg keys new encryption",
+            )
+        return cls.parse(settings.encryption_keys.get_secret_value())
 
     def __repr__(self) -> str:
         return f"KeyRing({', '.join(self.keys)})"

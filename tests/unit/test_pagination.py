@@ -16,7 +16,8 @@ from svc_pg.console.built_in.tenant_table import SVC_TENANTS, Tenants
 from svc_pg.console.sign_in import sessions
 from svc_pg.errors import QueryError
 from svc_pg.pagination import Keyset, Listing, Page, aware_time, decode
-from svc_pg.webhooks import deliveries, endpoints
+from svc_pg.webhooks import delivery_queries as deliveries
+from svc_pg.webhooks import endpoint_queries as endpoints
 
 TENANTS = Tenants(SVC_TENANTS)
 

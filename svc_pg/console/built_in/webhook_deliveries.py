@@ -16,9 +16,9 @@ from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
 from svc_pg.errors import PayloadError
 from svc_pg.pagination import Page
-from svc_pg.query import Query, afetch
-from svc_pg.webhooks import deliveries
-from svc_pg.webhooks.deliveries import Delivery, DeliveryAttempt, DeliveryDetail, DeliveryQuery, Retried
+from svc_pg.query import Query, afetch, afetch_one
+from svc_pg.webhooks import delivery_queries
+from svc_pg.webhooks.delivery_queries import Changed, Delivery, DeliveryAttempt, DeliveryDetail, DeliveryQuery
 from svc_pg.webhooks.event_types import EventType, event_types
 from svc_pg.webhooks.events import asend
 
@@ -29,7 +29,7 @@ _FILTERS: Final[dict[str, FilterParameter[DeliveryQuery]]] = {
     "messageId": FilterParameter(
         DeliveryQuery.message, "deliveries of one message", {"type": "string", "format": "uuid"}
     ),
-    "status": FilterParameter(DeliveryQuery.status, "deliveries in that state", one_of(deliveries.STATUSES)),
+    "status": FilterParameter(DeliveryQuery.status, "deliveries in that state", one_of(delivery_queries.STATUSES)),
     "event": FilterParameter(DeliveryQuery.event, "deliveries of one event"),
     "since": FilterParameter(
         lambda query, text: query.since(point_in_time(text)),
@@ -102,7 +102,7 @@ class DeliveryRoutes:
                 summary="Try failed and canceled deliveries again that match, 10,000 at a time",
                 body=BulkRetry,
                 body_example={"event": "order.created", "since": "1d", "dryRun": True},
-                response=Retried,
+                response=Changed,
             ),
             ProductEndpoint(
                 method="POST",
@@ -145,34 +145,34 @@ class DeliveryRoutes:
         ]
 
     async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        wanted = filtered(deliveries.query(), request.query, _FILTERS)
+        wanted = filtered(delivery_queries.query(), request.query, _FILTERS)
         async with self.database.connection() as conn:
             return ConsoleResponse(200, await wanted.alist(conn))
 
     async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        [delivery] = await found(self.database, request, deliveries.get, unknown=_UNKNOWN)
+        [delivery] = await found(self.database, request, delivery_queries.get, unknown=_UNKNOWN)
         return ConsoleResponse(200, delivery)
 
     async def _attempts(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        attempts = await found(self.database, request, deliveries.attempts, unknown=_UNKNOWN)
+        attempts = await found(self.database, request, delivery_queries.attempts, unknown=_UNKNOWN)
         return ConsoleResponse(200, Page(attempts, None))
 
     async def _retry_many(self, request: AuthenticatedRequest) -> ConsoleResponse:
         body = read_body(request, BulkRetry)
         wanted = _matching(body)
-        if wanted == deliveries.query():
+        if wanted == delivery_queries.query():
             raise Problem(422, "invalid_body", "Give at least one of endpointId, event, status, since and until.")
         with as_problems():
             async with self.database.acting(request) as conn:
-                [retried] = await afetch(conn, wanted.retry(dry_run=body.dry_run))
+                retried = await afetch_one(conn, wanted.retry(dry_run=body.dry_run))
         return ConsoleResponse(200, retried)
 
     async def _retry(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        delivery = await changed(self.database, request, deliveries.retry, unknown=_UNKNOWN)
+        delivery = await changed(self.database, request, delivery_queries.retry, unknown=_UNKNOWN)
         return ConsoleResponse(200, delivery)
 
     async def _cancel(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        delivery = await changed(self.database, request, deliveries.cancel, unknown=_UNKNOWN)
+        delivery = await changed(self.database, request, delivery_queries.cancel, unknown=_UNKNOWN)
         return ConsoleResponse(200, delivery)
 
     async def _event_types(self, _request: AuthenticatedRequest) -> ConsoleResponse:
@@ -185,7 +185,7 @@ class DeliveryRoutes:
         with as_problems():
             async with self.database.acting(request) as conn:
                 try:
-                    [raw] = await afetch(conn, Query(_PAYLOAD, (request.content,), _Payload))
+                    raw = await afetch_one(conn, Query(_PAYLOAD, (request.content,), _Payload))
                 except UntranslatableCharacter as error:
                     raise PayloadError("the payload contains \\u0000, which PostgreSQL cannot store") from error
                 message_id = await asend(
@@ -211,15 +211,10 @@ def _idempotency_key(request: AuthenticatedRequest) -> str | None:
 
 
 def _matching(body: BulkRetry) -> DeliveryQuery:
-    wanted = deliveries.query()
-    if body.endpoint_id is not None:
-        wanted = wanted.endpoint(str(body.endpoint_id))
-    if body.event is not None:
-        wanted = wanted.event(body.event)
-    if body.status is not None:
-        wanted = wanted.status(body.status)
-    if body.since is not None:
-        wanted = wanted.since(point_in_time(body.since))
-    if body.until is not None:
-        wanted = wanted.until(point_in_time(body.until))
-    return wanted
+    return delivery_queries.matching(
+        endpoint=None if body.endpoint_id is None else str(body.endpoint_id),
+        event=body.event,
+        status=body.status,
+        since=None if body.since is None else point_in_time(body.since),
+        until=None if body.until is None else point_in_time(body.until),
+    )

@@ -1,7 +1,7 @@
 """Routes of webhook endpoints: register, look, change, steer."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import Any, Final
@@ -26,29 +26,22 @@ from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, created
 from svc_pg.errors import EncryptionKeyError
 from svc_pg.pagination import Page
-from svc_pg.query import Query, Row, afetch
-from svc_pg.webhooks import deliveries, endpoints
-from svc_pg.webhooks.deliveries import Delivery, Retried
+from svc_pg.query import Query, Row, afetch_one
+from svc_pg.webhooks import delivery_queries, endpoint_queries
+from svc_pg.webhooks.delivery_queries import Changed, Delivery
+from svc_pg.webhooks.endpoint_queries import Endpoint, EndpointQuery, EndpointWithSecret
 from svc_pg.webhooks.endpoint_stats import LONGEST, EndpointStats, stats
-from svc_pg.webhooks.endpoints import Endpoint, EndpointQuery, NewSecret
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.secrets import KeyRing
 
 _FILTERS: Final[dict[str, FilterParameter[EndpointQuery]]] = {
-    "status": FilterParameter(EndpointQuery.status, "endpoints in that state", one_of(endpoints.STATUSES)),
+    "status": FilterParameter(EndpointQuery.status, "endpoints in that state", one_of(endpoint_queries.STATUSES)),
     "tenant": FilterParameter(EndpointQuery.tenant, "endpoints of one tenant"),
     "event": FilterParameter(EndpointQuery.event, "endpoints that get this event"),
     **PAGE,
 }
 _UNKNOWN: Final = "unknown_endpoint"
 _REFUSED: Final = {"invalid_endpoint": 422, "encryption_key_missing": 503}
-
-
-@dataclass(frozen=True, slots=True)
-class EndpointWithSecret(Endpoint):
-    """An endpoint and its new secret, which is shown this once."""
-
-    secret: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +103,8 @@ class EndpointRoutes:
                 status=204,
                 errors={_UNKNOWN: 404},
             ),
-            self._steering("pause", endpoints.pause, "Send nothing for now; what is pending waits"),
-            self._steering("resume", endpoints.resume, "Make it active again and forget its failures"),
+            self._verb("pause", endpoint_queries.pause, "Send nothing for now; what is pending waits"),
+            self._verb("resume", endpoint_queries.resume, "Make it active again and forget its failures"),
             ProductEndpoint(
                 method="POST",
                 path="/endpoints/:id/disable",
@@ -150,7 +143,7 @@ class EndpointRoutes:
                 summary="Try its failed and canceled deliveries again, 10,000 at a time",
                 body=Recovery,
                 body_example={"since": "1d", "dryRun": True},
-                response=Retried,
+                response=Changed,
                 errors={_UNKNOWN: 404, "conflict": 409},
             ),
             ProductEndpoint(
@@ -164,7 +157,7 @@ class EndpointRoutes:
             ),
         ]
 
-    def _steering(self, verb: str, change: Callable[[str], Query[Endpoint]], summary: str) -> ProductEndpoint:
+    def _verb(self, verb: str, change: Callable[[str], Query[Endpoint]], summary: str) -> ProductEndpoint:
         async def handle(request: AuthenticatedRequest) -> ConsoleResponse:
             endpoint = await self._changed(request, change)
             return ConsoleResponse(200, endpoint)
@@ -180,14 +173,14 @@ class EndpointRoutes:
         )
 
     async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        wanted = filtered(endpoints.query(), request.query, _FILTERS)
+        wanted = filtered(endpoint_queries.query(), request.query, _FILTERS)
         async with self.database.connection() as conn:
             return ConsoleResponse(200, await wanted.alist(conn))
 
     async def _create(self, request: AuthenticatedRequest) -> ConsoleResponse:
         body = read_body(request, NewEndpoint)
         with as_problems():
-            new = endpoints.new(
+            new = endpoint_queries.create(
                 url=body.url,
                 events=body.events,
                 keys=self._keys(),
@@ -202,7 +195,7 @@ class EndpointRoutes:
         return created(request, endpoint.id, endpoint)
 
     async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        [endpoint] = await found(self.database, request, endpoints.get, unknown=_UNKNOWN)
+        [endpoint] = await found(self.database, request, endpoint_queries.get, unknown=_UNKNOWN)
         return ConsoleResponse(200, endpoint)
 
     async def _update(self, request: AuthenticatedRequest) -> ConsoleResponse:
@@ -212,34 +205,36 @@ class EndpointRoutes:
         with as_problems():
             keys = self._keys() if changes.get("headers") else None
         endpoint = await self._changed(
-            request, lambda endpoint_id: endpoints.update(endpoint_id, keys=keys, guard=self.guard, **changes)
+            request, lambda endpoint_id: endpoint_queries.update(endpoint_id, keys=keys, guard=self.guard, **changes)
         )
         return ConsoleResponse(200, endpoint)
 
     async def _delete(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        await self._changed(request, endpoints.delete)
+        await self._changed(request, endpoint_queries.delete)
         return ConsoleResponse(204)
 
     async def _disable(self, request: AuthenticatedRequest) -> ConsoleResponse:
         reason = read_body(request, Disabling).reason
-        endpoint = await self._changed(request, lambda endpoint_id: endpoints.disable(endpoint_id, reason=reason))
+        endpoint = await self._changed(
+            request, lambda endpoint_id: endpoint_queries.disable(endpoint_id, reason=reason)
+        )
         return ConsoleResponse(200, endpoint)
 
     async def _rotate_secret(self, request: AuthenticatedRequest) -> ConsoleResponse:
         overlap = timedelta(seconds=read_body(request, Rotation).overlap)
         with as_problems(unknown=_UNKNOWN):
-            new = endpoints.rotate_secret(request.params["id"], keys=self._keys(), overlap=overlap)
+            new = endpoint_queries.rotate_secret(request.params["id"], keys=self._keys(), overlap=overlap)
             return ConsoleResponse(200, await self._with_secret(request, new))
 
     async def _ping(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        delivery = await self._changed(request, deliveries.ping)
+        delivery = await self._changed(request, delivery_queries.ping)
         return ConsoleResponse(202, delivery)
 
     async def _recover(self, request: AuthenticatedRequest) -> ConsoleResponse:
         body = read_body(request, Recovery)
         since = None if body.since is None else point_in_time(body.since)
         retried = await self._changed(
-            request, lambda endpoint_id: deliveries.recover(endpoint_id, since=since, dry_run=body.dry_run)
+            request, lambda endpoint_id: delivery_queries.recover(endpoint_id, since=since, dry_run=body.dry_run)
         )
         return ConsoleResponse(200, retried)
 
@@ -251,11 +246,9 @@ class EndpointRoutes:
     async def _changed(self, request: AuthenticatedRequest, change: Callable[[str], Query[Row]]) -> Row:
         return await changed(self.database, request, change, unknown=_UNKNOWN)
 
-    async def _with_secret(self, request: AuthenticatedRequest, new: NewSecret) -> EndpointWithSecret:
+    async def _with_secret(self, request: AuthenticatedRequest, new: Query[EndpointWithSecret]) -> EndpointWithSecret:
         async with self.database.acting(request) as conn:
-            [endpoint] = await afetch(conn, new.query)
-        values = {field.name: getattr(endpoint, field.name) for field in fields(endpoint)}
-        return EndpointWithSecret(**values, secret=new.secret)
+            return await afetch_one(conn, new)
 
     def _keys(self) -> KeyRing:
         if self.keys is None:

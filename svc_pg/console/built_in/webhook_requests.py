@@ -21,7 +21,7 @@ from svc_pg.errors import (
     SvcError,
     UnknownEventError,
 )
-from svc_pg.query import Query, afetch
+from svc_pg.query import Query, afetch, afetch_one
 
 Row = TypeVar("Row")
 
@@ -130,8 +130,7 @@ async def changed(
     with as_problems(unknown=unknown):
         query = change(request.params["id"])
         async with database.acting(request) as conn:
-            [row] = await afetch(conn, query)
-    return row
+            return await afetch_one(conn, query)
 
 
 @contextmanager

@@ -12,8 +12,7 @@ from svc_pg.webhooks.secrets import KeyRing
 
 def webhooks_product(database: Database, *, settings: Settings, config: WebhooksConfig) -> Product:
     """The product; ``config`` says where endpoints may be."""
-    configured = settings.encryption_keys
-    keys = None if configured is None else KeyRing.parse(configured.get_secret_value())
+    keys = None if settings.encryption_keys is None else KeyRing.of(settings)
     endpoints = EndpointRoutes(database, Guard.of(config), keys)
     return Product(
         id="webhooks",

@@ -13,8 +13,8 @@ from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import Config, schema
 from svc_pg.config import EventDefinition, WebhooksConfig
-from svc_pg.query import fetch
-from svc_pg.webhooks import endpoints
+from svc_pg.query import fetch_one
+from svc_pg.webhooks import endpoint_queries as endpoints
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.secrets import KeyRing, new_key
 from tests.commands import PROGRAM, environment
@@ -79,7 +79,7 @@ def add_endpoints(
     with psycopg.connect(conninfo) as conn:
         ids = []
         for number in range(count):
-            made = endpoints.new(
+            registration = endpoints.create(
                 url=url,
                 events=[EVENT],
                 keys=KEYS,
@@ -87,8 +87,7 @@ def add_endpoints(
                 tenant=f"tenant-{number}" if is_tenants else tenant,
                 **options,
             )
-            [endpoint] = fetch(conn, made.query)
-            ids.append(endpoint.id)
+            ids.append(fetch_one(conn, registration).id)
         return ids
 
 

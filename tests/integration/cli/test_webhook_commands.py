@@ -8,7 +8,7 @@ import pytest
 
 from svc_pg import schema, webhooks
 from svc_pg.query import scalar
-from svc_pg.webhooks import deliveries
+from svc_pg.webhooks import delivery_queries as deliveries
 from svc_pg.webhooks.secrets import new_key
 from tests.commands import svc_pg
 from tests.hooks import KEYS_TEXT, hooks_config, rows, working

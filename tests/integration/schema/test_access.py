@@ -9,7 +9,8 @@ from svc_pg.config import Grants
 from svc_pg.errors import ConfigError
 from svc_pg.query import fetch, scalar
 from svc_pg.schema import access
-from svc_pg.webhooks import deliveries, endpoints
+from svc_pg.webhooks import delivery_queries as deliveries
+from svc_pg.webhooks import endpoint_queries as endpoints
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.worker.worker import Worker
 from tests.hooks import KEYS, endpoint, hooks_config, rows, working
@@ -221,7 +222,7 @@ def test_a_worker_and_an_administrator_need_no_more_than_svc_admin(db: str, role
     admin = psycopg.conninfo.make_conninfo(db, user=role)
     with receiving() as receiver:
         with psycopg.connect(admin) as conn:
-            fetch(conn, endpoints.new(url=receiver.url, events=["*"], keys=KEYS, guard=Guard.of(config.webhooks)).query)
+            fetch(conn, endpoints.create(url=receiver.url, events=["*"], keys=KEYS, guard=Guard.of(config.webhooks)))
             webhooks.send(conn, "order.created", {"id": 7})
         with working(admin, config) as worker:
             assert isinstance(worker, Worker)

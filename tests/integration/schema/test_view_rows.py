@@ -44,7 +44,7 @@ def test_the_log_is_exported_in_the_names_of_the_api(shop: psycopg.Connection[An
     found = records(
         shop, "select * from svc.audit_log_export where \"tableName\" = 'public.customer' order by entry_id"
     )
-    entries = audit.query().resource("customer").order("oldest").list(shop).entries
+    entries = audit.query().resource("customer").order("oldest").list(shop).data
     assert [list(row) for row in found] == [[*FIELDS, "entry_id", "recorded_at"]] * 3
     for row, entry in zip(found, entries, strict=True):
         assert row["timestamp"] == entry.timestamp.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

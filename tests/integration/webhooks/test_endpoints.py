@@ -6,8 +6,8 @@ import pytest
 
 from svc_pg import schema
 from svc_pg.errors import EndpointError
-from svc_pg.query import fetch, scalar
-from svc_pg.webhooks import endpoints
+from svc_pg.query import fetch_one, scalar
+from svc_pg.webhooks import endpoint_queries as endpoints
 from svc_pg.webhooks.endpoint_fields import SECRET_COLUMN
 from svc_pg.webhooks.http.guard import Guard
 from tests.hooks import KEYS, hooks_config
@@ -22,9 +22,8 @@ def db(database: str) -> Iterator[psycopg.Connection[Any]]:
 
 def create(conn: psycopg.Connection[Any], **changes: Any) -> tuple[endpoints.Endpoint, str]:
     wanted: dict[str, Any] = {"url": "https://Example.COM/hook", "events": ["order.created"]} | changes
-    registration = endpoints.new(keys=KEYS, guard=Guard(), **wanted)
-    [endpoint] = fetch(conn, registration.query)
-    return endpoint, registration.secret
+    endpoint = fetch_one(conn, endpoints.create(keys=KEYS, guard=Guard(), **wanted))
+    return endpoint, endpoint.secret
 
 
 def test_an_endpoint_is_active_and_its_secret_is_stored_sealed(db: psycopg.Connection[Any]) -> None:

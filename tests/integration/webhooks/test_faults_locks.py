@@ -15,7 +15,7 @@ import pytest
 
 from svc_pg import webhooks
 from svc_pg.query import fetch, scalar
-from svc_pg.webhooks import endpoints
+from svc_pg.webhooks import endpoint_queries as endpoints
 from tests.hooks import endpoint, hooks_config, rows, working
 from tests.receiver import receiving
 from tests.waiting import wait_until

@@ -12,7 +12,8 @@ from psycopg.rows import dict_row
 from svc_pg import schema, webhooks
 from svc_pg.errors import ConflictError, EndpointError, NotFoundError, QueryError
 from svc_pg.query import Query, fetch, scalar
-from svc_pg.webhooks import deliveries, endpoints
+from svc_pg.webhooks import delivery_queries as deliveries
+from svc_pg.webhooks import endpoint_queries as endpoints
 from svc_pg.webhooks.endpoint_stats import stats
 from svc_pg.webhooks.http.guard import Guard
 from tests.hooks import KEYS, hooks_config
@@ -36,7 +37,7 @@ def endpoint(db: psycopg.Connection[Any]) -> str:
 
 def new(db: psycopg.Connection[Any], **options: Any) -> str:
     wanted = {"url": "https://example.com/hook", "events": ["*"]} | options
-    return one(db, endpoints.new(keys=KEYS, guard=GUARD, **wanted).query).id  # type: ignore[no-any-return]
+    return one(db, endpoints.create(keys=KEYS, guard=GUARD, **wanted)).id  # type: ignore[no-any-return]
 
 
 def one(db: psycopg.Connection[Any], query: Query[Any]) -> Any:
@@ -253,9 +254,9 @@ def test_deliveries_are_retried_by_filter_after_a_count(db: psycopg.Connection[A
     for claimed in claim(db):
         acknowledge(db, claimed, "failed")
     wanted = deliveries.query().endpoint(endpoint).event("order.created").since("1h")
-    assert one(db, wanted.retry(dry_run=True)) == deliveries.Retried(3, is_complete=True)
+    assert one(db, wanted.retry(dry_run=True)) == deliveries.Changed(3, is_complete=True)
     assert {status for status, _ in queue(db, endpoint)} == {"failed"}
-    assert one(db, wanted.retry()) == deliveries.Retried(3, is_complete=True)
+    assert one(db, wanted.retry()) == deliveries.Changed(3, is_complete=True)
     assert {status for status, _ in queue(db, endpoint)} == {"pending"}
     assert {status for status, _ in queue(db, other)} == {"failed"}
 
@@ -337,7 +338,7 @@ def test_what_an_endpoint_cannot_have_is_refused(
         endpoints.pause,
         endpoints.delete,
         lambda unknown: endpoints.update(unknown, guard=GUARD),
-        lambda unknown: endpoints.rotate_secret(unknown, keys=KEYS).query,
+        lambda unknown: endpoints.rotate_secret(unknown, keys=KEYS),
         stats,
         deliveries.ping,
         deliveries.recover,

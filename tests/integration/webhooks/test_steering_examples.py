@@ -14,7 +14,8 @@ from fastapi import FastAPI
 
 from svc_pg import webhooks
 from svc_pg.query import fetch
-from svc_pg.webhooks import deliveries, endpoints
+from svc_pg.webhooks import delivery_queries as deliveries
+from svc_pg.webhooks import endpoint_queries as endpoints
 from tests.commands import environment
 from tests.documents import examples
 from tests.hooks import KEYS_TEXT, endpoint, hooks_config

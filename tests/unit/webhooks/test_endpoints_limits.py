@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from svc_pg.errors import EndpointError
-from svc_pg.webhooks import endpoints
+from svc_pg.webhooks import endpoint_queries as endpoints
 from svc_pg.webhooks.http.guard import Guard
 from tests.hooks import KEYS
 
@@ -15,18 +15,21 @@ from tests.hooks import KEYS
     [
         ({"tenant": ""}, "the tenant is empty"),
         ({"tenant": "a" * 1001}, "the tenant has 1001 characters"),
-        ({"tenant": "a\0"}, "the tenant contains the character NUL"),
+        ({"tenant": "a\0"}, "the tenant contains NUL or a lone surrogate"),
         ({"description": "a" * 1001}, "the description has 1001 characters"),
-        ({"description": "\0"}, "the description contains the character NUL"),
+        ({"description": "\0"}, "the description contains NUL or a lone surrogate"),
         ({"headers": {f"X-{number}": "1" for number in range(33)}}, "there are 33 headers"),
         ({"headers": {"X-Key": "1", "x-key": "2"}}, 'header "x-key" occurs twice'),
-        ({"events": ["a\0"]}, "an event contains the character NUL"),
+        ({"description": "\udcff"}, "the description contains NUL or a lone surrogate"),
+        ({"events": ["a\0"]}, "an event contains NUL or a lone surrogate"),
+        ({"events": ["\ud83d"]}, "an event contains NUL or a lone surrogate"),
+        ({"events": ["a" * 1001]}, "an event has 1001 characters"),
     ],
 )
 def test_each_limit_has_its_own_message(wrong: dict[str, Any], message: str) -> None:
     wanted: dict[str, Any] = {"url": "https://example.com", "events": ["*"], "keys": KEYS, "guard": Guard()}
     with pytest.raises(EndpointError) as refusal:
-        endpoints.new(**wanted | wrong)
+        endpoints.create(**wanted | wrong)
     assert refusal.value.message == message
 
 

@@ -1,0 +1,248 @@
+"""Deliveries as queries: one statement each, to read them, to try them again, to cancel them."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final, Literal, LiteralString, Self, get_args
+from uuid import UUID
+
+from svc_pg.errors import QueryError
+from svc_pg.pagination import ALL, Keyset, Listing, PointInTime, decode
+from svc_pg.query import Query, RawJson
+from svc_pg.webhooks.http.transport import RecordedOutcome
+from svc_pg.webhooks.ids import delivery_key, endpoint_key, filter_key, no_delivery
+
+Status = Literal["pending", "delivered", "failed", "canceled"]
+Cause = Literal["auto", "manual", "test"]
+
+STATUSES: Final[tuple[Status, ...]] = get_args(Status)
+
+BULK: Final = 10_000  # as in the texts below
+
+_COLUMNS: Final = """
+id::text, message_id::text, endpoint_id::text, event_name, status, attempts, max_attempts, created_at, updated_at,
+next_attempt_at, finished_at, last_status_code, last_error
+"""
+_SELECT: Final = "select " + _COLUMNS + " from svc.webhook_deliveries d"  # noqa: S608 - constants
+_DETAIL: Final = """
+select d.id::text, d.message_id::text, d.endpoint_id::text, d.event_name, d.status, d.attempts, d.max_attempts,
+       d.created_at, d.updated_at, d.next_attempt_at, d.finished_at, d.last_status_code, d.last_error,
+       m.tenant, m.idempotency_key, m.payload
+  from svc.webhook_deliveries d left join svc.webhook_messages m on m.id = d.message_id
+ where d.id = %s
+"""
+_ATTEMPTS: Final = """
+select a.*
+  from svc.webhook_existing_delivery(%s) d(id) cross join lateral (
+    select a.id::text, a.attempt, a.cause, a.started_at, a.duration_ms, a.outcome, a.status_code, a.error,
+           a.response_headers, a.response_body, host(a.remote_ip) as remote_ip, a.worker
+      from svc.webhook_delivery_attempts a
+     where a.delivery_id = d.id
+     order by a.id offset 0 -- so that the function runs also where there are no attempts
+  ) a
+"""
+_RETRY: Final = "select " + _COLUMNS + " from svc.webhook_retry_one(%s)"  # noqa: S608 - constants
+_CANCEL: Final = "select " + _COLUMNS + " from svc.webhook_cancel(%s)"  # noqa: S608 - constants
+_PING: Final = "select " + _COLUMNS + " from svc.webhook_ping(%s)"  # noqa: S608 - constants
+_IS_OPEN: Final = "exists (select from svc.webhook_endpoints e where e.id = endpoint_id and e.status <> 'disabled')"
+_MATCHING: Final = "with matching as (select id from svc.webhook_deliveries"
+_COUNT: Final = "changed as (select id from matching limit 10000)"
+_RETRY_MANY: Final = (
+    "status in ('failed', 'canceled') and " + _IS_OPEN,
+    "changed as (select id from svc.webhook_retry(array(select id from matching limit 10000)))",
+)
+_CANCEL_MANY: Final = (
+    "status = 'pending' and lease_id is null",
+    "changed as (select id from svc.webhook_cancel_many(array(select id from matching limit 10000)))",
+)
+_COUNT_CHANGED: Final = """
+select (select count(*) from changed)::integer as count, (select count(*) from matching) <= 10000 as is_complete
+"""
+_OF_OPEN_ENDPOINT: Final = " from svc.webhook_open_endpoint(%s)"
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One message on its way to one endpoint."""
+
+    id: str
+    message_id: str
+    endpoint_id: str
+    event_name: str
+    status: Status
+    attempts: int
+    max_attempts: int
+    created_at: datetime
+    updated_at: datetime
+    next_attempt_at: datetime | None
+    finished_at: datetime | None
+    last_status_code: int | None
+    last_error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryDetail(Delivery):
+    """A delivery with what its message holds; ``payload`` is None once retention has deleted the message."""
+
+    tenant: str | None
+    idempotency_key: str | None
+    payload: RawJson | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryAttempt:
+    """One attempt; of the response at most 16 KiB of body, and no cookies."""
+
+    id: str
+    attempt: int
+    cause: Cause
+    started_at: datetime
+    duration_ms: int | None
+    outcome: RecordedOutcome
+    status_code: int | None
+    error: str | None
+    response_headers: RawJson | None
+    response_body: str | None
+    remote_ip: str | None
+    worker: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """How many deliveries were, or would be, changed; ``is_complete`` says that no more match."""
+
+    count: int
+    is_complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryQuery(Listing[Delivery]):
+    """A question to the queue. Every method returns a new one; ``list`` or ``alist`` asks it."""
+
+    def endpoint(self, endpoint_id: str) -> Self:
+        """Deliveries to one endpoint."""
+        return self._where("endpoint_id = %s", filter_key(endpoint_id))
+
+    def message(self, message_id: str) -> Self:
+        """Deliveries of one message: what ``send`` returned."""
+        return self._where("message_id = %s", filter_key(message_id))
+
+    def status(self, status: str) -> Self:
+        """Deliveries in one state: pending, delivered, failed or canceled."""
+        if status not in STATUSES:
+            raise QueryError(f"{status!r} is not a status", hint=f"Write one of {', '.join(STATUSES)}.")
+        return self._where("status = %s", status)
+
+    def event(self, name: str) -> Self:
+        """Deliveries of one event."""
+        return self._where("event_name = %s", name)
+
+    def since(self, point_in_time: PointInTime) -> Self:
+        """Deliveries created from then on: an aware datetime, or a duration before now such as ``1h``."""
+        # ids grow with time, and have the index
+        wanted = self.filter.compare("id >= svc.uuid7_at(", point_in_time, end=")")
+        return replace(self, filter=wanted.compare("created_at >=", point_in_time))
+
+    def until(self, point_in_time: PointInTime) -> Self:
+        """Deliveries created before then, which is written as for ``since``."""
+        return replace(self, filter=self.filter.compare("created_at <", point_in_time))
+
+    def retry(self, *, dry_run: bool = False) -> Query[Changed]:
+        """Try those again that are failed or canceled, 10,000 at most; with ``dry_run`` only count them.
+
+        Passes over those of endpoints that are disabled or deleted. The page's size and cursor do not count. Raises
+        QueryError if there is no condition.
+        """
+        return Query(*self._change(*_RETRY_MANY, dry_run=dry_run), Changed)
+
+    def cancel(self, *, dry_run: bool = False) -> Query[Changed]:
+        """Cancel those that are pending, 10,000 at most; with ``dry_run`` only count them.
+
+        Passes over those with an attempt under way. Otherwise as ``retry``.
+        """
+        return Query(*self._change(*_CANCEL_MANY, dry_run=dry_run), Changed)
+
+    def _change(
+        self, state: LiteralString, change: LiteralString, *, dry_run: bool
+    ) -> tuple[LiteralString, tuple[object, ...]]:
+        if self.filter == ALL:
+            raise QueryError("nothing says which deliveries", hint="Name an endpoint, an event, a status or a time.")
+        wanted = self.filter.where(state)
+        matching = _MATCHING + wanted.clause + " order by id limit %s),\n"
+        return matching + (_COUNT if dry_run else change) + _COUNT_CHANGED, (*wanted.params, BULK + 1)
+
+
+_NEWEST: Final = Keyset(
+    select=_SELECT,
+    row=Delivery,
+    order=" order by d.id desc",
+    beyond="id < %s",
+    key=lambda delivery: (delivery.id,),
+    read=lambda cursor: decode(cursor, UUID),
+)
+
+
+def query() -> DeliveryQuery:
+    """A question to the queue, with no conditions yet."""
+    return DeliveryQuery(_NEWEST)
+
+
+def matching(
+    *,
+    endpoint: str | None = None,
+    message: str | None = None,
+    status: str | None = None,
+    event: str | None = None,
+    since: PointInTime | None = None,
+    until: PointInTime | None = None,
+) -> DeliveryQuery:
+    """A question to the queue with a condition for everything that is not None. Raises QueryError."""
+    wanted = query()
+    wanted = wanted if endpoint is None else wanted.endpoint(endpoint)
+    wanted = wanted if message is None else wanted.message(message)
+    wanted = wanted if status is None else wanted.status(status)
+    wanted = wanted if event is None else wanted.event(event)
+    wanted = wanted if since is None else wanted.since(since)
+    return wanted if until is None else wanted.until(until)
+
+
+def get(delivery_id: str) -> Query[DeliveryDetail]:
+    """One delivery. Running it raises NotFoundError."""
+    key = delivery_key(delivery_id)
+    return Query(_DETAIL, (key,), DeliveryDetail, absent=no_delivery(key))
+
+
+def attempts(delivery_id: str) -> Query[DeliveryAttempt]:
+    """The attempts of one delivery, oldest first. Running it raises NotFoundError."""
+    return Query(_ATTEMPTS, (delivery_key(delivery_id),), DeliveryAttempt)
+
+
+def retry(delivery_id: str) -> Query[Delivery]:
+    """Make a failed or canceled delivery due now, with the attempts that it had left or at least one more.
+
+    Running it raises NotFoundError, and ConflictError where its state or its endpoint's forbids it.
+    """
+    return Query(_RETRY, (delivery_key(delivery_id),), Delivery)
+
+
+def cancel(delivery_id: str) -> Query[Delivery]:
+    """Cancel a pending delivery. Running it raises NotFoundError, and ConflictError while an attempt is under way."""
+    return Query(_CANCEL, (delivery_key(delivery_id),), Delivery)
+
+
+def ping(endpoint_id: str) -> Query[Delivery]:
+    """Send the event ``webhook.ping`` to an endpoint, with one attempt.
+
+    Running it raises NotFoundError, and ConflictError where the endpoint is not active.
+    """
+    return Query(_PING, (endpoint_key(endpoint_id),), Delivery)
+
+
+def recover(endpoint_id: str, *, since: PointInTime | None = None, dry_run: bool = False) -> Query[Changed]:
+    """Try all deliveries of an endpoint again that failed or were canceled, 10,000 at a time, after an outage.
+
+    Running it raises NotFoundError, and ConflictError where the endpoint is disabled.
+    """
+    key = endpoint_key(endpoint_id)
+    matching = query().endpoint(endpoint_id) if since is None else query().endpoint(endpoint_id).since(since)
+    text, params = matching._change(*_RETRY_MANY, dry_run=dry_run)
+    return Query(text + _OF_OPEN_ENDPOINT, (*params, key), Changed)
