@@ -7,21 +7,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from svc_pg.webhooks import deliveries, endpoints
     from svc_pg.webhooks.events import asend, asend_many, send, send_many
+    from svc_pg.webhooks.secrets import KeyRing
     from svc_pg.webhooks.signing import assert_webhook_signature, verify_webhook_signature
     from svc_pg.webhooks.worker.worker import Worker
 
 __all__ = [
+    "KeyRing",
     "Worker",
     "asend",
     "asend_many",
     "assert_webhook_signature",
+    "deliveries",
+    "endpoints",
     "send",
     "send_many",
     "verify_webhook_signature",
 ]
 
+_MODULES = {"deliveries", "endpoints"}
 _HOMES = {
+    "KeyRing": "secrets",
     "Worker": "worker.worker",
     "asend": "events",
     "asend_many": "events",
@@ -33,6 +40,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

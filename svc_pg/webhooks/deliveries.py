@@ -1,219 +1,152 @@
-"""Deliveries: read them, try them again, cancel them.
+"""Deliveries of webhooks: look at them, try them again, cancel them.
 
-``deliveries.query().endpoint(id).status("failed").list(conn)`` reads; what changes a delivery is a Query of one
-statement, to be run by ``fetch(conn, deliveries.retry(id))`` or ``await afetch(conn, ...)`` of svc_pg.query.
+Each call runs on your connection and in your transaction, and never commits. On an async connection of psycopg use the
+name with an ``a``: ``await webhooks.deliveries.aretry(conn, delivery_id)``. All of them raise NotInstalledError, and
+NotFoundError if no delivery has the id.
 """
 
-from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Final, Literal, LiteralString, Self, get_args
-from uuid import UUID
+from collections.abc import Sequence
+from typing import Any, TypedDict, Unpack
 
-from svc_pg.errors import QueryError
-from svc_pg.pagination import Keyset, Listing, PointInTime, decode
-from svc_pg.query import Query, RawJson
-from svc_pg.webhooks.http.transport import RecordedOutcome
-from svc_pg.webhooks.ids import delivery_key, endpoint_key, filter_key, no_delivery
+from psycopg import AsyncConnection, Connection
 
-Status = Literal["pending", "delivered", "failed", "canceled"]
-Cause = Literal["auto", "manual", "test"]
-
-STATUSES: Final[tuple[Status, ...]] = get_args(Status)
-
-BULK: Final = 10_000  # as in the texts below
-
-_COLUMNS: Final = """
-id::text, message_id::text, endpoint_id::text, event_name, status, attempts, max_attempts, created_at, updated_at,
-next_attempt_at, finished_at, last_status_code, last_error
-"""
-_SELECT: Final = "select " + _COLUMNS + " from svc.webhook_deliveries d"  # noqa: S608 - constants
-_DETAIL: Final = """
-select d.id::text, d.message_id::text, d.endpoint_id::text, d.event_name, d.status, d.attempts, d.max_attempts,
-       d.created_at, d.updated_at, d.next_attempt_at, d.finished_at, d.last_status_code, d.last_error,
-       m.tenant, m.idempotency_key, m.payload
-  from svc.webhook_deliveries d left join svc.webhook_messages m on m.id = d.message_id
- where d.id = %s
-"""
-_ATTEMPTS: Final = """
-select a.*
-  from svc.webhook_existing_delivery(%s) d(id) cross join lateral (
-    select a.id::text, a.attempt, a.cause, a.started_at, a.duration_ms, a.outcome, a.status_code, a.error,
-           a.response_headers, a.response_body, host(a.remote_ip) as remote_ip, a.worker
-      from svc.webhook_delivery_attempts a
-     where a.delivery_id = d.id
-     order by a.id offset 0 -- so that the function runs also where there are no attempts
-  ) a
-"""
-_RETRY: Final = "select " + _COLUMNS + " from svc.webhook_retry_one(%s)"  # noqa: S608 - constants
-_CANCEL: Final = "select " + _COLUMNS + " from svc.webhook_cancel(%s)"  # noqa: S608 - constants
-_PING: Final = "select " + _COLUMNS + " from svc.webhook_ping(%s)"  # noqa: S608 - constants
-_IS_OPEN: Final = "exists (select from svc.webhook_endpoints e where e.id = endpoint_id and e.status <> 'disabled')"
-_MATCHING: Final = "with matching as (select id from svc.webhook_deliveries"
-_COUNT_MATCHING: Final = """),
-retried as (select id from matching limit 10000)
-"""
-_RETRY_MATCHING: Final = """),
-retried as (select id from svc.webhook_retry(array(select id from matching limit 10000)))
-"""
-_COUNT_RETRIED: Final = """
-select (select count(*) from retried)::integer as count, (select count(*) from matching) <= 10000 as is_complete
-"""
-_OF_OPEN_ENDPOINT: Final = " from svc.webhook_open_endpoint(%s)"
-
-
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """One message on its way to one endpoint."""
-
-    id: str
-    message_id: str
-    endpoint_id: str
-    event_name: str
-    status: Status
-    attempts: int
-    max_attempts: int
-    created_at: datetime
-    updated_at: datetime
-    next_attempt_at: datetime | None
-    finished_at: datetime | None
-    last_status_code: int | None
-    last_error: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class DeliveryDetail(Delivery):
-    """A delivery with what its message holds; ``payload`` is None once retention has deleted the message."""
-
-    tenant: str | None
-    idempotency_key: str | None
-    payload: RawJson | None
-
-
-@dataclass(frozen=True, slots=True)
-class DeliveryAttempt:
-    """One attempt; of the response at most 16 KiB of body, and no cookies."""
-
-    id: str
-    attempt: int
-    cause: Cause
-    started_at: datetime
-    duration_ms: int | None
-    outcome: RecordedOutcome
-    status_code: int | None
-    error: str | None
-    response_headers: RawJson | None
-    response_body: str | None
-    remote_ip: str | None
-    worker: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Retried:
-    """How many deliveries were, or would be, tried again; ``is_complete`` says that no more match."""
-
-    count: int
-    is_complete: bool
-
-
-@dataclass(frozen=True, slots=True)
-class DeliveryQuery(Listing[Delivery]):
-    """A question to the queue. Every method returns a new one; ``list`` or ``alist`` asks it."""
-
-    def endpoint(self, endpoint_id: str) -> Self:
-        """Deliveries to one endpoint."""
-        return self._where("endpoint_id = %s", filter_key(endpoint_id))
-
-    def message(self, message_id: str) -> Self:
-        """Deliveries of one message: what ``send`` returned."""
-        return self._where("message_id = %s", filter_key(message_id))
-
-    def status(self, status: str) -> Self:
-        """Deliveries in one state: pending, delivered, failed or canceled."""
-        if status not in STATUSES:
-            raise QueryError(f"{status!r} is not a status", hint=f"Write one of {', '.join(STATUSES)}.")
-        return self._where("status = %s", status)
-
-    def event(self, name: str) -> Self:
-        """Deliveries of one event."""
-        return self._where("event_name = %s", name)
-
-    def since(self, point_in_time: PointInTime) -> Self:
-        """Deliveries created from then on: an aware datetime, or a duration before now such as ``1h``."""
-        # ids grow with time, and have the index
-        wanted = self.filter.compare("id >= svc.uuid7_at(", point_in_time, end=")")
-        return replace(self, filter=wanted.compare("created_at >=", point_in_time))
-
-    def until(self, point_in_time: PointInTime) -> Self:
-        """Deliveries created before then, which is written as for ``since``."""
-        return replace(self, filter=self.filter.compare("created_at <", point_in_time))
-
-    def retry(self, *, dry_run: bool = False) -> Query[Retried]:
-        """Try those again that are failed or canceled, 10,000 at most; with ``dry_run`` only count them.
-
-        Passes over those whose endpoint is disabled or deleted. The page's size and cursor do not count.
-        """
-        text, params = self._retrying(dry_run=dry_run)
-        return Query(text, params, Retried)
-
-    def _retrying(self, *, dry_run: bool) -> tuple[LiteralString, tuple[object, ...]]:
-        wanted = self.filter.where("status in ('failed', 'canceled')").where(_IS_OPEN)
-        matching = _MATCHING + wanted.clause + " order by id limit %s"
-        return matching + (_COUNT_MATCHING if dry_run else _RETRY_MATCHING) + _COUNT_RETRIED, (*wanted.params, BULK + 1)
-
-
-_NEWEST: Final = Keyset(
-    select=_SELECT,
-    row=Delivery,
-    order=" order by d.id desc",
-    beyond="id < %s",
-    key=lambda delivery: (delivery.id,),
-    read=lambda cursor: decode(cursor, UUID),
+from svc_pg.pagination import DEFAULT_SIZE, Page, PointInTime
+from svc_pg.query import afetch, afetch_one, fetch, fetch_one
+from svc_pg.webhooks import delivery_queries
+from svc_pg.webhooks.delivery_queries import (
+    Changed,
+    Delivery,
+    DeliveryAttempt,
+    DeliveryDetail,
+    DeliveryQuery,
+    Status,
 )
 
+__all__ = [
+    "Changed",
+    "Delivery",
+    "DeliveryAttempt",
+    "DeliveryDetail",
+    "Which",
+    "aattempts",
+    "acancel",
+    "acancel_all",
+    "aget",
+    "alist",
+    "aretry",
+    "aretry_all",
+    "attempts",
+    "cancel",
+    "cancel_all",
+    "get",
+    "list",
+    "retry",
+    "retry_all",
+]
 
-def query() -> DeliveryQuery:
-    """A question to the queue, with no conditions yet."""
-    return DeliveryQuery(_NEWEST)
+
+class Which(TypedDict, total=False):
+    """Conditions on deliveries, of which all that are not None hold.
+
+    ``endpoint`` and ``message`` are ids, ``event`` a name. ``since`` and ``until`` are about the time of creation: an
+    aware datetime, or a duration before now such as ``6h``.
+    """
+
+    endpoint: str | None
+    message: str | None
+    status: Status | None
+    event: str | None
+    since: PointInTime | None
+    until: PointInTime | None
 
 
-def get(delivery_id: str) -> Query[DeliveryDetail]:
-    """One delivery. Running it raises NotFoundError."""
-    key = delivery_key(delivery_id)
-    return Query(_DETAIL, (key,), DeliveryDetail, absent=no_delivery(key))
+def list(  # noqa: A001 - the word that its users know
+    conn: Connection[Any], *, limit: int = DEFAULT_SIZE, after: str | None = None, **which: Unpack[Which]
+) -> Page[Delivery]:
+    """A page of deliveries, newest first, of those that ``which`` selects: ``status="failed", since="6h"``.
+
+    ``limit`` is at most 1000; ``after`` is the ``next_cursor`` of the page before. Raises QueryError.
+    """
+    return _listing(limit, after, which).list(conn)
 
 
-def attempts(delivery_id: str) -> Query[DeliveryAttempt]:
-    """The attempts of one delivery, oldest first. Running it raises NotFoundError."""
-    return Query(_ATTEMPTS, (delivery_key(delivery_id),), DeliveryAttempt)
+async def alist(
+    conn: AsyncConnection[Any], *, limit: int = DEFAULT_SIZE, after: str | None = None, **which: Unpack[Which]
+) -> Page[Delivery]:
+    """As ``list``."""
+    return await _listing(limit, after, which).alist(conn)
 
 
-def retry(delivery_id: str) -> Query[Delivery]:
+def get(conn: Connection[Any], delivery_id: str) -> DeliveryDetail:
+    """One delivery, with the payload of its message."""
+    return fetch_one(conn, delivery_queries.get(delivery_id))
+
+
+async def aget(conn: AsyncConnection[Any], delivery_id: str) -> DeliveryDetail:
+    """As ``get``."""
+    return await afetch_one(conn, delivery_queries.get(delivery_id))
+
+
+def attempts(conn: Connection[Any], delivery_id: str) -> Sequence[DeliveryAttempt]:
+    """Its attempts, oldest first, each with up to 16 KiB of the response."""
+    return fetch(conn, delivery_queries.attempts(delivery_id))
+
+
+async def aattempts(conn: AsyncConnection[Any], delivery_id: str) -> Sequence[DeliveryAttempt]:
+    """As ``attempts``."""
+    return await afetch(conn, delivery_queries.attempts(delivery_id))
+
+
+def retry(conn: Connection[Any], delivery_id: str) -> Delivery:
     """Make a failed or canceled delivery due now, with the attempts that it had left or at least one more.
 
-    Running it raises NotFoundError, and ConflictError where its state or its endpoint's forbids it.
+    Raises ConflictError if it is pending or delivered, or its endpoint is disabled or was deleted.
     """
-    return Query(_RETRY, (delivery_key(delivery_id),), Delivery)
+    return fetch_one(conn, delivery_queries.retry(delivery_id))
 
 
-def cancel(delivery_id: str) -> Query[Delivery]:
-    """Cancel a pending delivery. Running it raises NotFoundError, and ConflictError while an attempt is under way."""
-    return Query(_CANCEL, (delivery_key(delivery_id),), Delivery)
+async def aretry(conn: AsyncConnection[Any], delivery_id: str) -> Delivery:
+    """As ``retry``."""
+    return await afetch_one(conn, delivery_queries.retry(delivery_id))
 
 
-def ping(endpoint_id: str) -> Query[Delivery]:
-    """Send the event ``webhook.ping`` to an endpoint, with one attempt.
+def cancel(conn: Connection[Any], delivery_id: str) -> Delivery:
+    """Cancel a pending delivery. Raises ConflictError if it is not pending, or an attempt is under way."""
+    return fetch_one(conn, delivery_queries.cancel(delivery_id))
 
-    Running it raises NotFoundError, and ConflictError where the endpoint is not active.
+
+async def acancel(conn: AsyncConnection[Any], delivery_id: str) -> Delivery:
+    """As ``cancel``."""
+    return await afetch_one(conn, delivery_queries.cancel(delivery_id))
+
+
+def retry_all(conn: Connection[Any], *, dry_run: bool = False, **which: Unpack[Which]) -> Changed:
+    """Make due now the failed and canceled deliveries that ``which`` selects; with ``dry_run`` only count them.
+
+    10,000 at a time: call it again, in a transaction of its own, while ``is_complete`` is False. Passes over those of
+    endpoints that are disabled or deleted. Raises QueryError, also if ``which`` is empty.
     """
-    return Query(_PING, (endpoint_key(endpoint_id),), Delivery)
+    return fetch_one(conn, delivery_queries.matching(**which).retry(dry_run=dry_run))
 
 
-def recover(endpoint_id: str, *, since: PointInTime | None = None, dry_run: bool = False) -> Query[Retried]:
-    """Try all deliveries of an endpoint again that failed or were canceled, 10,000 at a time, after an outage.
+async def aretry_all(conn: AsyncConnection[Any], *, dry_run: bool = False, **which: Unpack[Which]) -> Changed:
+    """As ``retry_all``."""
+    return await afetch_one(conn, delivery_queries.matching(**which).retry(dry_run=dry_run))
 
-    Running it raises NotFoundError, and ConflictError where the endpoint is disabled.
+
+def cancel_all(conn: Connection[Any], *, dry_run: bool = False, **which: Unpack[Which]) -> Changed:
+    """Cancel the pending deliveries that ``which`` selects; with ``dry_run`` only count them.
+
+    Passes over those with an attempt under way. Otherwise as ``retry_all``.
     """
-    key = endpoint_key(endpoint_id)
-    matching = query().endpoint(endpoint_id) if since is None else query().endpoint(endpoint_id).since(since)
-    text, params = matching._retrying(dry_run=dry_run)
-    return Query(text + _OF_OPEN_ENDPOINT, (*params, key), Retried)
+    return fetch_one(conn, delivery_queries.matching(**which).cancel(dry_run=dry_run))
+
+
+async def acancel_all(conn: AsyncConnection[Any], *, dry_run: bool = False, **which: Unpack[Which]) -> Changed:
+    """As ``cancel_all``."""
+    return await afetch_one(conn, delivery_queries.matching(**which).cancel(dry_run=dry_run))
+
+
+def _listing(limit: int, after: str | None, which: Which) -> DeliveryQuery:
+    wanted = delivery_queries.matching(**which).limit(limit)
+    return wanted if after is None else wanted.after(after)

@@ -1,240 +1,307 @@
-"""Endpoints: who wants which events, where they are sent, and the secret that signs them.
+"""Endpoints of webhooks: register them, look at them, change them.
 
-Most functions make a Query: one statement, whose row is the endpoint as it is afterwards. Run it in your transaction by
-``fetch(conn, query)`` or ``await afetch(conn, query)`` of svc_pg.query; it raises NotFoundError where there is no such
-endpoint and EndpointError where an event is not defined.
+Each call runs on your connection and in your transaction, and never commits. On an async connection of psycopg use the
+name with an ``a``: ``await webhooks.endpoints.apause(conn, endpoint_id)``. All of them raise NotInstalledError, and
+NotFoundError if no endpoint has the id. The audit log names the transaction's actor.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Final, Literal, Self, get_args
-from uuid import UUID
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from svc_pg.errors import EndpointError, QueryError
-from svc_pg.pagination import Keyset, Listing, decode
-from svc_pg.query import Query
-from svc_pg.webhooks.endpoint_fields import (
-    check_limits,
-    check_tenant,
-    check_text,
-    event_list,
-    sealed_headers,
-    sealed_secret,
-)
+from psycopg import AsyncConnection, Connection
+
+from svc_pg.pagination import DEFAULT_SIZE, Page, PointInTime
+from svc_pg.query import Query, afetch_one, fetch_one
+from svc_pg.webhooks import delivery_queries, endpoint_queries, endpoint_stats
+from svc_pg.webhooks.delivery_queries import Changed, Delivery
+from svc_pg.webhooks.endpoint_queries import OVERLAP, Endpoint, EndpointQuery, EndpointWithSecret, Status
+from svc_pg.webhooks.endpoint_stats import WINDOW, EndpointStats
 from svc_pg.webhooks.http.guard import Guard
-from svc_pg.webhooks.ids import endpoint_key, new_id, no_endpoint
 from svc_pg.webhooks.secrets import KeyRing
-from svc_pg.webhooks.signing import new_secret
 
-Status = Literal["active", "paused", "disabled"]
+if TYPE_CHECKING:
+    from svc_pg.config import Config
+    from svc_pg.settings import Settings
 
-STATUSES: Final[tuple[Status, ...]] = get_args(Status)
-OVERLAP: Final = timedelta(hours=24)
-
-_COLUMNS: Final = """
-id::text, url, description, tenant, events, status, disabled_reason, max_in_flight, timeout,
-case when previous_secret_expires_at > now() then previous_secret_expires_at end as previous_secret_expires_at,
-headers is not null as has_headers, created_at, updated_at
-"""
-_SELECT: Final = "select " + _COLUMNS + " from svc.webhook_endpoints e"  # noqa: S608 - constants
-# health belongs to an endpoint from the start, so that workers only update it
-_INSERT: Final = """
-with endpoint as (
-    insert into svc.webhook_endpoints
-        (id, url, description, tenant, events, secret, headers, max_in_flight, timeout)
-    values (%s, %s, %s, %s, svc.webhook_known_events(%s), %s, %s, %s, %s) returning *
-),
-state as (insert into svc.webhook_endpoint_state (endpoint_id) select id from endpoint)
-select
-"""
-_UPDATE: Final = """
-update svc.webhook_endpoints
-   set url = coalesce(%s, url), description = coalesce(%s, description),
-       events = coalesce(svc.webhook_known_events(%s), events),
-       headers = case when %s then %s
-                      when substring(%s from '^[a-z]+://[^/?#]+') <> substring(url from '^[a-z]+://[^/?#]+') then null
-                      else headers end,
-       max_in_flight = coalesce(%s, max_in_flight), timeout = coalesce(%s, timeout),
-       version = version + 1, updated_at = now()
- where id = %s
-returning
-"""
-_ROTATE: Final = """
-update svc.webhook_endpoints
-   set previous_secret = secret, previous_secret_expires_at = now() + %s, secret = %s,
-       version = version + 1, updated_at = now()
- where id = %s
-returning
-"""
-_SET_STATUS: Final = "select " + _COLUMNS + " from svc.webhook_set_status(%s, %s, %s)"  # noqa: S608 - constants
-_DELETE: Final = "select " + _COLUMNS + " from svc.webhook_delete_endpoint(%s)"  # noqa: S608 - constants
+__all__ = [
+    "Endpoint",
+    "EndpointStats",
+    "EndpointWithSecret",
+    "Options",
+    "acreate",
+    "adelete",
+    "adisable",
+    "aget",
+    "alist",
+    "apause",
+    "aping",
+    "arecover",
+    "aresume",
+    "arotate_secret",
+    "astats",
+    "aupdate",
+    "create",
+    "delete",
+    "disable",
+    "get",
+    "list",
+    "pause",
+    "ping",
+    "recover",
+    "resume",
+    "rotate_secret",
+    "stats",
+    "update",
+]
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """A receiver of webhooks. ``events`` holds names, ``order.*`` and ``*``; ``timeout`` is that of one attempt.
+class Options(TypedDict, total=False):
+    """Fields that an endpoint need not be given.
 
-    Secrets and custom headers are never read back: ``has_headers`` says that there are some, and
-    ``previous_secret_expires_at`` until when the secret before a rotation signs too.
+    ``headers`` are sent with every attempt and cannot be read back. At most ``max_in_flight`` attempts are under way at
+    a time (1 to 1000; the default is 8), and each may take ``timeout`` (1 to 60 s; the default is 15 s).
     """
 
-    id: str
-    url: str
     description: str
-    tenant: str | None
-    events: list[str]
-    status: Status
-    disabled_reason: str | None
+    headers: Mapping[str, str]
     max_in_flight: int
     timeout: timedelta
-    previous_secret_expires_at: datetime | None
-    has_headers: bool
-    created_at: datetime
-    updated_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class NewSecret:
-    """A query that stores a secret, and the secret, which cannot be read again once it has run."""
-
-    query: Query[Endpoint]
-    secret: str
-
-
-@dataclass(frozen=True, slots=True)
-class EndpointQuery(Listing[Endpoint]):
-    """A question for endpoints. Every method returns a new one; ``list`` or ``alist`` asks it."""
-
-    def status(self, status: str) -> Self:
-        """Endpoints in one state: active, paused or disabled."""
-        if status not in STATUSES:
-            raise QueryError(f"{status!r} is not a status", hint=f"Write one of {', '.join(STATUSES)}.")
-        return self._where("status = %s", status)
-
-    def tenant(self, tenant: str) -> Self:
-        """Endpoints of one tenant."""
-        return self._where("tenant = %s", tenant)
-
-    def event(self, name: str) -> Self:
-        """Endpoints that get this event."""
-        return self._where("events && svc.webhook_patterns(%s)", name)
-
-
-_NEWEST: Final = Keyset(
-    select=_SELECT,
-    row=Endpoint,
-    order=" order by e.id desc",
-    beyond="id < %s",
-    key=lambda endpoint: (endpoint.id,),
-    read=lambda cursor: decode(cursor, UUID),
-)
-
-
-def query() -> EndpointQuery:
-    """A question for endpoints, with no conditions yet."""
-    return EndpointQuery(_NEWEST)
-
-
-def get(endpoint_id: str) -> Query[Endpoint]:
-    """One endpoint."""
-    key = endpoint_key(endpoint_id)
-    return Query(_SELECT + " where id = %s", (key,), Endpoint, absent=no_endpoint(key))
-
-
-def new(
+def create(
+    conn: Connection[Any],
     *,
     url: str,
     events: Sequence[str],
-    keys: KeyRing,
-    guard: Guard,
-    description: str = "",
+    settings: "Settings",
+    config: "Config | None" = None,
     tenant: str | None = None,
-    headers: Mapping[str, str] | None = None,
-    max_in_flight: int = 8,
-    timeout: timedelta = timedelta(seconds=15),
-) -> NewSecret:
-    """Register an endpoint.
+    **options: Unpack[Options],
+) -> EndpointWithSecret:
+    """Register an endpoint; its ``secret``, which the receiver needs, can be read only now.
 
-    An endpoint with a ``tenant`` receives only that tenant's messages, one without receives all. ``headers`` are sent
-    with every attempt, at most ``max_in_flight`` attempts are under way at a time, and each may take ``timeout`` (1 to
-    60 s). Raises EndpointError where the URL is not one that ``guard`` lets workers call.
+    ``events`` are names, ``order.*`` or ``*``. With a ``tenant`` it gets the messages of that tenant, without one all.
+    ``settings`` have the key that seals the secret: ``Settings.load()``. ``config`` says by ``allow_http`` and
+    ``allow_cidrs`` which URLs are acceptable beside https to public addresses; without it none are.
+
+    Raises EndpointError if a field is not acceptable or an event is not defined, EncryptionKeyError if there is no key.
     """
-    check_limits(description=description, max_in_flight=max_in_flight, timeout=timeout)
-    if tenant is not None:
-        check_tenant(tenant)
-    endpoint_id = new_id()
-    secret = new_secret()
-    sealed = sealed_secret(secret, keys, endpoint_id), sealed_headers(headers or {}, keys, endpoint_id)
-    params = (endpoint_id, guard.check_url(url), description, tenant, event_list(events), *sealed)
-    return NewSecret(Query(_INSERT + _COLUMNS + " from endpoint", (*params, max_in_flight, timeout), Endpoint), secret)
+    return fetch_one(conn, _creation(url, events, settings, config, tenant, options))
+
+
+async def acreate(
+    conn: AsyncConnection[Any],
+    *,
+    url: str,
+    events: Sequence[str],
+    settings: "Settings",
+    config: "Config | None" = None,
+    tenant: str | None = None,
+    **options: Unpack[Options],
+) -> EndpointWithSecret:
+    """As ``create``."""
+    return await afetch_one(conn, _creation(url, events, settings, config, tenant, options))
+
+
+def get(conn: Connection[Any], endpoint_id: str) -> Endpoint:
+    """One endpoint."""
+    return fetch_one(conn, endpoint_queries.get(endpoint_id))
+
+
+async def aget(conn: AsyncConnection[Any], endpoint_id: str) -> Endpoint:
+    """As ``get``."""
+    return await afetch_one(conn, endpoint_queries.get(endpoint_id))
+
+
+def list(  # noqa: A001 - the word that its users know
+    conn: Connection[Any],
+    *,
+    status: Status | None = None,
+    tenant: str | None = None,
+    event: str | None = None,
+    limit: int = DEFAULT_SIZE,
+    after: str | None = None,
+) -> Page[Endpoint]:
+    """A page of endpoints, newest first: of one status, of one tenant, that get an event.
+
+    ``limit`` is at most 1000; ``after`` is the ``next_cursor`` of the page before. Raises QueryError.
+    """
+    return _listing(status, tenant, event, limit, after).list(conn)
+
+
+async def alist(
+    conn: AsyncConnection[Any],
+    *,
+    status: Status | None = None,
+    tenant: str | None = None,
+    event: str | None = None,
+    limit: int = DEFAULT_SIZE,
+    after: str | None = None,
+) -> Page[Endpoint]:
+    """As ``list``."""
+    return await _listing(status, tenant, event, limit, after).alist(conn)
+
+
+def stats(conn: Connection[Any], endpoint_id: str, *, window: timedelta = WINDOW) -> EndpointStats:
+    """Its health now, and what became of its deliveries of the last ``window``, at most 7 days. Raises QueryError."""
+    return fetch_one(conn, endpoint_stats.stats(endpoint_id, window=window))
+
+
+async def astats(conn: AsyncConnection[Any], endpoint_id: str, *, window: timedelta = WINDOW) -> EndpointStats:
+    """As ``stats``."""
+    return await afetch_one(conn, endpoint_stats.stats(endpoint_id, window=window))
 
 
 def update(
+    conn: Connection[Any],
     endpoint_id: str,
     *,
-    keys: KeyRing | None = None,
-    guard: Guard,
     url: str | None = None,
     events: Sequence[str] | None = None,
-    description: str | None = None,
-    headers: Mapping[str, str] | None = None,
-    max_in_flight: int | None = None,
-    timeout: timedelta | None = None,
-) -> Query[Endpoint]:
-    """Change what is not None; ``headers`` replace all that there were, and need ``keys``. Raises as ``new`` does.
+    settings: "Settings | None" = None,
+    config: "Config | None" = None,
+    **options: Unpack[Options],
+) -> Endpoint:
+    """Change what is given. Raises EndpointError as ``create`` does.
 
-    Where everything is None, nothing changes: not even the version.
-
-    A URL of another origin loses the headers unless they are given again: they may be credentials for the old one.
+    ``headers`` replace all that there were, and need ``settings``, which have the key that seals them. A URL of another
+    origin loses the headers unless they are given again: they may be credentials for the old one.
     """
-    if all(each is None for each in (url, events, description, headers, max_in_flight, timeout)):
-        return get(endpoint_id)
-    check_limits(description=description, max_in_flight=max_in_flight, timeout=timeout)
-    key = endpoint_key(endpoint_id)
-    if headers and keys is None:
-        raise EndpointError("custom headers cannot be stored without keys that seal them", hint="Give keys as well.")
-    address = None if url is None else guard.check_url(url)
-    params = (
-        address,
-        description,
-        None if events is None else event_list(events),
-        headers is not None,
-        sealed_headers(headers, keys, key) if headers and keys else None,
-        address,
-        max_in_flight,
-        timeout,
-        key,
-    )
-    return Query(_UPDATE + _COLUMNS, params, Endpoint, absent=no_endpoint(key))
+    return fetch_one(conn, _update(endpoint_id, url, events, settings, config, options))
 
 
-def pause(endpoint_id: str) -> Query[Endpoint]:
+async def aupdate(
+    conn: AsyncConnection[Any],
+    endpoint_id: str,
+    *,
+    url: str | None = None,
+    events: Sequence[str] | None = None,
+    settings: "Settings | None" = None,
+    config: "Config | None" = None,
+    **options: Unpack[Options],
+) -> Endpoint:
+    """As ``update``."""
+    return await afetch_one(conn, _update(endpoint_id, url, events, settings, config, options))
+
+
+def pause(conn: Connection[Any], endpoint_id: str) -> Endpoint:
     """Send nothing for now; what is pending waits, and so does what comes."""
-    return Query(_SET_STATUS, (endpoint_key(endpoint_id), "paused", None), Endpoint)
+    return fetch_one(conn, endpoint_queries.pause(endpoint_id))
 
 
-def resume(endpoint_id: str) -> Query[Endpoint]:
+async def apause(conn: AsyncConnection[Any], endpoint_id: str) -> Endpoint:
+    """As ``pause``."""
+    return await afetch_one(conn, endpoint_queries.pause(endpoint_id))
+
+
+def resume(conn: Connection[Any], endpoint_id: str) -> Endpoint:
     """Make a paused or disabled endpoint active and forget its failures. ``recover`` brings back what was canceled."""
-    return Query(_SET_STATUS, (endpoint_key(endpoint_id), "active", None), Endpoint)
+    return fetch_one(conn, endpoint_queries.resume(endpoint_id))
 
 
-def disable(endpoint_id: str, *, reason: str = "disabled by hand") -> Query[Endpoint]:
+async def aresume(conn: AsyncConnection[Any], endpoint_id: str) -> Endpoint:
+    """As ``resume``."""
+    return await afetch_one(conn, endpoint_queries.resume(endpoint_id))
+
+
+def disable(conn: Connection[Any], endpoint_id: str, *, reason: str = "disabled by hand") -> Endpoint:
     """Send nothing any more: cancels what is pending, and takes no more messages until ``resume``."""
-    check_text("the reason", reason)
-    return Query(_SET_STATUS, (endpoint_key(endpoint_id), "disabled", reason), Endpoint)
+    return fetch_one(conn, endpoint_queries.disable(endpoint_id, reason=reason))
 
 
-def delete(endpoint_id: str) -> Query[Endpoint]:
-    """Delete it and cancel what is pending for it; its deliveries stay on record."""
-    return Query(_DELETE, (endpoint_key(endpoint_id),), Endpoint)
+async def adisable(conn: AsyncConnection[Any], endpoint_id: str, *, reason: str = "disabled by hand") -> Endpoint:
+    """As ``disable``."""
+    return await afetch_one(conn, endpoint_queries.disable(endpoint_id, reason=reason))
 
 
-def rotate_secret(endpoint_id: str, *, keys: KeyRing, overlap: timedelta = OVERLAP) -> NewSecret:
-    """Give it a new secret. For the time of ``overlap`` the one before signs too, so receivers can change over."""
-    if not timedelta(0) <= overlap <= timedelta(days=30):
-        raise EndpointError("the overlap of secrets is 0 to 30 days")
-    key, secret = endpoint_key(endpoint_id), new_secret()
-    sealed = sealed_secret(secret, keys, key)
-    query = Query(_ROTATE + _COLUMNS, (overlap, sealed, key), Endpoint, absent=no_endpoint(key))
-    return NewSecret(query, secret)
+def delete(conn: Connection[Any], endpoint_id: str) -> Endpoint:
+    """Delete it and cancel what is pending for it; its deliveries stay on record. Returns what it was."""
+    return fetch_one(conn, endpoint_queries.delete(endpoint_id))
+
+
+async def adelete(conn: AsyncConnection[Any], endpoint_id: str) -> Endpoint:
+    """As ``delete``."""
+    return await afetch_one(conn, endpoint_queries.delete(endpoint_id))
+
+
+def rotate_secret(
+    conn: Connection[Any], endpoint_id: str, *, settings: "Settings", overlap: timedelta = OVERLAP
+) -> EndpointWithSecret:
+    """Give it a new ``secret``, which can be read only now.
+
+    For the time of ``overlap``, at most 30 days, the secret before signs too, so receivers can change over. Raises
+    EndpointError for another overlap, EncryptionKeyError if ``settings`` have no key.
+    """
+    return fetch_one(conn, endpoint_queries.rotate_secret(endpoint_id, keys=KeyRing.of(settings), overlap=overlap))
+
+
+async def arotate_secret(
+    conn: AsyncConnection[Any], endpoint_id: str, *, settings: "Settings", overlap: timedelta = OVERLAP
+) -> EndpointWithSecret:
+    """As ``rotate_secret``."""
+    query = endpoint_queries.rotate_secret(endpoint_id, keys=KeyRing.of(settings), overlap=overlap)
+    return await afetch_one(conn, query)
+
+
+def ping(conn: Connection[Any], endpoint_id: str) -> Delivery:
+    """Send the event ``webhook.ping`` to it, with one attempt. Raises ConflictError if it is not active."""
+    return fetch_one(conn, delivery_queries.ping(endpoint_id))
+
+
+async def aping(conn: AsyncConnection[Any], endpoint_id: str) -> Delivery:
+    """As ``ping``."""
+    return await afetch_one(conn, delivery_queries.ping(endpoint_id))
+
+
+def recover(
+    conn: Connection[Any], endpoint_id: str, *, since: PointInTime | None = None, dry_run: bool = False
+) -> Changed:
+    """Try its deliveries again that failed or were canceled, for example after an outage; with ``dry_run`` count them.
+
+    10,000 at a time: call it again, in a transaction of its own, while ``is_complete`` is False. ``since`` is when they
+    were created: an aware datetime, or a duration before now such as ``6h``. Raises ConflictError if it is disabled.
+    """
+    return fetch_one(conn, delivery_queries.recover(endpoint_id, since=since, dry_run=dry_run))
+
+
+async def arecover(
+    conn: AsyncConnection[Any], endpoint_id: str, *, since: PointInTime | None = None, dry_run: bool = False
+) -> Changed:
+    """As ``recover``."""
+    return await afetch_one(conn, delivery_queries.recover(endpoint_id, since=since, dry_run=dry_run))
+
+
+def _creation(
+    url: str,
+    events: Sequence[str],
+    settings: "Settings",
+    config: "Config | None",
+    tenant: str | None,
+    options: Options,
+) -> Query[EndpointWithSecret]:
+    keys, guard = KeyRing.of(settings), _guard(config)
+    return endpoint_queries.create(url=url, events=events, keys=keys, guard=guard, tenant=tenant, **options)
+
+
+def _update(
+    endpoint_id: str,
+    url: str | None,
+    events: Sequence[str] | None,
+    settings: "Settings | None",
+    config: "Config | None",
+    options: Options,
+) -> Query[Endpoint]:
+    keys = None if settings is None or not options.get("headers") else KeyRing.of(settings)
+    return endpoint_queries.update(endpoint_id, url=url, events=events, keys=keys, guard=_guard(config), **options)
+
+
+def _guard(config: "Config | None") -> Guard:
+    return Guard() if config is None else Guard.of(config.webhooks)
+
+
+def _listing(
+    status: Status | None, tenant: str | None, event: str | None, limit: int, after: str | None
+) -> EndpointQuery:
+    wanted = endpoint_queries.matching(status=status, tenant=tenant, event=event).limit(limit)
+    return wanted if after is None else wanted.after(after)
