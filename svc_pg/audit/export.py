@@ -1,16 +1,15 @@
 """Export entries of the audit log as JSON, NDJSON or CSV: PostgreSQL writes the text, and Python hands it on."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Final, Literal, LiteralString, get_args
 
-from psycopg import Connection
+from psycopg import AsyncConnection, Connection
 from psycopg.abc import Buffer
 
-from svc_pg.audit.log import AuditQuery, horizon
+from svc_pg.audit.log import AuditQuery
 from svc_pg.errors import QueryError, translating
-from svc_pg.pagination import Filter
-from svc_pg.query import scalar
+from svc_pg.query import Query, afetch_one, fetch_one
 
 Format = Literal["json", "ndjson", "csv"]
 
@@ -43,6 +42,7 @@ _FREE_TEXTS: Final = frozenset(
     {"tableName", "recordId", "actorId", "tenantId", "dbUser", "dbRole", "label", "description"}
 )
 _LOG: Final = " from svc.audit_logs"
+_OLDEST_RUNNING: Final = "txid_snapshot_xmin(txid_current_snapshot())"
 
 
 def csv_cell(name: LiteralString, value: LiteralString) -> LiteralString:
@@ -75,6 +75,12 @@ class ExportReport:
     horizon: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Start:
+    horizon: int
+    held_back: int
+
+
 def export(
     conn: Connection[Any],
     query: AuditQuery,
@@ -97,65 +103,82 @@ def export(
     number of entries. ``progress`` is told how many there are so far. Never commits. Raises QueryError and
     NotInstalledError.
     """
-    if format not in get_args(Format):
-        raise QueryError(f"{format!r} is not a format", hint=f"Write one of {', '.join(get_args(Format))}.")
+    _check(format)
     with translating():
-        seen_to = horizon(conn)
-        wanted = query.transactions(since=after)
-        held_back = 0
-        if is_settled:
-            held_back = _count(conn, wanted.transactions(since=seen_to).filter)
-            wanted = wanted.transactions(before=seen_to)
+        start = fetch_one(conn, _start(query, after, is_settled=is_settled))
         cursor = conn.cursor()
-        with cursor.copy(_copy(wanted.filter, format), wanted.filter.params) as rows:
-            _WRITERS[format](_counted(rows, progress), out)
-        return ExportReport(cursor.rowcount, held_back, seen_to)
+        with cursor.copy(*_copy(start, query, format, after, is_settled=is_settled)) as rows:
+            out.write(_HEADS[format])
+            for number, row in enumerate(rows):
+                _write(row, number, format, out, progress)
+            out.write(_TAILS[format])
+        return ExportReport(cursor.rowcount, start.held_back, start.horizon)
 
 
-def _count(conn: Connection[Any], wanted: Filter) -> int:
-    number: int = scalar(conn, "select count(*)" + _LOG + wanted.clause, wanted.params)
-    return number
+async def aexport(
+    conn: AsyncConnection[Any],
+    query: AuditQuery,
+    *,
+    format: Format = "json",  # noqa: A002 - the word that its users know
+    out: BinaryIO,
+    after: int | None = None,
+    is_settled: bool = True,
+    progress: Callable[[int], None] = lambda _: None,
+) -> ExportReport:
+    """As ``export``, on an async connection; ``out`` is a file or a buffer, for nothing is awaited that it does."""
+    _check(format)
+    with translating():
+        start = await afetch_one(conn, _start(query, after, is_settled=is_settled))
+        cursor = conn.cursor()
+        async with cursor.copy(*_copy(start, query, format, after, is_settled=is_settled)) as rows:
+            number = 0
+            out.write(_HEADS[format])
+            async for row in rows:
+                _write(row, number, format, out, progress)
+                number += 1
+            out.write(_TAILS[format])
+        return ExportReport(cursor.rowcount, start.held_back, start.horizon)
 
 
-def _copy(wanted: Filter, form: Format) -> LiteralString:
+def _check(form: Format) -> None:
+    if form not in get_args(Format):
+        raise QueryError(f"{form!r} is not a format", hint=f"Write one of {', '.join(get_args(Format))}.")
+
+
+def _start(query: AuditQuery, after: int | None, *, is_settled: bool) -> Query[_Start]:
+    if not is_settled:
+        return Query("select " + _OLDEST_RUNNING + " as horizon, 0 as held_back", (), _Start)
+    younger = query.transactions(since=after).filter.where("xact_id >= " + _OLDEST_RUNNING)
+    held_back = "(select count(*)" + _LOG + younger.clause + ")"
+    return Query("select " + _OLDEST_RUNNING + " as horizon, " + held_back + " as held_back", younger.params, _Start)
+
+
+def _copy(
+    start: _Start, query: AuditQuery, form: Format, after: int | None, *, is_settled: bool
+) -> tuple[LiteralString, tuple[object, ...]]:
+    wanted = query.transactions(since=after, before=start.horizon if is_settled else None).filter
     chosen = wanted.clause + ' order by audit_logs."timestamp", audit_logs.id'
     if form == "csv":
-        return "copy (" + _CSV + chosen + ") to stdout (format csv, encoding 'UTF8', header)"
+        return "copy (" + _CSV + chosen + ") to stdout (format csv, encoding 'UTF8', header)", wanted.params
     entry: LiteralString = "select row_to_json(e) from (" + _JSON + chosen + ") e"  # noqa: S608 - only constants
     # JSON has none of these control characters, so one column of it comes as it is, without quotes
-    return "copy (" + entry + r") to stdout (format csv, encoding 'UTF8', delimiter e'\x01', quote e'\x02')"
+    text = "copy (" + entry + r") to stdout (format csv, encoding 'UTF8', delimiter e'\x01', quote e'\x02')"
+    return text, wanted.params
 
 
-def _counted(rows: Iterable[Buffer], progress: Callable[[int], None]) -> Iterable[Buffer]:
-    for number, row in enumerate(rows):
-        if number % PROGRESS_EVERY == 0:
-            progress(number)
-        yield row
+def _write(row: Buffer, number: int, form: Format, out: BinaryIO, progress: Callable[[int], None]) -> None:
+    if number % PROGRESS_EVERY == 0:
+        progress(number)
+    match form:
+        case "json":
+            out.write(b"," if number else b"\n")
+            out.write(row)
+        case "ndjson":
+            out.write(row)
+        case "csv":  # each is one record, whose end is that of a line in Unix
+            out.write(memoryview(row)[:-1])
+            out.write(b"\r\n")
 
 
-def _write_json(rows: Iterable[Buffer], out: BinaryIO) -> None:
-    out.write(b"[")
-    separator = b"\n"
-    for row in rows:
-        out.write(separator)
-        out.write(row)
-        separator = b","
-    out.write(b"]\n")
-
-
-def _write_ndjson(rows: Iterable[Buffer], out: BinaryIO) -> None:
-    for row in rows:
-        out.write(row)
-
-
-def _write_csv(rows: Iterable[Buffer], out: BinaryIO) -> None:
-    for row in rows:  # each is one record, whose end is that of a line in Unix
-        out.write(memoryview(row)[:-1])
-        out.write(b"\r\n")
-
-
-_WRITERS: Final[dict[Format, Callable[[Iterable[Buffer], BinaryIO], None]]] = {
-    "json": _write_json,
-    "ndjson": _write_ndjson,
-    "csv": _write_csv,
-}
+_HEADS: Final[dict[Format, bytes]] = {"json": b"[", "ndjson": b"", "csv": b""}
+_TAILS: Final[dict[Format, bytes]] = {"json": b"]\n", "ndjson": b"", "csv": b""}

@@ -1,18 +1,19 @@
 """Remove entries that are older than the log has to keep them: whole partitions first, then the rest in batches."""
 
+import asyncio
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from psycopg import Connection
+from psycopg import AsyncConnection, Connection
 from psycopg.errors import LockNotAvailable
 from psycopg.pq import TransactionStatus
 
 from svc_pg import durations
 from svc_pg.errors import QueryError, TransactionError, translating
-from svc_pg.query import Query, Row, fetch, scalar
+from svc_pg.query import Query, Row, afetch, fetch
 
 OLDEST_AGE: Final = timedelta(days=36500)
 YOUNGEST_AGE: Final = timedelta(days=1)
@@ -36,8 +37,20 @@ class PurgeReport:
     postponed: list[str] = field(default_factory=list)
 
 
+Step = Query[Any] | timedelta
+"""A query to run in a transaction of its own, or a time to wait."""
+Rows = list[Any] | LockNotAvailable
+"""What a query came to: its rows, or that others hold its locks."""
+Steps = Generator[Step, list[Any], PurgeReport]
+
+
 @dataclass(frozen=True, slots=True)
-class Part:
+class _Start:
+    before: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
     """A partition with entries to remove: the whole of it, or ``entries``."""
 
     partition_oid: int
@@ -47,7 +60,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class _Batch:
     """How many entries were removed, and up to which time."""
 
     entries: int
@@ -55,12 +68,11 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Drop:
-    """Whether a partition was dropped."""
-
+class _Drop:
     is_dropped: bool
 
 
+_BEFORE: Final = "select now() - %s as before"
 _PLAN: Final = "select partition_oid, partition_name, is_whole, entries from svc.audit_purge_plan(%s)"
 _DROP: Final = "select svc.audit_purge_partition(%s::oid, %s) as is_dropped"
 _DELETE: Final = """
@@ -84,78 +96,143 @@ def purge(
 
     Raises QueryError for another age, TransactionError, and NotInstalledError.
     """
+    _check_idle(conn)
+    steps = purging(older_than, dry_run=dry_run, tries=_TRIES, batch=_BATCH, progress=progress)
+    with translating():
+        try:
+            step = next(steps)
+            while True:
+                if isinstance(step, timedelta):
+                    time.sleep(step.total_seconds())
+                    step = steps.send([])
+                else:
+                    step = _go_on(steps, _rows(conn, step))
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return] # what the generator is typed to return
+
+
+async def apurge(
+    conn: AsyncConnection[Any],
+    older_than: timedelta,
+    *,
+    dry_run: bool = False,
+    progress: Callable[[str], None] = lambda _: None,
+) -> PurgeReport:
+    """As ``purge``, on an async connection."""
+
+    async def rows(query: Query[Any]) -> Rows:
+        try:
+            async with conn.transaction():
+                return await afetch(conn, query)
+        except LockNotAvailable as error:
+            return error
+
+    _check_idle(conn)
+    return await arun(purging(older_than, dry_run=dry_run, tries=_TRIES, batch=_BATCH, progress=progress), rows)
+
+
+async def arun(steps: Steps, rows: Callable[[Query[Any]], Awaitable[Rows]]) -> PurgeReport:
+    """Take the steps of a purge; ``rows`` runs each query in a transaction of its own."""
+    with translating():
+        try:
+            step = next(steps)
+            while True:
+                if isinstance(step, timedelta):
+                    await asyncio.sleep(step.total_seconds())
+                    step = steps.send([])
+                else:
+                    step = _go_on(steps, await rows(step))
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return] # what the generator is typed to return
+
+
+def purging(
+    older_than: timedelta,
+    *,
+    dry_run: bool,
+    tries: int,
+    batch: int,
+    progress: Callable[[str], None] = lambda _: None,
+    is_over: Callable[[], bool] = lambda: False,
+) -> Steps:
+    """The steps of a purge, which take the rows of each query and return the report. Raises QueryError at the first.
+
+    A query whose locks others hold is tried ``tries`` times, and ``batch`` entries are removed at a time. What is left
+    when ``is_over`` is postponed.
+    """
     if not YOUNGEST_AGE <= older_than <= OLDEST_AGE:
         raise QueryError(
             f"{durations.text(older_than)} is not an age to purge by",
             hint=f"Write {YOUNGEST_AGE.days} to {OLDEST_AGE.days} days, such as 90d.",
         )
-    if conn.info.transaction_status != TransactionStatus.IDLE:
-        raise TransactionError(
-            "the connection is inside a transaction", hint="Commit or roll back first, or use a connection of its own."
-        )
-    with translating():
-        with conn.transaction():
-            before: datetime = scalar(conn, "select now() - %s", (older_than,))
-            parts = fetch(conn, plan(before))
-        if dry_run:
-            whole = [part.partition_name for part in parts if part.is_whole]
-            return PurgeReport(before, whole, sum(part.entries or 0 for part in parts))
-        return _remove(conn, parts, before, progress)
-
-
-def plan(before: datetime) -> Query[Part]:
-    """What a purge of all entries from before then has to do, a partition a row."""
-    return Query(_PLAN, (before,), Part)
-
-
-def drop(part: Part, before: datetime) -> Query[Drop]:
-    """Drop a whole partition. Running it raises LockNotAvailable where others keep it locked."""
-    return Query(_DROP, (part.partition_oid, before), Drop)
-
-
-def delete(part: Part, before: datetime, *, reached: datetime | None, limit: int) -> Query[Batch]:
-    """Remove ``limit`` entries of a partition, after those ``reached`` by the batch before. Raises as ``drop`` does."""
-    return Query(_DELETE, (part.partition_oid, reached, before, limit), Batch)
-
-
-def _remove(
-    conn: Connection[Any], parts: Sequence[Part], before: datetime, progress: Callable[[str], None]
-) -> PurgeReport:
+    [start] = yield Query(_BEFORE, (older_than,), _Start)
+    before: datetime = start.before
+    parts: list[_Part] = yield Query(_PLAN, (before,), _Part)
+    if dry_run:
+        whole = [part.partition_name for part in parts if part.is_whole]
+        return PurgeReport(before, whole, sum(part.entries or 0 for part in parts))
     dropped: list[str] = []
     postponed: list[str] = []
     removed = 0
     for part in parts:
         progress(part.partition_name)
-        tries = 1 if postponed else _TRIES  # who keeps the whole log from us keeps all of its partitions
-        try:
-            if not part.is_whole:
-                for entries in _batches(conn, part, before, tries):
-                    removed += entries
-            elif _patiently(conn, drop(part, before), tries).is_dropped:
-                dropped.append(part.partition_name)
-        except LockNotAvailable:
+        attempts = 1 if postponed else tries  # who keeps the whole log from us keeps all of its partitions
+        if part.is_whole:
+            drop = yield from _patiently(Query(_DROP, (part.partition_oid, before), _Drop), attempts, is_over)
+            is_done = drop is not None
+            dropped += [part.partition_name] if drop and drop.is_dropped else []
+        else:
+            entries, is_done = yield from _emptying(part, before, batch, attempts, is_over)
+            removed += entries
+        if not is_done:
             postponed.append(part.partition_name)
     return PurgeReport(before, dropped, removed, postponed)
 
 
-def _batches(conn: Connection[Any], part: Part, before: datetime, tries: int) -> Iterator[int]:
-    reached = None
+def _emptying(
+    part: _Part, before: datetime, size: int, tries: int, is_over: Callable[[], bool]
+) -> Generator[Step, list[Any], tuple[int, bool]]:
+    """How many entries were removed, and whether those were all."""
+    removed, reached = 0, None
     while True:
-        batch = _patiently(conn, delete(part, before, reached=reached, limit=_BATCH), tries)
-        yield batch.entries
-        if batch.entries < _BATCH:
-            return
-        reached = batch.reached
+        query = Query(_DELETE, (part.partition_oid, reached, before, size), _Batch)
+        batch = yield from _patiently(query, tries, is_over)
+        if batch is None:
+            return removed, False
+        removed, reached = removed + batch.entries, batch.reached
+        if batch.entries < size:
+            return removed, True
 
 
-def _patiently(conn: Connection[Any], query: Query[Row], tries: int) -> Row:
-    """Its only row, in a transaction of its own. Raises LockNotAvailable when the last try failed too."""
-    while True:
-        tries -= 1
+def _patiently(query: Query[Row], tries: int, is_over: Callable[[], bool]) -> Generator[Step, list[Any], Row | None]:
+    """Its only row, or None if its locks were not to be had in time."""
+    for number in range(tries):
+        if number:
+            yield _PAUSE
+        if is_over():
+            break
         try:
-            with conn.transaction():
-                return fetch(conn, query)[0]
+            row: Row = (yield query)[0]
         except LockNotAvailable:
-            if not tries:
-                raise
-        time.sleep(_PAUSE.total_seconds())
+            continue
+        return row
+    return None
+
+
+def _go_on(steps: Steps, rows: Rows) -> Step:
+    return steps.throw(rows) if isinstance(rows, LockNotAvailable) else steps.send(rows)
+
+
+def _rows(conn: Connection[Any], query: Query[Any]) -> Rows:
+    try:
+        with conn.transaction():
+            return fetch(conn, query)
+    except LockNotAvailable as error:
+        return error
+
+
+def _check_idle(conn: Connection[Any] | AsyncConnection[Any]) -> None:
+    if conn.info.transaction_status != TransactionStatus.IDLE:
+        raise TransactionError(
+            "the connection is inside a transaction", hint="Commit or roll back first, or use a connection of its own."
+        )

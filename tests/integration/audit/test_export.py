@@ -1,3 +1,4 @@
+import asyncio
 import csv
 import io
 import json
@@ -15,7 +16,7 @@ from psycopg.types.json import Jsonb
 from pydantic.alias_generators import to_camel
 
 from svc_pg import audit
-from svc_pg.audit.export import ExportReport, Format, export
+from svc_pg.audit.export import ExportReport, Format, aexport, export
 from svc_pg.encoding import encode
 from svc_pg.errors import NotInstalledError, QueryError
 from svc_pg.query import scalar
@@ -98,6 +99,39 @@ def test_text_is_utf_8_whatever_the_encoding_of_the_client(db: psycopg.Connectio
     db.execute("set client_encoding = 'LATIN1'")
     assert entries(db)[0]["afterData"]["name"] == "😀"
     assert "😀".encode() in exported(db, "csv")[0]
+
+
+@pytest.mark.parametrize("form", ["json", "ndjson", "csv"])
+@pytest.mark.parametrize("is_settled", [True, False])
+def test_the_async_export_writes_the_same(
+    db: psycopg.Connection[Any],
+    database: str,
+    form: Format,
+    is_settled: bool,  # noqa: FBT001 - a parameter of pytest
+) -> None:
+    db.execute("insert into customer select n, '=1, \"' || n from generate_series(1, 20) n")
+    db.commit()
+    told: list[int] = []
+
+    async def run() -> tuple[bytes, ExportReport]:
+        out = io.BytesIO()
+        async with await psycopg.AsyncConnection.connect(database) as conn:
+            query = audit.query().resource("customer")
+            report = await aexport(
+                conn, query, format=form, out=out, after=0, is_settled=is_settled, progress=told.append
+            )
+        return out.getvalue(), report
+
+    with psycopg.connect(database) as slow:
+        slow.execute("insert into customer values (21)")
+        db.execute("insert into customer values (22)")
+        db.commit()
+        query = audit.query().resource("customer")
+        written, report = exported(db, form, query=query, after=0, is_settled=is_settled)
+        assert (report.entries, report.held_back) == ((20, 1) if is_settled else (21, 0))
+        db.commit()
+        assert asyncio.run(run()) == (written, report)
+    assert told == [0]
 
 
 @pytest.mark.parametrize(("form", "nothing"), [("json", []), ("ndjson", None), ("csv", None)])

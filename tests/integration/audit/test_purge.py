@@ -1,3 +1,4 @@
+import asyncio
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -8,9 +9,9 @@ import pytest
 
 from svc_pg import audit
 from svc_pg.audit import retention
-from svc_pg.audit.retention import purge
+from svc_pg.audit.retention import apurge, purge
 from svc_pg.errors import NotInstalledError, QueryError, TransactionError
-from svc_pg.query import scalar
+from svc_pg.query import Query, fetch, scalar
 from tests.tables import audited, create_and_audit, log
 from tests.waiting import wait_until
 
@@ -229,6 +230,62 @@ def test_two_purges_at_a_time_remove_each_thing_once(db: psycopg.Connection[Any]
     ]
     assert sum(report.entries for report in reports) == 1
     assert ages(db) == []
+
+
+def test_what_another_purge_dropped_meanwhile_is_not_postponed(db: psycopg.Connection[Any], database: str) -> None:
+    write(db, datetime(2020, 1, 2, tzinfo=UTC))
+    age = age_of(db, datetime(2020, 2, 2, tzinfo=UTC))
+    steps = retention.purging(age, dry_run=False, tries=1, batch=10)
+    with db.transaction():
+        parts = steps.send(fetch(db, query(next(steps))))
+        planned = fetch(db, query(parts))
+        drop = query(steps.send(planned))
+    with psycopg.connect(database) as other:
+        assert purge(other, age).partitions == ["svc.audit_logs_2020_01"]
+    with pytest.raises(StopIteration) as end:
+        steps.send(fetch(db, drop))
+    report = end.value.value
+    assert (report.partitions, report.entries, report.postponed) == ([], 0, [])
+
+
+def query(step: retention.Step) -> Query[Any]:
+    assert isinstance(step, Query)
+    return step
+
+
+def test_an_async_purge_removes_the_same_and_postpones_what_is_locked(
+    db: psycopg.Connection[Any], database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "_TRIES", 2)
+    monkeypatch.setattr(retention, "_BATCH", 2)
+    write(db, datetime(2020, 1, 2, tzinfo=UTC), *(datetime(2020, 2, day, tzinfo=UTC) for day in (1, 2, 3, 4, 28)))
+    age = age_of(db, datetime(2020, 2, 20, tzinfo=UTC))
+    told: list[str] = []
+
+    async def run(**options: Any) -> retention.PurgeReport:
+        async with await psycopg.AsyncConnection.connect(database) as conn:
+            return await apurge(conn, age, progress=told.append, **options)
+
+    planned = asyncio.run(run(dry_run=True))
+    assert (planned.partitions, planned.entries) == (["svc.audit_logs_2020_01"], 4)
+    with psycopg.connect(database) as reader:
+        reader.execute("select from svc.audit_logs_2020_01")
+        report = asyncio.run(run())
+    assert (report.partitions, report.entries, report.postponed) == ([], 4, ["svc.audit_logs_2020_01"])
+    report = asyncio.run(run())
+    assert (report.partitions, report.postponed) == (["svc.audit_logs_2020_01"], [])
+    assert ages(db) == [datetime(2020, 2, 28, tzinfo=UTC)]
+    assert told == ["svc.audit_logs_2020_01", "svc.audit_logs_2020_02", "svc.audit_logs_2020_01"]
+
+
+def test_an_async_connection_inside_a_transaction_is_refused(database: str) -> None:
+    async def run() -> None:
+        async with await psycopg.AsyncConnection.connect(database) as conn:
+            await conn.execute("select 1")
+            await apurge(conn, DAY)
+
+    with pytest.raises(TransactionError, match="inside a transaction"):
+        asyncio.run(run())
 
 
 @pytest.mark.parametrize("age", [timedelta(0), timedelta(hours=23), -DAY, 36501 * DAY, timedelta.max])
