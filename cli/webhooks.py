@@ -145,9 +145,9 @@ def ping(endpoint: EndpointId, *, database_url: DatabaseUrl = None, json: Json =
     change(deliveries.ping(endpoint), database_url, as_json=json)
 
 
-@_webhooks.command("rotate-key")
-def rotate_encryption_key(*, database_url: DatabaseUrl = None) -> None:
-    """Seal all secrets anew with the first key of SVC_ENCRYPTION_KEYS; then the others can go."""
+@_webhooks.command()
+def reencrypt(*, database_url: DatabaseUrl = None) -> None:
+    """Seal all secrets again, with the first key of SVC_ENCRYPTION_KEYS. The other keys can go then."""
     with connect(database_url) as conn:
         conn.autocommit = True
         count = rotate_key(conn, encryption_keys())

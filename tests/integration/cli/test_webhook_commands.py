@@ -177,9 +177,9 @@ def test_rotating_the_encryption_key_seals_everything_with_the_newest(run: Run, 
     newest = new_key("k2")
     endpoint = added(run, "http://127.0.0.1:9/hook", "--header", "X-Key: 1")["id"]
     run("rotate-secret", endpoint)
-    run("rotate-key", keys=f"{newest},{KEYS_TEXT}")
+    run("reencrypt", keys=f"{newest},{KEYS_TEXT}")
     with psycopg.connect(database) as conn:
         sealed = "select array[secret, previous_secret, headers] from svc.webhook_endpoints"
         assert all(bytes(value[:4]) == b"\x01\x02k2" for value in scalar(conn, sealed))
     run("ping", endpoint, keys=newest)
-    assert "key" in run("rotate-key", keys=new_key("k3"), returncode=1)
+    assert "key" in run("reencrypt", keys=new_key("k3"), returncode=1)
