@@ -11,7 +11,7 @@ from typing import Annotated, Final
 
 import typer
 
-from svc_pg import Config
+from svc_pg import Config, durations
 from svc_pg.config import WebhooksConfig
 from svc_pg.config.model import validated
 from svc_pg.conninfo import Conninfo
@@ -29,7 +29,19 @@ app = typer.Typer()
 _log = logging.getLogger(__name__)
 
 _LOG_FORMAT: Final = "%(asctime)s %(levelname)s [%(process)d] %(message)s"
+_SHORTEST_INTERVAL: Final = timedelta(milliseconds=10)
 _UNSEARCHED: Final = 50_000  # objects made before a search for cycles; at every 700, it takes a twelfth of the CPU time
+
+
+def _interval(value: str) -> timedelta:
+    """A duration, or milliseconds as the specification has them."""
+    try:
+        interval = timedelta(milliseconds=int(value)) if value.isdecimal() else durations.parse(value)
+    except (ValueError, OverflowError) as error:
+        raise typer.BadParameter(str(error)) from error
+    if interval < _SHORTEST_INTERVAL:
+        raise typer.BadParameter(f"{value!r} is less than 10 milliseconds")
+    return interval
 
 
 class Part(StrEnum):
@@ -45,8 +57,13 @@ def worker(
     concurrency: Annotated[int, typer.Option(min=1, max=1000, help="POSTs at a time, of each process.")] = 50,
     processes: Annotated[int, typer.Option(min=1, max=64, help="How many processes; one uses one core.")] = 1,
     interval: Annotated[
-        int, typer.Option(min=10, help="Milliseconds between polls where the worker cannot listen.")
-    ] = 2000,
+        timedelta,
+        typer.Option(
+            parser=_interval,
+            metavar="DURATION",
+            help="How often to poll if the worker cannot listen. A bare number is milliseconds.",
+        ),
+    ] = "2s",  # type: ignore[assignment]  # Typer parses it
     listen_url: Annotated[
         str | None, typer.Option(help="A direct connection to listen on, where --database-url is a pooler's.")
     ] = None,
@@ -94,7 +111,7 @@ def worker(
             wanted,
             keys=keys,
             concurrency=concurrency,
-            interval=timedelta(milliseconds=interval),
+            interval=interval,
             listen_conninfo=listening,
             is_maintaining=only is not Part.deliveries,
         )

@@ -33,6 +33,8 @@ def refusal(folder: Path, *arguments: str) -> str:
     [
         (["worker", "--processes", "x"], "'--processes': write a whole number"),
         (["worker", "--processes", "0"], "'--processes': write 1 or more"),
+        (["worker", "--interval", "soon"], "'--interval': 'soon' is not a duration; write 30s"),
+        (["worker", "--interval", "9"], "'--interval': '9' is less than 10 milliseconds"),
         (["serve", "--port", "70000"], "'--port': write 65535 or less"),
         (["log", "--limit", "ten"], "'--limit': write a whole number"),
         (["export", "--format", "xml"], "'xml' is not one of 'json', 'ndjson', 'csv'"),
