@@ -16,11 +16,12 @@ from svc_pg import Config, durations
 from svc_pg.audit import retention
 from svc_pg.audit.export import export as export_entries
 from svc_pg.audit.follow import follow as follow_entries
-from svc_pg.audit.log import AuditQuery, Entry, query
+from svc_pg.audit.log import OPERATIONS, AuditQuery, Entry, query
 from svc_pg.encoding import encode
 from svc_pg.errors import ConfigError, SvcError
 
 from . import output, records
+from .completion import one_of
 from .database import connect
 from .format_entry import line
 from .known_tables import warn_of_unknown
@@ -40,35 +41,46 @@ class ExportFormat(StrEnum):
     csv = "csv"
 
 
-Since = Annotated[str | None, moment(meaning="From this time on: 7d, 1h, or 2026-01-31T12:00:00Z.")]
-Table = Annotated[str | None, typer.Option(help="Only changes of this table.")]
-Record = Annotated[str | None, typer.Option(help="Only changes of the record with this key.")]
-Actor = Annotated[str | None, typer.Option(help="Only changes by this actor.")]
-Operation = Annotated[str | None, typer.Option(help="Only INSERT, UPDATE, DELETE, TRUNCATE or SNAPSHOT.")]
+Since = Annotated[str | None, moment(meaning="Only changes since this time: 7d, 1h, or 2026-01-31T12:00:00Z.")]
+Table = Annotated[str | None, typer.Option(metavar="TABLE", help="Only changes of this table.")]
+Record = Annotated[str | None, typer.Option(metavar="KEY", help="Only changes of the record with this key.")]
+Actor = Annotated[str | None, typer.Option(metavar="ACTOR", help="Only changes by this actor.")]
+Operation = Annotated[
+    str | None,
+    typer.Option(
+        metavar="OPERATION",
+        help="Only INSERT, UPDATE, DELETE, TRUNCATE or SNAPSHOT.",
+        autocompletion=one_of(*OPERATIONS),
+    ),
+]
 
 
 @app.command()
 def export(
     *,
     since: Since = None,
-    until: Annotated[str | None, moment(meaning="Before this time, written as for --since.")] = None,
+    until: Annotated[str | None, moment(meaning="Only changes before this time, written as for --since.")] = None,
     table: Table = None,
     record: Record = None,
     actor: Actor = None,
     operation: Operation = None,
-    form: Annotated[ExportFormat, typer.Option("--format", help="What to write.")] = ExportFormat.json,
-    file: Annotated[Path, typer.Option("-o", "--output", help="Where to write; - is standard output.")] = (
-        STANDARD_OUTPUT
-    ),
+    form: Annotated[ExportFormat, typer.Option("--format", help="The format to write.")] = ExportFormat.json,
+    file: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FILE", help="The file to write; - is standard output.")
+    ] = (STANDARD_OUTPUT),
     after: Annotated[
-        int | None, typer.Option(min=0, help="Go on where an export ended that named this number.")
+        int | None,
+        typer.Option(min=0, metavar="NUMBER", help="Continue after this number, which the last export printed."),
     ] = None,
     unsettled: Annotated[
-        bool, typer.Option("--unsettled", help="Also entries beside which older ones may still appear.")
+        bool,
+        typer.Option(
+            "--unsettled", help="Include the newest entries, although older ones may still appear among them."
+        ),
     ] = False,
     database_url: DatabaseUrl = None,
 ) -> None:
-    """Write entries of the audit log, the oldest first, however many there are."""
+    """Write entries of the audit log, the oldest first."""
     wanted = _selected(since=since, until=until, table=table, record=record, actor=actor, operation=operation)
     with _until_the_reader_leaves(), connect(database_url) as conn, _opened(file) as out, _progress() as progress:
         warn_of_unknown(conn, table)
@@ -100,9 +112,11 @@ def log(
     record: Record = None,
     actor: Actor = None,
     operation: Operation = None,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="Start with so many of the newest entries.")] = 20,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with new entries until Ctrl-C.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print an object a line.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="The number of entries to start with.")] = 20,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Show new entries as they appear, until Ctrl-C.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print a JSON object a line.")] = False,
     database_url: DatabaseUrl = None,
 ) -> None:
     """Show the newest entries of the audit log, the newest last."""
@@ -119,14 +133,15 @@ def log(
 def purge(
     *,
     older_than: Annotated[
-        timedelta | None, duration(meaning="Remove what is older, such as 90d; else retention_days as configured.")
+        timedelta | None,
+        duration(meaning="Remove what is older, for example 90d. Default: retention_days of the configuration."),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be removed.")] = False,
     database_url: DatabaseUrl = None,
     config: ConfigReference = None,
     json: Json = False,
 ) -> None:
-    """Remove entries that are older than the audit log has to keep them."""
+    """Remove entries that the audit log need not keep any longer."""
     age = _configured_age(config) if older_than is None else older_than
     with connect(database_url) as conn, _progress() as progress:
         act_as_operator(conn)

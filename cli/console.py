@@ -23,7 +23,7 @@ app.add_typer(_console, name="console")
 
 @_console.command()
 def init() -> None:
-    """Make the connection token and print its hash, the key that signs sessions, as a line for the environment."""
+    """Make a connection token, and print the key that signs sessions as a line for the environment."""
     token, token_hash = new_connection_token()
     output.data(f"SVC_CONSOLE_CONNECTION_TOKEN_HASH={token_hash}")
     output.words(
@@ -45,11 +45,11 @@ The lines suit an environment file, such as systemd's, and a shell: set -a; . ./
 @_console.command()
 def sessions(
     *,
-    all_: Annotated[bool, typer.Option("--all", help="Also sessions that have ended, the newest thousand.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="Include sessions that have ended, the newest 1,000.")] = False,
     database_url: DatabaseUrl = None,
     json: Json = False,
 ) -> None:
-    """Show who is signed in to the console, the newest first."""
+    """List the sessions of the console, the newest first."""
     wanted = stored.query().limit(1000) if all_ else stored.query().limit(1000).state("live")
     with connect(database_url) as conn:
         found = wanted.list(conn).data
@@ -70,7 +70,9 @@ def _minute(moment: datetime) -> str:
 
 @_console.command()
 def revoke(
-    session_id: Annotated[UUID, typer.Argument(metavar="ID", help="A session; console sessions shows them.")],
+    session_id: Annotated[
+        UUID, typer.Argument(metavar="ID", help="The session's id, from: svc-pg console sessions --all.")
+    ],
     *,
     database_url: DatabaseUrl = None,
 ) -> None:

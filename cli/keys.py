@@ -11,7 +11,7 @@ from svc_pg.webhooks.secrets import KeyRing, new_key
 from . import output
 
 app = typer.Typer()
-_keys = typer.Typer(help="Make keys.", no_args_is_help=True)
+_keys = typer.Typer(help="Make encryption keys.", no_args_is_help=True)
 _new = typer.Typer(help="Make a key and print it as a line for the environment.", no_args_is_help=True)
 
 
@@ -22,9 +22,11 @@ _keys.add_typer(_new, name="new")
 @_new.command()
 def encryption(
     *,
-    key_id: Annotated[str, typer.Option("--id", help="A name that tells this key from the ones before.")] = "k1",
+    key_id: Annotated[
+        str, typer.Option("--id", help="The name of the key, unlike those of the keys before it.")
+    ] = "k1",
 ) -> None:
-    """Make a key that seals the secrets of webhook endpoints. Keep it: what it sealed cannot be opened without it."""
+    """Make a key that seals the secrets of webhook endpoints. Keep it: nothing else opens what it has sealed."""
     try:
         entry = new_key(key_id)
     except EncryptionKeyError as error:

@@ -30,20 +30,22 @@ _console = Console(highlight=False, soft_wrap=True)
 @app.command()
 def listen(
     *,
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 8080,
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="The port; 0 takes a free one.")] = 8080,
     secret: Annotated[
         list[str] | None,
         typer.Option(
             envvar="SVC_WEBHOOK_SECRET",
             metavar="whsec_...",
-            help="What webhooks add printed; any of several may match.",
+            help="The secret that webhooks add printed. Repeat it if any of several may match.",
         ),
     ] = None,
-    status: Annotated[int, typer.Option(min=200, max=599, help="Answer what is accepted with this status.")] = 204,
-    json: Annotated[bool, typer.Option("--json", help="Print an object a line.")] = False,
+    status: Annotated[
+        int, typer.Option(min=200, max=599, metavar="N", help="The status that answers an accepted webhook.")
+    ] = 204,
+    json: Annotated[bool, typer.Option("--json", help="Print a JSON object a line.")] = False,
 ) -> None:
-    """Receive webhooks on this machine, verify them and show them, until Ctrl-C. For developing."""
+    """Receive webhooks on this machine, verify them and show them, until Ctrl-C. For development."""
     secrets = secret or []
     if secrets:
         check_secret(secrets)

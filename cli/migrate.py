@@ -33,19 +33,19 @@ def migrate(
     *,
     file: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Where to write; else the project's migrations, or standard output."),
+        typer.Option("-o", "--output", metavar="FILE", help="The file to write. Default: chosen by --format."),
     ] = None,
     form: Annotated[
         ScriptFormat | None,
-        typer.Option("--format", help="Else by the file .sql, or by alembic.ini or manage.py in this folder."),
+        typer.Option("--format", help="Default: sql, or what alembic.ini or manage.py in this folder needs."),
     ] = None,
-    app: Annotated[str | None, typer.Option(help="The Django app whose migration it becomes.")] = None,
+    app: Annotated[str | None, typer.Option(metavar="NAME", help="The Django app that gets the migration.")] = None,
     prune: Prune = False,
     roles: Roles = None,
     database_url: DatabaseUrl = None,
     config: ConfigReference = None,
 ) -> None:
-    """Write what install would do as an SQL script, or as a migration of Alembic or Django. Changes nothing."""
+    """Write what install would do as an SQL script, or as an Alembic or Django migration. Changes nothing."""
     chosen, wanted = form or _detected(file), Config.find(config)
     with connect(database_url) as conn:
         made = script(conn, wanted, prune=prune, roles=roles)

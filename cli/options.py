@@ -11,15 +11,21 @@ from svc_pg import durations
 
 DatabaseUrl = Annotated[
     str | None,
-    typer.Option(help="PostgreSQL URL or conninfo; else DATABASE_URL, else libpq's PG* variables.", show_default=False),
+    typer.Option(metavar="URL|CONNINFO", help="The database. Default: DATABASE_URL, or libpq's PG* variables."),
 ]
 ConfigReference = Annotated[
     str | None,
-    typer.Option("--config", metavar="FILE|MODULE:ATTRIBUTE", help="The configuration; else ./svc-pg.toml, if any."),
+    typer.Option(
+        "--config",
+        metavar="FILE|MODULE:ATTRIBUTE",
+        help="The configuration. Default: svc-pg.toml in this folder, if there is one.",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Limit = Annotated[int, typer.Option(min=1, max=1000, help="At most so many, newest first.")]
-After = Annotated[str | None, typer.Option(metavar="CURSOR", help="Go on where a list ended that named this cursor.")]
+Limit = Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="The number to list, newest first.")]
+After = Annotated[
+    str | None, typer.Option(metavar="CURSOR", help="Continue after this cursor, which the last list printed.")
+]
 
 _ZERO: Final = re.compile("0[smhdw]?")
 

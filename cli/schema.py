@@ -14,7 +14,7 @@ from .options import ConfigReference, DatabaseUrl, Json, duration
 
 app = typer.Typer()
 
-Prune = Annotated[bool, typer.Option("--prune", help="Remove what the configuration does not name any more.")]
+Prune = Annotated[bool, typer.Option("--prune", help="Remove what the configuration no longer names.")]
 
 Verbose = Annotated[bool, typer.Option("--verbose", help="List every object of schema svc as well.")]
 
@@ -22,13 +22,13 @@ Roles = Annotated[
     bool | None,
     typer.Option(
         "--roles/--no-roles",
-        help="Whether roles svc_* own everything, or the installer; else as it was installed, at first with roles.",
+        help="Give everything to the roles svc_*, or to the installer. Default: as last time; at first, to the roles.",
         show_default=False,
     ),
 ]
 
 
-LockTimeout = Annotated[timedelta, duration(meaning="How long to wait each time for a table that is in use.")]
+LockTimeout = Annotated[timedelta, duration(meaning="How long to wait for each table that is in use.")]
 
 
 @app.command()
@@ -38,14 +38,14 @@ def install(
     config: ConfigReference = None,
     prune: Prune = False,
     backfill: Annotated[
-        bool, typer.Option("--backfill", help="Record the rows that audited tables already have, as SNAPSHOT entries.")
+        bool, typer.Option("--backfill", help="Record the existing rows of audited tables as SNAPSHOT entries.")
     ] = False,
     roles: Roles = None,
     lock_timeout: LockTimeout = "5s",  # type: ignore[assignment]  # Typer parses it
     verbose: Verbose = False,
     json: Json = False,
 ) -> None:
-    """Make the database equal to the configuration: first install, upgrade and every change."""
+    """Make the database equal to the configuration: for the first install, every upgrade and every change."""
     wanted = Config.find(config)
     with connect(database_url) as conn:
         steps = schema.install(conn, wanted, prune=prune, roles=roles, wait_for_table=lock_timeout)
@@ -75,7 +75,7 @@ def plan(*, database_url: DatabaseUrl = None, config: ConfigReference = None, ro
 def status(
     *, database_url: DatabaseUrl = None, config: ConfigReference = None, verbose: Verbose = False, json: Json = False
 ) -> None:
-    """Show what is installed and what differs. Exits with 3 where anything does."""
+    """Show what is installed and what differs. Exits with 3 if anything differs."""
     wanted = Config.find(config)
     with connect(database_url) as conn:
         found = schema.status(conn, wanted)
@@ -99,12 +99,14 @@ def status(
 def uninstall(
     *,
     database_url: DatabaseUrl = None,
-    drop_data: Annotated[bool, typer.Option("--drop-data", help="Drop the audit log and the queue as well.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before dropping data.")] = False,
+    drop_data: Annotated[
+        bool, typer.Option("--drop-data", help="Also drop the audit log, the webhook queue and all endpoints.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Drop the data without asking.")] = False,
     verbose: Verbose = False,
     json: Json = False,
 ) -> None:
-    """Remove our triggers, views and functions; the data stays, unless --drop-data says otherwise."""
+    """Remove the triggers, views and functions of svc-pg. The data stays, unless you add --drop-data."""
     if drop_data and not yes:
         typer.confirm("Drop the audit log, the webhook queue and all endpoints?", abort=True, err=True)
     with connect(database_url) as conn:

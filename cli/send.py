@@ -17,6 +17,7 @@ from svc_pg.errors import PayloadError, UnknownEventError
 from svc_pg.query import Query, fetch, scalar
 
 from . import json_text, output
+from .completion import events
 from .database import connect
 from .options import DatabaseUrl, Json, duration
 
@@ -41,20 +42,22 @@ class _Sent:
 
 @app.command()
 def send(
-    event: Annotated[str, typer.Argument(help="The name of the event.", show_default=False)],
+    event: Annotated[str, typer.Argument(help="The name of the event.", show_default=False, autocompletion=events)],
     payload: Annotated[
         str, typer.Argument(metavar="JSON|-", help="The payload, or - for standard input.", show_default=False)
     ],
     *,
-    tenant: Annotated[str | None, typer.Option(help="Whose message it is.")] = None,
-    idempotency_key: Annotated[
-        str | None, typer.Option(help="Another send with this key, and tenant, sends nothing more.")
+    tenant: Annotated[
+        str | None, typer.Option(metavar="TENANT", help="The tenant that the message belongs to.")
     ] = None,
-    delay: Annotated[timedelta | None, duration(meaning="Deliver so much later, such as 10m.")] = None,
+    idempotency_key: Annotated[
+        str | None, typer.Option(metavar="KEY", help="Send nothing if this key was used before, for the same tenant.")
+    ] = None,
+    delay: Annotated[timedelta | None, duration(meaning="Deliver after this time, for example 10m.")] = None,
     database_url: DatabaseUrl = None,
     json: Json = False,
 ) -> None:
-    """Send an event to every endpoint that wants it, and print the message's id. Workers deliver it."""
+    """Send an event to every endpoint that subscribes to it, and print the message's id. Workers deliver it."""
     text = _standard_input() if payload == "-" else payload
     _check(text, hint=None if payload == "-" else _QUOTE)
     with connect(database_url) as conn:

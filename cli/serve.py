@@ -32,15 +32,17 @@ _PATH: Final = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~-]+)+")
 @app.command()
 def serve(
     *,
-    host: Annotated[str, typer.Option(envvar="SVC_SERVE_HOST", help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes a free one.")] = 8000,
-    webhooks_path: Annotated[str, typer.Option(help="Where the API of webhooks is, beside the console.")] = (
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", envvar="SVC_SERVE_HOST", help="The address to listen on.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="The port; 0 takes a free one.")] = 8000,
+    webhooks_path: Annotated[str, typer.Option(metavar="PATH", help="The path of the webhooks API.")] = (
         "/api/webhooks"
     ),
     database_url: DatabaseUrl = None,
     config: ConfigReference = None,
 ) -> None:
-    """Serve the console and the API of webhooks as a server of its own, until SIGTERM or Ctrl-C."""
+    """Serve the console and the webhooks API, until SIGTERM or Ctrl-C."""
     if not _PATH.fullmatch(webhooks_path):
         raise typer.BadParameter("write a path such as /api/webhooks", param_hint="--webhooks-path")
     if f"{webhooks_path}/".startswith(f"{PREFIX}/"):

@@ -10,6 +10,7 @@ from svc_pg.maintenance import prune_deliveries
 from svc_pg.webhooks import delivery_queries as deliveries
 
 from . import output, records
+from .completion import events, one_of
 from .database import connect
 from .json_text import printable
 from .operator import EndpointId, change, one
@@ -17,15 +18,26 @@ from .options import After, ConfigReference, DatabaseUrl, Json, Limit, duration,
 
 app = typer.Typer()
 
-Since = Annotated[str | None, moment(meaning="Created from then on: 1h, 7d, or 2026-01-31T12:00:00Z.")]
+Since = Annotated[
+    str | None, moment(meaning="Only deliveries created since this time: 1h, 7d, or 2026-01-31T12:00:00Z.")
+]
 
 
 @app.command("deliveries")
 def list_deliveries(
     *,
-    endpoint: Annotated[str | None, typer.Option(help="Only those to this endpoint.")] = None,
-    status: Annotated[str | None, typer.Option(help="Only pending, delivered, failed or canceled ones.")] = None,
-    event: Annotated[str | None, typer.Option(help="Only those of this event.")] = None,
+    endpoint: Annotated[str | None, typer.Option(metavar="ENDPOINT", help="Only deliveries to this endpoint.")] = None,
+    status: Annotated[
+        str | None,
+        typer.Option(
+            metavar="STATUS",
+            help="Only pending, delivered, failed or canceled ones.",
+            autocompletion=one_of(*deliveries.STATUSES),
+        ),
+    ] = None,
+    event: Annotated[
+        str | None, typer.Option(metavar="EVENT", help="Only deliveries of this event.", autocompletion=events)
+    ] = None,
     since: Since = None,
     limit: Limit = 100,
     after: After = None,
@@ -53,7 +65,7 @@ def list_deliveries(
 
 @app.command()
 def retry(
-    delivery: Annotated[str, typer.Argument(help="The delivery's id.", show_default=False)],
+    delivery: Annotated[str, typer.Argument(metavar="DELIVERY", help="The delivery's id.", show_default=False)],
     *,
     database_url: DatabaseUrl = None,
     json: Json = False,
@@ -67,11 +79,11 @@ def recover(
     endpoint: EndpointId,
     *,
     since: Since = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count them.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count the deliveries.")] = False,
     database_url: DatabaseUrl = None,
     json: Json = False,
 ) -> None:
-    """Try all failed and canceled deliveries of an endpoint again."""
+    """Make all failed and canceled deliveries of an endpoint due now."""
     start = None if since is None else durations.point_in_time(since)
     count, is_done, is_complete = 0, False, False
     with connect(database_url) as conn:
@@ -91,15 +103,17 @@ def recover(
 def prune(
     *,
     delivered: Annotated[
-        timedelta | None, duration(meaning="How long delivered ones are kept; else as configured.")
+        timedelta | None,
+        duration(meaning="How long to keep delivered ones. Default: keep_delivered of the configuration."),
     ] = None,
     failed: Annotated[
-        timedelta | None, duration(meaning="How long failed and canceled ones are; else as configured.")
+        timedelta | None,
+        duration(meaning="How long to keep failed and canceled ones. Default: keep_failed of the configuration."),
     ] = None,
     database_url: DatabaseUrl = None,
     config: ConfigReference = None,
 ) -> None:
-    """Delete finished deliveries that are older than they are kept, with their attempts and messages."""
+    """Delete old deliveries, with their attempts and messages."""
     configured = Config.find(config).webhooks
     keep_delivered = configured.keep_delivered if delivered is None else delivered
     keep_failed = configured.keep_failed if failed is None else failed

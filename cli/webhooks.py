@@ -15,6 +15,7 @@ from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.reencryption import rotate_key
 
 from . import output, records, webhook_deliveries
+from .completion import events, one_of
 from .database import connect
 from .json_text import printable
 from .keys import encryption_keys
@@ -30,18 +31,24 @@ _webhooks.add_typer(webhook_deliveries.app)
 @_webhooks.command()
 def add(
     *,
-    url: Annotated[str, typer.Option(help="Where to POST.", show_default=False)],
-    event: Annotated[list[str], typer.Option(help='An event, "order.*" or "*"; repeat it for more.')],
-    description: Annotated[str, typer.Option(help="A note for people.")] = "",
-    tenant: Annotated[str | None, typer.Option(help="Only messages of this tenant.")] = None,
+    url: Annotated[str, typer.Option(metavar="URL", help="The address to POST to.", show_default=False)],
+    event: Annotated[
+        list[str],
+        typer.Option(metavar="EVENT", help='An event, "order.*" or "*". Repeat it for more.', autocompletion=events),
+    ],
+    description: Annotated[str, typer.Option(metavar="TEXT", help="A note for people.")] = "",
+    tenant: Annotated[str | None, typer.Option(metavar="TENANT", help="Send only messages of this tenant.")] = None,
     header: Annotated[
-        list[str] | None, typer.Option(help='Sent with every attempt, such as "Authorization: Bearer x".')
+        list[str] | None,
+        typer.Option(
+            metavar="HEADER", help='Send this too, for example "Authorization: Bearer x". Repeat it for more.'
+        ),
     ] = None,
     database_url: DatabaseUrl = None,
     config: ConfigReference = None,
     json: Json = False,
 ) -> None:
-    """Register an endpoint and print its secret, this once."""
+    """Register an endpoint, and print its secret. It is not shown again."""
     headers = _headers(header or ())
     new = endpoints.create(
         url=url,
@@ -59,7 +66,12 @@ def add(
 @_webhooks.command("list")
 def list_(
     *,
-    status: Annotated[str | None, typer.Option(help="Only active, paused or disabled ones.")] = None,
+    status: Annotated[
+        str | None,
+        typer.Option(
+            metavar="STATUS", help="Only active, paused or disabled ones.", autocompletion=one_of(*endpoints.STATUSES)
+        ),
+    ] = None,
     limit: Limit = 100,
     after: After = None,
     database_url: DatabaseUrl = None,
@@ -82,7 +94,7 @@ def list_(
 
 @_webhooks.command()
 def show(endpoint: EndpointId, *, database_url: DatabaseUrl = None, json: Json = False) -> None:
-    """Show an endpoint, its health and what became of its deliveries of the last day."""
+    """Show an endpoint, its health and its deliveries of the last day."""
     with connect(database_url) as conn:
         found, health = one(conn, endpoints.get(endpoint)), one(conn, stats(endpoint))
     if json:
@@ -95,13 +107,13 @@ def show(endpoint: EndpointId, *, database_url: DatabaseUrl = None, json: Json =
 
 @_webhooks.command()
 def pause(endpoint: EndpointId, *, database_url: DatabaseUrl = None, json: Json = False) -> None:
-    """Send nothing to an endpoint for now; what is pending waits."""
+    """Stop sending to an endpoint for now. Pending deliveries wait."""
     change(endpoints.pause(endpoint), database_url, as_json=json)
 
 
 @_webhooks.command()
 def resume(endpoint: EndpointId, *, database_url: DatabaseUrl = None, json: Json = False) -> None:
-    """Make a paused or disabled endpoint active again and forget its failures."""
+    """Make a paused or disabled endpoint active again, and forget its failures."""
     change(endpoints.resume(endpoint), database_url, as_json=json)
 
 
@@ -109,17 +121,17 @@ def resume(endpoint: EndpointId, *, database_url: DatabaseUrl = None, json: Json
 def disable(
     endpoint: EndpointId,
     *,
-    reason: Annotated[str, typer.Option(help="Why, for people.")] = "disabled by hand",
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="The reason, for people.")] = "disabled by hand",
     database_url: DatabaseUrl = None,
     json: Json = False,
 ) -> None:
-    """Send nothing to an endpoint any more and cancel what is pending."""
+    """Stop sending to an endpoint, and cancel its pending deliveries."""
     change(endpoints.disable(endpoint, reason=reason), database_url, as_json=json)
 
 
 @_webhooks.command()
 def delete(endpoint: EndpointId, *, database_url: DatabaseUrl = None, json: Json = False) -> None:
-    """Delete an endpoint and cancel what is pending for it; its deliveries stay on record."""
+    """Delete an endpoint, and cancel its pending deliveries. All its deliveries stay on record."""
     change(endpoints.delete(endpoint), database_url, as_json=json)
 
 
@@ -128,12 +140,12 @@ def rotate_secret(
     endpoint: EndpointId,
     *,
     overlap: Annotated[
-        timedelta, duration(meaning="How long the secret before signs too; 0 for not at all.", or_zero=True)
+        timedelta, duration(meaning="How long the old secret signs as well; 0 ends it at once.", or_zero=True)
     ] = "24h",  # type: ignore[assignment]  # Typer parses it
     database_url: DatabaseUrl = None,
     json: Json = False,
 ) -> None:
-    """Give an endpoint a new secret and print it, this once."""
+    """Give an endpoint a new secret, and print it. It is not shown again."""
     new = endpoints.rotate_secret(endpoint, keys=encryption_keys(), overlap=overlap)
     with connect(database_url) as conn, operator(conn):
         _print_secret(one(conn, new), as_json=json)

@@ -54,8 +54,12 @@ class Part(StrEnum):
 @app.command()
 def worker(
     *,
-    concurrency: Annotated[int, typer.Option(min=1, max=1000, help="POSTs at a time, of each process.")] = 50,
-    processes: Annotated[int, typer.Option(min=1, max=64, help="How many processes; one uses one core.")] = 1,
+    concurrency: Annotated[
+        int, typer.Option(min=1, max=1000, metavar="N", help="The number of POSTs at a time in each process.")
+    ] = 50,
+    processes: Annotated[
+        int, typer.Option(min=1, max=64, metavar="N", help="The number of processes; each uses one core.")
+    ] = 1,
     interval: Annotated[
         timedelta,
         typer.Option(
@@ -65,29 +69,32 @@ def worker(
         ),
     ] = "2s",  # type: ignore[assignment]  # Typer parses it
     listen_url: Annotated[
-        str | None, typer.Option(help="A direct connection to listen on, where --database-url is a pooler's.")
+        str | None,
+        typer.Option(metavar="URL|CONNINFO", help="A direct connection to listen on, if --database-url is a pooler's."),
     ] = None,
     proxy: Annotated[
-        str | None, typer.Option(help="An egress proxy, http://host:port; else that of the configuration, if any.")
+        str | None,
+        typer.Option(metavar="URL", help="An egress proxy: http://host:port. Default: proxy of the configuration."),
     ] = None,
     only: Annotated[
-        Part | None, typer.Option(help="Only deliver, or only maintain partitions and retention; else both.")
+        Part | None, typer.Option(help="Only deliver, or only maintain partitions and retention. Default: both.")
     ] = None,
     metrics_port: Annotated[
         int | None,
         typer.Option(
-            envvar="SVC_WORKER_METRICS_PORT",
             min=1,
             max=65535,
+            metavar="N",
+            envvar="SVC_WORKER_METRICS_PORT",
             help="Serve /metrics, /healthz and /readyz on this port.",
         ),
     ] = None,
-    metrics_host: Annotated[str, typer.Option(help="The address to serve them on.")] = "127.0.0.1",
+    metrics_host: Annotated[str, typer.Option(metavar="ADDRESS", help="The address to serve them on.")] = "127.0.0.1",
     lifeline: Annotated[int | None, typer.Option(hidden=True)] = None,
     database_url: DatabaseUrl = None,
     config: ConfigReference = None,
 ) -> None:
-    """Deliver webhooks and maintain the database until SIGTERM or Ctrl-C; then finish what is under way."""
+    """Deliver webhooks and maintain the database. On SIGTERM or Ctrl-C, finish the current work and end."""
     logging.basicConfig(level=logging.INFO, format=_LOG_FORMAT)
     wanted = Config.find(config)
     if proxy is not None:

@@ -14,7 +14,7 @@ app = typer.Typer()
 @app.command()
 def demo(
     *,
-    once: Annotated[bool, typer.Option("--once", help="End after the tables instead of waiting for Ctrl-C.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="End after the tables, without waiting for Ctrl-C.")] = False,
     json: Json = False,
 ) -> None:
     """Run a small shop with audit, webhooks and console on an embedded PostgreSQL, and show what happened."""

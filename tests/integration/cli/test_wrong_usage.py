@@ -127,6 +127,11 @@ def test_what_looks_like_markup_or_an_emoji_is_repeated_as_it_is(tmp_path: Path)
     assert said.startswith("error: a:b:[bold]: cannot import 'a'")
 
 
+def test_what_could_steer_a_terminal_is_written_out(tmp_path: Path) -> None:
+    said = svc_pg("status", "--config", "\x1b[31m.toml", folder=tmp_path).stderr
+    assert said.startswith("error: \\u001b[31m.toml: cannot be read")
+
+
 def test_debug_shows_a_hint_once(tmp_path: Path) -> None:
     done = svc_pg("--debug", "worker", folder=tmp_path)
     assert done.stderr.splitlines()[-1].startswith("hint: Set what the other workers")

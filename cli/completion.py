@@ -1,0 +1,20 @@
+"""Values that the shell completes, known without a database."""
+
+from collections.abc import Callable, Iterable
+
+import typer
+
+import svc_pg
+
+
+def one_of(*values: str) -> Callable[[], Iterable[str]]:
+    """Complete one of these."""
+    return lambda: values
+
+
+def events(context: typer.Context) -> Iterable[str]:
+    """Complete an event that the configuration defines."""
+    try:
+        return list(svc_pg.Config.find(context.params.get("config")).webhooks.events)
+    except Exception:  # noqa: BLE001 - the command itself says what is wrong with the configuration
+        return ()

@@ -1,0 +1,75 @@
+"""The program's help, and its options that need no database."""
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from cli.app import COMMANDS, app, load
+
+
+def all_below(command: Any, *path: str) -> Iterator[tuple[str, Any]]:
+    """A command and every command of its groups, with their whole names."""
+    yield " ".join(path), command
+    for name, each in getattr(command, "commands", {}).items():
+        yield from all_below(each, *path, name)
+
+
+ALL = {name: command for top in COMMANDS for name, command in all_below(load(top), top)}
+
+
+def shown(*arguments: str) -> str:
+    """What the program prints on a terminal of 80 columns."""
+    done = CliRunner(env={"COLUMNS": "80", "TERMINAL_WIDTH": "80"}).invoke(app, arguments, prog_name="svc-pg")
+    assert done.exit_code == 0
+    return done.output
+
+
+def test_the_help_groups_the_commands_and_gives_each_a_line() -> None:
+    panels: dict[str, list[str]] = {}
+    for line in shown("--help").splitlines():
+        if title := re.match(r"╭─ (\w+) ", line):
+            names = panels.setdefault(title[1], [])
+        elif line.startswith("│"):
+            names.append(line[2:].partition(" ")[0])
+    panels.pop("Options")
+    assert panels == {
+        "Database": ["install", "plan", "status", "uninstall", "migrate"],
+        "Audit": ["log", "export", "purge"],
+        "Webhooks": ["send", "worker", "listen", "webhooks", "keys"],
+        "Console": ["serve", "console", "demo"],
+    }
+
+
+@pytest.mark.parametrize("name", ["", *ALL])
+def test_a_flag_is_shown_without_a_type(name: str) -> None:
+    help_ = shown(*name.split(), "--help")
+    assert "--help" in help_
+    assert "bool" not in help_.lower()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_help_text_is_a_sentence_whose_conditions_begin_with_if_or_when(name: str) -> None:
+    command = ALL[name]
+    visible = [each for each in command.params if not getattr(each, "hidden", False)]
+    for text in [command.help, *(each.help for each in visible)]:
+        assert re.fullmatch(r"[A-Z].*\.", text or "", re.DOTALL), text
+        assert not re.search(r"\b([Ww]here|so many|such as)\b", text), text
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("2s", 2), ("1m", 60), ("PT0.5S", 0.5), ("2000", 2), ("10", 0.01), (None, 2)]
+)
+def test_the_interval_of_a_worker_is_a_duration_or_milliseconds(text: str | None, seconds: float) -> None:
+    arguments = [] if text is None else ["--interval", text]
+    found = load("worker").make_context("worker", arguments).params["interval"]
+    assert found == timedelta(seconds=seconds)
+
+
+def test_an_unknown_command_is_refused_with_its_nearest_name() -> None:
+    done = CliRunner().invoke(app, ["instal"])
+    assert done.exit_code == 2
+    assert "Did you mean 'install', 'uninstall'?" in done.output
