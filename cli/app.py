@@ -26,7 +26,7 @@ COMMANDS: Final = {
     "install": Summary("Database", "schema", "Make the database equal to the configuration."),
     "plan": Summary("Database", "schema", "Print the SQL that install would execute."),
     "status": Summary("Database", "schema", "Show what is installed and what differs."),
-    "uninstall": Summary("Database", "schema", "Remove triggers and functions, and the data if asked."),
+    "uninstall": Summary("Database", "schema", "Remove triggers, views and functions, and the data if asked."),
     "migrate": Summary("Database", "migrate", "Write an SQL script, or an Alembic or Django migration."),
     "log": Summary("Audit", "audit", "Show the newest entries of the audit log."),
     "export": Summary("Audit", "audit", "Write the audit log as JSON or CSV."),
