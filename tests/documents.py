@@ -1,4 +1,4 @@
-"""The examples in docs/, so that tests run what readers copy."""
+"""The examples in README and docs/, so that tests run what readers copy."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,8 @@ _DOCS = Path(__file__).parent.parent / "docs"
 
 def examples(document: str, section: str = "", language: str = "python") -> list[str]:
     """The fenced blocks of that language below the heading ``## section``, or before the first such heading."""
-    text = (_DOCS / document).read_text(encoding="utf-8")
+    folder = _DOCS.parent if document == "README.md" else _DOCS
+    text = (folder / document).read_text(encoding="utf-8")
     heading, *others = re.split(r"^## ", text, flags=re.MULTILINE)
     bodies = {body.splitlines()[0]: body for body in others} | {"": heading}
     found = re.findall(rf"^```{re.escape(language)}\n(.*?)^```", bodies[section], re.DOTALL | re.MULTILINE)

@@ -1,4 +1,4 @@
-"""The console: a session-gated HTTP API to look at and steer an application's audit log and webhooks."""
+"""The console: a session-gated HTTP API to inspect and manage an application's audit log and webhooks."""
 
 from svc_pg.console.app import Console
 from svc_pg.console.bearer import SessionOf

@@ -1,4 +1,4 @@
-"""Routes of webhook endpoints: register, look, change, steer."""
+"""Routes of webhook endpoints: register, inspect, change."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

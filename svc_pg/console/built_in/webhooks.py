@@ -1,4 +1,4 @@
-"""The product ``webhooks``: register endpoints, see what was delivered and what was not, steer both, send events."""
+"""The product ``webhooks``: manage endpoints and deliveries, send events."""
 
 from svc_pg.config import WebhooksConfig
 from svc_pg.console.built_in.webhook_deliveries import DeliveryRoutes

@@ -1,7 +1,8 @@
-"""What docs/steering-webhooks.md and docs/operations.md show of Python does what they say."""
+"""What docs/managing-webhooks.md and docs/operations.md show of Python does what they say."""
 
 import ast
 import asyncio
+import re
 import signal
 import subprocess
 import sys
@@ -12,10 +13,9 @@ import psycopg
 import pytest
 from fastapi import FastAPI
 
-from svc_pg import webhooks
-from svc_pg.query import fetch
-from svc_pg.webhooks import delivery_queries as deliveries
-from svc_pg.webhooks import endpoint_queries as endpoints
+from svc_pg import Settings, schema, webhooks
+from svc_pg.query import scalar
+from svc_pg.webhooks import deliveries
 from tests.commands import environment
 from tests.documents import examples
 from tests.hooks import KEYS_TEXT, endpoint, hooks_config
@@ -44,7 +44,7 @@ def send(database: str) -> None:
 
 def is_delivered(database: str) -> bool:
     with psycopg.connect(database) as conn:
-        return [each.status for each in deliveries.query().list(conn).data] == ["delivered"]
+        return [each.status for each in deliveries.list(conn)] == ["delivered"]
 
 
 @pytest.mark.usefixtures("folder")
@@ -78,22 +78,45 @@ def test_the_documented_program_delivers_until_sigterm(folder: Path, database: s
 
 
 @pytest.mark.usefixtures("folder")
-def test_the_documented_calls_make_pause_and_recover_an_endpoint(database: str) -> None:
-    ready, calls = examples("steering-webhooks.md", "Python")
+def test_the_documented_calls_make_pause_and_resume_an_endpoint(database: str) -> None:
+    calls = "".join(examples("managing-webhooks.md", "Python"))
     endpoint(database, CONFIG, "https://example.com/other")  # so that the event is defined
 
     async def run() -> dict[str, Any]:
         with psycopg.connect(database) as conn:
             async with await psycopg.AsyncConnection.connect(database) as async_conn:
                 names: dict[str, Any] = {"conn": conn, "async_conn": async_conn}
-                exec(ready, names)
-                await eval(compile(calls, "steering-webhooks.md", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)
+                await eval(compile(calls, "managing-webhooks.md", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)
                 return names
 
     names = asyncio.run(run())
-    assert names["new"].secret.startswith("whsec_")
-    assert (names["retried"].count, names["retried"].is_complete) == (0, True)
-    assert names["page"].data == []
+    made = names["endpoint"]
+    assert made.secret.startswith("whsec_")
+    assert names["retried"] == deliveries.Changed(0, is_complete=True)
+    assert [*names["page"]] == []
     with psycopg.connect(database) as conn:
-        [made] = fetch(conn, endpoints.get(names["endpoint"].id))
-    assert (made.status, made.tenant) == ("paused", "acme")
+        found = webhooks.endpoints.get(conn, made.id)
+    assert (found.status, found.tenant) == ("active", "acme")
+    assert found.updated_at > made.updated_at
+
+
+@pytest.mark.parametrize(
+    ("document", "section"), [("managing-webhooks.md", "Python"), ("operations.md", "In your own process")]
+)
+def test_the_examples_import_nothing_from_the_inside(document: str, section: str) -> None:
+    imported = re.findall(r"^ *(?:from|import) (svc_pg\S*)", "".join(examples(document, section)), re.MULTILINE)
+    assert set(imported) == {"svc_pg"}
+
+
+def test_the_calls_of_the_readme_send_to_the_endpoint_that_they_make(
+    database: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SVC_ENCRYPTION_KEYS", KEYS_TEXT)
+    example = next(text for text in examples("README.md", "Use it") if "webhooks.endpoints.create" in text)
+    with psycopg.connect(database) as conn:
+        schema.install(conn, CONFIG)
+        exec(example, {"webhooks": webhooks, "Settings": Settings, "conn": conn})
+        conn.commit()
+        assert capsys.readouterr().out.startswith("whsec_")
+        assert scalar(conn, "select count(*) from svc.webhook_messages") == 1
+        assert [each.url for each in webhooks.endpoints.list(conn)] == ["https://example.com/hook"]
