@@ -11,6 +11,7 @@ from typing import Any, Final, LiteralString
 import psycopg
 from psycopg import Connection
 
+from svc_pg.advisory_locks import Lock
 from svc_pg.audit import retention
 from svc_pg.config import Config
 from svc_pg.conninfo import Conninfo
@@ -21,7 +22,6 @@ from svc_pg.webhooks.worker.statistics import Statistics
 
 _log = logging.getLogger(__name__)
 
-_LOCK: Final = (1937138032, 4)  # 'svc0', maintenance
 _BATCH: Final = 5000
 _EVERY: Final = timedelta(hours=1)
 _CANCEL_EVERY: Final = 0.2  # seconds
@@ -137,14 +137,14 @@ def _alone(conn: Connection[Any]) -> Iterator[bool]:
     _check_autocommit(conn)
     if scalar(conn, "select pg_backend_pid()") != conn.info.backend_pid:
         yield True
-    elif not scalar(conn, "select pg_try_advisory_lock(%s, %s)", _LOCK):
+    elif not scalar(conn, "select pg_try_advisory_lock(%s, %s)", Lock.MAINTENANCE.key):
         yield False
     else:
         try:
             yield True
         finally:
             if not conn.closed:
-                scalar(conn, "select pg_advisory_unlock(%s, %s)", _LOCK)
+                scalar(conn, "select pg_advisory_unlock(%s, %s)", Lock.MAINTENANCE.key)
 
 
 def _check_autocommit(conn: Connection[Any]) -> None:

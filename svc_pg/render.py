@@ -1,8 +1,8 @@
 """Render SQL templates in which every hole is quoted.
 
-A hole is written ``{{ x | ident }}``, ``{{ x | idents }}`` or ``{{ x | literal }}``, or ``{{ x | expression }}`` for
-what Python composed of such parts; anything else is refused when the template is rendered. Rendering is pure: equal
-input gives equal bytes.
+A hole is written ``{{ x | ident }}``, ``{{ x | idents }}``, ``{{ x | literal }}``,
+``{{ "claim" | lock }}`` for the key of an advisory lock, or ``{{ x | expression }}`` for what Python composed of such
+parts; anything else is refused when the template is rendered. Rendering is pure: equal input gives equal bytes.
 """
 
 from collections.abc import Iterable
@@ -11,6 +11,7 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined, TemplateError, Undefined
 from psycopg import sql
 
+from svc_pg.advisory_locks import Lock
 from svc_pg.errors import RenderError
 
 DOLLAR_TAG = "$svc$"
@@ -57,6 +58,14 @@ def literal(value: LiteralValue) -> str:
     if isinstance(value, Iterable):
         return _Quoted(f"array[{', '.join(_text(item) for item in value)}]::text[]")
     raise RenderError(f"a literal cannot be made of {type(value).__name__}")
+
+
+def lock(name: str) -> str:
+    """The two numbers of an advisory lock of svc_pg.advisory_locks, by its name in small letters."""
+    _refuse_undefined(name)
+    if name.upper() not in Lock.__members__:
+        raise RenderError(f"no advisory lock has the name {name!r}")
+    return _Quoted(", ".join(map(str, Lock[name.upper()].key)))
 
 
 def expression(value: sql.Composable) -> str:
@@ -109,7 +118,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     # No other filters: the output of a filter block does not come through finalize.
-    environment.filters = {"length": len} | {f.__name__: f for f in (ident, idents, literal, expression)}
+    environment.filters = {"length": len} | {f.__name__: f for f in (ident, idents, literal, lock, expression)}
     return environment
 
 

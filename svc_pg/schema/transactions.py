@@ -4,16 +4,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any
 
 from psycopg import Connection
 from psycopg.errors import LockNotAvailable
 from psycopg.pq import TransactionStatus
 
+from svc_pg.advisory_locks import Lock
 from svc_pg.errors import InstallError, TransactionError
-
-_LOCK_CLASS: Final = 1937138032  # 'svc0': the first half of all our advisory locks
-_INSTALL_LOCK: Final = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,7 @@ def locked(conn: Connection[Any], patience: Patience) -> Iterator[None]:
     with transaction(conn):
         _set_lock_timeout(conn, patience.for_install)
         try:
-            conn.execute("select pg_advisory_xact_lock(%s, %s)", (_LOCK_CLASS, _INSTALL_LOCK))
+            conn.execute("select pg_advisory_xact_lock(%s, %s)", Lock.INSTALL.key)
         except LockNotAvailable as error:
             raise InstallError(
                 f"another install has been running for more than {patience.for_install.total_seconds():g} s",

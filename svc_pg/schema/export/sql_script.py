@@ -64,7 +64,7 @@ def script(conn: Connection[Any], config: Config, *, prune: bool = False, roles:
         return None
     objects = [step for step in steps if step.kind in OBJECT_KINDS]
     texts = [
-        render("script/begin.sql"),
+        render("script/begin.sql.j2"),
         *_check(steps, notes),
         *_roles(wanted.access, [step for step in steps if step.kind == "role" and step.action == "replace"]),
         *(_step(step) for step in steps if step.kind not in ("role", "partition", "access")),
@@ -125,7 +125,7 @@ def _downgrade(objects: list[Status], *, is_first: bool) -> str:
         if is_first or step.audited_table
     ]
     removal = render("script/remove.sql.j2", made=made, found=SQL(installed.FOUND))
-    return "\n".join([render("script/begin.sql"), removal, render("script/end.sql")])
+    return "\n".join([render("script/begin.sql.j2"), removal, render("script/end.sql")])
 
 
 def _notes(conn: Connection[Any]) -> dict[tuple[str, str], str]:

@@ -1,7 +1,7 @@
 """Wake a worker when there is work: no constant polling, and no NOTIFY in every transaction that sends.
 
 A worker with nothing to do takes an advisory lock exclusively and listens. A sender tries the same lock in shared mode:
-if that is refused, a worker is asleep, and only then does the sender notify (see sql/webhooks/webhook_notify.sql).
+if that is refused, a worker is asleep, and only then does the sender notify (see sql/webhooks/webhook_notify.sql.j2).
 """
 
 import logging
@@ -14,10 +14,10 @@ from typing import Any, Final
 from psycopg import AsyncConnection
 from psycopg.rows import scalar_row
 
+from svc_pg.advisory_locks import Lock
+
 _log = logging.getLogger(__name__)
 
-_SLEEP: Final = (1937138032, 1)  # 'svc0', the sleep lock
-_SLEEPER: Final = (1937138032, 5)  # held by the worker that sleeps, to tell a sleeper from a sender
 _LONGEST_SLEEP: Final = timedelta(seconds=5)
 _WAKE: Final = "select pg_advisory_unlock(%s, %s), pg_advisory_unlock(%s, %s)"
 # The server then notices within a minute that a sleeper's machine is gone, and releases its locks
@@ -54,12 +54,12 @@ class Wakeup:
 
         An exception inside the block must end the connection, and the lock with it.
         """
-        granted = self._can_listen and bool(await self._scalar("select pg_try_advisory_lock(%s, %s)", _SLEEP))
+        granted = self._can_listen and bool(await self._scalar("select pg_try_advisory_lock(%s, %s)", Lock.WAKEUP.key))
         if granted:
-            await self._scalar("select pg_advisory_lock(%s, %s)", _SLEEPER)
+            await self._scalar("select pg_advisory_lock(%s, %s)", Lock.SLEEPER.key)
         yield granted
         if granted:
-            await self._conn.execute(_WAKE, (*_SLEEPER, *_SLEEP))
+            await self._conn.execute(_WAKE, (*Lock.SLEEPER.key, *Lock.WAKEUP.key))
 
     async def wait(self, *, within: timedelta | None = None) -> None:
         """Wait until notified, or for ``within`` (5 s at most). Call it while asleep."""
@@ -73,7 +73,7 @@ class Wakeup:
         wait = self._interval
         if self._can_listen:
             # a lock of the statement alone, released at its end
-            is_alone = await self._scalar("select pg_try_advisory_xact_lock_shared(%s, %s)", _SLEEPER)
+            is_alone = await self._scalar("select pg_try_advisory_xact_lock_shared(%s, %s)", Lock.SLEEPER.key)
             jitter = random.uniform(0.02, 0.05)  # noqa: S311 - only so that several workers do not poll in step
             wait = timedelta(seconds=jitter if is_alone else 40 * jitter)
         await self._wait(wait)

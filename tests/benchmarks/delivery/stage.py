@@ -12,6 +12,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import Config, schema
+from svc_pg.advisory_locks import Lock
 from svc_pg.config import EventDefinition, WebhooksConfig
 from svc_pg.query import fetch_one
 from svc_pg.webhooks import endpoint_queries as endpoints
@@ -47,7 +48,7 @@ select svc.send_many(%s, array_agg(%s::json), null, array_agg('tenant-' || (n %%
 _ASLEEP: Final = """
 select 1 from pg_locks l join pg_database d on d.oid = l.database
  where d.datname = current_database() and l.locktype = 'advisory' and l.mode = 'ExclusiveLock'
-   and (l.classid, l.objid) = (1937138032, 1) and l.granted
+   and (l.classid, l.objid) = (%s, %s) and l.granted
 """
 
 
@@ -119,11 +120,11 @@ class WorkerProcess:
             raise RuntimeError(f"the worker has ended with exit code {self.process.returncode}:\n{log}")
 
     def wait_until_asleep(self, conninfo: str) -> None:
-        """Return when it holds the lock that tells senders to wake it (see sql/webhooks/webhook_notify.sql)."""
+        """Return when it holds the lock that tells senders to wake it (see sql/webhooks/webhook_notify.sql.j2)."""
 
         def is_asleep() -> bool:
             self.check()
-            return conn.execute(_ASLEEP).fetchone() is not None
+            return conn.execute(_ASLEEP, Lock.WAKEUP.key).fetchone() is not None
 
         with psycopg.connect(conninfo, autocommit=True) as conn:
             wait_until(is_asleep, "the worker sleeps")

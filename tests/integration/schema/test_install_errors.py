@@ -9,6 +9,7 @@ import pytest
 from psycopg import sql
 
 from svc_pg import Config, schema
+from svc_pg.advisory_locks import Lock
 from svc_pg.errors import InstallError
 from svc_pg.query import scalar
 from svc_pg.schema import preflight
@@ -104,7 +105,7 @@ def test_a_locked_log_stops_the_install_before_anything_is_changed(db: psycopg.C
 
 def test_another_install_is_not_waited_for_for_ever(db: psycopg.Connection[Any], shop: str) -> None:
     with psycopg.connect(shop) as other:
-        other.execute("select pg_advisory_xact_lock(1937138032, 0)")
+        other.execute("select pg_advisory_xact_lock(%s, %s)", Lock.INSTALL.key)
         with pytest.raises(InstallError, match=r"another install has been running for more than 0\.05 s"):
             schema.install(db, CONFIG, wait_for_install=AT_ONCE)
 

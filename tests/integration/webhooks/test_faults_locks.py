@@ -14,6 +14,7 @@ import psycopg
 import pytest
 
 from svc_pg import webhooks
+from svc_pg.advisory_locks import Lock
 from svc_pg.query import fetch, scalar
 from svc_pg.webhooks import endpoint_queries as endpoints
 from tests.hooks import endpoint, hooks_config, rows, working
@@ -121,7 +122,7 @@ def test_results_are_recorded_while_somebody_is_changing_their_endpoint(
 
 def hold_up_claims(conn: Connection) -> None:
     """Hold what a claim holds, until the transaction ends."""
-    conn.execute("select pg_advisory_xact_lock(1937138032, 2)")
+    conn.execute("select pg_advisory_xact_lock(%s, %s)", Lock.CLAIM.key)
 
 
 def wait_for_a_claim(conn: Connection) -> None:

@@ -10,6 +10,7 @@ import pytest
 from psycopg.rows import dict_row
 
 from svc_pg import webhooks
+from svc_pg.advisory_locks import Lock
 from svc_pg.errors import NotInstalledError, PayloadError, UnknownEventError
 from svc_pg.query import scalar
 from tests.hooks import endpoint, hooks_config, rows
@@ -126,7 +127,7 @@ def test_a_send_notifies_only_while_somebody_sleeps(database: str, db: psycopg.C
         webhooks.send(db, "order.created", {})
         db.commit()
         assert list(sleeper.notifies(timeout=0)) == []
-        sleeper.execute("select pg_advisory_lock(1937138032, 1)")
+        sleeper.execute("select pg_advisory_lock(%s, %s)", Lock.WAKEUP.key)
         webhooks.send(db, "order.created", {})
         db.commit()
         assert [n.payload for n in sleeper.notifies(timeout=5, stop_after=1)] == [""]

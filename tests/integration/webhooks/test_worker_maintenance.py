@@ -12,9 +12,10 @@ import psycopg
 import pytest
 
 from svc_pg import Config, webhooks
+from svc_pg.advisory_locks import Lock
 from svc_pg.config import AuditConfig
 from svc_pg.errors import TransactionError
-from svc_pg.maintenance import _LOCK, Maintenance, maintain, prune_deliveries
+from svc_pg.maintenance import Maintenance, maintain, prune_deliveries
 from svc_pg.query import scalar
 from tests.hooks import endpoint, hooks_config, rows, working
 from tests.pgbouncer import pgbouncer
@@ -116,7 +117,7 @@ def test_maintenance_without_a_database_tries_again(caplog: pytest.LogCaptureFix
 def test_one_maintains_at_a_time(database: str) -> None:
     with psycopg.connect(database, autocommit=True) as conn, psycopg.connect(database, autocommit=True) as other:
         conn.execute("drop function svc.audit_ensure_partitions")
-        other.execute("select pg_advisory_lock(%s, %s)", _LOCK)
+        other.execute("select pg_advisory_lock(%s, %s)", Lock.MAINTENANCE.key)
         assert maintain(conn, CONFIG)  # and so did not even try
         other.execute("select pg_advisory_unlock_all()")
         assert not maintain(conn, CONFIG)
@@ -139,16 +140,18 @@ def test_maintenance_needs_a_connection_in_autocommit(conn: psycopg.Connection[A
 def test_a_worker_that_sleeps_is_in_the_way_of_no_partition(database: str) -> None:
     with working(database, CONFIG), psycopg.connect(database, autocommit=True) as conn:
         wait_until(
-            lambda: scalar(conn, "select exists (select from pg_locks where classid = 1937138032 and objid = 1)"),
+            lambda: scalar(
+                conn, "select exists (select from pg_locks where classid = %s and objid = %s)", Lock.WAKEUP.key
+            ),
             "the worker sleeps",
         )
         conn.execute("set lock_timeout = '100 ms'")
-        conn.execute("select pg_advisory_xact_lock(1937138032, 3)")
+        conn.execute("select pg_advisory_xact_lock(%s, %s)", Lock.PARTITIONS.key)
 
 
 def test_stopping_breaks_off_a_step_that_takes_long(database: str) -> None:
     with psycopg.connect(database) as blocker, maintaining(database) as maintenance:
-        blocker.execute("select pg_advisory_xact_lock(1937138032, 3)")  # what whoever changes the partitions holds
+        blocker.execute("select pg_advisory_xact_lock(%s, %s)", Lock.PARTITIONS.key)
 
         def is_waiting() -> bool:
             with psycopg.connect(database) as conn:
