@@ -1,12 +1,20 @@
 """Run the command line as a user does: as a process of its own, in an empty folder."""
 
+import atexit
+import json
 import os
+import select
 import subprocess
 import sys
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
 
 PROGRAM = Path(sys.executable).with_name("svc-pg")
+FORKING: Final = Path(__file__).with_name("forking.py")
+LIMIT_SECONDS: Final = 60
 
 
 def environment(**variables: str) -> dict[str, str]:
@@ -15,10 +23,10 @@ def environment(**variables: str) -> dict[str, str]:
     return own | {"COLUMNS": "120"} | variables
 
 
-def svc_pg(
+def program(
     *arguments: str, folder: Path, variables: Mapping[str, str] | None = None
 ) -> "subprocess.CompletedProcess[str]":
-    """Run one command to its end."""
+    """Run one command to its end, as a shell starts it."""
     return subprocess.run(
         [PROGRAM, *arguments],
         cwd=folder,
@@ -26,6 +34,55 @@ def svc_pg(
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=LIMIT_SECONDS,
         check=False,
     )
+
+
+def svc_pg(
+    *arguments: str, folder: Path, variables: Mapping[str, str] | None = None, read: bytes = b""
+) -> "subprocess.CompletedProcess[str]":
+    """Run one command to its end, in a process forked from one that has imported the command line.
+
+    What is decided at an import, such as the width of a terminal, is decided already: see ``program`` for that.
+    """
+    command = [str(PROGRAM), *arguments]
+    with TemporaryDirectory(prefix="svc-pg-") as name:
+        files = [Path(name, each) for each in ("input", "output", "errors")]
+        for file, content in zip(files, (read, b"", b""), strict=True):
+            file.write_bytes(content)
+        request = {
+            "arguments": command,
+            "folder": str(folder),
+            "environment": environment(**(variables or {})),
+            "files": [str(file) for file in files],
+        }
+        code = _answer(_forking(), json.dumps(request))
+        output, errors = (file.read_text(encoding="utf-8") for file in files[1:])
+    return subprocess.CompletedProcess(command, code, output, errors)
+
+
+@cache
+def _forking() -> "subprocess.Popen[str]":
+    process = subprocess.Popen(
+        [sys.executable, "-P", FORKING],  # -P: the modules here are none that a library may find
+        env=environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        process_group=0,
+    )
+    atexit.register(process.communicate)  # which ends its input, and so the process
+    return process
+
+
+def _answer(process: "subprocess.Popen[str]", request: str) -> int:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    print(request, file=process.stdin, flush=True)
+    ready, _, _ = select.select([process.stdout], [], [], LIMIT_SECONDS)
+    if not ready:
+        os.killpg(process.pid, 9)  # the command too
+        _forking.cache_clear()
+        raise subprocess.TimeoutExpired(request, LIMIT_SECONDS)
+    return int(process.stdout.readline())

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import PROGRAM, environment, svc_pg
+from tests.commands import PROGRAM, environment, program
 from tests.waiting import wait_until
 
 
 def test_the_demo_shows_every_part_and_ends_well(tmp_path: Path) -> None:
-    result = svc_pg("demo", "--once", "--json", folder=tmp_path, variables={"TMPDIR": str(tmp_path)})
+    result = program("demo", "--once", "--json", folder=tmp_path, variables={"TMPDIR": str(tmp_path)})
     assert result.returncode == 0, result.stderr
     shown = json.loads(result.stdout)
     actors = {entry["actorId"] for entry in shown["auditEntries"]}
@@ -27,7 +27,7 @@ def test_the_demo_shows_every_part_and_ends_well(tmp_path: Path) -> None:
 
 
 def test_the_demo_prints_tables(tmp_path: Path) -> None:
-    result = svc_pg("demo", "--once", folder=tmp_path)
+    result = program("demo", "--once", folder=tmp_path)
     assert result.returncode == 0, result.stderr
     for words in ("Who changed what", "support", "bob@example.com", "What was delivered", "2 of 5", "How long it took"):
         assert words in result.stdout

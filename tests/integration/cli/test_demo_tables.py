@@ -1,11 +1,11 @@
 from itertools import pairwise
 from pathlib import Path
 
-from tests.commands import svc_pg
+from tests.commands import program
 
 
 def test_a_terminal_of_80_columns_shows_each_change_in_two_lines_at_most(tmp_path: Path) -> None:
-    done = svc_pg("demo", "--once", folder=tmp_path, variables={"COLUMNS": "80"})
+    done = program("demo", "--once", folder=tmp_path, variables={"COLUMNS": "80"})
     assert done.returncode == 0, done.stderr
     tables = done.stdout.partition("\nConsole ")[0]
     assert max(map(len, tables.splitlines())) <= 80

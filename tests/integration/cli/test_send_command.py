@@ -11,7 +11,7 @@ from psycopg.conninfo import make_conninfo
 
 from svc_pg import schema
 from svc_pg.query import scalar
-from tests.commands import PROGRAM, environment
+from tests.commands import svc_pg
 from tests.hooks import endpoint, hooks_config
 from tests.postgres import new_database
 from tests.roles import execute, new_role
@@ -27,21 +27,13 @@ def shop(postgres: str, template: str) -> Iterator[str]:
         yield conninfo
 
 
-def send(conninfo: str, folder: Path, *arguments: str, stdin: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
-    return subprocess.run(
-        [PROGRAM, "send", *arguments],
-        cwd=folder,
-        env=environment(DATABASE_URL=conninfo),
-        input=stdin,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
+def send(conninfo: str, folder: Path, *arguments: str, stdin: bytes = b"") -> "subprocess.CompletedProcess[str]":
+    return svc_pg("send", *arguments, folder=folder, variables={"DATABASE_URL": conninfo}, read=stdin)
 
 
-def sent(result: "subprocess.CompletedProcess[bytes]") -> UUID:
+def sent(result: "subprocess.CompletedProcess[str]") -> UUID:
     assert result.returncode == 0, result.stderr
-    return UUID(result.stdout.decode().strip())
+    return UUID(result.stdout.strip())
 
 
 def test_the_id_is_all_that_is_printed_as_data(shop: str, tmp_path: Path) -> None:
@@ -49,7 +41,7 @@ def test_the_id_is_all_that_is_printed_as_data(shop: str, tmp_path: Path) -> Non
     with psycopg.connect(shop) as conn:
         stored = scalar(conn, "select payload::text from svc.webhook_messages where id = %s", (sent(result),))
     assert stored == '{"id": 7}'
-    assert result.stderr == b"It goes to 1 endpoint.\n"
+    assert result.stderr == "It goes to 1 endpoint.\n"
 
 
 @pytest.mark.parametrize("text", ['{"n": 12345678901234567.10,  "n": 1}\n', '"Zoë \\ud800"', "[" * 900 + "]" * 900])
@@ -62,7 +54,7 @@ def test_standard_input_is_stored_byte_for_byte(shop: str, tmp_path: Path, text:
 def test_an_event_that_nobody_wants_is_stored_and_says_so(shop: str, tmp_path: Path) -> None:
     result = send(shop, tmp_path, "order.paid", "{}")
     sent(result)
-    assert b"No endpoint wants it. To register one: svc-pg webhooks add" in result.stderr
+    assert "No endpoint wants it. To register one: svc-pg webhooks add" in result.stderr
 
 
 def test_tenant_delay_and_idempotency_key_arrive(shop: str, tmp_path: Path) -> None:
@@ -76,7 +68,7 @@ def test_tenant_delay_and_idempotency_key_arrive(shop: str, tmp_path: Path) -> N
         query = "select tenant || ' ' || idempotency_key from svc.webhook_messages where id = %s"
         assert scalar(conn, query, (first["id"],)) == "acme k"
     again = send(shop, tmp_path, "order.created", "{}", *options[:-1])
-    assert b"This idempotency key was used before" in again.stderr
+    assert "This idempotency key was used before" in again.stderr
 
 
 @pytest.mark.parametrize(
@@ -98,14 +90,14 @@ def test_what_cannot_be_sent_is_explained(
     shop: str, tmp_path: Path, arguments: list[str], stdin: bytes, words: list[str]
 ) -> None:
     result = send(shop, tmp_path, *arguments, stdin=stdin)
-    assert (result.returncode, result.stdout) == (1, b"")
-    said = result.stderr.decode()
+    assert (result.returncode, result.stdout) == (1, "")
+    said = result.stderr
     assert all(word in said for word in words), said
     assert "Traceback" not in said
 
 
 def test_a_long_text_is_shown_around_the_place(shop: str, tmp_path: Path) -> None:
-    said = send(shop, tmp_path, "order.paid", '{"a": "' + "x" * 1000 + '" oops').stderr.decode()
+    said = send(shop, tmp_path, "order.paid", '{"a": "' + "x" * 1000 + '" oops').stderr
     _, excerpt, caret, _ = said.splitlines()
     assert excerpt == "  " + "x" * 28 + '" oops'
     assert excerpt[caret.index("^")] == "o"
@@ -115,7 +107,7 @@ def test_a_long_text_is_shown_around_the_place(shop: str, tmp_path: Path) -> Non
 def test_a_delay_is_a_positive_duration(tmp_path: Path, delay: str) -> None:
     result = send("", tmp_path, "order.paid", "{}", "--delay", delay)
     assert result.returncode == 2
-    assert b"is not a duration" in result.stderr
+    assert "is not a duration" in result.stderr
 
 
 def test_whoever_may_only_send_gets_the_id_and_no_number(postgres: str, shop: str, tmp_path: Path) -> None:
@@ -126,15 +118,15 @@ def test_whoever_may_only_send_gets_the_id_and_no_number(postgres: str, shop: st
         conninfo = make_conninfo(shop, user=role)
         result = send(conninfo, tmp_path, "order.created", "{}")
         sent(result)
-        assert b"may not read" in result.stderr
+        assert "may not read" in result.stderr
         found = json.loads(send(conninfo, tmp_path, "order.created", "{}", "--json").stdout)
         assert (found["isNew"], found["endpoints"]) == (None, None)
         unknown = send(conninfo, tmp_path, "order.creatd", "{}")
-    assert b"svc-pg install" in unknown.stderr
-    assert b"Traceback" not in unknown.stderr
+    assert "svc-pg install" in unknown.stderr
+    assert "Traceback" not in unknown.stderr
 
 
 def test_a_database_without_svc_pg_says_so(empty_database: str, tmp_path: Path) -> None:
     result = send(empty_database, tmp_path, "order.created", "{}")
     assert result.returncode == 1
-    assert b"hint: Run: svc-pg install" in result.stderr
+    assert "hint: Run: svc-pg install" in result.stderr
