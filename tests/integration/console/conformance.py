@@ -3,14 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
-from schemathesis import GenerationMode
-from schemathesis.core.result import Ok
-from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance, unsupported_method
-
-# A cursor is text, but not any text is a cursor; a wrong method is 404, as the specification says
-_NOT_PROMISED = [positive_data_acceptance, unsupported_method]
 
 RANDOM_IN_A_THREAD = "ignore:Do not use the `random` module inside strategies"
 """For Hypothesis' own warning: the console, served by a thread, may use ``random`` while an example is drawn."""
@@ -35,13 +28,20 @@ def assert_conforms(
     Bodies that do not fit are refused, and so is a request without a session where one is needed. Without
     ``path_parameters`` they are made up.
     """
+    import schemathesis  # here, as it takes two seconds of every run to import
+    from schemathesis.core.result import Ok
+    from schemathesis.generation import GenerationMode
+    from schemathesis.specs.openapi import checks
+
+    # A cursor is text, but not any text is a cursor; a wrong method is 404, as the specification says
+    not_promised = [checks.positive_data_acceptance, checks.unsupported_method]
     schema = schemathesis.openapi.from_dict(dict(document))
     found = next(
         each.ok() for each in schema.get_all_operations() if isinstance(each, Ok) and each.ok().label == operation
     )
     has_body = len(found.body) > 0
     # in a query an object or a list that does not fit may be sent as text that does
-    unchecked = _NOT_PROMISED if has_body else [*_NOT_PROMISED, negative_data_rejection]
+    unchecked = not_promised if has_body else [*not_promised, checks.negative_data_rejection]
     modes = (
         [GenerationMode.POSITIVE, GenerationMode.NEGATIVE]
         if has_body or len(found.query) > 0
