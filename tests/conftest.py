@@ -52,17 +52,30 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"--postgres={choice}: the folder has no program postgres")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if isinstance(item, pytest.Function) and "postgres_choice" in item.fixturenames:
+            item.add_marker("postgres")
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     if VERSION in config.stash:
         terminalreporter.write_sep("-", f"PostgreSQL {config.stash[VERSION]}")
 
 
 @pytest.fixture(scope="session")
-def postgres(request: pytest.FixtureRequest) -> Iterator[str]:
+def postgres_choice(pytestconfig: pytest.Config) -> str | None:
+    """The server that --postgres chooses. Each case that uses one has the marker ``postgres``."""
+    choice: str | None = pytestconfig.getoption("--postgres")
+    return choice
+
+
+@pytest.fixture(scope="session")
+def postgres(pytestconfig: pytest.Config, postgres_choice: str | None) -> Iterator[str]:
     """The conninfo of a maintenance database, with superuser rights. One server a session."""
-    with server(request.config.getoption("--postgres")) as conninfo:
+    with server(postgres_choice) as conninfo:
         with psycopg.connect(conninfo) as conn:
-            request.config.stash[VERSION] = conn.info.parameter_status("server_version")
+            pytestconfig.stash[VERSION] = conn.info.parameter_status("server_version")
         yield conninfo
 
 

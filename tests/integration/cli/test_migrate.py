@@ -209,12 +209,10 @@ def test_a_later_script_brings_changes_of_every_kind(project: Project) -> None:
     assert query(project, "select count(*) from pg_trigger where tgrelid = 'shop_order'::regclass") == 0
 
 
-def test_whoever_may_create_roles_and_schemas_can_run_the_script(
-    request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
+def test_whoever_may_create_roles_and_schemas_can_run_the_script(postgres_choice: str | None, tmp_path: Path) -> None:
     if os.environ.get(URL_VARIABLE):
         pytest.skip(f"needs a server on which the roles are not there yet, and {URL_VARIABLE} names one")
-    with server(request.config.getoption("--postgres")) as superuser:
+    with server(postgres_choice) as superuser:
         with psycopg.connect(superuser, autocommit=True) as conn:
             conn.execute("create role deployer login createrole")
             conn.execute("create database shop owner deployer")

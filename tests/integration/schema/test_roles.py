@@ -30,11 +30,11 @@ select array_agg(distinct owner::regrole::text order by owner::regrole::text) fr
 
 
 @pytest.fixture(scope="module")
-def own_server(request: pytest.FixtureRequest) -> Iterator[str]:
+def own_server(postgres_choice: str | None) -> Iterator[str]:
     """A server on which no other test installs, so that the roles come and go as these tests say."""
     if os.environ.get(URL_VARIABLE):
         pytest.skip(f"needs a server of its own, and {URL_VARIABLE} names one")
-    with server(request.config.getoption("--postgres")) as conninfo:
+    with server(postgres_choice) as conninfo:
         yield conninfo
 
 

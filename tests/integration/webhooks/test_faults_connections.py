@@ -90,11 +90,13 @@ def another_backend(conn: psycopg.Connection[object], known: list[int], *, is_po
     return found
 
 
-def test_the_server_is_restarted_under_load(request: pytest.FixtureRequest, receiver: Receiver) -> None:
-    choice = request.config.getoption("--postgres")
-    if os.environ.get(URL_VARIABLE) or str(choice).startswith("docker"):
+def test_the_server_is_restarted_under_load(postgres_choice: str | None, receiver: Receiver) -> None:
+    if os.environ.get(URL_VARIABLE) or str(postgres_choice).startswith("docker"):
         pytest.skip("needs a server that it can stop")
-    with restartable(Path(choice).absolute() if choice else embedded_programs()) as start, ExitStack() as stack:
+    with (
+        restartable(Path(postgres_choice).absolute() if postgres_choice else embedded_programs()) as start,
+        ExitStack() as stack,
+    ):
         with start() as database:
             prepare(database, receiver)
             stack.enter_context(working(database, CONFIG))

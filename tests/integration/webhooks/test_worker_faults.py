@@ -272,10 +272,10 @@ def set_read_only(conninfo: str, *, is_read_only: bool) -> None:
         terminate(conninfo, pid)
 
 
-def test_a_worker_follows_the_server_that_writes(database: str, request: pytest.FixtureRequest) -> None:
+def test_a_worker_follows_the_server_that_writes(database: str, postgres_choice: str | None) -> None:
     servers = [conninfo_to_dict(database)]
     with (
-        server(request.config.getoption("--postgres") or str(embedded_programs())) as maintenance,
+        server(postgres_choice or str(embedded_programs())) as maintenance,
         receiving() as receiver,
     ):
         other = make_conninfo(maintenance, dbname=servers[0]["dbname"])
