@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import Config, schema
-from tests.postgres import URL_VARIABLE, new_database, server
+from tests.postgres import URL_VARIABLE, Prepare, new_database, server
 
 VERSION = pytest.StashKey[str | None]()
 
@@ -95,10 +95,27 @@ def shared_database(postgres: str, template: str) -> Iterator[str]:
         yield conninfo
 
 
-@pytest.fixture
-def database(postgres: str, template: str) -> Iterator[str]:
-    """The conninfo of the test's own database with svc installed, for tests that commit."""
+@pytest.fixture(scope="module")
+def prepare() -> Prepare:
+    """What is done once, in the template of a module's databases. A module that prepares something overrides it."""
+    return None
+
+
+@pytest.fixture(scope="module")
+def module_template(postgres: str, template: str, prepare: Prepare) -> Iterator[str]:
+    """The name of a database with svc installed, and with what the module prepares."""
+    if prepare is None:
+        yield template
+        return
     with new_database(postgres, template=template) as conninfo:
+        prepare(conninfo)
+        yield str(conninfo_to_dict(conninfo)["dbname"])
+
+
+@pytest.fixture
+def database(postgres: str, module_template: str) -> Iterator[str]:
+    """The conninfo of the test's own database with svc installed, for tests that commit."""
+    with new_database(postgres, template=module_template) as conninfo:
         yield conninfo
 
 

@@ -45,6 +45,12 @@ def endpoint(
     return created.id, created.secret
 
 
+def install(conninfo: str, config: Config) -> None:
+    """Install the configuration."""
+    with psycopg.connect(conninfo) as conn:
+        schema.install(conn, config)
+
+
 @contextmanager
 def working(conninfo: str, config: Config, **options: Any) -> Iterator[Worker]:
     """Run a worker in a thread of its own until the block ends; its errors come out there."""

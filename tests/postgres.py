@@ -47,6 +47,9 @@ QUICK: Final = (
 )
 """Nothing has to survive a power cut: the data is in memory if there is room."""
 
+Prepare = Callable[[str], object] | None
+"""Takes the conninfo of a new database and brings into it what the cases of a module begin with."""
+
 
 def server(choice: str | None, *, settings: Sequence[str] = QUICK) -> AbstractContextManager[str]:
     """Enter to get the conninfo of a superuser's maintenance database; leaving stops and removes what was started.

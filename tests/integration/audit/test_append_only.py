@@ -6,14 +6,19 @@ import pytest
 from svc_pg import Config, schema
 from svc_pg.errors import AppendOnlyError, translate
 from svc_pg.query import scalar
+from tests.postgres import Prepare
 from tests.tables import audited, create_and_audit
 
 LEAVES = "select array_agg(inhrelid::regclass::text) from pg_inherits where inhparent = 'svc.audit_logs'::regclass"
 
 
+@pytest.fixture(scope="module")
+def prepare() -> Prepare:
+    return lambda conninfo: create_and_audit(conninfo, "create table t (id int primary key)", audited("t"))
+
+
 @pytest.fixture
 def db(database: str) -> Any:
-    create_and_audit(database, "create table t (id int primary key)", audited("t"))
     with psycopg.connect(database) as conn:
         conn.execute("insert into t values (1)")
         conn.commit()

@@ -20,6 +20,7 @@ from svc_pg.audit.export import ExportReport, Format, aexport, export
 from svc_pg.encoding import encode
 from svc_pg.errors import NotInstalledError, QueryError
 from svc_pg.query import scalar
+from tests.postgres import Prepare
 from tests.tables import audited, create_and_audit
 
 FIELDS = [to_camel(field.name) for field in fields(audit.Entry)]
@@ -41,13 +42,17 @@ HOSTILE = [
 ]
 
 
-@pytest.fixture
-def db(database: str) -> Iterator[psycopg.Connection[Any]]:
-    create_and_audit(
-        database,
+@pytest.fixture(scope="module")
+def prepare() -> Prepare:
+    return lambda conninfo: create_and_audit(
+        conninfo,
         "create table customer (id int primary key, name text, balance numeric); create table other (id int)",
         audited("customer", "other"),
     )
+
+
+@pytest.fixture
+def db(database: str) -> Iterator[psycopg.Connection[Any]]:
     with psycopg.connect(database) as conn:
         yield conn
 

@@ -12,6 +12,7 @@ from svc_pg.audit import retention
 from svc_pg.audit.retention import apurge, purge
 from svc_pg.errors import NotInstalledError, QueryError, TransactionError
 from svc_pg.query import Query, fetch, scalar
+from tests.postgres import Prepare
 from tests.tables import audited, create_and_audit, log
 from tests.waiting import wait_until
 
@@ -19,9 +20,13 @@ DAY = timedelta(days=1)
 OURS = "table_name = 'public.t'"
 
 
+@pytest.fixture(scope="module")
+def prepare() -> Prepare:
+    return lambda conninfo: create_and_audit(conninfo, "create table t (id int primary key)", audited("t"))
+
+
 @pytest.fixture
 def db(database: str) -> Iterator[psycopg.Connection[Any]]:
-    create_and_audit(database, "create table t (id int primary key)", audited("t"))
     with psycopg.connect(database) as conn:
         yield conn
 

@@ -9,8 +9,8 @@ from psycopg import sql
 
 from svc_pg import schema
 from svc_pg.query import scalar
-from tests.hooks import hooks_config
-from tests.postgres import new_database
+from tests.hooks import hooks_config, install
+from tests.postgres import Prepare
 from tests.roles import as_role, execute, new_role
 from tests.tables import audited, log
 
@@ -24,25 +24,31 @@ create table app.event_low partition of app.event for values from (0) to (10);
 """
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def app(postgres: str) -> Iterator[str]:
     with new_role(postgres) as name:
         yield name
 
 
-@pytest.fixture
-def shop(app: str, postgres: str, template: str) -> Iterator[str]:
-    """A database in which the application's tables are audited, by row and by statement."""
-    with new_database(postgres, template=template) as conninfo:
+@pytest.fixture(scope="module")
+def prepare(app: str) -> Prepare:
+    """The application's tables are audited, by row and by statement."""
+
+    def prepare(conninfo: str) -> None:
         execute(conninfo, DDL, app)
         config = audited("app.customer", "app.event", redact=[])
         config.audit.table("app.stock", level="statement", redact={"n": "hash"})
         config.audit.tables[0].redact["secret"] = "hash"
         config.audit.enrich("app.customer", "UPDATE", label="edited", description="{before[email]} to {after[email]}")
         config.webhooks = hooks_config("order.created").webhooks
-        with psycopg.connect(conninfo) as conn:
-            schema.install(conn, config)
-        yield conninfo
+        install(conninfo, config)
+
+    return prepare
+
+
+@pytest.fixture
+def shop(database: str) -> str:
+    return database
 
 
 @pytest.fixture

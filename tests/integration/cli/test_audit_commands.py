@@ -18,6 +18,7 @@ from psycopg.conninfo import make_conninfo
 from svc_pg import audit
 from svc_pg.query import scalar
 from tests.commands import PROGRAM, environment, svc_pg
+from tests.postgres import Prepare
 from tests.roles import execute, new_role
 from tests.tables import audited, create_and_audit
 from tests.waiting import wait_until
@@ -25,14 +26,23 @@ from tests.waiting import wait_until
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
+@pytest.fixture(scope="module")
+def prepare() -> Prepare:
+    """Three entries: a customer came, was renamed and went."""
+
+    def prepare(conninfo: str) -> None:
+        create_and_audit(conninfo, "create table customer (id int primary key, name text)", audited("customer"))
+        with psycopg.connect(conninfo) as conn, audit.actor(conn, "alice"):
+            conn.execute("insert into customer values (1, 'a')")
+            conn.execute("update customer set name = '=2+2'")
+            conn.execute("delete from customer")
+
+    return prepare
+
+
 @pytest.fixture
 def run(database: str, tmp_path: Path) -> Run:
-    """Run a command on a database with three entries: a customer came, was renamed and went."""
-    create_and_audit(database, "create table customer (id int primary key, name text)", audited("customer"))
-    with psycopg.connect(database) as conn, audit.actor(conn, "alice"):
-        conn.execute("insert into customer values (1, 'a')")
-        conn.execute("update customer set name = '=2+2'")
-        conn.execute("delete from customer")
+    """Run a command on a database with those entries."""
     return lambda *arguments: svc_pg(*arguments, folder=tmp_path, variables={"DATABASE_URL": database})
 
 

@@ -6,12 +6,13 @@ from typing import Any
 import psycopg
 import pytest
 
-from svc_pg import schema, webhooks
+from svc_pg import webhooks
 from svc_pg.query import scalar
 from svc_pg.webhooks import delivery_queries as deliveries
 from svc_pg.webhooks.secrets import new_key
 from tests.commands import svc_pg
-from tests.hooks import KEYS_TEXT, hooks_config, rows, working
+from tests.hooks import KEYS_TEXT, hooks_config, install, rows, working
+from tests.postgres import Prepare
 from tests.receiver import receiving
 from tests.waiting import wait_until
 
@@ -26,11 +27,14 @@ allow_cidrs = ["127.0.0.0/8"]
 """
 
 
+@pytest.fixture(scope="module")
+def prepare() -> Prepare:
+    return lambda conninfo: install(conninfo, CONFIG)
+
+
 @pytest.fixture
 def run(database: str, tmp_path: Path) -> Run:
     """Run ``svc-pg webhooks ...`` on a database with one event; it must end well."""
-    with psycopg.connect(database) as conn:
-        schema.install(conn, CONFIG)
     (tmp_path / "svc-pg.toml").write_text(TOML)
 
     def run(*arguments: str, keys: str = KEYS_TEXT, returncode: int = 0) -> str:

@@ -9,23 +9,33 @@ from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.console import Console
 from tests.hooks import endpoint, hooks_config
 from tests.integration.console.serving import assert_problem, serving_installed, settings
+from tests.postgres import Prepare
 from tests.tables import create_and_audit
 
 URL = "http://127.0.0.1:9/hook"
 
 
+@pytest.fixture(scope="module")
+def prepare() -> Prepare:
+    """Ten changes and three deliveries."""
+
+    def prepare(conninfo: str) -> None:
+        config = hooks_config("order.created")
+        config.audit = AuditConfig(tables=[AuditedTable(name="public.t")])
+        create_and_audit(conninfo, "create table t (id int primary key, n numeric)", config)
+        endpoint(conninfo, config, URL)
+        with psycopg.connect(conninfo) as conn, audit.actor(conn, "alice", context={"request_id": "r-1"}):
+            conn.execute("insert into t select n, 12345678901234567.10 from generate_series(1, 9) n")
+            conn.execute("update t set n = 0 where id = 9")
+            for number in range(3):
+                webhooks.send(conn, "order.created", {"n": number})
+
+    return prepare
+
+
 @pytest.fixture
 def client(database: str) -> Iterator[httpx.Client]:
-    """A signed-in client of a console on a database with ten changes and three deliveries."""
-    config = hooks_config("order.created")
-    config.audit = AuditConfig(tables=[AuditedTable(name="public.t")])
-    create_and_audit(database, "create table t (id int primary key, n numeric)", config)
-    endpoint(database, config, URL)
-    with psycopg.connect(database) as conn, audit.actor(conn, "alice", context={"request_id": "r-1"}):
-        conn.execute("insert into t select n, 12345678901234567.10 from generate_series(1, 9) n")
-        conn.execute("update t set n = 0 where id = 9")
-        for number in range(3):
-            webhooks.send(conn, "order.created", {"n": number})
+    """A signed-in client of a console on such a database."""
     with serving_installed(Console(settings(database_url=database))) as client:
         token = client.post("/console/session/init", json={}).json()["sessionToken"]
         client.headers["authorization"] = f"Bearer {token}"

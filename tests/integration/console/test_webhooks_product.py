@@ -8,11 +8,12 @@ import psycopg
 import pytest
 from pydantic import SecretStr
 
-from svc_pg import schema, webhooks
+from svc_pg import webhooks
 from svc_pg.console import Console
 from svc_pg.query import scalar
-from tests.hooks import KEYS_TEXT, hooks_config, rows, working
+from tests.hooks import KEYS_TEXT, hooks_config, install, rows, working
 from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings
+from tests.postgres import Prepare
 from tests.receiver import receiving
 from tests.waiting import wait_until
 
@@ -21,11 +22,14 @@ URL = "http://127.0.0.1:9/hook"
 UNKNOWN = "00000000-0000-7000-8000-000000000000"
 
 
+@pytest.fixture(scope="module")
+def prepare() -> Prepare:
+    return lambda conninfo: install(conninfo, CONFIG)
+
+
 @pytest.fixture
 def client(database: str) -> Iterator[httpx.Client]:
     """A signed-in client."""
-    with psycopg.connect(database) as conn:
-        schema.install(conn, CONFIG)
     given = settings(database_url=database, encryption_keys=SecretStr(KEYS_TEXT))
     with serving_installed(Console(given, config=CONFIG)) as client:
         token = client.post("/console/session/init", json={}).json()["sessionToken"]

@@ -4,19 +4,23 @@ from typing import Any
 import psycopg
 import pytest
 
-from svc_pg import schema
 from svc_pg.errors import EndpointError
 from svc_pg.query import fetch_one, scalar
 from svc_pg.webhooks import endpoint_queries as endpoints
 from svc_pg.webhooks.endpoint_fields import SECRET_COLUMN
 from svc_pg.webhooks.http.guard import Guard
-from tests.hooks import KEYS, hooks_config
+from tests.hooks import KEYS, hooks_config, install
+from tests.postgres import Prepare
+
+
+@pytest.fixture(scope="module")
+def prepare() -> Prepare:
+    return lambda conninfo: install(conninfo, hooks_config("order.created", "order.paid"))
 
 
 @pytest.fixture
 def db(database: str) -> Iterator[psycopg.Connection[Any]]:
     with psycopg.connect(database) as conn:
-        schema.install(conn, hooks_config("order.created", "order.paid"))
         yield conn
 
 

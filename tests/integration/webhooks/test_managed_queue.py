@@ -9,24 +9,29 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from svc_pg import schema, webhooks
+from svc_pg import webhooks
 from svc_pg.errors import ConflictError, EndpointError, NotFoundError, QueryError
 from svc_pg.query import Query, fetch, scalar
 from svc_pg.webhooks import delivery_queries as deliveries
 from svc_pg.webhooks import endpoint_queries as endpoints
 from svc_pg.webhooks.endpoint_stats import stats
 from svc_pg.webhooks.http.guard import Guard
-from tests.hooks import KEYS, hooks_config
+from tests.hooks import KEYS, hooks_config, install
+from tests.postgres import Prepare
 
 CONFIG = hooks_config("order.created")
 GUARD = Guard()
+
+
+@pytest.fixture(scope="module")
+def prepare() -> Prepare:
+    return lambda conninfo: install(conninfo, CONFIG)
 
 
 @pytest.fixture
 def db(database: str) -> Iterator[psycopg.Connection[Any]]:
     """In autocommit, as a worker is, and every statement at its own time."""
     with psycopg.connect(database, autocommit=True) as conn:
-        schema.install(conn, CONFIG)
         yield conn
 
 

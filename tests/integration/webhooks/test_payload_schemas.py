@@ -9,6 +9,8 @@ from svc_pg.config import EventDefinition, WebhooksConfig
 from svc_pg.errors import ConfigError, PayloadError
 from svc_pg.query import scalar
 from svc_pg.webhooks import events
+from tests.hooks import install
+from tests.postgres import Prepare
 
 NUMBERS = {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}}
 TEXTS = {"type": "object", "required": ["id"], "properties": {"id": {"type": "string"}}}
@@ -26,11 +28,15 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+@pytest.fixture(scope="module")
+def prepare() -> Prepare:
+    return lambda conninfo: install(conninfo, config(NUMBERS))
+
+
 @pytest.fixture
 def db(database: str) -> Iterator[psycopg.Connection[Any]]:
     events._checks.clear()
     with psycopg.connect(database) as conn:
-        schema.install(conn, config(NUMBERS))
         yield conn
 
 

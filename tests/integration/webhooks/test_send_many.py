@@ -6,19 +6,24 @@ from typing import Any
 import psycopg
 import pytest
 
-from svc_pg import schema, webhooks
+from svc_pg import webhooks
 from svc_pg.errors import PayloadError, UnknownEventError
 from svc_pg.query import scalar
-from tests.hooks import endpoint, hooks_config, rows
+from tests.hooks import endpoint, hooks_config, install, rows
+from tests.postgres import Prepare
 
 CONFIG = hooks_config("order.created")
 URL = "http://127.0.0.1:9/hook"
 
 
+@pytest.fixture(scope="module")
+def prepare() -> Prepare:
+    return lambda conninfo: install(conninfo, CONFIG)
+
+
 @pytest.fixture
 def db(database: str) -> Iterator[psycopg.Connection[Any]]:
     with psycopg.connect(database) as conn:
-        schema.install(conn, CONFIG)
         yield conn
 
 
