@@ -11,11 +11,11 @@ from svc_pg import __version__
 from svc_pg.config import Config, Grants
 from svc_pg.errors import DatabaseNewerError, InstallError, RemovalRefusedError
 from svc_pg.query import scalar
-from svc_pg.schema import access, installed, inventory, migrations, partitions, preflight
+from svc_pg.schema import access, diagnosis, installed, inventory, migrations, partitions, preflight
 from svc_pg.schema.access import Access
 from svc_pg.schema.roles import drop_unused, join
-from svc_pg.schema.status import Status, look
-from svc_pg.schema.target import Desired, desired, guards
+from svc_pg.schema.status import Status, look, objects
+from svc_pg.schema.target import Target, guards, target_of
 from svc_pg.schema.transactions import Patience, locked
 from svc_pg.schema_objects import OBJECT_KINDS, sends_changes
 
@@ -50,13 +50,13 @@ def install(
     lost: what is finished stays, and the next install goes on.
     """
     unit = partial(_unit, conn, Patience(for_install=wait_for_install, for_table=wait_for_table))
-    wanted, steps, done = unit(lambda: _install_schema(conn, config, prune=prune, with_roles=roles))
+    target, steps, done = unit(lambda: _install_schema(conn, config, prune=prune, with_roles=roles))
     changing = {step.audited_table for step in steps}
-    unfinished = [table for table in wanted.tables if table in changing]
+    unfinished = [table for table in target.tables if table in changing]
     failures: dict[str, InstallError] = {}
     for table in list(unfinished):
         try:
-            done += unit(partial(_install_table, conn, wanted, table), table=table)
+            done += unit(partial(_install_table, conn, target, table), table=table)
             unfinished.remove(table)
         except InstallError as error:
             failures[table] = error
@@ -72,7 +72,7 @@ def install(
             hint="Install again when the cause is gone; it goes on with what is left.",
         )
     if any(step.action == "remove" for step in steps):
-        done += unit(lambda: _take(conn, [step for step in look(conn, wanted) if step.action == "remove"]))
+        done += unit(lambda: _take(conn, [step for step in look(conn, target) if step.action == "remove"]))
     return done + [step for step in steps if step.kind == "access"]  # taken with the others, and last in the plan
 
 
@@ -85,33 +85,33 @@ def _unit(conn: Connection[Any], patience: Patience, work: Callable[[], Result],
             with locked(conn, patience):
                 return work()
         except Error as error:
-            if not (tries and isinstance(error, preflight.LOCKED)):
-                raise preflight.explained(conn, error, table=table) from error
+            if not (tries and isinstance(error, diagnosis.LOCKED)):
+                raise diagnosis.diagnose(conn, error, table=table) from error
 
 
 def _install_schema(
     conn: Connection[Any], config: Config, *, prune: bool, with_roles: bool | None
-) -> tuple[Desired, list[Status], list[Status]]:
-    """Return what is wanted, all steps to it, and those taken here: all but those of audited tables and removals."""
+) -> tuple[Target, list[Status], list[Status]]:
+    """Return the target, all steps to it, and those taken here: all but those of audited tables and removals."""
     preflight.check_server(conn)
     preflight.check_rights(conn)
     refuse_newer(conn)
-    wanted = desired(conn, config, roles=with_roles)
-    steps = [step for step in look(conn, wanted) if step.action != "keep"]
+    target = target_of(conn, config, roles=with_roles)
+    steps = [step for step in look(conn, target) if step.action != "keep"]
     if not prune:
         refuse_removals(steps)
-    preflight.check_roles(conn, wanted.access)
+    preflight.check_roles(conn, target.access)
     refuse_lost(steps)
     done = _take(conn, [step for step in steps if step.action != "remove" and not step.audited_table])
     if any(step.kind == "migration" for step in done):
         inventory.record(conn)
-    _finish_schema(conn, wanted.access)
-    return wanted, steps, done
+    _finish_schema(conn, target.access)
+    return target, steps, done
 
 
-def _install_table(conn: Connection[Any], wanted: Desired, table: str) -> list[Status]:
-    done = _take(conn, [step for step in look(conn, wanted) if step.audited_table == table])
-    access.apply(conn, wanted.access)
+def _install_table(conn: Connection[Any], target: Target, table: str) -> list[Status]:
+    done = _take(conn, [step for step in objects(conn, target) if step.audited_table == table])
+    access.apply(conn, target.access)
     return done
 
 
@@ -207,7 +207,7 @@ def _uninstall(conn: Connection[Any], *, drop_data: bool) -> list[Status]:
     preflight.check_rights(conn)
     if not installed.is_installed(conn):
         return []
-    kept = Desired(schema=guards(), tables={}, events={}, access=access.wanted(conn, Grants()))
+    kept = Target(schema=guards(), tables={}, events={}, access=access.wanted(conn, Grants()))
     steps = [step for step in look(conn, kept) if step.action == "remove" and step.kind != "event"]
     done = _take(conn, steps)
     if drop_data:

@@ -108,17 +108,17 @@ class ObjectState:
     is_recorded: bool
 
 
-def compare(conn: Connection[Any], desired: Iterable[SchemaObject]) -> list[ObjectState]:
-    """The state of every desired object, in the given order, then whatever else of ours is there, as orphans."""
+def compare(conn: Connection[Any], wanted: Iterable[SchemaObject]) -> list[ObjectState]:
+    """The state of every wanted object, in the given order, then whatever else of ours is there, as orphans."""
     found = _found(conn)
     notes = _recorded(conn)
-    wanted = {(item.kind, item.identity): item for item in desired}
+    by_key = {(item.kind, item.identity): item for item in wanted}
     result = []
-    for key, item in wanted.items():
+    for key, item in by_key.items():
         state = _state(item, found.get(key), notes.get(key))
         drop_sql = found[key].drop_sql if key in found else None
         result.append(ObjectState(item.kind, item.identity, state, item.audited_table, item, drop_sql, key in notes))
-    for key in sorted((found.keys() | notes.keys()) - wanted.keys(), reverse=True):  # users before what they use
+    for key in sorted((found.keys() | notes.keys()) - by_key.keys(), reverse=True):  # users before what they use
         orphan = found.get(key) or notes[key]
         table = notes[key].audited_table if key in notes else None
         drop_sql = found[key].drop_sql if key in found else None
@@ -162,11 +162,13 @@ def _drop(conn: Connection[Any], item: SchemaObject) -> None:
 
 
 def record(conn: Connection[Any], items: Iterable[SchemaObject]) -> None:
-    """Note what the catalog now holds of these objects."""
+    """Record the state of these objects in the catalog."""
     found = _found(conn)
-    for item in items:
-        digest = found[item.kind, item.identity].sha256
-        conn.execute(_RECORD, (item.kind, item.identity, item.audited_table, item.source_sha256, digest))
+    rows = [
+        (item.kind, item.identity, item.audited_table, item.source_sha256, found[item.kind, item.identity].sha256)
+        for item in items
+    ]
+    conn.cursor().executemany(_RECORD, rows)
 
 
 def remove(conn: Connection[Any], kind: str, identity: str, drop_sql: str) -> None:

@@ -1,4 +1,4 @@
-"""Tables, columns, indexes and constraints that the migrations made, so that status can tell which ones are gone."""
+"""The inventory of tables, columns, indexes and constraints that migrations made: status tells which are missing."""
 
 from dataclasses import dataclass
 from typing import Any, Final, Literal, LiteralString
@@ -7,10 +7,10 @@ from psycopg import Connection
 
 from svc_pg.query import Query, fetch, scalar
 
-PartKind = Literal["table", "column", "index", "constraint"]
+InventoryKind = Literal["table", "column", "index", "constraint"]
 
 # Known by their names: another version of PostgreSQL may print a definition in other words. What somebody adds is
-# theirs. sql puts a part back; tables and columns cannot come back without a backup.
+# theirs. sql restores an object; tables and columns need a backup.
 _PRESENT: Final[LiteralString] = """
 with own as (
     select c.oid, c.relname from pg_class c
@@ -31,7 +31,7 @@ part (kind, identity, of_table, sql) as (
       from own o join pg_constraint k on k.conrelid = o.oid and k.contype in ('p', 'u', 'c', 'f')
 )
 """
-_LOST: Final = f"""{_PRESENT}
+_MISSING: Final = f"""{_PRESENT}
 select r.kind, r.identity, r.sql
   from svc.installed_parts r
  where not exists (select from part p where p.kind = r.kind and p.identity = r.identity)
@@ -46,21 +46,21 @@ select kind, identity, of_table, sql from part;
 
 
 @dataclass(frozen=True, slots=True)
-class LostPart:
-    """A part that is gone; ``sql`` puts it back, and is None where nothing can."""
+class MissingObject:
+    """A missing object; ``sql`` restores it, and is None if nothing but a backup can."""
 
-    kind: PartKind
+    kind: InventoryKind
     identity: str
     sql: str | None
 
 
-def lost(conn: Connection[Any]) -> list[LostPart]:
-    """The recorded parts that are gone; of a table that is gone, only the table."""
+def missing(conn: Connection[Any]) -> list[MissingObject]:
+    """The missing objects; of a missing table, only the table."""
     if scalar(conn, "select to_regclass('svc.installed_parts') is null"):
         return []
-    return fetch(conn, Query(_LOST, (), LostPart))
+    return fetch(conn, Query(_MISSING, (), MissingObject))
 
 
 def record(conn: Connection[Any]) -> None:
-    """Note the parts that are there, after migrations."""
+    """Record the objects that are there, after migrations."""
     conn.execute(RECORD)

@@ -10,12 +10,12 @@ from svc_pg.schema import access, installed, inventory, migrations, partitions, 
 from svc_pg.schema.access import Access
 from svc_pg.schema.events import compare_events
 from svc_pg.schema.installed import State
-from svc_pg.schema.inventory import PartKind
-from svc_pg.schema.target import Desired, desired
+from svc_pg.schema.inventory import InventoryKind
+from svc_pg.schema.target import Target, target_of
 from svc_pg.schema.transactions import transaction
-from svc_pg.schema_objects import SchemaObject, sends_changes
+from svc_pg.schema_objects import ObjectKind, SchemaObject, sends_changes
 
-Kind = Literal["role", "migration", "function", "view", "trigger", "partition", "event", "access", "schema"] | PartKind
+Kind = ObjectKind | InventoryKind | Literal["role", "migration", "partition", "event", "access", "schema"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,27 +61,39 @@ def status(conn: Connection[Any], config: Config) -> list[Status]:
     ``conn`` must be outside a transaction. Raises the errors of ``install`` that come before any change.
     """
     with transaction(conn):
-        return look(conn, desired(conn, config))
+        return look(conn, target_of(conn, config))
 
 
 def plan(conn: Connection[Any], config: Config, *, roles: bool | None = None) -> list[Status]:
     """What install would do, in its order; removals are last and only done with ``prune``. Changes nothing."""
     with transaction(conn):
-        return [step for step in look(conn, desired(conn, config, roles=roles)) if step.action != "keep"]
+        return [step for step in look(conn, target_of(conn, config, roles=roles)) if step.action != "keep"]
 
 
-def look(conn: Connection[Any], wanted: Desired) -> list[Status]:
+def look(conn: Connection[Any], target: Target) -> list[Status]:
     """As ``status``, inside a transaction that pins the search_path."""
     pending = set(migrations.pending(conn))
-    wanted_roles = roles.compare(conn) if wanted.access.has_roles else []
+    wanted_roles = roles.compare(conn) if target.access.has_roles else []
     found = [Status("role", role.name, role.state, role.sql) for role in wanted_roles]
-    found += [Status(part.kind, part.identity, "missing", part.sql or "") for part in inventory.lost(conn)]
+    found += [Status(gone.kind, gone.identity, "missing", gone.sql or "") for gone in inventory.missing(conn)]
     found += [
         Status("migration", str(migration), "missing" if migration in pending else "ok", migration.sql)
         for migration in migrations.released()
     ]
-    served = {(item.audited_table, sends_changes(item.identity)) for item in wanted.objects if item.audited_table}
-    objects = [
+    made = objects(conn, target)
+    found += [entry for entry in made if not entry.audited_table]
+    found += [Status("partition", part.identity, part.state, partitions.ENSURE) for part in partitions.compare(conn)]
+    found += [Status("event", event.name, event.state, event.sql) for event in compare_events(conn, target.events)]
+    found += [entry for entry in made if entry.audited_table]
+    is_new = any(entry.kind in ("role", "migration") and entry.action == "create" for entry in found)
+    found += _access(conn, target.access, is_new=is_new)
+    return sorted(found, key=lambda entry: entry.action == "remove")
+
+
+def objects(conn: Connection[Any], target: Target) -> list[Status]:
+    """The functions, views and triggers of ``look``."""
+    served = {(item.audited_table, sends_changes(item.identity)) for item in target.objects if item.audited_table}
+    return [
         Status(
             kind=entry.kind,
             identity=entry.identity,
@@ -92,15 +104,8 @@ def look(conn: Connection[Any], wanted: Desired) -> list[Status]:
             is_superseded=entry.state == "orphan" and (entry.audited_table, sends_changes(entry.identity)) in served,
             item=entry.item,
         )
-        for entry in installed.compare(conn, wanted.objects)
+        for entry in installed.compare(conn, target.objects)
     ]
-    found += [entry for entry in objects if not entry.audited_table]
-    found += [Status("partition", part.identity, part.state, partitions.ENSURE) for part in partitions.compare(conn)]
-    found += [Status("event", event.name, event.state, event.sql) for event in compare_events(conn, wanted.events)]
-    found += [entry for entry in objects if entry.audited_table]
-    is_new = any(entry.kind in ("role", "migration") and entry.action == "create" for entry in found)
-    found += _access(conn, wanted.access, is_new=is_new)
-    return sorted(found, key=lambda entry: entry.action == "remove")
 
 
 def _access(conn: Connection[Any], wanted: Access, *, is_new: bool) -> list[Status]:

@@ -28,7 +28,7 @@ _VIEWS = ("views",)
 
 
 @dataclass(frozen=True, slots=True)
-class Desired:
+class Target:
     """What should be: of the schema itself, of each table and event type by its name, and who may what.
 
     ``tables`` holds the application's tables whose changes are recorded or sent, and our own that are audited.
@@ -45,12 +45,12 @@ class Desired:
         return [*self.schema, *(item for items in self.tables.values() for item in items)]
 
 
-def desired(conn: Connection[Any], config: Config, *, roles: bool | None = None) -> Desired:
+def target_of(conn: Connection[Any], config: Config, *, roles: bool | None = None) -> Target:
     """Render everything; ``roles`` None means as the database remembers.
 
     Raises UnknownTableError that names every table which is not there, and ConfigError.
     """
-    return Desired(
+    return Target(
         schema=[
             *_rendered("function", _FUNCTIONS, max_attempts=max_attempts(config.webhooks.retry)),
             *_rendered("view", _VIEWS),

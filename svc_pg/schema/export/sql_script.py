@@ -18,7 +18,7 @@ from svc_pg.schema.install import refuse_lost, refuse_newer, refuse_removals
 from svc_pg.schema.migrations import Migration, released
 from svc_pg.schema.roles import OWNERS, ROLES
 from svc_pg.schema.status import Status, look
-from svc_pg.schema.target import desired, guards
+from svc_pg.schema.target import guards, target_of
 from svc_pg.schema.transactions import transaction
 from svc_pg.schema_objects import OBJECT_KINDS, SchemaObject
 
@@ -54,8 +54,8 @@ def script(conn: Connection[Any], config: Config, *, prune: bool = False, roles:
     """
     with transaction(conn):
         refuse_newer(conn)
-        wanted = desired(conn, config, roles=roles)
-        steps = [step for step in look(conn, wanted) if step.action != "keep"]
+        target = target_of(conn, config, roles=roles)
+        steps = [step for step in look(conn, target) if step.action != "keep"]
         notes = _notes(conn)
     if not prune:
         refuse_removals(steps)
@@ -66,10 +66,10 @@ def script(conn: Connection[Any], config: Config, *, prune: bool = False, roles:
     texts = [
         render("script/begin.sql.j2"),
         *_check(steps, notes),
-        *_roles(wanted.access, [step for step in steps if step.kind == "role" and step.action == "replace"]),
+        *_roles(target.access, [step for step in steps if step.kind == "role" and step.action == "replace"]),
         *(_step(step) for step in steps if step.kind not in ("role", "partition", "access")),
         *([inventory.RECORD] if any(step.kind == "migration" for step in steps) else []),
-        *_access(wanted.access),
+        *_access(target.access),
         *_record([step.item for step in objects if step.item is not None]),
         render("script/end.sql"),
     ]

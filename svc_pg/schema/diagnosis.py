@@ -1,0 +1,86 @@
+"""Explain why an install failed: a lock and its holders, a missing right, a lost connection."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from psycopg import Connection, Error
+from psycopg.errors import DeadlockDetected, DependentObjectsStillExist, InsufficientPrivilege, LockNotAvailable
+from psycopg.pq import TransactionStatus
+
+from svc_pg.errors import InstallError
+from svc_pg.query import Query, fetch, scalar
+from svc_pg.render import ident
+from svc_pg.schema import roles
+from svc_pg.schema.transactions import transaction
+from svc_pg.table_names import TableName
+
+LOCKED: Final = (LockNotAvailable, DeadlockDetected)
+
+# By pg_inherits, because pg_partition_tree would wait for the very locks. Where it is not known which table was locked,
+# it is one of ours, or one on which somebody has the only lock that stops a look at its catalog.
+_HOLDERS: Final = """
+with recursive tree as (
+    select c.oid from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname = %(schema)s and (c.relname = %(table)s or %(table)s::text is null)
+    union
+    select i.inhrelid from tree join pg_inherits i on i.inhparent = tree.oid
+)
+select coalesce('pid ' || l.pid, 'a prepared transaction') as name,
+       concat_ws(', ', a.usename, nullif(a.application_name, ''), a.state, 'since ' || a.xact_start) as facts
+  from pg_locks l left join pg_stat_activity a on a.pid = l.pid
+ where l.locktype = 'relation' and l.granted and l.pid is distinct from pg_backend_pid()
+   and l.database = (select oid from pg_database where datname = current_database())
+   and (l.relation in (select oid from tree) or %(table)s::text is null and l.mode = 'AccessExclusiveLock')
+ group by l.pid, a.usename, a.application_name, a.state, a.xact_start
+ order by a.xact_start
+"""
+_OWNER: Final = """
+select pg_get_userbyid(c.relowner) from pg_class c join pg_namespace n on n.oid = c.relnamespace
+ where n.nspname = %s and c.relname = %s and not pg_has_role(c.relowner, 'USAGE')
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Holder:
+    name: str
+    facts: str
+
+
+def diagnose(conn: Connection[Any], error: Error, *, table: str | None = None) -> InstallError:
+    """Explain an error, with a look at the database after it; ``table`` is the audited table that it was about."""
+    reason = str(error).strip()
+    if conn.closed or conn.info.transaction_status != TransactionStatus.IDLE:
+        return InstallError(
+            f"the connection to the database was lost: {reason}", hint="Try again; it goes on with what is left."
+        )
+    if isinstance(error, LOCKED):
+        return InstallError(
+            f"{reason}; locks are held by {_holders(conn, table)}", hint="Try again when they have ended."
+        )
+    if isinstance(error, DependentObjectsStillExist):
+        return InstallError(
+            f"{error.diag.message_primary}: {error.diag.message_detail}",
+            hint="Drop what depends on it; you can make it again after an install.",
+        )
+    if isinstance(error, InsufficientPrivilege):
+        return _not_allowed(conn, reason, table)
+    return InstallError(reason, hint="Try again when the cause is gone; it goes on with what is left.")
+
+
+def _holders(conn: Connection[Any], table: str | None) -> str:
+    schema, name = TableName.parse(table) if table else ("svc", None)
+    with transaction(conn):
+        found = fetch(conn, Query(_HOLDERS, {"schema": schema, "table": name}, _Holder))
+    return "; ".join(f"{holder.name} ({holder.facts})" for holder in found) or "nobody any more"
+
+
+def _not_allowed(conn: Connection[Any], reason: str, table: str | None) -> InstallError:
+    with transaction(conn):
+        owner = scalar(conn, _OWNER, tuple(TableName.parse(table))) if table else None
+        me = roles.installer(conn).name
+    if owner is None:
+        return InstallError(reason, hint=f'You are "{me}". Install as the owner of the database or a superuser.')
+    return InstallError(
+        f'{reason}: the table belongs to role "{owner}", and you are "{me}"',
+        hint=f"Let somebody who may execute: grant {ident(owner)} to {ident(me)};",
+    )
