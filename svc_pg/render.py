@@ -1,6 +1,6 @@
 """Render SQL templates in which every hole is quoted.
 
-A hole is written ``{{ x | ident }}``, ``{{ x | idents }}``, ``{{ x | literal }}``,
+A hole is written ``{{ x | ident }}``, ``{{ x | idents }}``, ``{{ x | literal }}``, ``{{ x | comment }}`` after ``--``,
 ``{{ "claim" | lock }}`` for the key of an advisory lock, or ``{{ x | expression }}`` for what Python composed of such
 parts; anything else is refused when the template is rendered. Rendering is pure: equal input gives equal bytes.
 """
@@ -58,6 +58,12 @@ def literal(value: LiteralValue) -> str:
     if isinstance(value, Iterable):
         return _Quoted(f"array[{', '.join(_text(item) for item in value)}]::text[]")
     raise RenderError(f"a literal cannot be made of {type(value).__name__}")
+
+
+def comment(value: str) -> str:
+    """Put a text into a comment after ``--``, which ends with its line."""
+    _refuse_undefined(value)
+    return _Quoted(_checked(value).replace("\r", "\\r").replace("\n", "\\n"))
 
 
 def lock(name: str) -> str:
@@ -118,7 +124,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     # No other filters: the output of a filter block does not come through finalize.
-    environment.filters = {"length": len} | {f.__name__: f for f in (ident, idents, literal, lock, expression)}
+    environment.filters = {"length": len} | {f.__name__: f for f in (ident, idents, literal, comment, lock, expression)}
     return environment
 
 

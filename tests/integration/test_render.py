@@ -64,6 +64,18 @@ def test_an_identifier_comes_back_as_it_was(plain: psycopg.Connection, name: str
     assert [column.name for column in description] == [name]
 
 
+@given(value=texts)
+@example(value="x\nselect 2")
+@example(value="x\r\nselect 2")
+def test_a_comment_ends_with_its_line_whatever_it_says(plain: psycopg.Connection, value: str) -> None:
+    template = "-- {{ value | comment }}\nselect 1"
+    if not is_storable(value):
+        with pytest.raises(RenderError):
+            rendered(template, value=value)
+        return
+    assert plain.execute(rendered(template, value=value)).fetchall() == [(1,)]
+
+
 @given(schema=names, table=names)
 def test_a_qualified_name_is_that_table_in_that_schema(plain: psycopg.Connection, schema: str, table: str) -> None:
     create = "create schema {{ names[0] | ident }}; create table {{ names | idents }} ()"

@@ -8,6 +8,7 @@ set bytea_output = 'hex'
 set extra_float_digits = 1
 set lc_monetary = 'C'
 as $svc$
+-- made by svc-pg from its configuration for public.customer; change it there
 declare
     v_before jsonb;
     v_after jsonb;
@@ -29,19 +30,22 @@ begin
                 v_changed := v_changed || v_key;
             end if;
         end loop;
-        if v_after - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] <> '{}' then  -- columns that are newer than this function
-            v_changed := v_changed || svc.audit_changed(v_before - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[], v_after - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]);
+        -- columns that are newer than this function
+        if v_after - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] <> '{}' then
+            v_changed := v_changed || svc.audit_changed(
+                v_before - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[],
+                v_after - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]
+            );
         end if;
         insert into svc.audit_logs (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
             changed_fields, redacted_fields, context
         ) values (
             'public.customer', tg_relid, 'UPDATE',
-            "v_after" ->> 'id',
+            v_after ->> 'id',
             nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'),
-            v_before,
-            v_after,
+            v_before, v_after,
             v_changed, null,
             nullif(current_setting('svc.context', true), '')::jsonb
         );
@@ -52,11 +56,10 @@ begin
             changed_fields, redacted_fields, context
         ) values (
             'public.customer', tg_relid, 'INSERT',
-            "v_after" ->> 'id',
+            v_after ->> 'id',
             nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'),
-            null,
-            v_after,
+            null, v_after,
             null, null,
             nullif(current_setting('svc.context', true), '')::jsonb
         );
@@ -67,11 +70,10 @@ begin
             changed_fields, redacted_fields, context
         ) values (
             'public.customer', tg_relid, 'DELETE',
-            "v_before" ->> 'id',
+            v_before ->> 'id',
             nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'),
-            v_before,
-            null,
+            v_before, null,
             null, null,
             nullif(current_setting('svc.context', true), '')::jsonb
         );
@@ -81,11 +83,10 @@ begin
             changed_fields, redacted_fields, context
         ) values (
             'public.customer', tg_relid, 'TRUNCATE',
-            null,
+            null::text,
             nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'),
-            null,
-            null,
+            null, null,
             null, null,
             nullif(current_setting('svc.context', true), '')::jsonb
         );
@@ -123,21 +124,19 @@ insert into svc.audit_logs (
 )
 select 'public.customer', v_table, 'SNAPSHOT', v_record,
        nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
-       nullif(current_setting('role'), 'none'),
-       v_after,
+       nullif(current_setting('role'), 'none'), v_after,
        null, nullif(current_setting('svc.context', true), '')::jsonb
   from (
-    select v_table, v_before, v_after,
-           v_after ->> 'id' as v_record
+    select v_table, v_before, v_after, v_after ->> 'id' as v_record
       from (
-        select "svc row".tableoid as v_table, null::jsonb as v_before,
-               to_jsonb("svc row") - array['display_name']::text[] as v_after
+        select "svc row".tableoid as v_table, null::jsonb as v_before, to_jsonb("svc row") - array['display_name']::text[] as v_after
           from "public"."customer" "svc row"
         offset 0
       ) image
   ) row
  where coalesce((
     select l.operation from svc.audit_logs l
-     where l.table_name = 'public.customer' and l.record_id = v_record
+     where l.table_name = 'public.customer'
+       and l.record_id = v_record
      order by l."timestamp" desc, l.id desc limit 1
  ), 'DELETE') in ('DELETE', 'TRUNCATE');

@@ -2,6 +2,7 @@
 create or replace function svc."redact_public_customer"(p_row jsonb) returns jsonb
 language sql stable parallel safe
 as $svc$
+-- made by svc-pg from its configuration for public.customer; change it there
     select svc.audit_cap(case
         when p_row is null then null
         when not p_row ?& array['card_number', 'password_hash']::text[] then svc.audit_mask_all(p_row)
@@ -24,6 +25,7 @@ set bytea_output = 'hex'
 set extra_float_digits = 1
 set lc_monetary = 'C'
 as $svc$
+-- made by svc-pg from its configuration for public.customer; change it there
 declare
     v_before jsonb;
     v_after jsonb;
@@ -46,74 +48,78 @@ begin
                 v_changed := v_changed || v_key;
             end if;
         end loop;
-        if v_after - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] <> '{}' then  -- columns that are newer than this function
-            v_changed := v_changed || svc.audit_changed(v_before - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[], v_after - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]);
+        -- columns that are newer than this function
+        if v_after - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] <> '{}' then
+            v_changed := v_changed || svc.audit_changed(
+                v_before - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[],
+                v_after - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]
+            );
         end if;
         v_rule := case  when (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end;
         insert into svc.audit_logs (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
-            changed_fields, redacted_fields, context, label, severity, compliance, description
+            label, severity, compliance, description,
+            changed_fields, redacted_fields, context
         ) values (
             'public.customer', tg_relid, 'UPDATE',
-            "v_after" ->> 'id',
+            v_after ->> 'id',
             nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'),
-            svc."redact_public_customer"(v_before),
-            svc."redact_public_customer"(v_after),
-            v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end,
-            nullif(current_setting('svc.context', true), '')::jsonb,
+            svc."redact_public_customer"(v_before), svc."redact_public_customer"(v_after),
             case v_rule when 0 then 'customer edited' when 1 then null when 2 then 'customer changed' end, case v_rule when 0 then 'medium'::svc.audit_severity when 1 then 'high'::svc.audit_severity when 2 then 'low'::svc.audit_severity end,
-            case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(nullif(current_setting('svc.actor_id', true), ''), ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end
+            case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(nullif(current_setting('svc.actor_id', true), ''), ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end,
+            v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end,
+            nullif(current_setting('svc.context', true), '')::jsonb
         );
     elsif tg_op = 'INSERT' then
         v_after := to_jsonb(new) - array['display_name']::text[];
         insert into svc.audit_logs (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
-            changed_fields, redacted_fields, context, label, severity, compliance, description
+            label, severity, compliance, description,
+            changed_fields, redacted_fields, context
         ) values (
             'public.customer', tg_relid, 'INSERT',
-            "v_after" ->> 'id',
+            v_after ->> 'id',
             nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'),
-            null,
-            svc."redact_public_customer"(v_after),
-            null, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end,
-            nullif(current_setting('svc.context', true), '')::jsonb,
+            null, svc."redact_public_customer"(v_after),
             'customer changed', 'low'::svc.audit_severity,
-            null, null
+            null, null,
+            null, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end,
+            nullif(current_setting('svc.context', true), '')::jsonb
         );
     elsif tg_op = 'DELETE' then
         v_before := to_jsonb(old) - array['display_name']::text[];
         insert into svc.audit_logs (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
-            changed_fields, redacted_fields, context, label, severity, compliance, description
+            label, severity, compliance, description,
+            changed_fields, redacted_fields, context
         ) values (
             'public.customer', tg_relid, 'DELETE',
-            "v_before" ->> 'id',
+            v_before ->> 'id',
             nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'),
-            svc."redact_public_customer"(v_before),
-            null,
-            null, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end,
-            nullif(current_setting('svc.context', true), '')::jsonb,
+            svc."redact_public_customer"(v_before), null,
             'customer changed', 'low'::svc.audit_severity,
-            null, null
+            null, null,
+            null, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end,
+            nullif(current_setting('svc.context', true), '')::jsonb
         );
     elsif tg_op = 'TRUNCATE' then
         insert into svc.audit_logs (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
-            changed_fields, redacted_fields, context, label, severity, compliance, description
+            label, severity, compliance, description,
+            changed_fields, redacted_fields, context
         ) values (
             'public.customer', tg_relid, 'TRUNCATE',
-            null,
+            null::text,
             nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'),
-            null,
-            null,
             null, null,
-            nullif(current_setting('svc.context', true), '')::jsonb,
             'customer changed', 'low'::svc.audit_severity,
-            null, null
+            null, null,
+            null, null,
+            nullif(current_setting('svc.context', true), '')::jsonb
         );
     end if;
     return null;
@@ -149,21 +155,19 @@ insert into svc.audit_logs (
 )
 select 'public.customer', v_table, 'SNAPSHOT', v_record,
        nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
-       nullif(current_setting('role'), 'none'),
-       svc."redact_public_customer"(v_after),
+       nullif(current_setting('role'), 'none'), svc."redact_public_customer"(v_after),
        case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, nullif(current_setting('svc.context', true), '')::jsonb
   from (
-    select v_table, v_before, v_after,
-           v_after ->> 'id' as v_record
+    select v_table, v_before, v_after, v_after ->> 'id' as v_record
       from (
-        select "svc row".tableoid as v_table, null::jsonb as v_before,
-               to_jsonb("svc row") - array['display_name']::text[] as v_after
+        select "svc row".tableoid as v_table, null::jsonb as v_before, to_jsonb("svc row") - array['display_name']::text[] as v_after
           from "public"."customer" "svc row"
         offset 0
       ) image
   ) row
  where coalesce((
     select l.operation from svc.audit_logs l
-     where l.table_name = 'public.customer' and l.record_id = v_record
+     where l.table_name = 'public.customer'
+       and l.record_id = v_record
      order by l."timestamp" desc, l.id desc limit 1
  ), 'DELETE') in ('DELETE', 'TRUNCATE');

@@ -2,6 +2,7 @@
 create or replace function svc."redact_public_customer"(p_row jsonb) returns jsonb
 language sql stable parallel safe
 as $svc$
+-- made by svc-pg from its configuration for public.customer; change it there
     select case
         when p_row is null then null
         when not p_row ?& array['card_number', 'password_hash']::text[] then svc.audit_mask_all(p_row)
@@ -25,6 +26,7 @@ set extra_float_digits = 1
 set lc_monetary = 'C'
 set enable_nestloop = off  -- the plan is kept from a first statement of one row, and would be quadratic for many
 as $svc$
+-- made by svc-pg from its configuration for public.customer; change it there
 declare
     v_actor text := nullif(current_setting('svc.actor_id', true), '');
     v_tenant text := nullif(current_setting('svc.tenant_id', true), '');
@@ -35,20 +37,20 @@ begin
     if tg_op = 'INSERT' then
         insert into svc.audit_logs (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
-            changed_fields, redacted_fields, context, label, severity, compliance, description
+            label, severity, compliance, description,
+            changed_fields, redacted_fields, context
         )
         select 'public.customer', tg_relid, v_operation::svc.audit_operation,
                coalesce(v_after, v_before) ->> 'id',
-               v_actor, v_tenant, v_role,
-               svc."redact_public_customer"(v_before), svc."redact_public_customer"(v_after),
-               v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, v_context,
+               v_actor, v_tenant, v_role, svc."redact_public_customer"(v_before), svc."redact_public_customer"(v_after),
                case v_rule when 0 then 'customer edited' when 1 then null when 2 then 'customer changed' end, case v_rule when 0 then 'medium'::svc.audit_severity when 1 then 'high'::svc.audit_severity when 2 then 'low'::svc.audit_severity end,
-               case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(nullif(current_setting('svc.actor_id', true), ''), ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end
+               case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(nullif(current_setting('svc.actor_id', true), ''), ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end,
+               v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, v_context
           from (
             select *, case  when v_operation = 'UPDATE' and (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when v_operation = 'UPDATE' and (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end as v_rule
               from (
-                select 'INSERT' as v_operation, null::jsonb as v_before,
-                       to_jsonb("svc new") - array['display_name']::text[] as v_after, null::text[] as v_changed
+                select 'INSERT' as v_operation, null::jsonb as v_before, to_jsonb("svc new") - array['display_name']::text[] as v_after,
+                       null::text[] as v_changed
                   from new_rows "svc new"
                 offset 0
             ) change
@@ -56,40 +58,55 @@ begin
     elsif tg_op = 'UPDATE' then
         insert into svc.audit_logs (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
-            changed_fields, redacted_fields, context, label, severity, compliance, description
+            label, severity, compliance, description,
+            changed_fields, redacted_fields, context
         )
         select 'public.customer', tg_relid, v_operation::svc.audit_operation,
                coalesce(v_after, v_before) ->> 'id',
-               v_actor, v_tenant, v_role,
-               svc."redact_public_customer"(v_before), svc."redact_public_customer"(v_after),
-               v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, v_context,
+               v_actor, v_tenant, v_role, svc."redact_public_customer"(v_before), svc."redact_public_customer"(v_after),
                case v_rule when 0 then 'customer edited' when 1 then null when 2 then 'customer changed' end, case v_rule when 0 then 'medium'::svc.audit_severity when 1 then 'high'::svc.audit_severity when 2 then 'low'::svc.audit_severity end,
-               case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(nullif(current_setting('svc.actor_id', true), ''), ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end
+               case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(nullif(current_setting('svc.actor_id', true), ''), ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end,
+               v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, v_context
           from (
             select *, case  when v_operation = 'UPDATE' and (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when v_operation = 'UPDATE' and (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end as v_rule
               from (
                 -- rows are paired by their key; one that moved to another key is a DELETE and an INSERT
-                select case when v_before is null then 'INSERT' when v_after is null then 'DELETE' else 'UPDATE' end as v_operation,
+                select case when v_before is null then 'INSERT'
+                            when v_after is null then 'DELETE'
+                            else 'UPDATE' end as v_operation,
                        v_before, v_after,
                        case when v_before is not null and v_after is not null then
                            array_remove(array[
-                               case when v_before ->> 'card_number' is distinct from v_after ->> 'card_number' then 'card_number' end,
-                               case when v_before ->> 'credit' is distinct from v_after ->> 'credit' then 'credit' end,
-                               case when v_before ->> 'email' is distinct from v_after ->> 'email' then 'email' end,
-                               case when v_before ->> 'id' is distinct from v_after ->> 'id' then 'id' end,
-                               case when v_before ->> 'name' is distinct from v_after ->> 'name' then 'name' end,
-                               case when v_before ->> 'password_hash' is distinct from v_after ->> 'password_hash' then 'password_hash' end,
-                               case when v_before ->> 'status' is distinct from v_after ->> 'status' then 'status' end,
-                               case when v_before -> 'settings' is distinct from v_after -> 'settings' then 'settings' end,
+                               case when v_before ->> 'card_number'
+                                   is distinct from v_after ->> 'card_number' then 'card_number' end,
+                               case when v_before ->> 'credit'
+                                   is distinct from v_after ->> 'credit' then 'credit' end,
+                               case when v_before ->> 'email'
+                                   is distinct from v_after ->> 'email' then 'email' end,
+                               case when v_before ->> 'id'
+                                   is distinct from v_after ->> 'id' then 'id' end,
+                               case when v_before ->> 'name'
+                                   is distinct from v_after ->> 'name' then 'name' end,
+                               case when v_before ->> 'password_hash'
+                                   is distinct from v_after ->> 'password_hash' then 'password_hash' end,
+                               case when v_before ->> 'status'
+                                   is distinct from v_after ->> 'status' then 'status' end,
+                               case when v_before -> 'settings'
+                                   is distinct from v_after -> 'settings' then 'settings' end,
                                null
                            ]::text[], null)
-                           || case when v_after - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] <> '{}' then  -- columns that are newer than this function
-                               svc.audit_changed(v_before - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[], v_after - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[])
-                           end
+                           -- columns that are newer than this function
+                           || case when v_after - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] <> '{}' then svc.audit_changed(
+                               v_before - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[],
+                               v_after - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]
+                           ) end
                        end as v_changed
-                  from (select "svc old" as row, to_jsonb("svc old") - array['display_name']::text[] as v_before from old_rows "svc old" offset 0) o
-                  full join (select "svc new" as row, to_jsonb("svc new") - array['display_name']::text[] as v_after from new_rows "svc new" offset 0) n
-                    on v_before -> 'id' = v_after -> 'id'
+                  from (
+                    select "svc old" as row, to_jsonb("svc old") - array['display_name']::text[] as v_before from old_rows "svc old" offset 0
+                  ) o
+                  full join (
+                    select "svc new" as row, to_jsonb("svc new") - array['display_name']::text[] as v_after from new_rows "svc new" offset 0
+                  ) n on v_before -> 'id' = v_after -> 'id'
                  -- strict, so null where a side is missing
                  where (o.row operator(pg_catalog.*<>) n.row) is not false
                 offset 0
@@ -98,20 +115,20 @@ begin
     elsif tg_op = 'DELETE' then
         insert into svc.audit_logs (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
-            changed_fields, redacted_fields, context, label, severity, compliance, description
+            label, severity, compliance, description,
+            changed_fields, redacted_fields, context
         )
         select 'public.customer', tg_relid, v_operation::svc.audit_operation,
                coalesce(v_after, v_before) ->> 'id',
-               v_actor, v_tenant, v_role,
-               svc."redact_public_customer"(v_before), svc."redact_public_customer"(v_after),
-               v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, v_context,
+               v_actor, v_tenant, v_role, svc."redact_public_customer"(v_before), svc."redact_public_customer"(v_after),
                case v_rule when 0 then 'customer edited' when 1 then null when 2 then 'customer changed' end, case v_rule when 0 then 'medium'::svc.audit_severity when 1 then 'high'::svc.audit_severity when 2 then 'low'::svc.audit_severity end,
-               case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(nullif(current_setting('svc.actor_id', true), ''), ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end
+               case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(nullif(current_setting('svc.actor_id', true), ''), ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end,
+               v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, v_context
           from (
             select *, case  when v_operation = 'UPDATE' and (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when v_operation = 'UPDATE' and (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end as v_rule
               from (
-                select 'DELETE' as v_operation, to_jsonb("svc old") - array['display_name']::text[] as v_before,
-                       null::jsonb as v_after, null::text[] as v_changed
+                select 'DELETE' as v_operation, to_jsonb("svc old") - array['display_name']::text[] as v_before, null::jsonb as v_after,
+                       null::text[] as v_changed
                   from old_rows "svc old"
                 offset 0
             ) change
@@ -119,19 +136,20 @@ begin
     elsif tg_op = 'TRUNCATE' then
         insert into svc.audit_logs (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
-            changed_fields, redacted_fields, context, label, severity, compliance, description
+            label, severity, compliance, description,
+            changed_fields, redacted_fields, context
         )
         select 'public.customer', tg_relid, v_operation::svc.audit_operation,
                coalesce(v_after, v_before) ->> 'id',
-               v_actor, v_tenant, v_role,
-               svc."redact_public_customer"(v_before), svc."redact_public_customer"(v_after),
-               v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, v_context,
+               v_actor, v_tenant, v_role, svc."redact_public_customer"(v_before), svc."redact_public_customer"(v_after),
                case v_rule when 0 then 'customer edited' when 1 then null when 2 then 'customer changed' end, case v_rule when 0 then 'medium'::svc.audit_severity when 1 then 'high'::svc.audit_severity when 2 then 'low'::svc.audit_severity end,
-               case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(nullif(current_setting('svc.actor_id', true), ''), ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end
+               case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(nullif(current_setting('svc.actor_id', true), ''), ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end,
+               v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, v_context
           from (
             select *, case  when v_operation = 'UPDATE' and (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when v_operation = 'UPDATE' and (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end as v_rule
               from (
-                select 'TRUNCATE' as v_operation, null::jsonb as v_before, null::jsonb as v_after, null::text[] as v_changed
+                select 'TRUNCATE' as v_operation, null::jsonb as v_before, null::jsonb as v_after,
+                       null::text[] as v_changed
                 offset 0
             ) change
           ) entry;
@@ -174,21 +192,19 @@ insert into svc.audit_logs (
 )
 select 'public.customer', v_table, 'SNAPSHOT', v_record,
        nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
-       nullif(current_setting('role'), 'none'),
-       svc."redact_public_customer"(v_after),
+       nullif(current_setting('role'), 'none'), svc."redact_public_customer"(v_after),
        case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, nullif(current_setting('svc.context', true), '')::jsonb
   from (
-    select v_table, v_before, v_after,
-           v_after ->> 'id' as v_record
+    select v_table, v_before, v_after, v_after ->> 'id' as v_record
       from (
-        select "svc row".tableoid as v_table, null::jsonb as v_before,
-               to_jsonb("svc row") - array['display_name']::text[] as v_after
+        select "svc row".tableoid as v_table, null::jsonb as v_before, to_jsonb("svc row") - array['display_name']::text[] as v_after
           from "public"."customer" "svc row"
         offset 0
       ) image
   ) row
  where coalesce((
     select l.operation from svc.audit_logs l
-     where l.table_name = 'public.customer' and l.record_id = v_record
+     where l.table_name = 'public.customer'
+       and l.record_id = v_record
      order by l."timestamp" desc, l.id desc limit 1
  ), 'DELETE') in ('DELETE', 'TRUNCATE');

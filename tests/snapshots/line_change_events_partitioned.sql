@@ -10,6 +10,7 @@ set lc_monetary = 'C'
 set enable_nestloop = off  -- the plan is kept from a first statement of one row, and would be quadratic for many
 set jit = off  -- where a nested loop is the only plan, its price would have it compiled
 as $svc$
+-- made by svc-pg from its configuration for shop.Order Line; change it there
 declare
     v_payload json;
     v_payloads json[] := '{}'::json[];

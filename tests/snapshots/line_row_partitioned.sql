@@ -8,6 +8,7 @@ set bytea_output = 'hex'
 set extra_float_digits = 1
 set lc_monetary = 'C'
 as $svc$
+-- made by svc-pg from its configuration for shop.Order Line; change it there
 declare
     v_before jsonb;
     v_after jsonb;
@@ -24,19 +25,22 @@ begin
                 v_changed := v_changed || v_key;
             end if;
         end loop;
-        if v_after - array['order_id', 'place', 'quantity']::text[] <> '{}' then  -- columns that are newer than this function
-            v_changed := v_changed || svc.audit_changed(v_before - array['order_id', 'place', 'quantity']::text[], v_after - array['order_id', 'place', 'quantity']::text[]);
+        -- columns that are newer than this function
+        if v_after - array['order_id', 'place', 'quantity']::text[] <> '{}' then
+            v_changed := v_changed || svc.audit_changed(
+                v_before - array['order_id', 'place', 'quantity']::text[],
+                v_after - array['order_id', 'place', 'quantity']::text[]
+            );
         end if;
         insert into svc.audit_logs (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
             changed_fields, redacted_fields, context
         ) values (
             'shop.Order Line', tg_relid, 'UPDATE',
-            jsonb_build_array("v_after" -> 'order_id', "v_after" -> 'place')::text,
+            jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text,
             nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'),
-            v_before,
-            v_after,
+            v_before, v_after,
             v_changed, null,
             nullif(current_setting('svc.context', true), '')::jsonb
         );
@@ -47,11 +51,10 @@ begin
             changed_fields, redacted_fields, context
         ) values (
             'shop.Order Line', tg_relid, 'INSERT',
-            jsonb_build_array("v_after" -> 'order_id', "v_after" -> 'place')::text,
+            jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text,
             nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'),
-            null,
-            v_after,
+            null, v_after,
             null, null,
             nullif(current_setting('svc.context', true), '')::jsonb
         );
@@ -62,11 +65,10 @@ begin
             changed_fields, redacted_fields, context
         ) values (
             'shop.Order Line', tg_relid, 'DELETE',
-            jsonb_build_array("v_before" -> 'order_id', "v_before" -> 'place')::text,
+            jsonb_build_array(v_before -> 'order_id', v_before -> 'place')::text,
             nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'),
-            v_before,
-            null,
+            v_before, null,
             null, null,
             nullif(current_setting('svc.context', true), '')::jsonb
         );
@@ -76,18 +78,18 @@ begin
             changed_fields, redacted_fields, context
         ) values (
             'shop.Order Line', tg_relid, 'TRUNCATE',
-            null,
+            null::text,
             nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'),
-            null,
-            null,
+            null, null,
             null, null,
             nullif(current_setting('svc.context', true), '')::jsonb
         );
     end if;
     return null;
 exception when others then
-    raise warning 'svc-pg: a change of % is not on record: %', 'shop.Order Line', sqlerrm using errcode = sqlstate;
+    raise warning 'svc-pg: a change of % is not on record: %', 'shop.Order Line', sqlerrm
+        using errcode = sqlstate;
     return null;
 end
 $svc$;
@@ -136,21 +138,19 @@ insert into svc.audit_logs (
 )
 select 'shop.Order Line', v_table, 'SNAPSHOT', v_record,
        nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
-       nullif(current_setting('role'), 'none'),
-       v_after,
+       nullif(current_setting('role'), 'none'), v_after,
        null, nullif(current_setting('svc.context', true), '')::jsonb
   from (
-    select v_table, v_before, v_after,
-           jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text as v_record
+    select v_table, v_before, v_after, jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text as v_record
       from (
-        select "svc row".tableoid as v_table, null::jsonb as v_before,
-               to_jsonb("svc row") as v_after
+        select "svc row".tableoid as v_table, null::jsonb as v_before, to_jsonb("svc row") as v_after
           from "shop"."Order Line" "svc row"
         offset 0
       ) image
   ) row
  where coalesce((
     select l.operation from svc.audit_logs l
-     where l.table_name = 'shop.Order Line' and l.record_id = v_record
+     where l.table_name = 'shop.Order Line'
+       and l.record_id = v_record
      order by l."timestamp" desc, l.id desc limit 1
  ), 'DELETE') in ('DELETE', 'TRUNCATE');

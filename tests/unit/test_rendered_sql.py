@@ -1,6 +1,8 @@
 """The SQL of a representative configuration, kept so that a change of a template shows what it does."""
 
 import os
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +94,21 @@ def test_the_rendered_sql_is_the_one_that_was_reviewed(name: str) -> None:
     if os.environ.get(UPDATE):
         kept.write_text(rendered, encoding="utf-8")
     assert rendered == kept.read_text(encoding="utf-8"), f"read the difference, then run with {UPDATE}=1"
+
+
+@pytest.mark.parametrize("name", ["customer", "a\n$$; drop table x; --", "a\r\nb", "Ünïcode"])
+@pytest.mark.parametrize("level", ["row", "statement"])
+def test_each_function_of_a_table_says_where_it_comes_from(name: str, level: str) -> None:
+    table = replace(CUSTOMER, name=TableName("public", name))
+    audited = AuditedTable.model_validate({"name": str(table.name), "level": level} | RULES)
+    events = [OnChange.model_validate({"table": str(table.name), "operation": "INSERT", "event": "e"})]
+    made = [*capture_objects(rules_for(table, audited)), *change_objects(table, events, redacted=set())]
+    bodies = [item.sql.split("$svc$\n")[1] for item in made if item.kind == "function"]
+    assert len(bodies) == 3
+    shown = str(table.name).replace("\r", "\\r").replace("\n", "\\n")
+    for body in bodies:
+        first = re.split(r"[\r\n]", body)[0]
+        assert first == f"-- made by svc-pg from its configuration for {shown}; change it there"
 
 
 def test_no_snapshot_is_left_over() -> None:

@@ -126,6 +126,7 @@ def _function(
     body = render(
         "events/change_function.sql.j2",
         function=function,
+        table_name=str(table.name),
         key_before=_key("before", table),
         key_after=_key("after", table),
         has_updates="UPDATE" in operations,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from psycopg.sql import SQL, Composable, Literal
+from psycopg.sql import SQL, Composable, Identifier, Literal
 
 from svc_pg.capture.postgres.expressions import Operation, enrichment
 from svc_pg.capture.rules import TableRules
@@ -18,6 +18,9 @@ _TRIGGERS: Final = {
     "row": ("00_svc_audit_write", "00_svc_audit_update", _TRUNCATE),
     "statement": ("00_svc_audit_insert", "00_svc_audit_update", "00_svc_audit_delete", _TRUNCATE),
 }
+_BEFORE: Final = SQL("v_before")
+_AFTER: Final = SQL("v_after")
+_RECORD_IMAGES: Final = {"UPDATE": _AFTER, "INSERT": _AFTER, "DELETE": _BEFORE, "TRUNCATE": None}
 
 
 def capture_objects(rules: TableRules) -> list[SchemaObject]:
@@ -32,15 +35,12 @@ def snapshot_sql(rules: TableRules) -> str:
         "capture/snapshot.sql.j2",
         table=tuple(rules.table.name),
         table_name=str(rules.table.name),
-        key=rules.key,
-        virtual=rules.table.virtual,
-        redact_function=_redact_function_name(rules),
+        has_key=bool(rules.key),
+        image=_image(rules, SQL('"svc row"')),
+        record_id=_record_id(rules, _AFTER),
+        after=_recorded(rules, _AFTER),
         redacted=_redacted_fields(rules),
     )
-
-
-def _redact_function_name(rules: TableRules) -> str | None:
-    return function_name("redact", rules.table.name) if rules.is_redacted else None
 
 
 def _redact_function(rules: TableRules) -> SchemaObject:
@@ -71,21 +71,65 @@ def _capture_function(rules: TableRules) -> SchemaObject:
         "columns": sorted(set(table.columns).difference(table.json_columns)),
         "json_columns": sorted(table.json_columns),
         "known": sorted(table.columns),
-        "key": rules.key,
-        "virtual": table.virtual,
-        "redact_function": _redact_function_name(rules),
+        "before": _recorded(rules, _BEFORE),
+        "after": _recorded(rules, _AFTER),
         "redacted": _redacted_fields(rules),
         "on_error": rules.audited.on_error,
     }
     if rules.audited.level == "row":
         template = "capture/function.sql.j2"
         operations = [(operation, enrichment(rules.audited.enrich, operation)) for operation in _OPERATIONS]
-        values["operations"] = operations
-        values["has_choice"] = any(words and words.choice for _, words in operations)
+        values |= {
+            "old": _image(rules, SQL("old")),
+            "new": _image(rules, SQL("new")),
+            "record_ids": {operation: _record_id(rules, image) for operation, image in _RECORD_IMAGES.items()},
+            "operations": operations,
+            "has_choice": any(words and words.choice for _, words in operations),
+        }
     else:
         template = "capture/statement_function.sql.j2"
-        values["enrichment"] = enrichment(rules.audited.enrich, None)
+        values |= {
+            "old": _image(rules, SQL('"svc old"')),
+            "new": _image(rules, SQL('"svc new"')),
+            "record_id": _record_id(rules, SQL("coalesce(v_after, v_before)"), has_truncate=True),
+            "pairing": _pairing(rules),
+            "enrichment": enrichment(rules.audited.enrich, None),
+        }
     return SchemaObject("function", f"svc.{function}", render(template, **values), audited_table=str(table.name))
+
+
+def _image(rules: TableRules, row: Composable) -> Composable:
+    """The snapshot of a row of a trigger, without the columns that a trigger cannot see."""
+    image = SQL("to_jsonb({})").format(row)
+    return SQL("{} - {}").format(image, _texts(rules.table.virtual)) if rules.table.virtual else image
+
+
+def _recorded(rules: TableRules, image: Composable) -> Composable:
+    """The part of a snapshot that may be recorded."""
+    if not rules.is_redacted:
+        return image
+    return SQL("svc.{}({})").format(Identifier(function_name("redact", rules.table.name)), image)
+
+
+def _record_id(rules: TableRules, image: Composable | None, *, has_truncate: bool = False) -> Composable:
+    """The key in a snapshot, as text: of one column its own, of several a JSON array, because a separator collides."""
+    if not rules.key or image is None:
+        return SQL("null::text")
+    if len(rules.key) == 1:
+        return SQL("{} ->> {}").format(image, Literal(rules.key[0]))
+    values = (SQL("{} -> {}").format(image, Literal(column)) for column in rules.key)
+    several = SQL("jsonb_build_array({})::text").format(SQL(", ").join(values))
+    return SQL("case when v_operation <> 'TRUNCATE' then {} end").format(several) if has_truncate else several
+
+
+def _pairing(rules: TableRules) -> Composable:
+    """The condition under which two snapshots are of one record."""
+    equal = (SQL("v_before -> {0} = v_after -> {0}").format(Literal(column)) for column in rules.key)
+    return SQL(" and ").join(equal)
+
+
+def _texts(values: Iterable[str]) -> Composable:
+    return SQL("array[{}]::text[]").format(SQL(", ").join(map(Literal, values)))
 
 
 def _redacted_fields(rules: TableRules) -> Composable:
