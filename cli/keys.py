@@ -1,12 +1,11 @@
-"""The command ``keys new``, one for each kind of key, and the keys that other commands read."""
+"""The command ``keys new``: one command for each kind of key."""
 
 from typing import Annotated
 
 import typer
 
 from svc_pg.errors import EncryptionKeyError
-from svc_pg.settings import Settings
-from svc_pg.webhooks.secrets import KeyRing, new_key
+from svc_pg.webhooks.secrets import new_key
 
 from . import output
 
@@ -32,14 +31,3 @@ def encryption(
     except EncryptionKeyError as error:
         raise typer.BadParameter(f"{error.message}. {error.hint}", param_hint="--id") from error
     output.data(f"SVC_ENCRYPTION_KEYS={entry}")
-
-
-def encryption_keys() -> KeyRing:
-    """The keys that seal endpoint secrets. Raises EncryptionKeyError where there are none."""
-    configured = Settings.load().encryption_keys
-    if configured is None:
-        raise EncryptionKeyError(
-            "SVC_ENCRYPTION_KEYS is not set",
-            hint="Set what the other workers and consoles have. The very first: svc-pg keys new encryption",
-        )
-    return KeyRing.parse(configured.get_secret_value())

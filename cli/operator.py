@@ -11,7 +11,7 @@ import typer
 from psycopg import Connection
 
 from svc_pg import audit
-from svc_pg.query import Query, fetch
+from svc_pg.query import Query, fetch_one
 
 from . import records
 from .database import connect
@@ -35,16 +35,10 @@ def act_as_operator(conn: "Connection[Any]") -> None:
     conn.commit()
 
 
-def one(conn: "Connection[Any]", query: Query[Any]) -> Any:
-    """The one row of a query."""
-    [row] = fetch(conn, query)
-    return row
-
-
 def change(query: Query[Any], database_url: str | None, *, as_json: bool) -> None:
     """Make a change and print what it came to."""
     with connect(database_url) as conn, operator(conn):
-        row = one(conn, query)
+        row = fetch_one(conn, query)
     if as_json:
         records.show_json(row)
     else:

@@ -7,13 +7,14 @@ import typer
 
 from svc_pg import Config, durations
 from svc_pg.maintenance import prune_deliveries
+from svc_pg.query import fetch_one
 from svc_pg.webhooks import delivery_queries as deliveries
 
 from . import output, records
 from .completion import events, one_of
 from .database import connect
 from .json_text import printable
-from .operator import EndpointId, change, one
+from .operator import EndpointId, change
 from .options import After, ConfigReference, DatabaseUrl, Json, Limit, duration, moment
 
 app = typer.Typer()
@@ -45,12 +46,9 @@ def list_deliveries(
     json: Json = False,
 ) -> None:
     """List deliveries."""
-    wanted = deliveries.query().limit(limit)
-    wanted = wanted.endpoint(endpoint) if endpoint else wanted
-    wanted = wanted.status(status) if status else wanted
-    wanted = wanted.event(event) if event else wanted
-    wanted = wanted.since(durations.point_in_time(since)) if since else wanted
-    wanted = wanted.after(after) if after else wanted
+    start = None if since is None else durations.point_in_time(since)
+    wanted = deliveries.matching(endpoint=endpoint, status=status, event=event, since=start).limit(limit)
+    wanted = wanted if after is None else wanted.after(after)
     with connect(database_url) as conn:
         page = wanted.list(conn)
     if json:
@@ -89,7 +87,7 @@ def recover(
     with connect(database_url) as conn:
         while not is_done:
             with conn.transaction():
-                batch = one(conn, deliveries.recover(endpoint, since=start, dry_run=dry_run))
+                batch = fetch_one(conn, deliveries.recover(endpoint, since=start, dry_run=dry_run))
             count, is_complete = count + batch.count, batch.is_complete
             is_done = is_complete or dry_run  # what is only counted would be counted again
     if json:

@@ -6,20 +6,21 @@ from typing import Annotated
 
 import typer
 
-from svc_pg import Config
+from svc_pg import Config, Settings
+from svc_pg.query import fetch_one
 from svc_pg.webhooks import delivery_queries as deliveries
 from svc_pg.webhooks import endpoint_queries as endpoints
 from svc_pg.webhooks.endpoint_queries import EndpointWithSecret
 from svc_pg.webhooks.endpoint_stats import EndpointStats, stats
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.reencryption import rotate_key
+from svc_pg.webhooks.secrets import KeyRing
 
 from . import output, records, webhook_deliveries
 from .completion import events, one_of
 from .database import connect
 from .json_text import printable
-from .keys import encryption_keys
-from .operator import EndpointId, change, one, operator
+from .operator import EndpointId, change, operator
 from .options import After, ConfigReference, DatabaseUrl, Json, Limit, duration
 
 app = typer.Typer()
@@ -53,14 +54,14 @@ def add(
     new = endpoints.create(
         url=url,
         events=event,
-        keys=encryption_keys(),
+        keys=KeyRing.of(Settings.load()),
         guard=Guard.of(Config.find(config).webhooks),
         description=description,
         tenant=tenant,
         headers=headers,
     )
     with connect(database_url) as conn, operator(conn):
-        _print_secret(one(conn, new), as_json=json)
+        _print_secret(fetch_one(conn, new), as_json=json)
 
 
 @_webhooks.command("list")
@@ -78,9 +79,8 @@ def list_(
     json: Json = False,
 ) -> None:
     """List endpoints."""
-    wanted = endpoints.query().limit(limit)
-    wanted = wanted.status(status) if status else wanted
-    wanted = wanted.after(after) if after else wanted
+    wanted = endpoints.matching(status=status).limit(limit)
+    wanted = wanted if after is None else wanted.after(after)
     with connect(database_url) as conn:
         page = wanted.list(conn)
     if json:
@@ -96,7 +96,7 @@ def list_(
 def show(endpoint: EndpointId, *, database_url: DatabaseUrl = None, json: Json = False) -> None:
     """Show an endpoint, its health and its deliveries of the last day."""
     with connect(database_url) as conn:
-        found, health = one(conn, endpoints.get(endpoint)), one(conn, stats(endpoint))
+        found, health = fetch_one(conn, endpoints.get(endpoint)), fetch_one(conn, stats(endpoint))
     if json:
         records.show_json({"endpoint": found, "stats": health})
         return
@@ -146,9 +146,9 @@ def rotate_secret(
     json: Json = False,
 ) -> None:
     """Give an endpoint a new secret, and print it. It is not shown again."""
-    new = endpoints.rotate_secret(endpoint, keys=encryption_keys(), overlap=overlap)
+    new = endpoints.rotate_secret(endpoint, keys=KeyRing.of(Settings.load()), overlap=overlap)
     with connect(database_url) as conn, operator(conn):
-        _print_secret(one(conn, new), as_json=json)
+        _print_secret(fetch_one(conn, new), as_json=json)
 
 
 @_webhooks.command()
@@ -162,7 +162,7 @@ def reencrypt(*, database_url: DatabaseUrl = None) -> None:
     """Seal all secrets again, with the first key of SVC_ENCRYPTION_KEYS. The other keys can go then."""
     with connect(database_url) as conn:
         conn.autocommit = True
-        count = rotate_key(conn, encryption_keys())
+        count = rotate_key(conn, KeyRing.of(Settings.load()))
     output.words(
         f"The secrets of {count} endpoints are sealed anew; the others were sealed with the first key already."
     )

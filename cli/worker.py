@@ -11,15 +11,15 @@ from typing import Annotated, Final
 
 import typer
 
-from svc_pg import Config, durations
+from svc_pg import Config, Settings, durations
 from svc_pg.config import WebhooksConfig
 from svc_pg.config.model import validated
 from svc_pg.conninfo import Conninfo
+from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.worker.health import check_metrics, health_server
 
 from .database import conninfo
 from .installation import wait_for_svc
-from .keys import encryption_keys
 from .options import ConfigReference, DatabaseUrl
 from .supervisor import Supervisor, reporting, same_command
 from .work import Work
@@ -101,7 +101,7 @@ def worker(
         wanted.webhooks.proxy = validated(WebhooksConfig, {"proxy": proxy}, source="--proxy").proxy
     database = conninfo(database_url)
     listening = None if listen_url is None else Conninfo.parse(listen_url, name="--listen-url")
-    keys = None if only is Part.maintenance else encryption_keys()
+    keys = None if only is Part.maintenance else KeyRing.of(Settings.load())
     if processes > 1 and keys is None:
         raise typer.BadParameter("maintenance is one process's work", param_hint="--processes")
     if metrics_port is not None:
