@@ -545,6 +545,10 @@ create function svc.webhook_cancel_due(p_endpoints uuid[])
     returns void language plpgsql
     set search_path=pg_catalog, pg_temp;
 
+create function svc.webhook_cancel_many(p_deliveries uuid[])
+    returns SETOF svc.webhook_deliveries language sql
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.webhook_cancel_pending(p_endpoint uuid, p_reason text)
     returns void language sql
     set search_path=pg_catalog, pg_temp;
@@ -711,6 +715,7 @@ grant execute on function svc.uuid7_at to svc_reader;
 grant execute on function svc.webhook_acknowledge to svc_admin;
 grant execute on function svc.webhook_cancel to svc_admin;
 grant execute on function svc.webhook_cancel_due to svc_admin;
+grant execute on function svc.webhook_cancel_many to svc_admin;
 grant execute on function svc.webhook_cancel_pending to svc_admin;
 grant execute on function svc.webhook_cause to svc_admin;
 grant execute on function svc.webhook_claim to svc_admin;
