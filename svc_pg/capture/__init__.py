@@ -1,1 +1,1 @@
-"""Render what records and sends the changes of tables: rules become SQL."""
+"""Turn rules into the SQL that records and sends the changes of tables."""

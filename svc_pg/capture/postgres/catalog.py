@@ -73,7 +73,7 @@ select n.nspname as schema, c.relname as "table"
 
 
 def read_tables(conn: Connection[Any], names: Iterable[TableName]) -> dict[TableName, Table]:
-    """The facts of tables, in the given order. Raises UnknownTableError that names each one that is not the user's."""
+    """The facts of tables, in the given order. Raises UnknownTableError naming each that is not a user's table."""
     wanted = list(dict.fromkeys(names))
     query = Query(_RELATIONS, ([name.schema for name in wanted], [name.table for name in wanted]), _Relation)
     found = {TableName(relation.schema, relation.table): relation for relation in fetch(conn, query)}

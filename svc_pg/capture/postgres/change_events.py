@@ -25,7 +25,7 @@ _ROWS: Final = {"before": SQL("before"), "after": SQL("after")}
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """A rule for one operation, as SQL over ``before`` and ``after``; ``thin`` stands in for too large a payload."""
+    """A rule for one operation, as SQL over ``before`` and ``after``; ``thin`` replaces a payload that is too large."""
 
     event: str
     payload: Composable
@@ -44,7 +44,7 @@ def by_table(rules: Iterable[OnChange]) -> dict[TableName, list[OnChange]]:
 
 
 def change_objects(table: Table, rules: Sequence[OnChange], *, redacted: Set[str]) -> list[SchemaObject]:
-    """The function, then the triggers that call it. Raises ConfigError where a rule does not fit the table.
+    """The function, then the triggers that call it. Raises ConfigError if a rule does not fit the table.
 
     ``redacted`` columns never enter a payload.
     """
@@ -55,7 +55,7 @@ def change_objects(table: Table, rules: Sequence[OnChange], *, redacted: Set[str
 
 
 def check(table: Table, rule: OnChange, *, redacted: Set[str]) -> None:
-    """Raise ConfigError where a rule names what the table does not have, or would send what must not be sent."""
+    """Raise ConfigError if a rule names something that the table lacks, or would send a redacted value."""
     if table.parent is not None:
         raise ConfigError(
             f'table "{table.name}" is a partition of "{table.parent}", so its changes are not sent by themselves',
@@ -70,7 +70,7 @@ def check(table: Table, rule: OnChange, *, redacted: Set[str]) -> None:
         if value.column in redacted:
             raise ConfigError(
                 f'table "{table.name}": the payload of {rule.event} names "{value.column}", which is redacted',
-                hint="What the audit log must not have must not be sent either.",
+                hint="A value kept out of the audit log must not be sent either.",
             )
         if not 0 < len(name.encode()) <= MAX_IDENTIFIER_BYTES:
             raise ConfigError(
@@ -90,7 +90,7 @@ def check(table: Table, rule: OnChange, *, redacted: Set[str]) -> None:
 
 
 def check_when(conn: Connection[Any], table: Table, rules: Iterable[OnChange]) -> None:
-    """Plan every condition, as the function will. Raises ConfigError where PostgreSQL cannot."""
+    """Plan every condition as the function will. Raises ConfigError if PostgreSQL cannot."""
     for rule in rules:
         if rule.when is None:
             continue
@@ -101,7 +101,7 @@ def check_when(conn: Connection[Any], table: Table, rules: Iterable[OnChange]) -
         try:
             with conn.transaction():
                 conn.execute(probe, prepare=True)  # prepared, because that allows one statement only
-        except psycopg.OperationalError:  # the condition's fault it is not: a lock, or a lost connection
+        except psycopg.OperationalError:  # not the condition's fault: a lock, or a lost connection
             raise
         except psycopg.Error as error:
             raise ConfigError(
@@ -111,7 +111,7 @@ def check_when(conn: Connection[Any], table: Table, rules: Iterable[OnChange]) -
             ) from error
 
 
-# In two surroundings, because parentheses or clauses that are not the expression's own would fit into one of them
+# Twice, because an unbalanced parenthesis or an extra clause could fit into one of the two contexts, not into both
 _PROBE: Final = SQL("""
 select from {table} as after left join {table} as before on false where ({when}
 ) is true and coalesce({when}
@@ -154,7 +154,7 @@ def _triggers(table: Table, operations: Sequence[ChangeOperation]) -> Iterator[S
 
 
 def _identity(table: Table) -> list[str]:
-    """The columns that pair a row before with the row after; none where nothing identifies a row."""
+    """The columns that pair a row before with the row after; empty if nothing identifies a row."""
     return table.key or min(table.unique, key=lambda columns: (len(columns), columns), default=[])
 
 
@@ -193,12 +193,12 @@ def _conditions(table: Table, rule: OnChange, operation: ChangeOperation) -> lis
     elif operation == "UPDATE":
         conditions.append(SQL("(before.* operator(pg_catalog.*<>) after.*) is not false"))
     if rule.when is not None:
-        # said to be SQL, and refused by the template if it would end the function's body; it may end in a comment
+        # declared to be SQL; the template refuses it if it would end the function's body; it may end in a comment
         conditions.append(SQL("({}\n                 ) is true").format(SQL(rule.when)))
     return conditions
 
 
-# By their bytes, which every type has. What is not paired cannot be told, so it counts as changed.
+# Compares bytes, which every type has. A row without its pair cannot be compared, so it counts as changed.
 _CHANGED: Final = SQL("""(
                      before.{key} is null
                      or row({before})::record operator(pg_catalog.*<>) row({after})::record
@@ -209,7 +209,7 @@ def _columns(row: Row, columns: Iterable[str]) -> Composable:
     return SQL(", ").join(_value(RowValue(row, column), row) for column in columns)
 
 
-# By name, so that columns may come and go; those that came later are sent when somebody installs again
+# By name, so that columns may be added and dropped; added ones are sent after the next install
 _WHOLE: Final = SQL("""(
                            select jsonb_object_agg(field.key, field.value)
                              from jsonb_each(to_jsonb({}.*)) field where field.key = any ({})
@@ -217,7 +217,7 @@ _WHOLE: Final = SQL("""(
 
 
 def _object(values: Mapping[str, RowValue], row: Row, *, truncated: bool = False) -> Composable:
-    """A JSON object, by way of a row because functions take a hundred arguments at most."""
+    """A JSON object, made from a row because functions take at most 100 arguments."""
     fields: list[Composable] = [
         SQL("{} as {}").format(_value(value, row), Identifier(name)) for name, value in values.items()
     ]

@@ -1,4 +1,4 @@
-"""Compile enrichment rules into SQL expressions over the names that the capture templates give to an entry's parts."""
+"""Compile enrichment rules into SQL expressions over the variables of the capture templates."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -25,10 +25,10 @@ _ORDERS: Final = {"gt": SQL(">"), "ge": SQL(">="), "lt": SQL("<"), "le": SQL("<=
 
 @dataclass(frozen=True, slots=True)
 class Enrichment:
-    """What rules say of an entry, as SQL expressions over v_before, v_after and v_changed.
+    """The enrichment of an entry, as SQL expressions over v_before, v_after and v_changed.
 
-    ``choice`` tells the number of the rule that applies, which the others read as ``v_rule``; it is None where that is
-    known already, because the first rule always applies.
+    ``choice`` computes the number of the rule that applies, which the others read as ``v_rule``. It is None if the
+    number is known already, because the first rule always applies.
     """
 
     choice: Composable | None
@@ -39,9 +39,9 @@ class Enrichment:
 
 
 def enrichment(rules: Sequence[EnrichmentRule], operation: Operation | None) -> Enrichment | None:
-    """What the rules say of one operation's entries, or of those whose operation is in ``v_operation``.
+    """The enrichment of one operation's entries; without ``operation``, of entries whose operation is ``v_operation``.
 
-    None where no rule is for that operation. The first rule that applies decides everything.
+    None if no rule is for that operation. The first rule that applies decides everything.
     """
     possible = [rule for rule in rules if operation is None or rule.operation in (operation, "*")]
     if not possible:
@@ -55,7 +55,7 @@ def enrichment(rules: Sequence[EnrichmentRule], operation: Operation | None) -> 
 
 
 def check_conditions(conn: Connection[Any], table: str, rules: Sequence[EnrichmentRule]) -> None:
-    """Evaluate every condition once, on nothing. Raises ConfigError where PostgreSQL cannot."""
+    """Evaluate every condition once, on NULL. Raises ConfigError if PostgreSQL cannot."""
     for rule in rules:
         if rule.when is None:
             continue
@@ -78,7 +78,7 @@ select {} from (
 
 
 def _applies(rule: EnrichmentRule, operation: Operation | None) -> Composable | None:
-    """The condition under which a rule applies; None where it always does."""
+    """The condition under which a rule applies; None if it always does."""
     conditions: list[Composable] = []
     if operation is None and rule.operation != "*":
         conditions.append(SQL("v_operation = {}").format(rule.operation))
@@ -144,7 +144,7 @@ def condition(wanted: Condition) -> Composable:
     if wanted.none_of is not None:
         parts.append(SQL("(not {})").format(condition(wanted.none_of)))
     if wanted.sql is not None:
-        # said in the configuration to be SQL, and refused by the template if it would end the function's body
+        # declared to be SQL in the configuration; the template refuses it if it would end the function's body
         parts.append(SQL(_WRITTEN).format(SQL(wanted.sql), _FACTS["actor_id"]))
     return SQL("({})").format(SQL(" and ").join(parts))
 

@@ -1,4 +1,4 @@
-"""The tables of svc-pg itself that are always audited: what people do in the console is on the same record."""
+"""The tables of svc-pg that are always audited, so that the log also records changes made in the console."""
 
 from typing import Final
 
@@ -6,7 +6,7 @@ from svc_pg.capture.table import Table
 from svc_pg.config import AuditedTable
 from svc_pg.table_names import TableName
 
-# Written down, because they are rendered before the migration that makes the table has run
+# Listed here, because their triggers are rendered before the migration that creates the table has run
 OWN_TABLES: Final = [
     (
         Table(

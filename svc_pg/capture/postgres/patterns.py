@@ -1,4 +1,4 @@
-"""Which tables the rules of the audit log are for."""
+"""Resolve the names and patterns of the audit log's rules to tables."""
 
 from typing import Any
 
@@ -11,9 +11,10 @@ from svc_pg.table_names import TableName
 
 
 def resolve(conn: Connection[Any], wanted: list[AuditedTable]) -> dict[TableName, AuditedTable]:
-    """The tables that the rules are for: a pattern stands for every table that it covers and that no name covers.
+    """The rules of each table: a pattern stands for every table that it covers and that no rule names.
 
-    Partitions are left to their parents. Raises ConfigError where two patterns cover a table or one covers none.
+    Partitions are left to their parents. Raises ConfigError if two patterns cover a table, UnknownTableError if one
+    covers none.
     """
     named = {TableName.parse(rules.name): rules for rules in wanted if not rules.is_pattern}
     found = table_names(conn)

@@ -44,7 +44,7 @@ def snapshot_sql(rules: TableRules) -> str:
 
 
 def _redact_function(rules: TableRules) -> SchemaObject:
-    """The function that makes a snapshot recordable."""
+    """The function that redacts a snapshot."""
     removed = sorted(column for column, kind in rules.redactions.items() if kind == "remove")
     kept = None if rules.columns is None else sorted(rules.columns.difference(removed))
     function = function_name("redact", rules.table.name)
@@ -133,7 +133,7 @@ def _texts(values: Iterable[str]) -> Composable:
 
 
 def _redacted_fields(rules: TableRules) -> Composable:
-    """The fields that an entry lacks or disguises; ``*`` if a redacted column was gone and all are masked."""
+    """The fields that are removed or masked in an entry; ``*`` if a redacted column was gone, so that all are."""
     if not rules.redactions:
         return SQL("null")
     names = SQL("array[{}]").format(SQL(", ").join(Literal(field) for field in sorted(rules.redactions)))
