@@ -1,4 +1,4 @@
-"""What the fields of an endpoint may hold, and what its secret ones are sealed for."""
+"""Check the fields of an endpoint, and seal the secret ones."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from svc_pg.query import is_storable
 from svc_pg.webhooks.http.guard import check_custom_headers
 from svc_pg.webhooks.secrets import KeyRing
 
-# What a sealed value is bound to, beside its endpoint's id; the secret before a rotation keeps its own
+# A sealed value is bound to one of these and its endpoint's id. The previous secret stays bound to SECRET_COLUMN.
 SECRET_COLUMN: Final = "webhook_endpoints.secret"  # noqa: S105 - the name of a column
 HEADERS_COLUMN: Final = "webhook_endpoints.headers"
 
@@ -20,12 +20,12 @@ _MAX_CHARACTERS: Final = 1000
 
 
 def sealed_secret(secret: str, keys: KeyRing, endpoint_id: UUID) -> bytes:
-    """As its column holds it."""
+    """The secret as its column holds it."""
     return keys.seal(secret, owner=str(endpoint_id), column=SECRET_COLUMN)
 
 
 def sealed_headers(headers: Mapping[str, str], keys: KeyRing, endpoint_id: UUID) -> bytes | None:
-    """As their column holds them: None where there are none. Raises EndpointError where they may not be sent."""
+    """The headers as their column holds them: None if there are none. Raises EndpointError if they may not be sent."""
     if not headers:
         return None
     if len(headers) > _MAX_HEADERS:
@@ -37,7 +37,7 @@ def sealed_headers(headers: Mapping[str, str], keys: KeyRing, endpoint_id: UUID)
 def check_limits(
     *, description: str | None = None, max_in_flight: int | None = None, timeout: timedelta | None = None
 ) -> None:
-    """Raise EndpointError where one that is given is out of bounds."""
+    """Raise EndpointError if a given value is out of bounds."""
     if description is not None:
         check_text("the description", description)
     if max_in_flight is not None and not 1 <= max_in_flight <= 1000:
@@ -47,14 +47,14 @@ def check_limits(
 
 
 def check_tenant(tenant: str) -> None:
-    """Raise EndpointError where no tenant can be called so."""
+    """Raise EndpointError if no tenant can have this name."""
     check_text("the tenant", tenant)
     if not tenant:
         raise EndpointError("the tenant is empty", hint="Leave it out to receive the messages of all tenants.")
 
 
 def check_text(what: str, text: str) -> None:
-    """Raise EndpointError where a text is too long, or is one that PostgreSQL cannot store."""
+    """Raise EndpointError if a text is too long, or PostgreSQL cannot store it."""
     if len(text) > _MAX_CHARACTERS:
         raise EndpointError(f"{what} has {len(text)} characters", hint=f"At most {_MAX_CHARACTERS} are accepted.")
     if not is_storable(text):
@@ -64,7 +64,7 @@ def check_text(what: str, text: str) -> None:
 
 
 def event_list(events: Sequence[str]) -> list[str]:
-    """As the database takes them; whether they are defined, it tells itself. Raises EndpointError."""
+    """The events as the database takes them; it refuses undefined ones itself. Raises EndpointError."""
     for event in events:
         check_text("an event", event)
     return list(events)

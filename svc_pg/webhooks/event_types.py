@@ -19,5 +19,5 @@ class EventType:
 
 
 def event_types() -> Query[EventType]:
-    """All of them, by name."""
+    """All events, by name."""
     return Query(_SELECT, (), EventType)

@@ -8,29 +8,29 @@ from svc_pg.errors import NotFoundError, QueryError
 
 
 def new_id() -> UUID:
-    """A UUID version 7, for what must know its id before it is stored: one that a secret is sealed for, say."""
+    """A UUID version 7, for a row whose id is needed before it is stored, for example to seal a secret for it."""
     stamp = (time.time_ns() // 1_000_000).to_bytes(6, "big")
     value = int.from_bytes(stamp + os.urandom(10), "big")
     return UUID(int=value & ~(0xF << 76) & ~(0x3 << 62) | 0x7 << 76 | 0x2 << 62)
 
 
 def endpoint_key(text: str) -> UUID:
-    """The id of one endpoint. Raises NotFoundError: what is no UUID is the id of nothing."""
+    """The id of one endpoint. Raises NotFoundError if it is not a UUID, because no endpoint has such an id."""
     return _key(text, kind="endpoint")
 
 
 def delivery_key(text: str) -> UUID:
-    """The id of one delivery. Raises NotFoundError."""
+    """The id of one delivery. Raises NotFoundError if it is not a UUID."""
     return _key(text, kind="delivery")
 
 
 def no_endpoint(key: UUID) -> str:
-    """What to say where no endpoint has this id."""
+    """The message if no endpoint has this id."""
     return f"no endpoint has the id {key}"
 
 
 def no_delivery(key: UUID) -> str:
-    """What to say where no delivery has this id."""
+    """The message if no delivery has this id."""
     return f"no delivery has the id {key}"
 
 

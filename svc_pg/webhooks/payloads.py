@@ -1,4 +1,4 @@
-"""Payloads as JSON texts, and whether they fit the JSON Schema of their event."""
+"""Write payloads as JSON texts, and check them against the JSON Schema of their event."""
 
 import hashlib
 import json
@@ -29,7 +29,7 @@ def json_text(payload: Payload) -> str:
 
 
 class SchemaCheck:
-    """Whether payloads of one event fit its JSON Schema, and the SHA-256 of that schema's text."""
+    """Checks payloads of one event against its JSON Schema. ``sha256`` is the digest of that schema's text."""
 
     def __init__(self, event: str, schema: str) -> None:
         self.sha256 = hashlib.sha256(schema.encode()).hexdigest()
@@ -37,11 +37,11 @@ class SchemaCheck:
         self._validator = _validator(schema)
 
     def problem(self, texts: Sequence[str]) -> PayloadError | None:
-        """Why one of these JSON texts does not fit; None where all do."""
+        """The error of the first JSON text that does not fit; None if all do."""
         from jsonschema.exceptions import best_match
         from referencing.exceptions import Unresolvable
 
-        for place, text in enumerate(texts):
+        for index, text in enumerate(texts):
             try:
                 value = json.loads(text)
             except (ValueError, RecursionError) as error:
@@ -54,17 +54,17 @@ class SchemaCheck:
                     hint="Put it under $defs. Nothing is fetched from elsewhere.",
                 )
             if mismatch:
-                which = f"payload {place}" if len(texts) > 1 else "the payload"
-                where, reason = mismatch.json_path, mismatch.message[:_MOST_SHOWN]
+                which = f"payload {index}" if len(texts) > 1 else "the payload"
+                path, reason = mismatch.json_path, mismatch.message[:_MOST_SHOWN]
                 return PayloadError(
-                    f'{which} does not fit the schema of event "{self._event}" at {where}: {reason}',
+                    f'{which} does not fit the schema of event "{self._event}" at {path}: {reason}',
                     hint="Change the payload, or the schema in the configuration, and run: svc-pg install",
                 )
         return None
 
 
 def _plain(value: object) -> object:
-    """What ``json`` knows, of mappings and sequences that it does not."""
+    """Convert a mapping or a sequence to the type that ``json`` knows."""
     match value:
         case Mapping():
             return dict(value)

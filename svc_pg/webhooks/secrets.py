@@ -48,7 +48,7 @@ class KeyRing:
 
     @property
     def mark(self) -> bytes:
-        """How everything begins that this ring seals now: version, length of the key's id, the id."""
+        """The prefix of every value that this ring seals now: version, length of the key's id, the id."""
         key_id = next(iter(self.keys))
         return bytes([_VERSION, len(key_id)]) + key_id.encode()
 
@@ -62,7 +62,7 @@ class KeyRing:
         return header + nonce + AESGCM(key).encrypt(nonce, plaintext.encode(), _bound(header, owner, column))
 
     def open(self, sealed: bytes, *, owner: str, column: str) -> str:
-        """Decrypt what ``seal`` returned. Raises EncryptionKeyError where no key opens it for this owner and column."""
+        """Decrypt what ``seal`` returned. Raises EncryptionKeyError if no key opens it for this owner and column."""
         what = f"{column} of {owner}"
         if len(sealed) < 2 or sealed[0] != _VERSION:
             raise EncryptionKeyError(f"{what} is not a sealed secret", hint="Was it written by a newer svc-pg?")
@@ -93,6 +93,6 @@ def new_key(key_id: str) -> str:
 
 
 def _bound(header: bytes, owner: str, column: str) -> bytes:
-    """The associated data. Lengths go first, so that no two places have the same."""
+    """The associated data. Each field follows its length, so that no two columns of two rows have the same data."""
     fields = (header, owner.encode(), column.encode())
     return b"".join(len(field).to_bytes(4, "big") + field for field in fields)

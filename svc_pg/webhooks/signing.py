@@ -1,4 +1,4 @@
-"""Sign webhook bodies, and verify them where they arrive (Standard Webhooks)."""
+"""Sign webhook bodies, and verify them on the receiving side (Standard Webhooks)."""
 
 import base64
 import hmac
@@ -20,7 +20,7 @@ _UNIX_SECONDS = re.compile(r"[0-9]{1,12}")
 
 
 class HeaderMap(Protocol):
-    """What the headers of every framework have in common."""
+    """The common interface of every framework's headers."""
 
     def items(self) -> Iterable[tuple[object, object]]:
         """Names in any case, and values: text, bytes, or a list that holds one of them."""
@@ -32,7 +32,7 @@ def new_secret() -> str:
 
 
 def check_secret(secret: str | Sequence[str]) -> None:
-    """Raise WebhookSignatureError where a secret, or one of several, cannot be used to verify."""
+    """Raise WebhookSignatureError if a secret, or one of several, cannot be used to verify."""
     _keys(secret)
 
 
@@ -40,7 +40,7 @@ def sign(*, delivery_id: str, timestamp: int, body: bytes, secrets: Sequence[str
     """The headers of one attempt, under our names and under those of Standard Webhooks.
 
     ``timestamp`` is in unix seconds. Each secret adds a signature, so that a receiver may hold either one during a
-    rotation. Raises WebhookSignatureError where a secret is unusable.
+    rotation. Raises WebhookSignatureError if a secret is unusable.
     """
     content = _signed_content(delivery_id, str(timestamp), body)
     signatures = " ".join(_signature(key, content) for key in _keys(secrets))
@@ -160,7 +160,7 @@ def _signature_headers(headers: HeaderMap) -> tuple[str, str, str]:
 
 
 def _text(value: object) -> str:
-    """A header's name or value; empty where it is neither text, bytes nor a list of one."""
+    """A header's name or value; empty if it is neither text, bytes nor a list of one."""
     if isinstance(value, list | tuple) and len(value) == 1:
         (value,) = value
     if isinstance(value, bytes):

@@ -1,6 +1,6 @@
 """Carry a trace from the transaction that sends an event to the POST that delivers it (OpenTelemetry).
 
-Nothing is loaded for it: where there is a span or a tracer, the application has loaded opentelemetry already.
+This module loads nothing by itself: if there is a span or a tracer, the application has loaded opentelemetry already.
 """
 
 import re
@@ -22,7 +22,7 @@ _TRACEPARENT: Final = re.compile("[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]
 
 
 def current_traceparent() -> str | None:
-    """The W3C ``traceparent`` of the current span; None where there is none."""
+    """The W3C ``traceparent`` of the current span; None if there is none."""
     if "opentelemetry.trace" not in sys.modules:
         return None
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
@@ -35,8 +35,8 @@ def current_traceparent() -> str | None:
 async def send(transport: "Transport", request: "Request", *, trace_context: str | None, attempt: int) -> "Result":
     """Send ``request`` in a CLIENT span that is a child of the sender's, and tell the receiver that span's id.
 
-    ``trace_context`` is what ``current_traceparent`` said when the event was sent. Without opentelemetry the receiver
-    gets it as it is.
+    ``trace_context`` is the value of ``current_traceparent`` when the event was sent. Without opentelemetry the
+    receiver gets it unchanged.
     """
     if "opentelemetry.trace" not in sys.modules:
         return await transport.send(_with(request, trace_context))
@@ -66,7 +66,7 @@ def _describe_request(span: "Span", request: "Request", attempt: int) -> None:
         url = urlsplit(request.url)
         span.set_attribute("server.address", url.hostname or "")
         span.set_attribute("server.port", url.port or (80 if url.scheme == "http" else 443))
-        # who knows a webhook's path may often post there
+        # often, anybody who knows a webhook's path may post there
         span.set_attribute("url.full", f"{url.scheme}://{url.netloc.rpartition('@')[2]}/REDACTED")
     if attempt > 1:
         span.set_attribute("http.request.resend_count", attempt - 1)

@@ -1,1 +1,1 @@
-"""HTTP to receivers nobody has to trust: the transport, its guard and the response that is kept."""
+"""HTTP to untrusted receivers: the transport, its guard and the part of the response that is kept."""

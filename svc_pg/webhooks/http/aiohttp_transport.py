@@ -1,4 +1,4 @@
-"""POST webhooks by aiohttp and c-ares."""
+"""POST webhooks with aiohttp and c-ares."""
 
 import asyncio
 import os
@@ -25,12 +25,12 @@ from svc_pg.webhooks.http.response import MAX_BODY_BYTES, kept_body, kept_header
 from svc_pg.webhooks.http.transport import Outcome, Request, Result
 
 _MAX_INTERIM_RESPONSES = 16
-_URLS = 1000  # whose check is remembered
+_URLS = 1000  # their checks are cached
 
 
 @dataclass
 class _Attempt:
-    """What one attempt has met so far, whatever ends it."""
+    """The facts of one attempt so far, kept whatever ends it."""
 
     remote_ip: str | None = None
     is_pooled: bool | None = None  # whether its connection had been used before; None without a connection
@@ -41,16 +41,16 @@ class _Attempt:
     body: bytearray = field(default_factory=bytearray)
 
 
-# Connections may be opened in tasks of their own: these inherit the context, and so find the attempt they belong to.
+# Connections may be opened in tasks of their own. These inherit the context, and so find their attempt.
 _attempt: ContextVar[_Attempt] = ContextVar("attempt")
 
 
 class AiohttpTransport:
     """The Transport on aiohttp and c-ares. Create it inside the event loop that uses it.
 
-    At most ``concurrency`` requests are under way; more wait for their turn before their clocks start. The receiver's
-    headers are within aiohttp's own bounds, 8 KiB each and 128 of them. ``proxy`` is the URL of an egress proxy;
-    it then resolves the names, so that the guard sees no address but those that stand in URLs.
+    At most ``concurrency`` requests run at once; others wait, and their timeouts start after the wait. aiohttp bounds
+    the receiver's headers: 128 of at most 8 KiB each. ``proxy`` is the URL of an egress proxy. It resolves the names,
+    so that the guard sees only addresses that are written in URLs.
     """
 
     def __init__(self, guard: Guard, *, concurrency: int, proxy: str | None = None) -> None:
@@ -79,7 +79,7 @@ class AiohttpTransport:
         )
 
     async def send(self, request: Request) -> Result:
-        """Post it, as Transport says."""
+        """Post the request; see Transport."""
         async with self._slots:
             attempt = _Attempt()
             token = _attempt.set(attempt)
@@ -126,7 +126,7 @@ class AiohttpTransport:
     async def _exchange(self, request: Request, attempt: _Attempt) -> None:
         response = await self._session.post(
             self._url(request.url),
-            data=aiohttp.BytesPayload(request.body),  # or aiohttp would look for what can write bytes
+            data=aiohttp.BytesPayload(request.body),  # otherwise aiohttp searches for a class that writes bytes
             headers=request.headers,
             allow_redirects=False,
             timeout=_connect_timeout(request.connect_timeout),
@@ -139,21 +139,21 @@ class AiohttpTransport:
             while len(attempt.body) <= MAX_BODY_BYTES and (chunk := await response.content.readany()):
                 attempt.body += chunk
         finally:
-            response.close()  # where it was read to its end, the connection is back in the pool and stays open
+            response.close()  # if it was read to its end, the connection is back in the pool and stays open
 
     def _checked_url(self, url: str) -> URL:
-        return URL(self._guard.check_url(url), encoded=True)  # or aiohttp would rewrite its escapes
+        return URL(self._guard.check_url(url), encoded=True)  # otherwise aiohttp rewrites its escapes
 
     def _remote_ip(self, attempt: _Attempt) -> str | None:
         if self._has_proxy or attempt.remote_ip is None:
-            return None  # who is behind a proxy is not known
+            return None  # the address behind a proxy is unknown
         return attempt.remote_ip.partition("%")[0]  # inet knows no zones
 
     def _open_socket(self, addr_info: AddrInfoType) -> socket:
         attempt = _attempt.get()
         attempt.is_pooled = False
         attempt.remote_ip = addr_info[4][0]
-        try:  # the operator's proxy may be anywhere
+        try:  # the operator's proxy may have any address
             made = socket(*addr_info[:3]) if self._has_proxy else self._guard.socket_factory(addr_info)
         except BlockedAddress as error:  # noted, because aiohttp merges the errors of several addresses into one
             attempt.blocked = error
@@ -163,7 +163,7 @@ class AiohttpTransport:
 
 
 class _Response(aiohttp.ClientResponse):
-    """A response that asks who answers while its connection still knows, and that never waits for a receiver."""
+    """A response that reads the peer's address while the connection is open, and that never waits for a receiver."""
 
     async def start(self, connection: Connection) -> aiohttp.ClientResponse:
         protocol, transport = connection.protocol, connection.transport
@@ -171,7 +171,7 @@ class _Response(aiohttp.ClientResponse):
             raise aiohttp.ServerDisconnectedError
         attempt = _attempt.get()
         attempt.is_pooled = attempt.is_pooled is None
-        if attempt.is_pooled and protocol.should_close:  # what was said unasked is no answer to this request
+        if attempt.is_pooled and protocol.should_close:  # bytes sent before the request do not answer it
             raise aiohttp.ServerDisconnectedError
         if peer := transport.get_extra_info("peername"):
             attempt.remote_ip = peer[0]
@@ -191,7 +191,7 @@ class _Response(aiohttp.ClientResponse):
             del protocol.read
 
     def close(self) -> None:
-        # abort: closing waits until all is sent, which is for ever where the receiver no longer reads
+        # abort: closing waits until everything is sent, which takes forever if the receiver no longer reads
         if self.connection is not None and self.connection.transport is not None:
             self.connection.transport.abort()
         super().close()
@@ -199,7 +199,7 @@ class _Response(aiohttp.ClientResponse):
 
 @lru_cache(maxsize=16)
 def _connect_timeout(limit: timedelta) -> aiohttp.ClientTimeout:
-    """No total: the caller's deadline covers the body too, and cannot be taken for a cancellation."""
+    """A limit without a total: the caller's deadline covers the body too, and cannot be mistaken for a cancellation."""
     return aiohttp.ClientTimeout(total=None, connect=limit.total_seconds())
 
 
@@ -213,7 +213,7 @@ def _judgement(status: int) -> tuple[Outcome, str | None]:
 def _failure(
     exc: Exception, *, timeout: timedelta, connect_timeout: timedelta, blocked: BlockedAddress | None
 ) -> tuple[Outcome, str]:
-    """What an exception of aiohttp means. ``blocked`` is the address that the guard refused on the way, if any."""
+    """The outcome and error of an exception of aiohttp. ``blocked`` is the address that the guard refused, if any."""
     match exc:
         case aiohttp.ConnectionTimeoutError():
             return "timeout", f"no connection within {connect_timeout.total_seconds():g} s"

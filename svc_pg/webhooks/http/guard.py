@@ -53,20 +53,20 @@ class BlockedAddress(OSError):
 
 @dataclass(frozen=True)
 class Guard:
-    """Which addresses may be connected to: public ones, and those in ``allow_cidrs``."""
+    """The addresses that webhooks may connect to: public ones, and those in ``allow_cidrs``."""
 
     allow_cidrs: Sequence[IPv4Network | IPv6Network] = ()
     allow_http: bool = field(default=False, kw_only=True)
 
     @classmethod
     def of(cls, config: WebhooksConfig) -> Self:
-        """The one that the configuration describes."""
+        """The guard that the configuration describes."""
         return cls(tuple(config.allow_cidrs), allow_http=config.allow_http)
 
     def check_url(self, url: str) -> str:
         """The URL as it is stored: scheme and host in lower case, the host in IDNA, no default port, in ASCII.
 
-        Raises EndpointError. What a name resolves to is not asked here: it may be another address tomorrow.
+        Raises EndpointError. A name is not resolved here, because it may have another address tomorrow.
         """
         if len(url) > _MAX_URL:
             raise EndpointError(f"the URL has {len(url)} characters", hint=f"At most {_MAX_URL} are accepted.")
@@ -83,17 +83,17 @@ class Guard:
             raise EndpointError("the URL contains a user name", hint="Send credentials in a custom header.")
         if "#" in rest:
             raise EndpointError("the URL contains a fragment (#)", hint="It would never be sent; leave it out.")
-        if not (place := _AUTHORITY.fullmatch(authority)):
+        if not (match := _AUTHORITY.fullmatch(authority)):
             raise EndpointError(f'"{authority}" is not a host and a port')
-        host = self._checked_ipv6(place["ipv6"]) if place["ipv6"] else self._checked_host(place["name"])
-        port = int(place["port"] or _DEFAULT_PORT[scheme])
+        host = self._checked_ipv6(match["ipv6"]) if match["ipv6"] else self._checked_host(match["name"])
+        port = int(match["port"] or _DEFAULT_PORT[scheme])
         if not 0 < port < 65536:
             raise EndpointError(f"port {port} does not exist", hint="Ports are 1 to 65535.")
         suffix = "" if port == _DEFAULT_PORT[scheme] else f":{port}"
         return f"{scheme}://{host}{suffix}{quote(rest, safe=string.punctuation)}"
 
     def is_allowed(self, address: str) -> bool:
-        """Whether a connection may go to this IP address. What is not an IP address is not allowed."""
+        """Whether a connection may go to this IP address. False for text that is not an IP address."""
         try:
             ip = ip_address(address)
         except ValueError:
@@ -155,7 +155,7 @@ class Guard:
 
 
 def check_header(name: str, value: str) -> None:
-    """Raise EndpointError where a header could change the request that it is part of. The value is never shown."""
+    """Raise EndpointError if a header could change the request that it is part of. The value is never shown."""
     if not _HEADER_NAME.fullmatch(name):
         raise EndpointError(f"{name!r} is not the name of a header")
     if name.lower() in _FRAMING_HEADERS:
@@ -165,7 +165,7 @@ def check_header(name: str, value: str) -> None:
 
 
 def check_custom_headers(headers: Mapping[str, str]) -> None:
-    """Raise EndpointError where a header that people give an endpoint is not acceptable."""
+    """Raise EndpointError if a custom header of an endpoint is not acceptable."""
     seen: set[str] = set()
     for name, value in headers.items():
         check_header(name, value)

@@ -1,4 +1,4 @@
-"""What is kept of a receiver's response: bounded, and in characters that PostgreSQL can store."""
+"""The part of a receiver's response that is kept: bounded, and in characters that PostgreSQL can store."""
 
 import re
 from collections.abc import Iterable
@@ -35,13 +35,13 @@ def kept_headers(raw_headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
 
 
 def parse_retry_after(value: str) -> timedelta | None:
-    """Seconds or an HTTP date (RFC 9110, 10.2.3); None where it is neither, or not in the future."""
+    """Seconds or an HTTP date (RFC 9110, 10.2.3); None if it is neither, or not in the future."""
     if re.fullmatch("[0-9]{1,9}", value):
         wait = timedelta(seconds=int(value))
     else:
         try:
-            moment = parsedate_to_datetime(value)
-            wait = moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)
+            until = parsedate_to_datetime(value)
+            wait = until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)
         except (ValueError, OverflowError):
             return None
     return wait if wait > timedelta(0) else None

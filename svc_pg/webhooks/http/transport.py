@@ -1,4 +1,4 @@
-"""The interface to an HTTP client: a request to a receiver, its result, and the client that makes one of the other."""
+"""The interface to an HTTP client: a request to a receiver, its result, and the client between them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ RecordedOutcome = Literal[Outcome, "lost"]
 
 @dataclass(frozen=True)
 class Request:
-    """One POST. Raises EndpointError where a header could change the request that it is part of."""
+    """One POST. Raises EndpointError if a header could change the request that it is part of."""
 
     url: str
     body: bytes
@@ -31,10 +31,10 @@ class Request:
 
 @dataclass(frozen=True)
 class Result:
-    """What came of it. Its texts are bounded, and PostgreSQL can store them.
+    """The result of a request. Its texts are bounded, and PostgreSQL can store them.
 
-    ``status`` is None where no complete response header came, and set where one did, also where the body then broke
-    off. ``truncated`` says that the receiver had more to say than ``body``. ``error`` is for people.
+    ``status`` is None if no complete response header came; it is set even if the body then broke off. ``truncated``
+    says that the response was longer than ``body``. ``error`` is for people.
     """
 
     outcome: Outcome
@@ -49,10 +49,10 @@ class Result:
 
 
 class Transport(Protocol):
-    """What the worker asks of an HTTP client."""
+    """The HTTP client that the worker needs."""
 
     async def send(self, request: Request) -> Result:
-        """Post it. Nothing that a receiver does makes this raise, or outlast the request's timeout."""
+        """Post the request. Nothing that a receiver does makes this raise, or outlast the request's timeout."""
 
     async def close(self) -> None:
         """Close every connection."""
