@@ -1,4 +1,4 @@
-"""What the audit log records: tables, redaction and enrichment rules, as TOML and Python write them."""
+"""The configuration of the audit log: tables, redaction and enrichment rules, from TOML or Python."""
 
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -31,7 +31,7 @@ def _test(value: object) -> object:
 
 
 class ValueTest(StrictModel):
-    """What a column's value must be like; several tests must all hold. A missing value satisfies only ``is_null``."""
+    """Tests of a column's value, which must all hold. A missing value satisfies only ``is_null``."""
 
     eq: Scalar | None = None
     ne: Scalar | None = None
@@ -55,10 +55,10 @@ Tests = dict[str, Annotated[ValueTest, BeforeValidator(_test)]]
 
 
 class Condition(StrictModel):
-    """When a rule applies. All that is said must hold; ``any`` and ``not`` say otherwise for what is inside them.
+    """The condition under which a rule applies. All its parts must hold, except those inside ``any`` and ``not``.
 
-    ``changed`` holds where one of these columns changed. ``sql`` is an expression over ``before`` and ``after``, both
-    jsonb, and ``actor_id``; it is put into the trigger as it is.
+    ``changed`` holds if one of these columns changed. ``sql`` is an expression over ``before`` and ``after``, both
+    jsonb, and ``actor_id``; it is put into the trigger unchanged.
     """
 
     changed: list[str] = []
@@ -87,10 +87,10 @@ class Condition(StrictModel):
 
 
 class EnrichmentRule(StrictModel):
-    """What to say of some entries of a table; the first rule that applies decides all of it.
+    """The enrichment of some entries of a table; the first rule that applies decides all of it.
 
     ``description`` is a template such as ``{actor_id} changed {before[email]} to {after[email]}``; in Python also a
-    callable of ``before``, ``after`` and ``actor_id`` that only puts them into a text. ``redact`` counts for every
+    callable of ``before``, ``after`` and ``actor_id`` that only puts them into a text. ``redact`` applies to every
     entry of the table, whatever the operation and condition.
     """
 
@@ -116,16 +116,16 @@ class AuditedTable(StrictModel):
 
     - ``name``: ``schema.table``, or a pattern such as ``public.*`` with names to ``exclude``.
     - ``level``: ``row``, or ``statement`` for tables that are loaded in bulk.
-    - ``key``: the columns that identify a record, where the table has no primary key.
+    - ``key``: the columns that identify a record, if the table has no primary key.
     - ``redact``: columns whose values never reach the log; ``remove`` leaves the field out, ``mask`` puts a marker in
-      its place, ``hash`` an HMAC that is equal for equal values, ``last4`` the end of a text of at least eight.
+      its place, ``hash`` an HMAC that is equal for equal values, ``last4`` the end of a text of at least eight
+      characters.
     - ``columns``: record only these, and the key.
     - ``max_value_bytes``: a larger value is replaced by its size and SHA-256.
-    - ``on_drift``: what happens where a redacted column cannot be found any more: ``mask_all`` of the snapshot, or
-      ``raise``.
-    - ``on_error``: what happens where an entry cannot be written: ``raise``, so that nothing goes unrecorded, or
-      ``warn``, so that the application's write goes on.
-    - ``replica``: also record what logical replication and ``session_replication_role = replica`` write.
+    - ``on_drift``: the reaction if a redacted column no longer exists: ``mask_all`` of the snapshot, or ``raise``.
+    - ``on_error``: the reaction if an entry cannot be written: ``raise``, so that nothing goes unrecorded, or ``warn``,
+      so that the application's write goes on.
+    - ``replica``: also record the writes of logical replication and under ``session_replication_role = replica``.
     """
 
     name: TableText
@@ -162,12 +162,12 @@ class AuditedTable(StrictModel):
 
     @property
     def redactions(self) -> dict[str, Redaction]:
-        """How each column is redacted, the table's own word before those of its rules."""
+        """The redaction of each column; the table's own overrides that of a rule."""
         return {column: kind for rule in reversed(self.enrich) for column, kind in rule.redact.items()} | self.redact
 
 
 class AuditConfig(StrictModel):
-    """What the audit log records, and for how many days ``svc-pg purge`` keeps it: for ever, where it does not say."""
+    """The tables of the audit log, and the days for which ``svc-pg purge`` keeps its entries. Default: forever."""
 
     retention_days: int | None = Field(default=None, strict=True, ge=1, le=36500)
     tables: list[AuditedTable] = []
@@ -183,7 +183,7 @@ class AuditConfig(StrictModel):
     def table(self, name: str, **options: Any) -> None:
         """Audit one more table; the options are the fields of AuditedTable.
 
-        Raises ConfigError where the table is audited already, or a name or an option is not acceptable.
+        Raises ConfigError if the table is audited already, or a name or an option is not acceptable.
         """
         table = validated(AuditedTable, {"name": name} | options, source="config.audit.table")
         if any(other.name == table.name for other in self.tables):
@@ -202,10 +202,9 @@ class AuditConfig(StrictModel):
         description: str | descriptions.Describe | None = None,
         when: Mapping[str, Any] | Condition | None = None,
     ) -> None:
-        """Add a rule to an audited table; rules are tried in the order of their adding.
+        """Add a rule to an audited table; rules are tried in the order in which they are added.
 
-        Raises ConfigError where the table is not audited, the rule repeats another, or the description cannot be
-        compiled.
+        Raises ConfigError if the table is not audited, the rule repeats another, or the description cannot be compiled.
         """
         source = "config.audit.enrich"
         values = {
@@ -219,12 +218,12 @@ class AuditConfig(StrictModel):
         }
         rule = validated(EnrichmentRule, values, source=source)
         name = validated(AuditedTable, {"name": table}, source=source).name
-        place = next((place for place, audited in enumerate(self.tables) if audited.name == name), None)
-        if place is None:
+        index = next((index for index, audited in enumerate(self.tables) if audited.name == name), None)
+        if index is None:
             known = ", ".join(audited.name for audited in self.tables) or "none"
             raise ConfigError(
                 f'{source}: table "{name}" is not audited', hint=f"First config.audit.table(...); audited: {known}."
             )
-        audited = self.tables[place]
+        audited = self.tables[index]
         rules = {"enrich": [*audited.enrich, rule]}
-        self.tables[place] = validated(AuditedTable, dict(audited) | rules, source=source)
+        self.tables[index] = validated(AuditedTable, dict(audited) | rules, source=source)

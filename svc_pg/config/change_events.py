@@ -1,4 +1,4 @@
-"""Which changes of a table are events: ``[[webhooks.on_change]]``."""
+"""Rules that send changes of a table as events: ``[[webhooks.on_change]]``."""
 
 import re
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ _QUERY: Final = re.compile(r"\(\s*(select|with|table|values)\b", re.IGNORECASE)
 
 
 class RowValue(NamedTuple):
-    """A column of a row as it was before or is after the change; ``row`` is the one that there is, or the newer."""
+    """A column of the row before or after a change; ``row`` is the only one that there is, or the newer."""
 
     source: Literal["before", "after", "row"]
     column: str
@@ -43,16 +43,16 @@ def _not_ours(table: str) -> str:
 
 
 class OnChange(StrictModel):
-    """A rule by which rows that change in a table are sent as an event.
+    """A rule that sends the changed rows of a table as an event.
 
-    - ``table``: one table; of a partitioned one the parent.
+    - ``table``: one table; if it is partitioned, the parent.
     - ``operation``: ``INSERT``, ``UPDATE``, ``DELETE``, or a list of them.
-    - ``columns``: of updates, only those in which one of these columns changes.
-    - ``when``: an SQL expression over ``before`` and ``after``, rows of the table: only where it is true.
+    - ``columns``: send only the updates that change one of these columns.
+    - ``when``: an SQL expression over ``before`` and ``after``, rows of the table: send only if it is true.
     - ``event``: the event's name.
-    - ``payload``: the columns to send, or a table of names and the columns they hold (``before.status`` is the value
-      that was there), or ``row``: all columns that are not redacted. Without it, the key.
-    - ``tenant``: the column that says whose row it is.
+    - ``payload``: the columns to send, or a table of names and the columns they hold (``before.status`` is the old
+      value), or ``row``: all columns that are not redacted. Default: the key.
+    - ``tenant``: the column that holds the row's tenant.
     """
 
     table: Annotated[TableText, AfterValidator(_not_ours)]
@@ -95,6 +95,6 @@ class OnChange(StrictModel):
 
     @property
     def values(self) -> dict[str, RowValue]:
-        """What the payload holds, where it is listed."""
+        """The columns of the payload by name, if it lists them."""
         listed = self.payload if isinstance(self.payload, dict) else {}
         return {name: RowValue.parse(text) for name, text in listed.items()}

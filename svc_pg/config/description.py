@@ -13,12 +13,12 @@ Describe = Callable[..., str]
 _ROW: Final = re.compile(r"(?P<source>before|after)\[(?P<column>.+)\]")
 _PLAIN: Final = ("actor_id", "tenant_id")
 _EXAMPLE: Final = "write {actor_id}, {tenant_id}, {before[column]} or {after[column]}"
-# What surrounds a traced value in the text that a callable returns; PostgreSQL could not store it anyway
+# Surrounds a traced value in the text that a callable returns; no text has it, because PostgreSQL cannot store it
 _MARK: Final = "\0"
 
 
 class Value(NamedTuple):
-    """A place in a description that each entry fills: a column of a snapshot, or a fact of the entry."""
+    """A slot in a description that each entry fills: a column of a snapshot, or a fact of the entry."""
 
     source: Source
     column: str | None = None
@@ -54,7 +54,7 @@ def _value(field: str) -> Value:
 def trace(describe: Describe) -> str:
     """Call ``describe(before, after, actor_id)`` once with symbolic values, and return the template that it stands for.
 
-    Raises ValueError where the callable does anything with a value but put it into the text: it could not be compiled.
+    Raises ValueError if the callable does anything with a value but put it into the text: it could not be compiled.
     """
     _refuse_identity_tests(describe)
     text = describe(before=_SymbolicRow("before"), after=_SymbolicRow("after"), actor_id=_Symbol("actor_id"))
@@ -62,8 +62,8 @@ def trace(describe: Describe) -> str:
         raise ValueError(f"a description must return a text, not {type(text).__name__}")
     pieces = text.split(_MARK)
     return "".join(
-        f"{{{piece}}}" if place % 2 else piece.replace("{", "{{").replace("}", "}}")
-        for place, piece in enumerate(pieces)
+        f"{{{piece}}}" if index % 2 else piece.replace("{", "{{").replace("}", "}}")
+        for index, piece in enumerate(pieces)
     )
 
 

@@ -1,4 +1,4 @@
-"""Which of the database's roles may send, read and administer."""
+"""The roles of the database that may send, read and administer."""
 
 from typing import Annotated
 
@@ -13,8 +13,8 @@ class Grants(StrictModel):
     """Existing roles, by name, and what they may do in this database.
 
     ``send`` calls ``svc.send``; ``read`` reads the audit log, messages, deliveries and endpoints without their secrets;
-    ``admin`` does all that an administrator does, and is what ``svc-pg worker`` and the console connect as. A role that
-    is not named any more loses its rights with the next install. Capture needs no grant.
+    ``admin`` does all that an administrator does; ``svc-pg worker`` and the console connect as such a role. A role that
+    is no longer named loses its rights with the next install. Capture needs no grant.
     """
 
     send: list[RoleName] = []

@@ -1,4 +1,4 @@
-"""What the models of a configuration share, and how their errors read."""
+"""The base of the models of a configuration, and the wording of their errors."""
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
@@ -15,7 +15,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class StrictModel(BaseModel):
-    """A model that knows all its keys."""
+    """A model that refuses unknown keys."""
 
     model_config = ConfigDict(extra="forbid", validate_assignment=True, populate_by_name=True)
 

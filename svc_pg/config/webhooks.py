@@ -1,4 +1,4 @@
-"""Which events exist, and how webhooks are delivered."""
+"""The configuration of webhooks: their events and their delivery."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -50,7 +50,7 @@ def _retry(value: object) -> Literal["default", "long"] | list[timedelta]:
 
 def _json_schema(value: dict[str, Any] | None) -> dict[str, Any] | None:
     if value is not None:
-        from jsonschema import SchemaError  # only those who write schemas wait for its import
+        from jsonschema import SchemaError  # imported only if there is a schema, because it takes time
         from jsonschema.validators import validator_for
 
         try:
@@ -73,19 +73,19 @@ EventName = Annotated[str, Field(pattern=r"^[a-z0-9_-]+(\.[a-z0-9_-]+)*$", max_l
 
 
 class EventDefinition(StrictModel):
-    """An event that the application sends: words for people and, optionally, a JSON Schema of its payload."""
+    """An event that the application sends: a description and, optionally, a JSON Schema of its payload."""
 
     description: str = ""
     json_schema: Annotated[dict[str, Any] | None, AfterValidator(_json_schema)] = Field(default=None, alias="schema")
 
 
 class WebhooksConfig(StrictModel):
-    """Which events exist, and how they are delivered.
+    """The events that exist, and the options of their delivery.
 
     ``retry`` is ``default`` (5 attempts), ``long`` (10 attempts over three days) or the list of waits between attempts.
     ``allow_cidrs`` opens address ranges that are otherwise refused as private. ``proxy`` is an egress proxy that all
-    POSTs go through. Deliveries that have arrived are kept for ``keep_delivered``, others for ``keep_failed``.
-    ``change_events``, which is written ``on_change``, holds the rules by which changes of tables are sent.
+    POSTs go through. Deliveries that have arrived are kept for ``keep_delivered``, other ended ones for
+    ``keep_failed``. ``change_events``, spelled ``on_change`` in TOML, holds the rules that send changes of tables.
     """
 
     allow_http: bool = False
@@ -101,17 +101,17 @@ class WebhooksConfig(StrictModel):
     @classmethod
     def _of_known_events(cls, rules: list[OnChange], info: ValidationInfo) -> list[OnChange]:
         known = info.data.get("events")
-        for place, rule in enumerate(rules):
+        for index, rule in enumerate(rules):
             if known is not None and rule.event not in known:
                 near = get_close_matches(rule.event, known, n=1)
                 advice = f'did you mean "{near[0]}"?' if near else f"defined: {', '.join(known) or 'none'}"
                 raise ValueError(f'event "{rule.event}" is not defined; {advice}')
-            if rule in rules[:place]:
+            if rule in rules[:index]:
                 raise ValueError(f"the same rule twice, for {rule.table} and {rule.event}")
         return rules
 
     def event(self, name: str, *, description: str = "", schema: Mapping[str, Any] | None = None) -> None:
-        """Define one more event. Raises ConfigError where it is defined already or the name is not acceptable."""
+        """Define one more event. Raises ConfigError if it is defined already or the name is not acceptable."""
         if name in self.events:
             raise ConfigError(f'config.webhooks.event: event "{name}" is defined already')
         definition = {"description": description, "schema": None if schema is None else dict(schema)}
@@ -121,7 +121,7 @@ class WebhooksConfig(StrictModel):
     def on_change(self, table: str, operation: str | Sequence[str], *, event: str, **options: Any) -> None:
         """Send an event for changes of a table; the other options are the fields of OnChange.
 
-        Raises ConfigError where the event is not defined, the rule repeats another or an option is not acceptable.
+        Raises ConfigError if the event is not defined, the rule repeats another or an option is not acceptable.
         """
         source = "config.webhooks.on_change"
         operations = [operation] if isinstance(operation, str) else list(operation)
