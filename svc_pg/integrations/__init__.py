@@ -1,1 +1,1 @@
-"""What svc-pg brings into other frameworks: who acts in a transaction, and the verification of received webhooks."""
+"""Adapters to frameworks and drivers: the actor of a transaction, and the verification of received webhooks."""

@@ -28,8 +28,8 @@ class ActorMiddleware:
     """Runs each HTTP request and WebSocket, with its streams and background tasks, as the actor that it comes from.
 
     ``extractor`` may be a coroutine function. With ``records_request`` the context of each entry has ``request_id``,
-    from X-Request-ID or new, and ``ip``. A WebSocket keeps the actor of its handshake until it closes. Where the
-    extractor finds nobody, nobody acts. ACTOR_HEADER from outside does not reach the application.
+    from X-Request-ID or new, and ``ip``. A WebSocket keeps the actor of its handshake until it closes. If the extractor
+    finds nobody, there is no actor. An ACTOR_HEADER that the extractor does not trust never reaches the application.
     """
 
     def __init__(self, app: ASGIApp, *, extractor: Extractor, records_request: bool = False) -> None:
@@ -76,5 +76,5 @@ def _without_actor_header(scope: Scope) -> Scope:
 
 
 def _is_actor_header(name: bytes) -> bool:
-    """Also in the spelling with underscores, which a WSGI application below could not tell apart."""
+    """Whether it is ACTOR_HEADER, also spelled with underscores, which a WSGI application below cannot tell apart."""
     return name.lower().replace(b"_", b"-") == ACTOR_HEADER.encode()

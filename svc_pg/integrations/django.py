@@ -67,7 +67,7 @@ def actor_middleware(get_response: Callable[[HttpRequest], Any]) -> Callable[[Ht
 
 
 def audit_connections() -> None:
-    """Make the transactions of all PostgreSQL connections, those to come and this thread's, the current actor's."""
+    """Set the current actor in every transaction of all PostgreSQL connections: this thread's and all opened later."""
     connection_created.connect(_audit_connection, dispatch_uid="svc_pg")
     for connection in connections.all(initialized_only=True):
         if connection.connection is not None:
@@ -82,7 +82,7 @@ def _audit_connection(connection: BaseDatabaseWrapper, **_signal: object) -> Non
 
 
 def _give_block(execute: Callable[..., Any], sql: str, params: Any, many: Any, context: Any) -> Any:
-    """A server-side cursor cannot share a message with its actor."""
+    """Give a server-side cursor a transaction block, because it cannot share a message with its actor."""
     connection = context["connection"]
     if isinstance(context["cursor"].cursor, ServerCursor) and connection.get_autocommit() and current_actor():
         with transaction.atomic(using=connection.alias):

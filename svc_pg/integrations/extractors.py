@@ -15,7 +15,7 @@ from svc_pg.audit.context import Actor
 from svc_pg.errors import ConfigError
 
 ACTOR_HEADER: Final = "x-svc-audit-actor-id"
-"""Carries the actor from a gateway that set it. Whoever does not trust one with from_header drops it."""
+"""The header in which a gateway sends the actor. It is dropped unless ``from_header(ACTOR_HEADER)`` trusts it."""
 
 SECRET_ALGORITHMS: Final = ("HS256", "HS384", "HS512")
 PUBLIC_KEY_ALGORITHMS: Final = (*(f"{kind}{bits}" for kind in ("RS", "PS", "ES") for bits in (256, 384, 512)), "EdDSA")
@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What an extractor looks at: headers by name in lower case, and the ASGI scope or the WSGI environ or META."""
+    """The request that an extractor reads: headers by name in lower case, and the ASGI scope, WSGI environ or META."""
 
     headers: Mapping[str, str]
     scope: Mapping[str, Any]
@@ -39,7 +39,7 @@ Key = str | bytes | jwt.PyJWK | PublicKeyTypes
 
 
 class KeyClient(Protocol):
-    """Finds the key of a token, as jwt.PyJWKClient does from a JWKS address."""
+    """Finds the key of a token. For example jwt.PyJWKClient, which reads a JWKS address."""
 
     def get_signing_key_from_jwt(self, token: str) -> jwt.PyJWK:
         """The key that the token names."""
@@ -56,13 +56,13 @@ class _Header:
 def from_header(name: str) -> Extractor:
     """The value of a header that only the host or its gateway can set. ``from_header(ACTOR_HEADER)`` trusts that one.
 
-    The gateway must remove what came from outside, also in the spelling with underscores, which WSGI cannot tell apart.
+    The gateway must remove the header from requests, also spelled with underscores, which WSGI cannot tell apart.
     """
     return _Header(name.lower())
 
 
 def trusts_actor_header(extractor: Extractor) -> bool:
-    """The host has chosen ``from_header(ACTOR_HEADER)``."""
+    """Whether the host has chosen ``from_header(ACTOR_HEADER)``."""
     return extractor == _Header(ACTOR_HEADER)
 
 
@@ -86,17 +86,18 @@ def from_bearer(
     audience: str | Sequence[str] | None = None,
     unverified: bool = False,
 ) -> Extractor:
-    """The ``sub`` claim of the bearer token (a JWT) in ``Authorization``; a bad or expired token is nobody.
+    """The ``sub`` claim of the bearer token (a JWT) in ``Authorization``; a bad or expired token names nobody.
 
     ``verify`` is the key: a secret, a PEM text, a key object, a JWKS client, or a function of the token that returns
     one; the latter two run in a thread under ASGI. Without ``algorithms`` a secret verifies HS*, every other key RS*,
-    PS*, ES* and EdDSA. ``audience`` is checked where it is given. ``unverified=True`` reads the token as it is: only
-    where the host has refused every token that is not good before. Raises ConfigError without either, or with both.
+    PS*, ES* and EdDSA. ``audience`` is checked if it is given. ``unverified=True`` reads the token without a check: use
+    it only if the host has refused bad tokens before. Raises ConfigError if ``verify`` and ``unverified`` are both
+    given, or neither.
     """
     if unverified == (verify is not None):
         raise ConfigError(
             "from_bearer needs either a key or unverified=True",
-            hint="Write from_bearer(verify=key); or unverified=True where the host has verified every token already.",
+            hint="Write from_bearer(verify=key); or unverified=True if the host has verified every token already.",
         )
     if algorithms is None:
         algorithms = SECRET_ALGORITHMS if _is_secret(verify) else PUBLIC_KEY_ALGORITHMS
@@ -147,12 +148,12 @@ class _Bearer:
 
 
 def blocks(extractor: Extractor) -> bool:
-    """The extractor may wait for the network, so an event loop calls it in a thread."""
+    """Whether the extractor may wait for the network, so that an event loop calls it in a thread."""
     return isinstance(extractor, _Bearer) and extractor.blocks
 
 
 def to_actor(found: Found | Awaitable[Found], context: Mapping[str, object] | None) -> Actor | None:
-    """The actor that an extractor has found, with ``context`` added. What PostgreSQL cannot store is nobody."""
+    """The actor that an extractor has found, with ``context`` added. None if PostgreSQL cannot store the id."""
     if not found:
         return None
     if isinstance(found, Actor):
@@ -170,7 +171,7 @@ _REQUEST_ID: Final = re.compile(r"[\w.:/+=@-]{1,128}", re.ASCII)
 
 
 def request_context(headers: Mapping[str, str], ip: str | None) -> dict[str, object]:
-    """The context that names a request: ``request_id``, from X-Request-ID or new, and ``ip`` where it is known."""
+    """The context that names a request: ``request_id``, from X-Request-ID or new, and ``ip`` if it is known."""
     given = headers.get("x-request-id", "")
     request_id = given if _REQUEST_ID.fullmatch(given) else uuid4().hex
     return {"request_id": request_id, "ip": ip} if ip else {"request_id": request_id}
@@ -186,4 +187,4 @@ def environ_headers(environ: Mapping[str, Any]) -> dict[str, str]:
 
 
 ACTOR_VARIABLE: Final = "HTTP_" + ACTOR_HEADER.upper().replace("-", "_")
-"""What WSGI and Django call ACTOR_HEADER."""
+"""The name of ACTOR_HEADER in WSGI and Django."""

@@ -14,7 +14,7 @@ from svc_pg.webhooks.signing import Envelope, assert_webhook_signature, check_se
 __all__ = ["MAX_BYTES", "Envelope", "limited_body", "signed_webhook"]
 
 MAX_BYTES: Final = 1024 * 1024
-"""How large a body may be: svc-pg sends at most 256 KiB of payload in it."""
+"""The default limit of a body. svc-pg sends at most 256 KiB of payload in it."""
 
 # FastAPI answers {"detail": ...}, which is all that a problem document (RFC 9457) needs
 _PROBLEM: Final = {"content-type": "application/problem+json"}
@@ -26,8 +26,8 @@ def signed_webhook(
 ) -> Callable[[Request], Awaitable[Envelope]]:
     """A dependency that gives the envelope of an authentic webhook: ``Annotated[Envelope, Depends(...)]``.
 
-    With several secrets any one may match. Every other request is answered 401, or 413 where its body has more than
-    ``max_bytes``; why, only the log says. Raises WebhookSignatureError at once where a secret is unusable.
+    With several secrets any one may match. Every other request is answered 401, or 413 if its body has more than
+    ``max_bytes``; only the log tells why. Raises WebhookSignatureError at once if a secret is unusable.
     """
     check_secret(secret)
 
@@ -43,7 +43,7 @@ def signed_webhook(
 
 
 async def limited_body(request: Request, *, max_bytes: int) -> bytes:
-    """The raw body, of which no more than ``max_bytes`` are kept. Raises HTTPException 413 where it is larger."""
+    """The raw body, of which no more than ``max_bytes`` are kept. Raises HTTPException 413 if it is larger."""
     body = bytearray()
     try:
         async for chunk in request.stream():

@@ -1,15 +1,15 @@
 """Put the current actor into every transaction of psycopg connections and pools.
 
-A transaction gets its actor together with BEGIN, in one message, so it costs no round trip. Where the actor changes
-inside a transaction, each further statement of that transaction is preceded by the actor of that moment: a rollback to
+A transaction gets its actor together with BEGIN, in one message, so it costs no round trip. If the actor changes inside
+a transaction, each further statement of that transaction is preceded by one that sets its actor, because a rollback to
 a savepoint would undo a setting made once. The settings are local to the transaction, so the next user of a pooled
 connection, or of PgBouncer's, finds nothing.
 
 On an autocommit connection ``execute`` sends the actor and its statement together: one implicit transaction, one round
-trip. A text of several statements, a server-side cursor, and every statement where libpq is older than 14, gets a
-transaction block instead. ``copy``, ``stream``, that libpq's ``executemany`` and cursors that were not made by
-``conn.cursor()`` raise TransactionError outside ``conn.transaction()``. What cannot run in a transaction (VACUUM) needs
-``acting_as(None)``.
+trip. A text of several statements and a server-side cursor get a transaction block instead, and with a libpq older than
+14 every statement does. ``copy``, ``stream``, such a libpq's ``executemany`` and cursors that were not made by
+``conn.cursor()`` raise TransactionError outside ``conn.transaction()``. A statement that cannot run in a transaction,
+for example VACUUM, needs ``acting_as(None)``.
 
 COMMIT AND CHAIN, and a COMMIT and BEGIN in one text, begin a transaction unseen: it has no actor.
 """
@@ -47,9 +47,9 @@ _SEVERAL: Final = object()
 
 
 def with_audit(target: Target) -> Target:
-    """Make every transaction of a connection, or of each connection that a pool hands out, that of the current actor.
+    """Set the current actor in every transaction of a connection, or of each connection that a pool hands out.
 
-    Changes the object itself, whenever it was made, and returns it. Doing so twice is doing so once.
+    Changes the object itself, whenever it was made, and returns it. Idempotent.
     """
     for kind, audited in _AUDITED.items():
         if isinstance(target, kind):
@@ -60,10 +60,10 @@ def with_audit(target: Target) -> Target:
 
 
 class _AuditedBase(BaseConnection[Any]):
-    """Overrides the two methods through which psycopg sends BEGIN and comes to a statement, whatever the cursor is."""
+    """Overrides the two methods through which psycopg sends BEGIN and starts a statement, whatever the cursor is."""
 
     _set_for: object = None
-    """The actor that the transaction has had since its BEGIN, or _SEVERAL where that has changed."""
+    """The actor that the transaction has had since its BEGIN, or _SEVERAL if that has changed."""
 
     def _exec_command(self, command: Any, result_format: Format = Format.TEXT) -> PQGen[PGresult | None]:
         if not (isinstance(command, bytes) and command.startswith(b"BEGIN")):
@@ -101,7 +101,7 @@ class _AuditedBase(BaseConnection[Any]):
         return cursor.mogrify(SET_ACTOR, parameters(actor)).encode(self.info.encoding)
 
     def _is_bare(self) -> bool:
-        """A statement sent now would be a transaction by itself, with no room for the actor that there is."""
+        """Whether a statement sent now would be a transaction by itself, with no room for the current actor."""
         return (
             self.autocommit
             and self.pgconn.transaction_status == TransactionStatus.IDLE
@@ -110,7 +110,7 @@ class _AuditedBase(BaseConnection[Any]):
         )
 
     def _is_one_message(self, query: Query, cursor: object) -> bool:
-        """The statement can share a pipeline with its actor; a text of several statements cannot."""
+        """Whether the statement can share a pipeline with its actor; a text of several statements cannot."""
         if isinstance(cursor, ServerCursor | AsyncServerCursor) or not Pipeline.is_supported():
             return False
         if isinstance(query, Composable):
@@ -143,7 +143,7 @@ if TYPE_CHECKING:
     _Sync = Cursor[Any]
     _Async = AsyncCursor[Any]
 else:
-    _Sync = _Async = object  # or else a subclass would not look the same in memory as a cursor class of Django's
+    _Sync = _Async = object  # otherwise a subclass has another memory layout than a cursor class of Django's
 
 
 class _AuditedCursor(_Sync):
@@ -194,5 +194,5 @@ def _become(target: Any, audited: type) -> None:
 
 @cache
 def _subclass(audited: Any, given: Any) -> Any:
-    """A class whose objects look the same in memory as those of ``given``, with our methods before its own."""
+    """A class whose objects have the memory layout of those of ``given``, with our methods before its own."""
     return type(given.__name__, (audited, given), {"__slots__": (), "__module__": given.__module__})

@@ -1,8 +1,8 @@
 """Put the current actor into every transaction of SQLAlchemy engines, sync and async.
 
 On the psycopg dialect this is ``svc_pg.integrations.psycopg``: no round trip, AUTOCOMMIT included. On every other
-driver the first statement of a transaction is preceded by one that sets the actor, and so is each further one where
-the actor has changed; AUTOCOMMIT isolation with an actor raises TransactionError, because the setting would be lost.
+driver the first statement of a transaction is preceded by one that sets the actor, and so is each further one if the
+actor has changed; AUTOCOMMIT isolation with an actor raises TransactionError, because the setting would be lost.
 """
 
 import re
@@ -29,10 +29,10 @@ _SEVERAL: Final = object()
 
 
 def with_audit(target: Target) -> Target:
-    """Make every transaction of an engine, or of the engines of a session or session factory, the current actor's.
+    """Set the current actor in every transaction of an engine, or of the engines of a session or session factory.
 
-    Listens to the engines themselves, also for connections that they have already, and returns what it was given.
-    Doing so twice is doing so once. Raises ConfigError where a session or factory is not bound to an engine yet.
+    Listens to the engines themselves, also for connections that they have already, and returns ``target``. Idempotent.
+    Raises ConfigError if a session or factory is not bound to an engine yet.
     """
     engines = [target] if isinstance(target, Engine | AsyncEngine) else _binds(target)
     if not engines:
@@ -67,7 +67,7 @@ def _forget(conn: Connection, *_xid: object) -> None:
 def _set_actor(
     conn: Connection, _cursor: object, statement: str, _parameters: object, context: Any, _executemany: object
 ) -> None:
-    """Runs before each statement, its own and those of savepoints too."""
+    """Set the actor before a statement. Runs before each one, its own and those of savepoints included."""
     actor = current_actor()
     if actor == conn.info.setdefault(_SET_FOR, None if actor is None else _UNSET):
         return
@@ -78,7 +78,7 @@ def _set_actor(
             "an actor needs a transaction, and this connection has the isolation level AUTOCOMMIT",
             hint="Use another isolation level, or the dialect postgresql+psycopg.",
         )
-    # what is set at the beginning stays; a later change would be undone by a rollback to a savepoint before it
+    # a setting made at the beginning stays; a later one would be undone by a rollback to a savepoint before it
     conn.info[_SET_FOR] = actor if conn.info[_SET_FOR] is _UNSET else _SEVERAL
     conn.execute(_SET_ACTOR, parameters(actor))
 

@@ -19,8 +19,8 @@ class WsgiActorMiddleware:
     """Runs each request, with the streaming of its body, as the actor that it comes from.
 
     In Flask: ``app.wsgi_app = WsgiActorMiddleware(app.wsgi_app, extractor=...)``. With ``records_request`` the context
-    of each entry has ``request_id``, from X-Request-ID or new, and ``ip``. Where the extractor finds nobody, nobody
-    acts. ACTOR_HEADER from outside does not reach the application.
+    of each entry has ``request_id``, from X-Request-ID or new, and ``ip``. If the extractor finds nobody, there is no
+    actor. An ACTOR_HEADER that the extractor does not trust never reaches the application.
     """
 
     def __init__(self, app: WSGIApplication, *, extractor: Extractor, records_request: bool = False) -> None:
@@ -44,7 +44,7 @@ class WsgiActorMiddleware:
 
 
 class _Body:
-    """A response's body, whose parts are made as the actor. Between them nobody's thread keeps the actor."""
+    """A response's body, whose parts are made as the actor. Between them no thread keeps the actor."""
 
     def __init__(self, actor: Actor | None, body: Iterable[bytes]) -> None:
         self._actor = actor
