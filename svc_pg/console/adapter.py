@@ -1,4 +1,4 @@
-"""Convert between HTTP and what the core handler takes and gives; no decision is made here."""
+"""Convert between HTTP and the core handler's requests and responses; no decision is made here."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -19,7 +19,7 @@ from svc_pg.console.requests import ConsoleRequest, Problem
 
 
 def asgi_app(core: Core, *, title: str, trusted_proxies: Sequence[IPv4Network | IPv6Network]) -> FastAPI:
-    """An application to mount, all of whose requests go to the core handler."""
+    """An application to mount, which passes every request to the core handler."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -50,7 +50,7 @@ def _console_request(request: Request, trusted_proxies: Sequence[IPv4Network | I
 
 
 async def _chunks(request: Request) -> AsyncGenerator[bytes, None]:
-    """The non-empty parts of a body. Raises Problem where the client leaves or the application's own limit is lower."""
+    """The non-empty parts of a body. Raises Problem if the client leaves or the application's own limit is lower."""
     try:
         async for chunk in request.stream():
             if chunk:

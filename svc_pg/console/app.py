@@ -31,11 +31,11 @@ class Console:
     """The console API below ``/.well-known/svc``.
 
     It uses ``pool`` and never opens or closes it; without one it opens its own for ``settings.database_url`` while its
-    ``lifespan`` runs. ``email_sender`` sends the sign-in codes in place of ``settings.console_smtp_url``.
+    ``lifespan`` runs. ``email_sender`` sends the sign-in codes instead of ``settings.console_smtp_url``.
 
-    Raises ConsoleAutoApproveInProductionError or ConsoleWeakSecretError where the settings let anybody in, ConfigError
-    where they let nobody in, or cannot mail; the error tells all that is wrong with them. Raises ConfigError also where
-    the id or a route of a product is taken.
+    Raises ConsoleAutoApproveInProductionError or ConsoleWeakSecretError if the settings let anybody in, ConfigError if
+    they let nobody in, or cannot mail; the error names all problems of the settings. Also raises ConfigError if the id
+    or a route of a product is taken.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Console:
         self._database = Database(settings.database_url, pool)
         self._sign_in = sign_in_of(settings, database=self._database, email_sender=email_sender)
         self.session_of = bearer(self._sign_in.authenticate)
-        """From a request to its session, for ``webhooks_app``."""
+        """Finds the session of a request, for ``webhooks_app``."""
         self.allowed_origins = cors.allowed_origins(settings)
         self.trusted_proxies = settings.console_trusted_proxies
         self._core = Core(session_of=self.session_of, allowed_origins=self.allowed_origins, title="svc-pg console")
@@ -70,16 +70,16 @@ class Console:
         self.app = asgi_app(self._core, title="svc-pg console", trusted_proxies=self.trusted_proxies)
         """The console below its prefix."""
         self.asgi: ASGIApp = PrefixMiddleware(Starlette(lifespan=self.lifespan), console=self.app)
-        """An application of its own, with its lifespan; 404 for what is not below the prefix."""
+        """An application of its own, with its lifespan; 404 for paths that are not below the prefix."""
 
     def register_product(self, product: Product) -> None:
-        """Add a product's routes. Raises ConfigError where its id or one of its routes is taken."""
+        """Add a product's routes. Raises ConfigError if its id or one of its routes is taken."""
         self._core.add_product(product)
 
     def install(self, app: Starlette) -> None:
         """Put the console before all routes and middleware of a FastAPI or Starlette application.
 
-        Call it after the last ``add_middleware``: middleware that is added later stands before the console, where CORS
+        Call it after the last ``add_middleware``: middleware that is added later runs before the console, and CORS
         middleware would answer its preflights.
         """
         app.add_middleware(PrefixMiddleware, console=self.app)
@@ -95,7 +95,7 @@ class Console:
             yield
 
     def connection(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
-        """A database connection in a transaction of its own, for handlers. Raises Problem 503 where there is none."""
+        """A database connection in a transaction of its own, for handlers. Raises Problem 503 if there is none."""
         return self._database.connection()
 
     def acting(self, request: AuthenticatedRequest) -> AbstractAsyncContextManager[AsyncConnection[Any]]:

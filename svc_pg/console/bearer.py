@@ -8,10 +8,10 @@ from svc_pg.console.requests import ConsoleRequest, Problem
 from svc_pg.console.tokens import Session, TokenError
 
 Authenticate = Callable[[str], Awaitable[Session]]
-"""From the text of a token to its session; raises TokenError."""
+"""Finds the session of a token, given its text; raises TokenError."""
 
 SessionOf = Callable[[ConsoleRequest], Awaitable[Session]]
-"""From a request to the session that it belongs to; raises Problem."""
+"""Finds the session that a request belongs to; raises Problem."""
 
 CHALLENGE: Final = 'Bearer realm="svc"'
 
@@ -19,7 +19,7 @@ logger = logging.getLogger("svc_pg.console")
 
 
 def bearer(authenticate: Authenticate) -> SessionOf:
-    """The session of the one Bearer token in ``Authorization``; nothing else carries one."""
+    """A function that finds a session by the one Bearer token in ``Authorization``; nothing else carries a token."""
 
     async def session_of(request: ConsoleRequest) -> Session:
         credentials = request.headers.getlist("authorization")

@@ -1,4 +1,4 @@
-"""Read the body of a request: JSON in UTF-8, counted while it arrives, strict where parsers differ."""
+"""Read the body of a request: JSON in UTF-8, counted while it arrives, and refused if parsers could differ on it."""
 
 import json
 import math
@@ -26,25 +26,25 @@ Body = TypeVar("Body", bound=BaseModel)
 
 
 def read_body(request: ConsoleRequest, model: type[Body]) -> Body:
-    """The body as an instance of ``model``; no body is one without fields.
+    """The body as an instance of ``model``; no body counts as one without fields.
 
-    Raises Problem 422 ``invalid_body``, whose ``errors`` tell where (a JSON pointer) and what, the first twenty.
+    Raises Problem 422 ``invalid_body``, whose ``errors`` are the first twenty, each with a JSON pointer and a reason.
     """
     try:
         return model.model_validate_json(request.content or b"{}")
     except ValidationError as error:
         problems = error.errors(include_url=False, include_input=False)
         errors = [{"pointer": _pointer(each["loc"]), "detail": reason(each)} for each in problems[:MAX_ERRORS]]
-        raise Problem(422, "invalid_body", "The body is not as it should be; see errors.", errors=errors) from error
+        raise Problem(422, "invalid_body", "The body is not valid; see errors.", errors=errors) from error
 
 
 def _pointer(steps: tuple[int | str, ...]) -> str:
-    """RFC 6901."""
+    """A JSON pointer (RFC 6901)."""
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)
 
 
 async def read_content(headers: Headers, chunks: AsyncIterator[bytes], *, max_bytes: int) -> bytes:
-    """The body as it arrived, empty where there is none. Raises Problem 413 or 415."""
+    """The body as it arrived, empty if there is none. Raises Problem 413 or 415."""
     received = bytearray()
     async for chunk in chunks:
         if not _is_json(headers):
@@ -56,7 +56,7 @@ async def read_content(headers: Headers, chunks: AsyncIterator[bytes], *, max_by
 
 
 def parse_json(content: bytes) -> JsonValue:
-    """The value of a body, or None where there is none. Raises Problem 400."""
+    """The value of a body, or None if there is none. Raises Problem 400."""
     if not content:
         return None
     try:
@@ -100,7 +100,7 @@ def _finite(text: str) -> float:
 
 
 def _check(value: JsonValue, *, depth: int) -> None:
-    """Refuse what ``json`` lets through: deep nesting, and half of a surrogate pair, which no database stores."""
+    """Refuse values that ``json`` accepts: deep nesting, and half of a surrogate pair, which no database stores."""
     match value:
         case str():
             value.encode()

@@ -1,4 +1,4 @@
-"""Who sends a request: the address behind proxies that are trusted, and the browser in words."""
+"""The client of a request: its address behind trusted proxies, and its browser in words."""
 
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
@@ -10,7 +10,7 @@ from svc_pg.console.requests import ConsoleRequest
 
 USER_AGENT_LENGTH: Final = 256
 
-# The first that occurs decides: each of them also names those below
+# The first that occurs decides, because each browser also names some of those below it
 _BROWSERS: Final = {
     "Edg": "Edge",
     "OPR/": "Opera",
@@ -35,10 +35,10 @@ _SYSTEMS: Final = {
 def client_address(
     peer: str | None, headers: Headers, trusted_proxies: Sequence[IPv4Network | IPv6Network]
 ) -> str | None:
-    """The peer, or where it is a trusted proxy, the last address in X-Forwarded-For that is not one itself.
+    """The peer, or if it is a trusted proxy, the last address in X-Forwarded-For that is not one itself.
 
-    Proxies append what they see, so everything to the left of that address is the client's own invention. None where
-    the server knows no address, as on a Unix socket.
+    Proxies append what they see, so everything to the left of that address may be the client's own invention. None if
+    the server knows no address, for example on a Unix socket.
     """
     address = _parsed(peer)
     for hop in reversed(_forwarded(headers)):
@@ -58,13 +58,13 @@ def is_loopback(request: ConsoleRequest) -> bool:
 
 
 def user_agent(request: ConsoleRequest) -> str | None:
-    """What the client calls itself, shortened, for the record."""
+    """The name that the client gives itself, shortened, for the record."""
     text = request.headers.get("user-agent", "")
     return "".join(character for character in text if character.isprintable())[:USER_AGENT_LENGTH] or None
 
 
 def browser(agent: str | None) -> str:
-    """The browser in our words, such as ``Firefox on Linux``: the client's own would be its words in our mail."""
+    """The browser in our words, such as ``Firefox on Linux``: a client's own words must not get into our mail."""
     name = next((name for mark, name in _BROWSERS.items() if mark in (agent or "")), "an unknown program")
     system = next((name for mark, name in _SYSTEMS.items() if mark in (agent or "")), None)
     return name if system is None else f"{name} on {system}"

@@ -43,7 +43,7 @@ logger = logging.getLogger("svc_pg.console")
 
 
 class Core:
-    """Answers requests, and never raises. Console routes, below ``console_path``, are open to all; a product's are not.
+    """Answers requests, and never raises. Routes below ``console_path`` are open to all; a product's need a session.
 
     ``title`` is that of the OpenAPI document.
     """
@@ -65,7 +65,7 @@ class Core:
 
     @property
     def product_ids(self) -> Sequence[str]:
-        """In the order of registration."""
+        """The ids of the products, in the order of registration."""
         return list(self._product_ids)
 
     def openapi(self, *, server_url: str) -> Mapping[str, JsonValue]:
@@ -73,7 +73,7 @@ class Core:
         return document(self.routes, title=self._title, server_url=server_url)
 
     async def _openapi(self, request: ConsoleRequest) -> ConsoleResponse:
-        """Anybody may ask for it, so it is made once; where it is mounted may differ from request to request."""
+        """Answer with the document, made once because anybody may ask for it. Only the path of the mount may differ."""
         if self._document is None:
             self._document = encode(self.openapi(server_url=_SERVER_URL)).decode()
         server_url = encode(request.base_path or "/").decode()
@@ -89,7 +89,7 @@ class Core:
         self.routes.append(Route(method=method, path=whole, documentation=documentation, tag="Console"))
 
     def add_product(self, product: Product, *, below: str | None = None, is_built_in: bool = False) -> None:
-        """Add a product's routes, below its id unless told. Raises ConfigError where the id or a route is taken."""
+        """Add a product's routes, by default below its id. Raises ConfigError if the id or a route is taken."""
         if product.id in RESERVED_IDS and not is_built_in:
             raise ConfigError(f"product id {product.id!r} is reserved for the console")
         if product.id in self._product_ids:
@@ -103,7 +103,7 @@ class Core:
         self.routes += routes
 
     async def handle(self, request: ConsoleRequest, body: AsyncIterator[bytes]) -> EncodedResponse:
-        """Answer. ``body`` is read only where the route and the session allow it."""
+        """Answer a request. ``body`` is read only if the route and the session allow it."""
         origins = request.headers.getlist("origin")
         origin = origins[0] if len(origins) == 1 else None  # no browser sends two
         if request.method == "OPTIONS":
@@ -172,7 +172,7 @@ async def _call(handler: Callable[[_Request], object], request: _Request) -> Con
 
 
 async def _started(response: ConsoleResponse, request_id: str) -> ConsoleResponse:
-    """With the first part of a stream made: what fails before it can still become a problem document."""
+    """The response, with the first part of a stream made: a failure up to then can still become a problem document."""
     if not isinstance(response.body, AsyncIterator):
         return response
     return replace(response, body=_resumed(await anext(response.body, b""), response.body, request_id))

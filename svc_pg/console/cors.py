@@ -1,4 +1,4 @@
-"""Which web origins may read the console's answers (Fetch standard, CORS)."""
+"""The web origins that may read the console's answers (Fetch standard, CORS)."""
 
 from collections.abc import Collection, Mapping
 
@@ -13,7 +13,7 @@ PREFLIGHT_HEADERS: Mapping[str, str] = {
 
 
 def allowed_origins(settings: Settings) -> frozenset[str]:
-    """Those that are set; else the console's front end, where its address is known."""
+    """The origins that are set; else that of the console's front end, if its address is known."""
     if settings.console_allowed_origins is not None:
         return frozenset(settings.console_allowed_origins)
     page = settings.console_public_url
@@ -26,5 +26,5 @@ def origin_headers(origin: str | None, allowed: Collection[str]) -> Mapping[str,
 
 
 def preflight_headers(origin: str | None, allowed: Collection[str]) -> Mapping[str, str]:
-    """The headers of a preflight's answer; none where another origin asks."""
+    """The headers of a preflight's answer; none if another origin asks."""
     return PREFLIGHT_HEADERS if origin is None or origin in allowed else {}

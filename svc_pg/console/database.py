@@ -21,13 +21,13 @@ POOL_TIMEOUT_SECONDS: Final = 5
 PROBLEMS: Final = dict.fromkeys(
     ("database_unavailable", "database_busy", "database_timeout", "not_installed", "access_denied"), 503
 )
-"""The codes and the status of what keeps a connection from being of use."""
+"""The codes and the status of problems that make a connection useless."""
 
 logger = logging.getLogger("svc_pg.console")
 
 
 class Database:
-    """Where the console's connections come from. Without a pool, ``opened`` makes one."""
+    """The source of the console's connections. Without a pool, ``opened`` makes one."""
 
     def __init__(self, url: SecretStr | None, pool: AsyncConnectionPool[Any] | None) -> None:
         # libpq reads PG* if it is empty
@@ -36,7 +36,7 @@ class Database:
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
-        """Have a pool until the end of the block. One that was given stays as it is, and open."""
+        """Provide a pool until the end of the block. A given pool is used unchanged, and stays open."""
         if self._pool is not None:
             yield
             return
@@ -57,7 +57,7 @@ class Database:
 
     @asynccontextmanager
     async def acting(self, request: AuthenticatedRequest) -> AsyncIterator[AsyncConnection[Any]]:
-        """As ``connection``, and what the block changes is recorded as done by the session's e-mail address.
+        """As ``connection``, with the session's e-mail address as the actor of every change that the block makes.
 
         The entries' context names the session, the request and the address it came from.
         """
@@ -70,10 +70,10 @@ class Database:
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[AsyncConnection[Any]]:
-        """A connection in a transaction of its own, where a statement ends after 5 seconds.
+        """A connection in a transaction of its own, in which a statement ends after 5 seconds.
 
-        Raises Problem 503 where there is no connection, it breaks, a statement takes too long, other transactions are
-        in the way, or schema svc is missing or closed to its role, and 422 where a value does not fit its type.
+        Raises Problem 503 if there is no connection, it breaks, a statement takes too long, other transactions are in
+        the way, or schema svc is missing or closed to its role, and 422 if a value does not fit its type.
         """
         if self._pool is None:
             logger.error("the console has no pool: give it one, or run its lifespan")

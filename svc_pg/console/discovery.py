@@ -1,4 +1,4 @@
-"""Routes that tell a front end whether the console is there, and what it can do."""
+"""Routes that tell a front end whether the console answers, and its capabilities."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """The ids of the products, the ways to sign in, and the permissions from the least to the greatest."""
+    """The ids of the products, the sign-in methods, and the permissions from the least to the greatest."""
 
     products: Sequence[str]
     auth_methods: Sequence[SignInMethod]
@@ -31,7 +31,7 @@ class Capabilities:
 
 
 HEALTH: Final = Documentation(summary="Whether the console answers", response=Health, response_example={"status": "ok"})
-CAPABILITIES: Final = Documentation(summary="What there is", response=Capabilities)
+CAPABILITIES: Final = Documentation(summary="Products, sign-in methods and permissions", response=Capabilities)
 
 
 async def health(_request: ConsoleRequest) -> ConsoleResponse:
@@ -42,7 +42,7 @@ async def health(_request: ConsoleRequest) -> ConsoleResponse:
 def capabilities(
     product_ids: Callable[[], Sequence[str]], auth_methods: Sequence[SignInMethod]
 ) -> Callable[[ConsoleRequest], Awaitable[ConsoleResponse]]:
-    """The handler that tells a front end what there is."""
+    """The handler that tells a front end the capabilities of the console."""
 
     async def handle(_request: ConsoleRequest) -> ConsoleResponse:
         return ConsoleResponse(200, Capabilities(product_ids(), auth_methods, PERMISSIONS, API_VERSION))

@@ -1,4 +1,4 @@
-"""What a route tells about itself: for people, for generated clients and for the OpenAPI document."""
+"""The documentation of a route: for people, for generated clients and for the OpenAPI document."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,13 +28,13 @@ class Parameter:
 
 @dataclass(frozen=True, kw_only=True)
 class Documentation:
-    """All of it is optional, and none of it changes what a route does.
+    """The description of a route. All of it is optional, and none of it changes what a route does.
 
-    ``needs_device_token`` says that ``Authorization: Bearer`` carries what signing in gave this device, and no session.
+    ``needs_device_token`` says that ``Authorization: Bearer`` carries the device token of a sign-in, not a session.
     ``body`` is the model that the handler reads with ``read_body``. ``response`` is the type of the value that the
-    handler answers with: a dataclass, a scalar, or collections of them, ``list[Tenant]`` or ``Page[Tenant]``; None is
-    no body. ``status`` is that of success. ``errors`` are the codes of problems that only this route gives, with their
-    status, such as ``{"unknown_tenant": 404}``; what every route may give is added.
+    handler answers with: a dataclass, a scalar, or collections of them, ``list[Tenant]`` or ``Page[Tenant]``; None
+    means no body. ``status`` is that of success. ``errors`` are the codes of problems that only this route gives, with
+    their status, such as ``{"unknown_tenant": 404}``; the codes of every route are added.
     """
 
     summary: str = ""

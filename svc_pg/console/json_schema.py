@@ -1,4 +1,4 @@
-"""The JSON Schema of what ``encoding`` writes and of the bodies that handlers read."""
+"""The JSON Schemas of the values that ``encoding`` writes and of the bodies that handlers read."""
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
@@ -52,7 +52,7 @@ class Schemas:
         return self._bodies[model, "validation"]
 
     def of(self, annotation: object) -> Schema:
-        """The schema of values of this type. Raises ConfigError where ``encoding`` cannot write them."""
+        """The schema of values of this type. Raises ConfigError if ``encoding`` cannot write them."""
         return self._of(annotation, {})
 
     def _of(self, annotation: object, bound: Mapping[object, object]) -> Schema:

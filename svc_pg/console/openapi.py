@@ -25,9 +25,9 @@ _SECURITY_SCHEMES: Final[Schema] = {
 }
 _PARAMETER: Final = re.compile(r"(?<=/):(\w+)")
 _RETRY_AFTER: Final[JsonValue] = {"Retry-After": {"description": "seconds", "schema": {"type": "integer"}}}
-_LOCATION: Final[JsonValue] = {"Location": {"description": "the path of what was made", "schema": {"type": "string"}}}
+_LOCATION: Final[JsonValue] = {"Location": {"description": "the path of the resource", "schema": {"type": "string"}}}
 
-# What every route may answer, and those with a session, a query and a body besides: codes and their status
+# The problems of every route, and the further ones of routes with a session, a query and a body: codes and status
 _ALWAYS: Final = {"rate_limited": 429, "internal_error": 500}
 _WITH_SESSION: Final = {
     "not_authenticated": 401,
@@ -48,18 +48,18 @@ _WITH_BODY: Final = {
 
 _PROBLEM_SCHEMA: Final[Schema] = {
     "type": "object",
-    "description": "What went wrong (RFC 9457). Programs decide by code.",
+    "description": "The problem (RFC 9457). Programs decide by code.",
     "required": ["title", "status", "code", "requestId"],
     "properties": {
         "title": {"type": "string"},
         "status": {"type": "integer"},
         "detail": {"type": "string"},
-        "code": {"type": "string", "description": "not_found where no route has the method and the path"},
+        "code": {"type": "string", "description": "not_found if no route has the method and the path"},
         "requestId": {"type": "string"},
         "parameter": {"type": "string", "description": "the parameter of the query that is not acceptable"},
         "errors": {
             "type": "array",
-            "description": "what is not acceptable in the body, and where (RFC 6901)",
+            "description": "the problems of the body, each with its JSON pointer (RFC 6901)",
             "items": {
                 "type": "object",
                 "required": ["pointer", "detail"],
@@ -74,7 +74,7 @@ _PROBLEM_SCHEMA: Final[Schema] = {
 class Route:
     """One route of a document. ``path`` is below the server's, with parameters such as ``:id``.
 
-    ``permission`` is None where no session is needed. Routes with one ``tag`` belong together.
+    ``permission`` is None if no session is needed. Routes with one ``tag`` belong together.
     """
 
     method: str
@@ -85,7 +85,7 @@ class Route:
 
 
 def product_routes(product: Product, *, below: str) -> list[Route]:
-    """The routes of a product whose paths begin with ``below``: ``/<product id>``, or nothing where it stands alone."""
+    """The routes of a product whose paths begin with ``below``: ``/<product id>``, or nothing if it stands alone."""
     return [
         Route(
             method=endpoint.method,
@@ -99,7 +99,7 @@ def product_routes(product: Product, *, below: str) -> list[Route]:
 
 
 def document(routes: Sequence[Route], *, title: str, server_url: str, version: str = "1") -> dict[str, JsonValue]:
-    """The document as a JSON value. Raises ConfigError where a response has a type that JSON does not."""
+    """The document as a JSON value. Raises ConfigError if a response has a type that JSON lacks."""
     schemas = Schemas(_bodies(routes))
     schemas.components["Problem"] = dict(_PROBLEM_SCHEMA)
     paths: dict[str, dict[str, JsonValue]] = {}
@@ -130,8 +130,8 @@ def _operation(route: Route, schemas: Schemas) -> dict[str, JsonValue]:
         "security": [],
         "parameters": [
             *_path_parameters(route),
-            *(_parameter(parameter, place="query") for parameter in documentation.query),
-            *(_parameter(parameter, place="header") for parameter in documentation.headers),
+            *(_parameter(parameter, position="query") for parameter in documentation.query),
+            *(_parameter(parameter, position="header") for parameter in documentation.headers),
         ],
         "responses": {str(documentation.status): _success(documentation, schemas), **_problems(route)},
     }
@@ -139,7 +139,7 @@ def _operation(route: Route, schemas: Schemas) -> dict[str, JsonValue]:
         operation["summary"] = documentation.summary
     if route.permission is not None:
         operation["description"] = f"Needs the permission {route.permission}."
-        operation["security"] = [{_SESSION: [route.permission]}]  # a role, as 3.1 allows where a scheme has no scopes
+        operation["security"] = [{_SESSION: [route.permission]}]  # a role, as 3.1 allows if a scheme has no scopes
     elif documentation.needs_device_token:
         operation["security"] = [{_DEVICE: []}]
     if documentation.body is not None:
@@ -161,10 +161,10 @@ def _path_parameters(route: Route) -> list[JsonValue]:
     ]
 
 
-def _parameter(parameter: Parameter, *, place: str) -> JsonValue:
+def _parameter(parameter: Parameter, *, position: str) -> JsonValue:
     return {
         "name": parameter.name,
-        "in": place,
+        "in": position,
         "description": parameter.description,
         "required": parameter.is_required,
         "schema": dict(parameter.schema),

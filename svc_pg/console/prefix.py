@@ -30,7 +30,7 @@ class PrefixMiddleware:
 
 
 def path_below_prefix(scope: Scope) -> str | None:
-    """The still-encoded rest of the path that begins with the slash after the prefix, or None where it is not ours.
+    """The still-encoded rest of the path from the slash after the prefix on, or None if the path is not below it.
 
     Segments are split before they are decoded, so ``%2F`` never separates, and compared after, so ``%2e`` is a dot.
     """
@@ -54,14 +54,14 @@ def _console_scope(scope: Scope, path: str) -> Scope:
 
 
 def mounted_path(scope: Scope) -> str:
-    """The still-encoded path of a request below where its application is mounted, however that is spelt."""
+    """The still-encoded path of a request below the mount of its application, however that is spelled."""
     segments, root = _raw_path(scope).removeprefix("/").split("/"), _root_segments(scope)
     is_below = [unquote(segment) for segment in segments[: len(root)]] == root  # some servers omit the root path
     return "/" + "/".join(segments[len(root) :] if is_below else segments)
 
 
 def _raw_path(scope: Scope) -> str:
-    """``raw_path`` is optional in ASGI, and some servers leave the query in it."""
+    """The path as it arrived. ``raw_path`` is optional in ASGI, and some servers leave the query in it."""
     raw: bytes | None = scope.get("raw_path")
     return quote(scope["path"]) if raw is None else raw.decode("latin-1").partition("?")[0]
 

@@ -14,7 +14,7 @@ Method = Literal["GET", "POST", "PATCH", "DELETE"]
 Handler = Callable[[AuthenticatedRequest], ConsoleResponse | Awaitable[ConsoleResponse]]
 
 PERMISSIONS: tuple[Permission, ...] = get_args(Permission)
-"""From the least to the greatest; each includes those before it."""
+"""The permissions from the least to the greatest; each includes those before it."""
 
 RESERVED_IDS = frozenset({"account", "console", "ui"})
 
@@ -25,7 +25,7 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 class ProductEndpoint(Documentation):
     """One route of a product. ``path`` is relative to the product, and ``:name`` in it matches any one segment.
 
-    ``handler`` may be sync, then it runs in a thread. The other fields are for the OpenAPI document.
+    A sync ``handler`` runs in a thread. The other fields are for the OpenAPI document.
     """
 
     method: Method

@@ -1,4 +1,4 @@
-"""What the core handler takes and gives: requests, responses and problem documents (RFC 9457)."""
+"""Requests, responses and problem documents (RFC 9457) of the core handler."""
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
@@ -22,11 +22,11 @@ class ConsoleRequest:
     query: QueryParams
     request_id: str
     client: str | None = None
-    """The address of the peer, where the server knows it."""
+    """The address of the client, if the server knows it."""
     base_path: str = ""
-    """What stands before ``path`` in the request's target, such as ``/.well-known/svc``; percent-encoded."""
+    """The part of the request's target before ``path``, such as ``/.well-known/svc``; percent-encoded."""
     content: bytes = b""
-    """The body as it arrived: ``body`` has lost how a number was written."""
+    """The body as it arrived; ``body`` does not keep the spelling of numbers."""
     body: JsonValue = None
 
     @property
@@ -35,7 +35,7 @@ class ConsoleRequest:
         return tuple(unquote(segment) for segment in self.path.removeprefix("/").split("/"))
 
     def authenticated(self, session: Session, params: Mapping[str, str]) -> "AuthenticatedRequest":
-        """This request, with what a product's handler gets besides."""
+        """This request with the additional fields that a product's handler gets."""
         return AuthenticatedRequest(**vars(self), session=session, params=params)
 
 
@@ -49,7 +49,7 @@ class AuthenticatedRequest(ConsoleRequest):
 
 @dataclass(frozen=True)
 class ConsoleResponse:
-    """The answer of a handler. ``body`` is encoded as JSON (see ``encoding``), None sends no body.
+    """The answer of a handler. ``body`` is encoded as JSON (see ``encoding``); None sends no body.
 
     An async iterator of bytes is sent as it comes, with the Content-Type of ``headers``. It must hold no connection
     while it waits to be asked for more: the client decides how long that is.
@@ -61,7 +61,7 @@ class ConsoleResponse:
 
 
 def created(request: ConsoleRequest, resource_id: str, body: object) -> ConsoleResponse:
-    """201 for what now exists under the path of the request and ``resource_id``, with its Location."""
+    """A 201 with the Location of the new resource, which is ``resource_id`` under the path of the request."""
     location = f"{request.base_path}{request.path}/{quote(resource_id, safe='')}"
     return ConsoleResponse(201, body, {"Location": location})
 

@@ -11,7 +11,7 @@ Target = TypeVar("Target")
 
 @dataclass(frozen=True, slots=True)
 class Match(Generic[Target]):
-    """What a route leads to, and the values of its parameters."""
+    """The target of a route, and the values of its parameters."""
 
     target: Target
     params: Mapping[str, str]
@@ -30,7 +30,7 @@ class _Route(Generic[Target]):
 
     @property
     def rank(self) -> tuple[bool, ...]:
-        """Sorts an exact segment before a parameter, the first difference from the left decides."""
+        """Sorts an exact segment before a parameter; the first difference from the left decides."""
         return tuple(_is_parameter(part) for part in self.pattern)
 
     def params(self, segments: Sequence[str]) -> Mapping[str, str] | None:
@@ -52,11 +52,11 @@ class Router(Generic[Target]):
         self._routes: list[_Route[Target]] = []
 
     def add(self, method: str, path: str, target: Target) -> None:
-        """Add a route. Raises ConfigError where the pattern cannot match or another route matches the same."""
+        """Add a route. Raises ConfigError if the pattern cannot match or another route matches the same."""
         self.add_all([(method, path, target)])
 
     def add_all(self, routes: Iterable[tuple[str, str, Target]]) -> None:
-        """Add them, each a method, a path and a target, or none where ``add`` refuses one."""
+        """Add routes, each a method, a path and a target, or none of them if ``add`` refuses one."""
         merged = list(self._routes)
         for method, path, target in routes:
             route = _Route(method, _parsed(path), target)

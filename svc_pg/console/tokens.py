@@ -22,7 +22,7 @@ ISSUER = "svc-pg"
 AUDIENCE = "svc-console"
 TYPE = "svc-console+jwt"
 CLOCK_DIFFERENCE_SECONDS: Final = 60
-"""How far the clock of the machine that signed may be ahead of that which verifies."""
+"""The time that the clock of the signing machine may be ahead of that of the verifying one."""
 
 _ALGORITHM = "HS256"
 _REQUIRED = ["iss", "aud", "sub", "iat", "exp", "jti"]
@@ -34,7 +34,7 @@ class TokenError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Who makes a request, and what they may do."""
+    """The person who makes a request, and their permissions."""
 
     session_id: str
     email: str
@@ -43,7 +43,7 @@ class Session:
 
 
 class _Claims(BaseModel):
-    """``expiresAt`` equals ``exp`` (seconds since 1970), ``sub`` equals ``email``, ``amr`` is the way of sign-in."""
+    """``expiresAt`` equals ``exp`` (seconds since 1970), ``sub`` equals ``email``, ``amr`` is the sign-in method."""
 
     model_config = ConfigDict(strict=True, alias_generator=to_camel, populate_by_name=True)
 
@@ -63,7 +63,7 @@ class _Claims(BaseModel):
 def new_connection_token() -> tuple[str, str]:
     """A random connection token, to be shown once, and the ``sha256:<hex>`` of it, which the settings hold.
 
-    No request carries the token: it is what the hash, and so the key, can be made from again.
+    No request carries the token. The hash, and so the key, can be made again from it.
     """
     raw = secrets.token_urlsafe(32)
     return raw, f"sha256:{sha256(raw.encode()).hexdigest()}"
@@ -79,7 +79,7 @@ def issue(
     session_id: UUID | None = None,
     now: datetime | None = None,
 ) -> str:
-    """A signed token of a session that ends after ``lifetime``; without ``session_id`` and ``now`` of a new one."""
+    """A signed token of a session that ends after ``lifetime``; without ``session_id`` and ``now``, of a new one."""
     issued_at = int(time.time() if now is None else now.timestamp())
     expires_at = issued_at + int(lifetime.total_seconds())
     claims = _Claims(
@@ -98,12 +98,12 @@ def issue(
 
 
 def token_hash(token: str) -> bytes:
-    """What the database keeps of a token."""
+    """The hash of a token, which is all that the database keeps of it."""
     return sha256(token.encode()).digest()
 
 
 def verify(token: str, key: bytes, *, method: SignInMethod) -> Session:
-    """The session of a token that this key signed for this way of sign-in. Raises TokenError."""
+    """The session of a token that this key signed for this sign-in method. Raises TokenError."""
     if not _is_canonical(token):
         raise TokenError("the token is not three parts of canonical base64url")
     try:
@@ -127,7 +127,7 @@ def verify(token: str, key: bytes, *, method: SignInMethod) -> Session:
     if claims.iat > time.time() + CLOCK_DIFFERENCE_SECONDS:
         raise TokenError("the token was issued in the future")
     if claims.amr != [method]:
-        raise TokenError("the token is of another way of sign-in")
+        raise TokenError("the token is of another sign-in method")
     return Session(
         session_id=claims.session_id,
         email=claims.email,

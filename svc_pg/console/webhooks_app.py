@@ -13,8 +13,8 @@ def webhooks_app(console: Console, *, session_of: SessionOf | None = None) -> Fa
 
     Callers need a session as in the console, unless ``session_of`` says who asks and what they may do: it takes the
     request and returns a Session, or raises Problem, such as ``Problem(401, "not_authenticated")``. There is no mode
-    without, and no bound to one tenant: whoever may read sees the endpoints and payloads of all. The OpenAPI document
-    is at ``/openapi.json``. ``console`` need not be installed, but its lifespan must run.
+    without sessions, and no limit to one tenant: whoever may read sees the endpoints and payloads of all. The OpenAPI
+    document is at ``/openapi.json``. ``console`` need not be installed, but its lifespan must run.
     """
     core = Core(
         session_of=session_of or console.session_of,

@@ -1,1 +1,1 @@
-"""How people get a session: by a code that is mailed to them, or on their own machine at once."""
+"""Sign-in: people get a session by a code that is mailed to them, or at once on their own machine."""

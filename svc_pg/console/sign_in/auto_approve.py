@@ -26,7 +26,7 @@ class AutoApprove:
 
     @property
     def routes(self) -> list[SignInRoute]:
-        """Below ``/console/session``."""
+        """The routes below ``/console/session``."""
         return [("POST", "/init", self.init, APPROVE)]
 
     def opened(self) -> AbstractAsyncContextManager[None]:
@@ -35,7 +35,7 @@ class AutoApprove:
 
     async def init(self, request: ConsoleRequest) -> ConsoleResponse:
         """Give a session to whoever asks on the same machine."""
-        # The peer and the Host: a page of another site can make a browser send the one, but not (DNS rebinding) both
+        # The peer and the Host: a page of another site can make a browser send one of them, not both (DNS rebinding)
         if not is_loopback(request) or not _LOOPBACK_HOST.fullmatch(request.headers.get("host", "")):
             raise Problem(
                 403, "loopback_required", "Auto-approve answers only on the same machine, under its own name."

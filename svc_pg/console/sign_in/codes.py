@@ -1,4 +1,4 @@
-"""The codes that are mailed to people who sign in: made, read as people type them, and hashed under a key."""
+"""Codes that are mailed to people who sign in: make them, read them as people type them, hash them under a key."""
 
 import hmac
 import secrets
@@ -26,7 +26,7 @@ def displayed(code: str) -> str:
 
 
 def typed_code(text: str) -> str | None:
-    """The code that somebody typed, or None where no code looks like this. Case, spaces and hyphens do not matter."""
+    """The code that somebody typed, or None if no code looks like this. Case, spaces and hyphens do not matter."""
     code = "".join(text.split()).replace("-", "")
     if len(code) != LENGTH or not code.isascii() or not set(code.upper()) <= set(ALPHABET):
         return None
@@ -36,7 +36,7 @@ def typed_code(text: str) -> str | None:
 def hashing_key(signing_key: bytes) -> bytes:
     """The key of code hashes, derived (HKDF, RFC 5869) from the key that signs sessions.
 
-    30 bits are searched through in two minutes, well within the life of a code, so a hash without a key would let
+    A search through 30 bits takes two minutes, well within the life of a code. So a hash without a key would let
     whoever reads the table sign in as anybody who is signing in.
     """
     return HKDF(SHA256(), length=32, salt=None, info=_KEY_PURPOSE).derive(signing_key)

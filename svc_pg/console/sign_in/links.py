@@ -30,7 +30,7 @@ select 'mail_failed', session_id, email, %s from svc.console_magic_links where s
 
 @dataclass(frozen=True, slots=True)
 class Init:
-    """Whether the code is to be mailed; or after how many seconds this network may ask again."""
+    """The start of a sign-in: whether to mail the code, or in how many seconds this network may ask again."""
 
     is_mailed: bool
     retry_after: int | None
@@ -39,7 +39,7 @@ class Init:
 
 @dataclass(frozen=True, slots=True)
 class Verify:
-    """What came of a code; ``attempts_remaining`` is set where it was wrong."""
+    """The outcome of a code; ``attempts_remaining`` is set if it was wrong."""
 
     outcome: str
     attempts_remaining: int | None
@@ -48,7 +48,7 @@ class Verify:
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """How a link stands; neither state nor time where this device has no such link."""
+    """The state of a link; state and time are None if this device has no such link."""
 
     state: State | None
     expires_in: int | None
@@ -57,7 +57,7 @@ class Poll:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whose link it is, and the time."""
+    """The owner of a link, and the time."""
 
     email: str
     asked_at: datetime
@@ -65,7 +65,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What came of a claim."""
+    """The outcome of a claim."""
 
     outcome: str
 
@@ -84,12 +84,12 @@ def verify(
 
 
 def poll(session_id: UUID, device_hash: bytes) -> Query[Poll]:
-    """Ask how a link stands."""
+    """Ask for the state of a link."""
     return Query("select * from svc.console_poll(%s, %s)", (session_id, device_hash), Poll)
 
 
 def owner(session_id: UUID, device_hash: bytes) -> Query[Owner]:
-    """Whose link it is: no row where this device has no such link."""
+    """The owner of a link; no row if this device has no such link."""
     return Query(_OWNER, (session_id, device_hash), Owner)
 
 

@@ -1,4 +1,4 @@
-"""Sign-in by a code that is mailed: init, verify, poll, claim. Its states and limits are those of ``sql/console``."""
+"""Sign-in by a mailed code: init, verify, poll, claim. ``sql/console`` has its states and limits."""
 
 import logging
 import secrets
@@ -58,7 +58,7 @@ class MagicLinks:
 
     @property
     def routes(self) -> list[SignInRoute]:
-        """Below ``/console/session``."""
+        """The routes below ``/console/session``."""
         return [
             ("POST", "/init", self.init, INIT),
             ("POST", "/verify", self.verify, VERIFY),
@@ -67,11 +67,11 @@ class MagicLinks:
         ]
 
     def opened(self) -> AbstractAsyncContextManager[None]:
-        """At the end of the block, wait for mail that is under way."""
+        """Wait, at the end of the block, for mail that is under way."""
         return self._outbox.opened()
 
     async def init(self, request: ConsoleRequest) -> ConsoleResponse:
-        """Begin a sign-in. What the answer is, and how it comes about, does not depend on the address."""
+        """Begin a sign-in. Neither the answer nor the way to it depends on the address."""
         email = email_of(request).lower()
         session_id, code, device_token = uuid4(), codes.new_code(), secrets.token_urlsafe(32)
         agent = user_agent(request)
@@ -106,7 +106,7 @@ class MagicLinks:
         return ConsoleResponse(200, Begun(self.method, session_id, device_token, CODE_SECONDS, POLL_SECONDS))
 
     async def verify(self, request: ConsoleRequest) -> ConsoleResponse:
-        """Try a code. One that no code can look like is refused and is no attempt."""
+        """Try a code. A text that cannot be a code is refused, and does not count as an attempt."""
         body = read_body(request, TypedCode)
         code = codes.typed_code(body.code)
         if code is None:
@@ -126,7 +126,7 @@ class MagicLinks:
         return ConsoleResponse(200, Verified("verified", CLAIM_SECONDS))
 
     async def poll(self, request: ConsoleRequest) -> ConsoleResponse:
-        """Tell how a sign-in stands (after RFC 8628, the device authorization grant)."""
+        """Tell the state of a sign-in (after RFC 8628, the device authorization grant)."""
         given = request.query.getlist("sessionId")
         if len(given) != 1:
             raise Problem(422, "invalid_parameter", "Give the query parameter sessionId, once.", parameter="sessionId")
@@ -176,8 +176,8 @@ class MagicLinks:
     async def authenticate(self, token: str) -> Session:
         """The session of a token: its signature is ours, its row is live, and its address may still sign in.
 
-        It may do what was granted then and what is configured today, whichever is less. Raises TokenError, and Problem
-        429 where it is used too often.
+        Its permission is the one granted then or the one configured today, whichever is less. Raises TokenError, and
+        Problem 429 if the token is used too often.
         """
         tokens.verify(token, self._key, method=self.method)
         async with self._database.connection() as conn:
@@ -186,7 +186,7 @@ class MagicLinks:
             raise _rate_limited(live.retry_after)
         allowed = role(live.email, self._settings.console_allowed_emails)
         if allowed is None:
-            raise TokenError("the address may not sign in any more")
+            raise TokenError("the address may no longer sign in")
         return Session(
             session_id=str(live.id),
             email=live.email,
@@ -200,7 +200,7 @@ class MagicLinks:
             async with self._database.connection() as conn:
                 await conn.execute(links.MAIL_FAILED, (kind, session_id))
         except Problem as problem:
-            logger.warning("that could not be recorded: %s", problem.code)
+            logger.warning("the failure of session %s was not recorded: %s", session_id, problem.code)
 
 
 def _session_id(text: str) -> UUID:
@@ -211,7 +211,7 @@ def _session_id(text: str) -> UUID:
 
 
 def _device_hash(request: ConsoleRequest) -> bytes:
-    """Of the one Bearer token in ``Authorization``: without it, nobody can tell that there is such a session."""
+    """The hash of the one Bearer token in ``Authorization``. Without that, nobody can tell whether a session exists."""
     credentials = request.headers.getlist("authorization")
     scheme, _, token = credentials[0].partition(" ") if len(credentials) == 1 else ("", "", "")
     if scheme.lower() != "bearer":

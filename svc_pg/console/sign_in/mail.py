@@ -24,7 +24,7 @@ logger = logging.getLogger("svc_pg.console")
 
 
 class EmailSender(Protocol):
-    """Whatever sends mail. It is called after the answer to the request, and may raise."""
+    """An interface to anything that sends mail. It is called after the answer to the request, and may raise."""
 
     async def send(self, message: EmailMessage) -> None:
         """Send one message to the address in its To."""
@@ -36,11 +36,11 @@ class SmtpSender:
     def __init__(self, server: SmtpServer) -> None:
         self._server = server
         self._tls = ssl.create_default_context()
-        # asyncio's own threads are not many, and database connections need them to look up names
+        # asyncio has few threads of its own, and database connections need them to look up names
         self._threads = CapacityLimiter(4)
 
     async def send(self, message: EmailMessage) -> None:
-        """Send one message. Raises OSError, of which SMTPException is one, where the server does not take it."""
+        """Send one message. Raises OSError, of which SMTPException is a subclass, if the server does not take it."""
         await run_sync(self._send, message, limiter=self._threads)
 
     def _send(self, message: EmailMessage) -> None:
@@ -54,7 +54,7 @@ class SmtpSender:
 
 
 class LogSender:
-    """Logs the mail in place of sending it, for development: whoever reads the log can sign in."""
+    """Logs the mail instead of sending it, for development: whoever reads the log can sign in."""
 
     async def send(self, message: EmailMessage) -> None:
         """Log one message."""
@@ -71,7 +71,7 @@ def sign_in_mail(
     browser: str,
     public_url: str | None,
 ) -> EmailMessage:
-    """The mail with a code. Nothing in it is text that came with the request."""
+    """The mail with a code. It contains no text from the request."""
     where = f"\nThe console is at {public_url}\n" if public_url else ""
     message = EmailMessage()
     message["From"] = sender
@@ -110,7 +110,7 @@ class Outbox:
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
-        """At the end of the block, wait for what is under way."""
+        """Wait, at the end of the block, for mail that is under way."""
         try:
             yield
         finally:
@@ -120,7 +120,7 @@ class Outbox:
     def post(self, write: Callable[[], EmailMessage], *, on_failure: Callable[[str], Awaitable[None]]) -> None:
         """Write and send a mail as soon as there is nothing else to do.
 
-        A failure is told by its kind alone, because its text may contain the address or the mail.
+        ``on_failure`` gets only the kind of a failure, because its text may contain the address or the mail.
         """
         task = asyncio.create_task(self._deliver(write, on_failure))
         self._tasks.add(task)

@@ -1,4 +1,4 @@
-"""What must be right before a console starts, and the one way to sign in that the settings choose."""
+"""Validate the settings and choose the sign-in method."""
 
 from svc_pg.addresses import SmtpServer
 from svc_pg.console.database import Database
@@ -10,7 +10,7 @@ from svc_pg.settings import Settings, console_problems, signing_key
 
 
 def sign_in_of(settings: Settings, *, database: Database, email_sender: EmailSender | None) -> AutoApprove | MagicLinks:
-    """The one way to sign in. Raises one ConfigError with all problems, of the class that one of them has."""
+    """The sign-in method that the settings choose. Raises one ConfigError with all problems; see ``combined``."""
     sender = email_sender or _email_sender_of(settings)
     if problems := list(console_problems(settings, is_mailing=not isinstance(sender, LogSender))):
         raise combined(problems)
@@ -21,6 +21,6 @@ def sign_in_of(settings: Settings, *, database: Database, email_sender: EmailSen
 
 
 def _email_sender_of(settings: Settings) -> EmailSender:
-    """The server that the settings name; without one, the log."""
+    """The sender that uses the server of the settings; without one, the log."""
     url = settings.console_smtp_url
     return LogSender() if url is None else SmtpSender(SmtpServer.parse(url.get_secret_value()))

@@ -1,4 +1,4 @@
-"""What an e-mail address may do in the console, by today's configuration."""
+"""The permissions of an e-mail address in the console, by today's configuration."""
 
 from collections.abc import Mapping
 

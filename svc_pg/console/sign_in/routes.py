@@ -1,4 +1,4 @@
-"""What the routes of signing in take and give."""
+"""The requests, responses and documentation of the sign-in routes."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ OUTCOMES: Final[Mapping[str, tuple[int, str]]] = {
     "expired": (410, "The time is over; sign in again."),
     "locked": (423, "There were too many wrong codes; sign in again."),
 }
-"""What may come of a code or a claim beside success, with its status and what to tell people."""
+"""The outcomes of a code or a claim other than success, each with its status and a text for people."""
 
 
 class Whoever(RequestBody, extra="ignore"):
@@ -86,7 +86,7 @@ class Verified:
 
 @dataclass(frozen=True, slots=True)
 class Polled:
-    """How a sign-in stands, after how many seconds to ask again, and for how many it lasts."""
+    """The state of a sign-in, the seconds until the next question, and the seconds that it lasts."""
 
     status: State
     interval: int
@@ -131,7 +131,7 @@ VERIFY: Final = Documentation(
     },
 )
 POLL: Final = Documentation(
-    summary="Ask how a sign-in stands",
+    summary="Ask for the state of a sign-in",
     needs_device_token=True,
     query=[Parameter(name="sessionId", description="the sign-in that this device began", is_required=True)],
     response=Polled,

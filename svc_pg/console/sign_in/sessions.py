@@ -18,7 +18,7 @@ STATES: Final = {
     "live": "revoked_at is null and expires_at > now()",
     "ended": "(revoked_at is not null or expires_at <= now())",
 }
-"""What can be asked for, and the condition."""
+"""The states to ask for, each with its condition."""
 
 _SELECT: Final = """
 select id::text as session_id, email, permission, host(ip) as ip, user_agent, created_at, expires_at, revoked_at,
@@ -30,7 +30,7 @@ _REVOKE: Final = "select svc.console_revoke(%s)"
 
 @dataclass(frozen=True, slots=True)
 class LiveSession:
-    """What the database says of a token's session; ``retry_after`` is set where it makes too many calls."""
+    """A token's session in the database; ``retry_after`` is set if it makes too many calls."""
 
     id: UUID
     email: str
@@ -81,7 +81,7 @@ def query() -> SessionQuery:
 
 
 async def find_live(conn: AsyncConnection[Any], token: str) -> LiveSession:
-    """The session of a token, whose call is counted. Raises TokenError where there is none that is live."""
+    """The session of a token, whose call is counted. Raises TokenError if none is live."""
     found = await afetch(conn, Query("select * from svc.console_session(%s)", (token_hash(token),), LiveSession))
     if not found:
         raise TokenError("no live session has this token")
@@ -89,7 +89,7 @@ async def find_live(conn: AsyncConnection[Any], token: str) -> LiveSession:
 
 
 def revoke(conn: Connection[Any], session_id: UUID) -> bool:
-    """End a session, as the actor of the transaction; tell whether there is one with this id. Never commits."""
+    """End a session, as the actor of the transaction; return whether there is one with this id. Never commits."""
     return bool(scalar(conn, _REVOKE, (session_id,)))
 
 
