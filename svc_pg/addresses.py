@@ -17,7 +17,7 @@ _USUAL_PORTS: Final = {"http": 80, "https": 443}
 def is_email(text: str) -> bool:
     """Whether this is exactly one e-mail address (RFC 5321), in ASCII: no display name, no list, no quoted part.
 
-    ASCII alone also shuts out domains that only look like another one.
+    The limit to ASCII also excludes domains that only look like another one.
     """
     return _EMAIL.fullmatch(text) is not None
 
@@ -25,13 +25,13 @@ def is_email(text: str) -> bool:
 def email_or_pattern(text: str) -> str:
     """An address, or ``*@domain`` for all of a domain, in lower case. Raises ValueError."""
     if not _PATTERN.fullmatch(text) and not is_email(text):
-        raise ValueError("write one address, or *@domain for everybody of a domain")
+        raise ValueError("write one address, or *@domain for everybody in a domain")
     return text.lower()
 
 
 @dataclass(frozen=True, slots=True)
 class SmtpServer:
-    """Where mail is handed in. With ``starttls`` nothing is sent before the connection is encrypted."""
+    """The server that takes outgoing mail. With ``starttls`` nothing is sent before the connection is encrypted."""
 
     host: str
     port: int
@@ -49,7 +49,7 @@ class SmtpServer:
         options = dict(parse_qsl(parts.query, keep_blank_values=True))
         starttls = options.pop("starttls", "require")
         if options or parts.path not in ("", "/") or parts.fragment or starttls not in ("require", "off"):
-            raise ValueError("after the port, only ?starttls=require or ?starttls=off")
+            raise ValueError("after the port, write only ?starttls=require or ?starttls=off")
         if (parts.username is None) != (parts.password is None):
             raise ValueError("a user needs a password, percent-encoded, and the other way round")
         is_encrypted = starttls == "require"
@@ -90,5 +90,5 @@ def _split(url: str, *, schemes: tuple[str, ...]) -> SplitResult:
         if parts.scheme not in schemes or not is_host or parts.port == 0:
             raise ValueError
     except ValueError:
-        raise ValueError(f"not a URL; write {form}") from None  # its own words would show the password
+        raise ValueError(f"not a URL; write {form}") from None  # urlsplit's message would show the password
     return parts

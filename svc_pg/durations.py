@@ -13,7 +13,7 @@ _TIMES = "write 1h, 7d or 2026-01-31T12:00:00Z"
 
 
 def parse(value: object) -> timedelta:
-    """Read a positive duration. Raises ValueError with the accepted forms where it is none."""
+    """Read a positive duration. Raises ValueError with the accepted forms if it is none."""
     try:
         duration = _read(value)
     except (ValidationError, OverflowError):
@@ -33,9 +33,9 @@ def text(duration: timedelta) -> str:
 
 
 def point_in_time(text: str) -> str | datetime:
-    """Read what queries compare times with: a time with its zone, or a duration before now, which stays as written.
+    """Read a point in time for queries: a time with its zone, or a duration before now, which stays as written.
 
-    Raises ValueError with both forms where it is neither, or a time without a zone: a guess would be off by hours.
+    Raises ValueError with both forms if it is neither, or a time without a zone: a guess would be off by hours.
     """
     try:
         time = datetime.fromisoformat(text)

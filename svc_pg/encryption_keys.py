@@ -1,4 +1,4 @@
-"""Read the keys of secrets at rest as the environment writes them: ``k2:base64(32 bytes),k1:...``, newest first."""
+"""Read the keys of secrets at rest as the environment spells them: ``k2:base64(32 bytes),k1:...``, newest first."""
 
 import base64
 import re

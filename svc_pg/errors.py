@@ -1,4 +1,4 @@
-"""Errors that svc-pg raises, each with a message and, where there is something to do, a hint.
+"""Errors that svc-pg raises, each with a message and, if there is something to do, a hint.
 
 SvcError
 ├── ConfigError                  the configuration or the environment is wrong
@@ -44,7 +44,7 @@ class SvcError(Exception):
 
 
 class ConfigError(SvcError):
-    """The configuration or the environment is wrong; the message names the place and every problem."""
+    """The configuration or the environment is wrong; the message names the source and every problem."""
 
 
 class ConsoleWeakSecretError(ConfigError):
@@ -56,7 +56,7 @@ class ConsoleAutoApproveInProductionError(ConfigError):
 
 
 def combined(problems: Sequence[ConfigError]) -> ConfigError:
-    """One error that tells all of them: of the class of the first that has one of its own, which is told first."""
+    """One error with all messages. The first problem of a class below ConfigError gives its class, and comes first."""
     first, *others = sorted(problems, key=lambda problem: type(problem) is ConfigError)
     if not others:
         return first
@@ -136,7 +136,7 @@ class WebhookSignatureError(SvcError):
     """A received webhook is not authentic; the message says why."""
 
 
-# Our SQLSTATEs (class SV) and those that PostgreSQL raises where schema svc is missing.
+# Our SQLSTATEs (class SV) and those that PostgreSQL raises if schema svc is missing.
 BY_SQLSTATE: Final[dict[str, type[SvcError]]] = {
     "SV001": AppendOnlyError,
     "SV101": PayloadError,
@@ -153,8 +153,8 @@ INSUFFICIENT_PRIVILEGE: Final = "42501"
 def translate(error: Exception) -> SvcError | None:
     """The SvcError that a driver's error stands for, or None.
 
-    Reads the SQLSTATE from ``sqlstate`` (psycopg 3) or ``pgcode`` (psycopg 2), also of the error that a wrapper such
-    as SQLAlchemy's or Django's was raised from.
+    Reads the SQLSTATE from ``sqlstate`` (psycopg 3) or ``pgcode`` (psycopg 2), also from the error inside a wrapper
+    such as SQLAlchemy's or Django's.
     """
     state, source = sqlstate(error)
     return None if state is None else _translated(state, source)
@@ -188,7 +188,7 @@ def _translated(state: str, source: BaseException) -> SvcError | None:
 
 @contextmanager
 def translating() -> Iterator[None]:
-    """Raise the SvcError that a driver's error stands for, where it stands for one."""
+    """Raise a driver's error as the SvcError that it stands for, if it stands for one."""
     try:
         yield
     except Exception as error:

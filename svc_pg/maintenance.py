@@ -1,4 +1,4 @@
-"""Keep the tables of svc in shape: partitions made in time, and nothing kept for longer than it has to be."""
+"""Maintain the tables of svc: make partitions in time, and delete rows whose retention has ended."""
 
 import asyncio
 import logging
@@ -30,9 +30,9 @@ Step = Callable[[Connection[Any], Config], str | None]
 
 
 class Maintenance:
-    """Maintains a database every hour or so until ``stop`` is called, the first time within a minute.
+    """Maintains a database about every hour until ``stop`` is called, the first time within a minute.
 
-    Beside any number of workers and others of its kind: one maintains at a time. An error is logged, and the next run
+    Run as many as you like, beside any number of workers: one maintains at a time. An error is logged, and the next run
     tries again. ``statistics`` counts the runs.
     """
 
@@ -45,19 +45,19 @@ class Maintenance:
         self._conn: Connection[Any] | None = None
 
     def stop(self) -> None:
-        """Break off what is under way, which leaves nothing to repair; ``run`` then returns."""
+        """Cancel the run under way, which leaves nothing to repair; ``run`` then returns."""
         self._stopping.set()
 
     async def run(self) -> None:
         """Maintain until ``stop`` is called."""
         days, webhooks = self._config.audit.retention_days, self._config.webhooks
         _log.info(
-            "maintenance started; kept are delivered webhooks for %g days, other ended ones for %g, the audit log %s",
+            "maintenance started; delivered webhooks are kept for %g days, other ended ones for %g, the audit log %s",
             webhooks.keep_delivered / timedelta(days=1),
             webhooks.keep_failed / timedelta(days=1),
-            "for ever" if days is None else f"for {days}",
+            "forever" if days is None else f"for {days}",
         )
-        wait = self._every * random.random() / 100  # noqa: S311 - only so that several do not begin in step
+        wait = self._every * random.random() / 100  # noqa: S311 - only so that several do not start in step
         while not await self._stops_within(wait):
             running = asyncio.create_task(asyncio.to_thread(self._run_once))
             stopping = asyncio.create_task(self._stopping.wait())
@@ -99,13 +99,13 @@ class Maintenance:
 
 
 def maintain(conn: Connection[Any], config: Config, *, is_stopping: Callable[[], bool] = lambda: False) -> bool:
-    """Do now what there is to do; return whether all of it succeeded. ``conn`` is in autocommit.
+    """Run all maintenance now; return whether all of it succeeded. ``conn`` must be in autocommit.
 
-    Makes the log's partitions, removes entries older than ``retention_days`` and deliveries older than
-    ``keep_delivered`` and ``keep_failed``, and what has expired in the console. What fails is logged, and does not keep
-    the rest from being tried. Nothing is done, and True returned, while another session maintains the database.
+    Makes the log's partitions; removes entries older than ``retention_days``, deliveries older than ``keep_delivered``
+    and ``keep_failed``, and expired rows of the console. A failed step is logged, and the others still run. Does
+    nothing and returns True while another session maintains the database.
 
-    Raises TransactionError, and psycopg.OperationalError where the connection is lost.
+    Raises TransactionError if ``conn`` is not in autocommit, psycopg.OperationalError if the connection is lost.
     """
     with _alone(conn) as is_alone:
         return _maintain(conn, config, is_stopping) if is_alone else True
@@ -133,7 +133,7 @@ def _maintain(conn: Connection[Any], config: Config, is_stopping: Callable[[], b
 
 @contextmanager
 def _alone(conn: Connection[Any]) -> Iterator[bool]:
-    """Hold the lock of the session. Behind a pooler there is none, and two at a time only do some work in vain."""
+    """Hold a session lock. Behind a pooler there is none, and two at a time only do some work in vain."""
     _check_autocommit(conn)
     if scalar(conn, "select pg_backend_pid()") != conn.info.backend_pid:
         yield True
@@ -171,10 +171,10 @@ def _purge_log(conn: Connection[Any], config: Config) -> str | None:
 
 
 def prune_deliveries(conn: Connection[Any], *, delivered: timedelta, failed: timedelta) -> int:
-    """Delete deliveries that finished longer ago than they are kept, with their attempts and messages; return how many.
+    """Delete deliveries that ended longer ago than they are kept, with their attempts and messages; return how many.
 
-    ``failed`` counts for canceled ones too. Every batch is a transaction of its own: ``conn`` is in autocommit, or
-    TransactionError is raised.
+    ``failed`` applies to canceled ones too. Every batch is a transaction of its own. Raises TransactionError if
+    ``conn`` is not in autocommit.
     """
     _check_autocommit(conn)
     return _in_batches(conn, "select svc.webhook_prune(%s, %s, %s)", (delivered, failed))
@@ -190,7 +190,7 @@ def _prune_console(conn: Connection[Any], _: Config) -> str | None:
 
 
 def _in_batches(conn: Connection[Any], statement: LiteralString, params: tuple[object, ...]) -> int:
-    """Ends with a batch that is not full: on a busy database there is always something that has just expired."""
+    """Stops after a batch that is not full: on a busy database some row has always just expired."""
     removed, rows = 0, _BATCH
     while rows >= _BATCH:
         rows = scalar(conn, statement, (*params, _BATCH))

@@ -1,4 +1,4 @@
-"""Say in plain words what pydantic finds wrong with a value."""
+"""Put the errors of pydantic into plain words."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -28,7 +28,7 @@ _WORDS: Final = {
 
 
 def reason(details: Mapping[str, Any]) -> str:
-    """What is wrong, of one entry of ``ValidationError.errors()``. It does not repeat the value, unless we did so."""
+    """The reason in one entry of ``ValidationError.errors()``. It repeats the value only if our own validator does."""
     context = details.get("ctx", {})
     if details["type"] in _WORDS:
         return _WORDS[details["type"]].format_map({name: _whole(value) for name, value in context.items()})

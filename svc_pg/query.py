@@ -34,9 +34,9 @@ class _RawJsonLoader(Loader):
 
 @dataclass(frozen=True, slots=True)
 class Query(Generic[Row]):
-    """One statement, its parameters (by position or name) and what makes a row of its columns: a class, say.
+    """One statement, its parameters (by position or name) and the callable, for example a class, that makes a row.
 
-    Columns of type json and jsonb arrive as RawJson. ``absent`` is what NotFoundError says where no row comes back.
+    Columns of type json and jsonb arrive as RawJson. ``absent`` is the message of NotFoundError if no row comes back.
     """
 
     text: LiteralString

@@ -1,8 +1,8 @@
 """Render SQL templates in which every hole is quoted.
 
 A hole is written ``{{ x | ident }}``, ``{{ x | idents }}``, ``{{ x | literal }}``, ``{{ x | comment }}`` after ``--``,
-``{{ "claim" | lock }}`` for the key of an advisory lock, or ``{{ x | expression }}`` for what Python composed of such
-parts; anything else is refused when the template is rendered. Rendering is pure: equal input gives equal bytes.
+``{{ "claim" | lock }}`` for the key of an advisory lock, or ``{{ x | expression }}`` for SQL that Python composed of
+such parts. Any other hole is refused when the template is rendered. Rendering is pure: equal input gives equal bytes.
 """
 
 from collections.abc import Iterable
@@ -75,7 +75,7 @@ def lock(name: str) -> str:
 
 
 def expression(value: sql.Composable) -> str:
-    """Put in an expression that Python composed of constant texts and quoted values (psycopg.sql)."""
+    """Insert an expression that Python composed of constant texts and quoted values (psycopg.sql)."""
     if not isinstance(value, sql.Composable):
         raise RenderError(f"an expression must be composed, not a {type(value).__name__}")
     return _Quoted(_checked(value.as_string(None)))

@@ -1,4 +1,4 @@
-"""Functions, views and triggers as values: what the installer makes of them is in svc_pg.schema."""
+"""Functions, views and triggers as values, which svc_pg.schema installs."""
 
 from dataclasses import dataclass
 from hashlib import sha256
@@ -7,7 +7,7 @@ from typing import Final, Literal, get_args
 from svc_pg.render import MAX_IDENTIFIER_BYTES
 from svc_pg.table_names import TableName
 
-# What sends changes has this in its names, by which it can be told from what records them
+# The names of functions and triggers that send changes contain this, which tells them from those that record changes
 CHANGE_EVENTS: Final = "change_events"
 
 ObjectKind = Literal["function", "view", "trigger"]
@@ -40,7 +40,7 @@ def sends_changes(identity: str) -> bool:
 
 
 def function_name(prefix: str, table: TableName) -> str:
-    """``prefix_schema_table``; with a digest where that is too long or where the schema's end could not be told."""
+    """``prefix_schema_table``; with a digest if that is too long, or if the end of the schema would be ambiguous."""
     plain = f"{prefix}_{table.schema}_{table.table}"
     if "_" not in table.schema and len(plain.encode()) <= MAX_IDENTIFIER_BYTES:
         return plain

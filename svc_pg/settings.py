@@ -47,15 +47,15 @@ _HEX_DIGITS: Final = frozenset("0123456789abcdefABCDEF")
 
 
 class Settings(BaseSettings):
-    """What a program needs beside the desired state. Arguments win over the environment; an empty variable is unset.
+    """Settings of a program, beside the desired state. Arguments win over the environment; an empty variable is unset.
 
     ``database_url`` is read from ``DATABASE_URL``; without it libpq's ``PG*`` name the database. Every other field is
     read from ``SVC_`` and its name in capitals; lists and maps are JSON there. An unset ``SVC_ENV`` means production.
     If ``SVC_SECRETS_DIR`` names a folder, a file with a variable's name holds its value; the environment wins over it.
 
-    Without ``console_allowed_origins`` the origin of ``console_public_url`` is allowed, the console's front end.
-    ``console_allowed_emails`` maps an address or ``*@domain`` to a permission; an exact address wins. In the lifetime
-    of a session a number is seconds. The rest is described in docs/console.md.
+    ``console_allowed_origins`` defaults to the origin of ``console_public_url``, the console's front end.
+    ``console_allowed_emails`` maps an address or ``*@domain`` to a permission; an exact address wins. A number as
+    ``console_token_lifetime`` is in seconds. The other fields are described in docs/console.md.
     """
 
     model_config = SettingsConfigDict(
@@ -105,8 +105,8 @@ class Settings(BaseSettings):
     def load(cls, **overrides: object) -> Self:
         """Read the environment. Raises ConfigError that names the variable of every problem, and no secret value.
 
-        Where a console is configured, the error also tells what its start would refuse of the settings that can be
-        read, and is of that problem's class: ConsoleWeakSecretError or ConsoleAutoApproveInProductionError.
+        If a console is configured, the error also names the readable settings that its start would refuse, and has the
+        class of that problem: ConsoleWeakSecretError or ConsoleAutoApproveInProductionError.
         """
         values: dict[str, Any] = overrides
         try:
@@ -123,7 +123,7 @@ class Settings(BaseSettings):
 
     @classmethod
     def _readable(cls, values: Mapping[str, Any], unreadable: Collection[str]) -> Self:
-        """The settings with defaults in place of what cannot be read."""
+        """The settings, with defaults for those that cannot be read."""
         fields = cls.model_fields
         known = {name: value for name, value in values.items() if name in fields}
         defaults = {name: fields[name].get_default(call_default_factory=True) for name in unreadable if name in fields}
@@ -133,9 +133,9 @@ class Settings(BaseSettings):
 def console_problems(
     settings: Settings, *, is_mailing: bool | None = None, unreadable: Collection[str] = ()
 ) -> Iterator[ConfigError]:
-    """What a console does not start with. Nothing is said of what depends on a field in ``unreadable``.
+    """The problems with which a console does not start, except those that depend on a field in ``unreadable``.
 
-    ``is_mailing`` is whether codes are mailed; unless told, they are where there is a mail server.
+    ``is_mailing`` tells whether codes are mailed. Default: they are if there is a mail server.
     """
 
     def is_readable(name: str) -> bool:
@@ -162,7 +162,7 @@ def console_problems(
     if is_readable("console_allowed_emails") and not settings.console_allowed_emails:
         yield ConfigError(
             "nobody could sign in to the console: SVC_CONSOLE_ALLOWED_EMAILS is not set, and auto-approve is off",
-            hint='Write such as {"ann@corp.example": "admin"}; or set SVC_CONSOLE_AUTO_APPROVE=true and'
+            hint='Write, for example, {"ann@corp.example": "admin"}; or set SVC_CONSOLE_AUTO_APPROVE=true and'
             " SVC_ENV=development on your own machine.",
         )
     if is_mailing is None:
@@ -170,7 +170,7 @@ def console_problems(
     if is_production and not is_mailing:
         yield ConfigError(
             "SVC_CONSOLE_SMTP_URL is not set, and in production no codes are written to the log",
-            hint="Write such as smtp://user:password@mail.corp.example:587, or give the console an email_sender.",
+            hint="Write, for example, smtp://user:password@mail.corp.example:587, or give the console an email_sender.",
         )
     if (is_mailing or is_production) and is_readable("console_mail_from") and settings.console_mail_from is None:
         yield ConfigError("SVC_CONSOLE_MAIL_FROM is not set, and the mail needs a sender")
@@ -179,8 +179,8 @@ def console_problems(
 def signing_key(token_hash: SecretStr | None, *, is_production: bool) -> bytes:
     """The key that signs sessions: the hexadecimal digits of the hash, as text. So whoever reads the hash can sign.
 
-    Raises ConfigError where the hash is missing or not hexadecimal, ConsoleWeakSecretError where it has fewer than 32
-    digits in production.
+    Raises ConfigError if the hash is missing or not hexadecimal, ConsoleWeakSecretError if it has fewer than 32 digits
+    in production.
     """
     hint = "Make one: svc-pg console init"
     if token_hash is None:
@@ -202,10 +202,10 @@ def _problem(details: Mapping[str, Any]) -> ConfigError:
         return ConfigError(f"{name}: unknown setting; known are {', '.join(Settings.model_fields)}")
     field = _field(name)
     variable = Settings.model_fields[field].validation_alias or _PREFIX + field.upper()
-    place = "".join(f"[{step}]" for step in steps if step != "[key]")
-    return ConfigError(f"{variable}{place}: {reason(details)}")
+    path = "".join(f"[{step}]" for step in steps if step != "[key]")
+    return ConfigError(f"{variable}{path}: {reason(details)}")
 
 
 def _field(name: str) -> str:
-    """The field of a name in an error, which may be its variable's."""
+    """The field that an error names, which it may do by its variable."""
     return next((field for field, info in Settings.model_fields.items() if info.validation_alias == name), name)

@@ -1,4 +1,4 @@
-"""Read one setting as the environment writes it. What cannot be read is a ValueError that shows no secret."""
+"""Read one setting as the environment spells it. Raise ValueError, which shows no secret, if it cannot be read."""
 
 import json
 import re
@@ -18,12 +18,12 @@ _ORIGIN: Final = re.compile(r"https?://(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-
 
 
 def json_list(value: object) -> object:
-    """A list, also where it is written as JSON."""
+    """A list, read from JSON if it is a text."""
     return _json(value, example='["first", "second"]')
 
 
 def json_map(value: object) -> object:
-    """Names with values, also where they are written as JSON."""
+    """Names with values, read from JSON if they are a text."""
     return _json(value, example='{"ann@corp.example": "admin", "*@corp.example": "read"}')
 
 
@@ -33,7 +33,7 @@ def _json(value: object, *, example: str) -> object:
     try:
         return json.loads(value, object_pairs_hook=_without_repetition)
     except ValueError as error:
-        raise ValueError(f"not JSON, or a name occurs twice; write such as {example}") from error
+        raise ValueError(f"not JSON, or a name occurs twice; write, for example, {example}") from error
 
 
 def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -44,7 +44,7 @@ def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def one_permission_each(value: object) -> object:
-    """The map, if no address is in it in two spellings: they are compared in lower case."""
+    """The map. Raises ValueError if it has an address in two spellings: addresses are compared in lower case."""
     if isinstance(value, Mapping) and len({str(email).lower() for email in value}) < len(value):
         raise ValueError("an address occurs twice, in capital and small letters")
     return value

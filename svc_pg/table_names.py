@@ -24,7 +24,7 @@ class TableName(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> "TableName":
-        """Read ``schema.table`` or ``table`` (in ``public``). Raises ConfigError where it is neither."""
+        """Read ``schema.table`` or ``table`` (in ``public``). Raises ConfigError if it is neither."""
         match = _QUALIFIED.fullmatch(text)
         if match is None:
             raise ConfigError(f"{text!r} is not a table name", hint='Write schema.table, or schema."odd.table".')
