@@ -1,4 +1,4 @@
-"""Hold a worker up at a chosen moment: its transaction waits before it commits until the test lets it go on."""
+"""Hold a worker up at a chosen change: its transaction waits before it commits until the test lets it go on."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,13 +26,13 @@ _WAITING: Final = "select pid from pg_locks where locktype = 'advisory' and obji
 
 
 @contextmanager
-def held_up(conninfo: str, moment: LiteralString) -> Iterator[Callable[[], int]]:
-    """Hold up every transaction that does this to a delivery; leaving lets it commit.
+def held_up(conninfo: str, change: LiteralString) -> Iterator[Callable[[], int]]:
+    """Hold up every transaction that makes this change to a delivery; leaving lets it commit.
 
     Enter to get a function that waits until one is held up and returns the process id of its backend.
     """
     with psycopg.connect(conninfo, autocommit=True) as conn:
         conn.execute(_FUNCTION)
-        conn.execute(_TRIGGER[0] + moment + _TRIGGER[1])
+        conn.execute(_TRIGGER[0] + change + _TRIGGER[1])
         conn.execute("select pg_advisory_lock(4711)")
         yield lambda: wait_until(lambda: scalar(conn, _WAITING), "a transaction is held up")

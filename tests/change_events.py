@@ -1,4 +1,4 @@
-"""Rules for changes of a table of orders, what they send, and what is not ok about them."""
+"""Rules for changes of a table of orders, the events that they send, and the state of their triggers."""
 
 from typing import Any, LiteralString
 
@@ -36,5 +36,5 @@ def sent(conn: psycopg.Connection[Any]) -> Sent:
 
 
 def states(conn: psycopg.Connection[Any], wanted: Config) -> dict[str, str]:
-    """What is not ok."""
+    """The state of every object that is not ok."""
     return {entry.identity: entry.state for entry in schema.status(conn, wanted) if entry.state != "ok"}

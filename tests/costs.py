@@ -1,4 +1,4 @@
-"""What a statement costs the server with all that its functions do: pages touched and rows read, which hardly vary."""
+"""The cost of a statement, its functions included: pages touched and rows read, which hardly vary."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

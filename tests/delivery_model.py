@@ -1,4 +1,4 @@
-"""What deliveries and endpoints must be like after each action: a model for tests, written from the design alone."""
+"""A model of deliveries and endpoints after each action, for tests. It is written from the design alone."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ OPENS_AT = 10
 
 @dataclass
 class Endpoint:
-    """``breaker`` is half-open once its time has passed; ``status`` is None where it was deleted."""
+    """``breaker`` is half-open once its time has passed; ``status`` is None if it was deleted."""
 
     id: UUID
     max_in_flight: int
@@ -32,7 +32,7 @@ class Endpoint:
 
 @dataclass
 class Delivery:
-    """``due`` orders what may be claimed: None where it is not due yet. A lease may have ended and still be there."""
+    """``due`` orders what may be claimed: None if it is not due yet. A lease may have ended and still be there."""
 
     id: UUID
     endpoint: Endpoint
@@ -46,7 +46,7 @@ class Delivery:
     records: list[Record] = field(default_factory=list)
 
     def seen(self) -> tuple[object, ...]:
-        """What the database must show of it."""
+        """The row that the database must show of it."""
         return (self.status, self.attempts, self.max_attempts, self.lease, sorted(self.records))
 
     def record(self, outcome: str) -> None:
@@ -72,7 +72,7 @@ class Model:
     clock: Iterable[int] = field(default_factory=count)
 
     def now(self) -> int:
-        """A moment later than all before."""
+        """A time later than all before."""
         return next(iter(self.clock))
 
     def of(self, endpoint: Endpoint) -> list[Delivery]:
@@ -83,11 +83,11 @@ class Model:
         return sum(d.is_under_way for d in self.of(endpoint))
 
     def receivers(self) -> list[Endpoint]:
-        """Who gets what is sent."""
+        """The endpoints that get a message."""
         return [endpoint for endpoint in self.endpoints.values() if not endpoint.is_closed]
 
     def claim(self, *, batch: int, after: UUID | None) -> list[Delivery]:
-        """What a claim returns, in any order: once round the ring from ``after``, then all again until it is full."""
+        """The deliveries of a claim, in any order: once round the ring from ``after``, then again until it is full."""
         claimed: list[Delivery] = []
         ring = sorted(self.endpoints.values(), key=lambda endpoint: endpoint.id)
         for visited in ([e for e in ring if after is None or e.id > after], ring if after is not None else []):
@@ -113,7 +113,7 @@ class Model:
     def acknowledge(self, answers: Sequence[tuple[Delivery, UUID, str]]) -> set[UUID]:
         """Apply dispositions given under these leases; return the deliveries whose lease was still theirs."""
         accepted = [(delivery, disposition) for delivery, lease, disposition in answers if delivery.lease == lease]
-        moment = self.now()
+        now = self.now()
         for delivery, disposition in accepted:
             delivery.lease, delivery.is_under_way = None, False
             if disposition == "released":
@@ -121,9 +121,9 @@ class Model:
             else:
                 delivery.record("success" if disposition == "delivered" else "http_error")
             if disposition in ("released", "retry at once") or (disposition == "retry" and delivery.endpoint.is_closed):
-                delivery.due = moment
+                delivery.due = now
             elif disposition == "retry":
-                delivery.due = None  # also where its lease had ended, and it was due to be lost
+                delivery.due = None  # even if its lease had ended, and it was due to be lost
             else:
                 delivery.finish("canceled" if disposition == "gone" else disposition)
         for endpoint in {delivery.endpoint.id: delivery.endpoint for delivery, _ in accepted}.values():
@@ -138,7 +138,7 @@ class Model:
         return {delivery.id for delivery, _ in accepted}
 
     def set_status(self, endpoint: Endpoint, status: str) -> None:
-        """Active forgets its failures, also where it was active already."""
+        """Active forgets its failures, even if it was active already."""
         if status == "active":
             endpoint.streak, endpoint.breaker, endpoint.breaker_count = 0, "closed", 0
         elif status == "disabled" and endpoint.status != status:
@@ -158,15 +158,15 @@ class Model:
 
     def retry(self, *deliveries: Delivery) -> Refused | None:
         chosen = [d for d in deliveries if d.status in ("failed", "canceled") and not d.endpoint.is_closed]
-        moment = self.now()
+        now = self.now()
         for delivery in chosen:
-            delivery.status, delivery.due = "pending", moment
+            delivery.status, delivery.due = "pending", now
             delivery.manual_attempt = delivery.attempts + 1
             delivery.max_attempts = max(delivery.max_attempts, delivery.attempts + 1)
         return None if chosen else "refused"
 
     def _due(self, endpoint: Endpoint) -> list[Delivery]:
-        """What is due, in the order in which it is claimed."""
+        """The due deliveries, in the order in which they are claimed."""
         return sorted(
             (d for d in self.of(endpoint) if d.status == "pending" and d.due is not None), key=lambda d: (d.due, d.id)
         )

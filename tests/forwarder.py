@@ -1,4 +1,4 @@
-"""A way to a server that can be cut and opened again, as a network can."""
+"""A connection to a server that can be cut and opened again, as a network can."""
 
 import socket
 from collections.abc import Iterator

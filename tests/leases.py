@@ -1,4 +1,4 @@
-"""Leases that end soon, so that tests can wait for it."""
+"""Leases that end soon, so that tests can wait for their end."""
 
 from datetime import timedelta
 
@@ -10,7 +10,7 @@ LEASE = timedelta(seconds=2)
 
 
 def shorten_leases(conninfo: str) -> None:
-    """Give each attempt 1 s, and each lease 1 s of grace after that, where svc.webhook_claim has 15."""
+    """Give each attempt 1 s, and each lease 1 s of grace after that instead of svc.webhook_claim's 15."""
     with psycopg.connect(conninfo) as conn:
         claim: str = scalar(conn, "select pg_get_functiondef('svc.webhook_claim'::regproc)")
         short = claim.replace("'00:00:15'::interval", "'00:00:01'::interval")

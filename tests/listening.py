@@ -29,7 +29,7 @@ class Listener:
 
     @property
     def words(self) -> str:
-        """What it has said so far."""
+        """Its output so far."""
         return self._words.read_text()
 
     def post(self, content: bytes, **options: Any) -> int:
@@ -37,7 +37,7 @@ class Listener:
         return self.client.post("/any/path", content=content, **options).status_code
 
     def line(self) -> dict[str, Any]:
-        """What --json printed of the next webhook. Waits for it."""
+        """The output of --json for the next webhook. Waits for it."""
         found: dict[str, Any] = json.loads(self.stdout.readline())
         return found
 

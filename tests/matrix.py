@@ -47,7 +47,7 @@ def fetch(major: int) -> Path:
 
 
 def path(major: int) -> Path:
-    """The folder of that version's programs. Raises MatrixError where it is missing."""
+    """The folder of that version's programs. Raises MatrixError if it is missing."""
     if major == DEBIAN:
         return _existing(Path(f"/usr/lib/postgresql/{major}/bin"), f"install the package postgresql-{major}")
     if major not in BUILDS:

@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from typing import Final, cast
 
 Addresses = Callable[[str], Sequence[str] | None]
-"""The addresses of a name, of either version; None where the server shall never answer."""
+"""The addresses of a name, of either version; None if the server shall never answer."""
 
 _HEADER_SIZE: Final = 12
 _VERSIONS: Final = {1: 4, 28: 6}  # of the addresses that A and AAAA ask for
@@ -41,11 +41,11 @@ class _Server(asyncio.DatagramProtocol):
 
 def _name(query: bytes) -> tuple[str, int]:
     """The name that is asked for, and where it ends."""
-    labels, place = [], _HEADER_SIZE
-    while size := query[place]:
-        labels.append(query[place + 1 : place + 1 + size].decode())
-        place += 1 + size
-    return ".".join(labels).lower(), place + 1
+    labels, position = [], _HEADER_SIZE
+    while size := query[position]:
+        labels.append(query[position + 1 : position + 1 + size].decode())
+        position += 1 + size
+    return ".".join(labels).lower(), position + 1
 
 
 def _answer(number: bytes, question: bytes, kind: int, found: Sequence[bytes]) -> bytes:

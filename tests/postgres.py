@@ -34,10 +34,10 @@ INITDB_OPTIONS: Final = (
 OUTPUT: Final = "output"
 MEMORY: Final = Path("/dev/shm")
 MEMORY_NEEDED: Final = 512 << 20
-"""What one server's data takes there at most, with a margin."""
+"""The most that one server's data takes there, with a margin."""
 FILE_COPY_SINCE: Final = 150000  # older versions know no other strategy
 DURABLE: Final = ("--max_connections=200",)
-"""What a commit costs in production counts too."""
+"""The cost of a commit in production counts too."""
 QUICK: Final = (
     *DURABLE,
     "--fsync=off",
@@ -196,7 +196,7 @@ class _Account(TypedDict, total=False):
 
 
 def _account() -> _Account:
-    """Who runs the server: ourselves, or for root, whom PostgreSQL refuses, nobody."""
+    """The user who runs the server: ourselves, or nobody if we are root, whom PostgreSQL refuses."""
     if os.geteuid() != 0:
         return {}
     nobody = pwd.getpwnam("nobody")
@@ -204,7 +204,7 @@ def _account() -> _Account:
 
 
 def _reachable(bin_folder: Path, folder: Path, account: _Account) -> Path:
-    """The same programs where the account may run them: they find lib and share beside themselves."""
+    """The same programs in a folder where the account may run them: they find lib and share beside themselves."""
     try:
         subprocess.run([bin_folder / "postgres", "--version"], **account, check=True, stdout=subprocess.DEVNULL)
     except PermissionError:

@@ -1,4 +1,4 @@
-"""A receiver of webhooks that says exactly these bytes, for what hostile ones say, and requests to it."""
+"""A receiver of webhooks that answers with exactly these bytes, as hostile ones do, and requests to it."""
 
 import asyncio
 import socket
@@ -85,7 +85,7 @@ def saying_and_closing(response: bytes) -> Answer:
 
 
 def dripping(beginning: bytes, drop: bytes) -> Answer:
-    """Begin a response, and then send a little of it now and then, for ever."""
+    """Begin a response, and then send a little of it now and then, forever."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_request(reader)
@@ -99,7 +99,7 @@ def dripping(beginning: bytes, drop: bytes) -> Answer:
 
 
 def flooding(beginning: bytes, unit: bytes) -> Answer:
-    """Begin a response, and then send this as fast as the other side takes it, for ever."""
+    """Begin a response, and then send this as fast as the other side takes it, forever."""
     block = unit * (65536 // len(unit))
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -20,7 +20,7 @@ class Received:
 
 @dataclass
 class Receiver:
-    """What has come in, and how to answer: ``answer`` gets the number of the request, the first being 1."""
+    """The requests so far, and the answers: ``answer`` gets the number of the request, the first being 1."""
 
     url: str
     answer: Callable[[int], int] = lambda _: 204

@@ -1,4 +1,4 @@
-"""What an install makes, as text that is the same on every version of PostgreSQL.
+"""The schema after an install, as text that is the same on every version of PostgreSQL.
 
 Not pg_dump: its text has the server's version and the names of this month's partitions. Bodies of functions and texts
 of views are left out, because sql/ has each in a file of its own.
@@ -67,7 +67,7 @@ select concat(format('create function svc.%I(%s)', p.proname, pg_get_function_ar
   from pg_proc p join pg_language l on l.oid = p.prolang
  where p.pronamespace = 'svc'::regnamespace order by p.proname
 """
-# What somebody else than the owner may do
+# The rights of everybody but the owner
 _RIGHTS: Final = """
 with object (kind, name, owner, acl) as (
     select 'schema', n.nspname, n.nspowner, n.nspacl from pg_namespace n where n.nspname = 'svc'

@@ -20,7 +20,7 @@ def sending(conninfo: str, event: str) -> Iterator[None]:
             try:
                 with psycopg.connect(conninfo, prepare_threshold=None) as conn:
                     webhooks.send(conn, event, {"id": number}, idempotency_key=str(number))
-            except (psycopg.OperationalError, psycopg.InternalError):  # the latter where a commit is broken off
+            except (psycopg.OperationalError, psycopg.InternalError):  # the latter if a commit is broken off
                 continue
             number += 1
 

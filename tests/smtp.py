@@ -24,7 +24,7 @@ USER, PASSWORD = "console", "p@ss:w/rd"
 
 @dataclass
 class PostOffice:
-    """What arrived. ``refusal`` is said to the next mails in place of taking them."""
+    """The mails that arrived. ``refusal`` answers the next mails instead of taking them."""
 
     port: int
     certificate: Path

@@ -1,4 +1,4 @@
-"""Wait in tests for something to become true, never for time to pass."""
+"""Wait in tests until something becomes true, never until time has passed."""
 
 import time
 from collections.abc import Callable
