@@ -133,7 +133,7 @@ class Settings(BaseSettings):
 def console_problems(
     settings: Settings, *, is_mailing: bool | None = None, unreadable: Collection[str] = ()
 ) -> Iterator[ConfigError]:
-    """The problems with which a console does not start, except those that depend on a field in ``unreadable``.
+    """The problems that keep a console from starting, except those that depend on a field in ``unreadable``.
 
     ``is_mailing`` tells whether codes are mailed. Default: they are if there is a mail server.
     """

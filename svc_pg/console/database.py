@@ -21,7 +21,7 @@ POOL_TIMEOUT_SECONDS: Final = 5
 PROBLEMS: Final = dict.fromkeys(
     ("database_unavailable", "database_busy", "database_timeout", "not_installed", "access_denied"), 503
 )
-"""The codes and the status of problems that make a connection useless."""
+"""The codes and the status of problems that make a connection unusable."""
 
 logger = logging.getLogger("svc_pg.console")
 
