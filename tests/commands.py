@@ -1,12 +1,14 @@
 """Run the command line as a user does: as a process of its own, in an empty folder."""
 
 import atexit
+import importlib
 import json
 import os
+import pkgutil
 import select
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -47,6 +49,19 @@ def svc_pg(
     What is decided at an import, such as the width of a terminal, is decided already: see ``program`` for that.
     """
     command = [str(PROGRAM), *arguments]
+    return forked("svc_pg.cli:main", command, _modules(), folder=folder, variables=variables, read=read)
+
+
+def forked(
+    function: str,
+    command: Sequence[str],
+    modules: Sequence[str],
+    *,
+    folder: Path,
+    variables: Mapping[str, str] | None = None,
+    read: bytes = b"",
+) -> "subprocess.CompletedProcess[str]":
+    """Run ``module:function``, or without one a script, in a process forked from one that has imported the modules."""
     with TemporaryDirectory(prefix="svc-pg-") as name:
         files = [Path(name, each) for each in ("input", "output", "errors")]
         for file, content in zip(files, (read, b"", b""), strict=True):
@@ -56,16 +71,24 @@ def svc_pg(
             "folder": str(folder),
             "environment": environment(**(variables or {})),
             "files": [str(file) for file in files],
+            "function": function,
         }
-        code = _answer(_forking(), json.dumps(request))
+        code = _answer(_forking(*modules), json.dumps(request))
         output, errors = (file.read_text(encoding="utf-8") for file in files[1:])
     return subprocess.CompletedProcess(command, code, output, errors)
 
 
 @cache
-def _forking() -> "subprocess.Popen[str]":
+def _modules() -> list[str]:
+    """The command line with every command, wherever it is imported."""
+    package = importlib.import_module("svc_pg.cli")
+    return [package.__name__, *(found.name for found in pkgutil.walk_packages(package.__path__, "svc_pg.cli."))]
+
+
+@cache
+def _forking(*modules: str) -> "subprocess.Popen[str]":
     process = subprocess.Popen(
-        [sys.executable, "-P", FORKING],  # -P: the modules here are none that a library may find
+        [sys.executable, "-P", FORKING, *modules],  # -P: the modules here are none that a library may find
         env=environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -14,7 +14,7 @@ from sqlalchemy import URL
 
 from svc_pg.query import scalar
 from svc_pg.schema.export.statements import statements
-from tests.commands import environment, svc_pg
+from tests.commands import environment, forked, svc_pg
 from tests.postgres import URL_VARIABLE, server
 
 # A configuration in which everything is that a framework could misread: %, colons, backslashes, quotes
@@ -52,19 +52,18 @@ class Project:
         done = self.run("status")
         return done.stderr if done.returncode == 0 else done.stdout + done.stderr
 
-    def tool(self, *command: str, is_good: bool = True) -> str:
-        """Run a program of the virtual environment in the folder, with the database in its environment."""
-        program = Path(sys.executable).with_name(command[0])
-        done = subprocess.run(
-            [program, *command[1:]],
-            cwd=self.folder,
-            env=environment(DATABASE_URL=self.conninfo, SHOP_URL=sqlalchemy_url(self.conninfo)),
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert (done.returncode == 0) == is_good, done.stdout + done.stderr
+    def alembic(self, *arguments: str) -> str:
+        """Run Alembic's own command in the folder, with the database in its environment."""
+        return self.tool("alembic.config:main", ["alembic", *arguments], "alembic.config", "sqlalchemy.ext.asyncio")
+
+    def manage(self, *arguments: str) -> str:
+        """Run the project's manage.py in the folder."""
+        return self.tool("", ["manage.py", *arguments], "django.core.management", "django.db.backends.postgresql.base")
+
+    def tool(self, function: str, command: list[str], *modules: str) -> str:
+        variables = {"DATABASE_URL": self.conninfo, "SHOP_URL": sqlalchemy_url(self.conninfo)}
+        done = forked(function, command, modules, folder=self.folder, variables=variables)
+        assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout + done.stderr
 
 
@@ -313,9 +312,9 @@ def alembic(project: Project) -> Project:
 
 
 def with_alembic(project: Project, env: str) -> Project:
-    project.tool("alembic", "init", "migrations")
+    project.alembic("init", "migrations")
     (project.folder / "migrations" / "env.py").write_text(env, encoding="utf-8")
-    project.tool("alembic", "revision", "-m", "tables", "--rev-id", "first")
+    project.alembic("revision", "-m", "tables", "--rev-id", "first")
     with psycopg.connect(project.conninfo) as conn:
         conn.execute("create table alembic_version (version_num text primary key)")
         conn.execute("insert into alembic_version values ('first')")
@@ -332,33 +331,33 @@ def test_alembic_goes_up_and_down_and_up_again(project: Project, env: str, drive
     assert done.returncode == 0, done.stderr
     [written] = (project.folder / "migrations" / "versions").glob("*_svc_pg.py")
     assert str(written.relative_to(project.folder)) in done.stderr.replace("\n", "")
-    project.tool("alembic", "upgrade", "head")
+    project.alembic("upgrade", "head")
     assert project.status().startswith("ok")
     assert query(project, "select version_num from alembic_version") == written.name.split("_")[0]
     with psycopg.connect(project.conninfo) as conn:
         conn.execute("insert into shop_customer values (1)")
-    project.tool("alembic", "downgrade", "-1")
+    project.alembic("downgrade", "-1")
     assert query(project, "select count(*) from pg_trigger where tgrelid = 'shop_customer'::regclass") == 0
     assert query(project, "select count(*) from svc.audit_logs") == 1
     assert query(project, "select array_agg(proname::text) from pg_proc where pronamespace = 'svc'::regnamespace") == [
         "audit_guard"
     ]
-    project.tool("alembic", "upgrade", "head")
+    project.alembic("upgrade", "head")
     assert project.status().startswith("ok")
 
 
 def test_a_second_alembic_revision_follows_the_first(alembic: Project) -> None:
     alembic.run("migrate")
-    alembic.tool("alembic", "upgrade", "head")
+    alembic.alembic("upgrade", "head")
     alembic.configure(CONFIG + ORDERS)
     alembic.run("migrate")
-    alembic.tool("alembic", "upgrade", "head")
+    alembic.alembic("upgrade", "head")
     assert alembic.status().startswith("ok")
-    alembic.tool("alembic", "downgrade", "-1")
+    alembic.alembic("downgrade", "-1")
     alembic.configure(CONFIG)
     assert alembic.status().startswith("ok")
-    alembic.tool("alembic", "downgrade", "first")
-    alembic.tool("alembic", "upgrade", "head")
+    alembic.alembic("downgrade", "first")
+    alembic.alembic("upgrade", "head")
 
 
 def test_alembic_writes_the_revision_as_sql_too(alembic: Project) -> None:
@@ -379,8 +378,8 @@ def test_alembic_writes_the_revision_as_sql_too(alembic: Project) -> None:
 
 
 def test_several_heads_of_alembic_are_named(alembic: Project) -> None:
-    alembic.tool("alembic", "revision", "-m", "left", "--head", "first")
-    alembic.tool("alembic", "revision", "-m", "right", "--head", "first", "--splice")
+    alembic.alembic("revision", "-m", "left", "--head", "first")
+    alembic.alembic("revision", "-m", "right", "--head", "first", "--splice")
     done = alembic.run("migrate")
     assert (done.returncode, done.stdout) == (1, "")
     assert "Merge the heads" in done.stderr
@@ -438,13 +437,9 @@ def django(empty_database: str, tmp_path: Path) -> Project:
         (path.parent / "__init__.py").touch()
         path.write_text(dedent(text), encoding="utf-8")
     (tmp_path / "__init__.py").unlink()
-    manage(project, "makemigrations", "shop", "billing")
-    manage(project, "migrate")
+    project.manage("makemigrations", "shop", "billing")
+    project.manage("migrate")
     return project
-
-
-def manage(project: Project, *arguments: str) -> str:
-    return project.tool("python", "manage.py", *arguments)
 
 
 def test_django_goes_forward_and_back_and_forward_again(django: Project) -> None:
@@ -453,15 +448,15 @@ def test_django_goes_forward_and_back_and_forward_again(django: Project) -> None
     written = django.folder / "shop" / "migrations" / "0002_svc_pg.py"
     text = written.read_text(encoding="utf-8")
     assert "dependencies = [('shop', '0001_initial'), ('billing', '0001_initial')]" in text
-    manage(django, "makemigrations", "--check")
-    manage(django, "migrate")
+    django.manage("makemigrations", "--check")
+    django.manage("migrate")
     assert django.status().startswith("ok")
     with psycopg.connect(django.conninfo) as conn:
         conn.execute("insert into shop_customer values (1, 'a', 'b')")
-    manage(django, "migrate", "shop", "0001")
+    django.manage("migrate", "shop", "0001")
     assert query(django, "select count(*) from svc.audit_logs") == 1
     assert query(django, "select count(*) from pg_proc where pronamespace = 'svc'::regnamespace") == 1
-    manage(django, "migrate")
+    django.manage("migrate")
     assert django.status().startswith("ok")
 
 
@@ -482,7 +477,7 @@ def test_django_builds_a_new_database_from_nothing(django: Project) -> None:
         """),
         encoding="utf-8",
     )
-    assert "OK" in manage(django, "test", "shop")
+    assert "OK" in django.manage("test", "shop")
 
 
 def test_of_several_django_apps_one_has_to_be_named(django: Project) -> None:
@@ -499,7 +494,7 @@ def test_a_file_in_the_migrations_of_an_app_tells_the_app(django: Project) -> No
     done = django.run("migrate", "-o", file)
     assert (done.returncode, done.stderr) == (0, f"wrote {file}\n")
     assert "('billing', '0001_initial'), ('shop', '0001_initial')" in (django.folder / file).read_text(encoding="utf-8")
-    manage(django, "migrate")
+    django.manage("migrate")
     assert django.status().startswith("ok")
 
 
