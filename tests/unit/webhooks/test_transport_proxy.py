@@ -95,7 +95,10 @@ async def test_http_goes_through_the_proxy_that_resolves_the_name(proxy: Proxy) 
 
 
 async def test_credentials_go_to_the_proxy_alone(proxy: Proxy) -> None:
-    async with receiver(saying(OK)) as proxy.to, through(f"user:secret@{proxy.address}") as transport:
+    async def hang_up(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    async with receiver(hang_up) as proxy.to, through(f"user:secret@{proxy.address}") as transport:
         await transport.send(post_to("https://hooks.invalid/"))
     credentials = base64.b64encode(b"user:secret").decode()
     assert f"Proxy-Authorization: Basic {credentials}" in proxy.headers[0]
