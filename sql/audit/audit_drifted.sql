@@ -5,6 +5,7 @@ set search_path = pg_catalog, pg_temp
 as $svc$
 begin
     raise exception 'a redacted column of "%" was renamed or dropped', p_table
-        using errcode = 'SV002', hint = 'Run svc-pg install with a configuration that names the columns as they are now.';
+        using errcode = 'SV002',
+        hint = 'Run svc-pg install with a configuration that names the columns as they are now.';
 end
 $svc$;

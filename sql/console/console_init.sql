@@ -1,9 +1,9 @@
--- Begin a sign-in: store a link for the device that asked. Mail its code only where is_mailed; any other link is a decoy
--- with a hash that no code has, and nobody can tell from outside. Limits of an address are silent for the same reason;
--- retry_after is the limit of a network, and then nothing is stored.
+-- Begin a sign-in: store a link for the device that asked. Mail its code only where is_mailed; any other link is a
+-- decoy with a hash that no code has, and nobody can tell from outside. Limits of an address are silent for the same
+-- reason; retry_after is the limit of a network, and then nothing is stored.
 create or replace function svc.console_init(
-    p_session_id uuid, p_email text, p_is_allowed boolean, p_is_named boolean, p_device_hash bytea, p_code_hash bytea, p_decoy_hash bytea,
-    p_max_attempts integer, p_ip inet, p_user_agent text,
+    p_session_id uuid, p_email text, p_is_allowed boolean, p_is_named boolean,
+    p_device_hash bytea, p_code_hash bytea, p_decoy_hash bytea, p_max_attempts integer, p_ip inet, p_user_agent text,
     out is_mailed boolean, out retry_after integer
 )
 language plpgsql
@@ -47,4 +47,5 @@ begin
     end if;
 end
 $svc$;
-revoke all on function svc.console_init(uuid, text, boolean, boolean, bytea, bytea, bytea, integer, inet, text) from public;
+revoke all on function
+    svc.console_init(uuid, text, boolean, boolean, bytea, bytea, bytea, integer, inet, text) from public;

@@ -4,6 +4,8 @@ create or replace function svc.console_network(p_ip inet, p_ipv6_bits integer de
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $svc$
-    select coalesce(case family(p_ip) when 4 then host(p_ip) else text(set_masklen(p_ip, p_ipv6_bits)::cidr) end, 'unknown')
+    select coalesce(
+        case family(p_ip) when 4 then host(p_ip) else text(set_masklen(p_ip, p_ipv6_bits)::cidr) end, 'unknown'
+    )
 $svc$;
 revoke all on function svc.console_network(inet, integer) from public;

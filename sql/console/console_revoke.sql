@@ -1,5 +1,5 @@
--- End a session: the next call with its token is refused. By the actor of the transaction, else by the database's user.
--- Returns whether there is such a session; one that has ended stays as it is.
+-- End a session: the next call with its token is refused. By the actor of the transaction, else by the database's
+-- user. Returns whether there is such a session; one that has ended stays as it is.
 create or replace function svc.console_revoke(p_id uuid) returns boolean
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,6 @@
--- Try a code, given as its hash. The outcome is verified, invalid_code, already_verified, expired, locked, rate_limited
--- or, where this device has no such link, unknown_session, which counts nothing. One at a time for each link.
+-- Try a code, given as its hash. The outcome is verified, invalid_code, already_verified, expired, locked,
+-- rate_limited or, where this device has no such link, unknown_session, which counts nothing. One at a time for each
+-- link.
 create or replace function svc.console_verify(
     p_session_id uuid, p_device_hash bytea, p_code_hash bytea, p_ip inet, p_user_agent text,
     out outcome text, out attempts_remaining integer, out retry_after integer
@@ -22,10 +23,11 @@ begin
         outcome := 'rate_limited';
         return;
     end if;
-    -- the clock, not now(): the lock may have been waited for. The time that the comparison takes tells nothing about a
-    -- code, because both sides are hashes under a key that nobody outside has.
+    -- the clock, not now(): the lock may have been waited for. The time that the comparison takes tells nothing about
+    -- a code, because both sides are hashes under a key that nobody outside has.
     outcome := case svc.console_link_state(v_link, clock_timestamp())
-                    when 'pending' then case when v_link.code_hash = p_code_hash then 'verified' else 'invalid_code' end
+                    when 'pending' then
+                        case when v_link.code_hash = p_code_hash then 'verified' else 'invalid_code' end
                     when 'locked' then 'locked'
                     when 'expired' then 'expired'
                     else 'already_verified' end;

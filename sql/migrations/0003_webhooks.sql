@@ -13,7 +13,8 @@ insert into svc.webhook_event_types (name, description, patterns) values (
     '{webhook.endpoint.disabled,webhook.endpoint.*,webhook.*}'
 );
 
--- The payload once, however many endpoints; json, because the bytes signed on the third attempt must equal the first's.
+-- The payload once, however many endpoints; json, because the bytes signed on the third attempt must equal the
+-- first's.
 create table svc.webhook_messages (
     id uuid primary key,
     event_name text not null,

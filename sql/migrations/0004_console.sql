@@ -1,8 +1,9 @@
--- Signing in to the console: the links that are asked for, the sessions they become, how often who asked, what happened.
+-- Signing in to the console: the links that are asked for, the sessions they become, how often who asked, what
+-- happened.
 
--- A link is bound to the device that asked for it, by the hash of a token that only this device has. code_hash is keyed,
--- and the key is not in the database: a plain hash of 30 bits falls to a search in minutes. A decoy's is random.
--- expires_at is the end of the time to verify and then of the time to claim; see svc.console_link_state.
+-- A link is bound to the device that asked for it, by the hash of a token that only this device has. code_hash is
+-- keyed, and the key is not in the database: a plain hash of 30 bits falls to a search in minutes. A decoy's is
+-- random. expires_at is the end of the time to verify and then of the time to claim; see svc.console_link_state.
 create table svc.console_magic_links (
     session_id uuid primary key,
     email text not null,
@@ -52,7 +53,8 @@ create table svc.console_events (
     id bigint generated always as identity primary key,
     occurred_at timestamptz not null default now(),
     event text not null check (event in (
-        'link_requested', 'mail_failed', 'code_rejected', 'link_locked', 'code_accepted', 'signed_in', 'session_revoked'
+        'link_requested', 'mail_failed', 'code_rejected', 'link_locked', 'code_accepted', 'signed_in',
+        'session_revoked'
     )),
     session_id uuid not null,
     email text not null,

@@ -1,9 +1,11 @@
--- The least uuid v7 of a moment: those made before are smaller. There is none before 1970.
-create or replace function svc.uuid7_at(p_moment timestamptz) returns uuid
+-- The least UUID version 7 of a time: those made before are smaller. There is none before 1970.
+create or replace function svc.uuid7_at(point_in_time timestamptz) returns uuid
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $svc$
-    select (lpad(to_hex(greatest(extract(epoch from p_moment) * 1000, 0)::bigint), 12, '0') || '70008000000000000000')::uuid
+    select (
+        lpad(to_hex(greatest(extract(epoch from point_in_time) * 1000, 0)::bigint), 12, '0') || '70008000000000000000'
+    )::uuid
 $svc$;
 revoke all on function svc.uuid7_at(timestamptz) from public;
 comment on function svc.uuid7_at(timestamptz) is

@@ -1,5 +1,5 @@
--- Cancel due deliveries of endpoints that are disabled or gone, up to 1000 of each endpoint: those that were sent while
--- the endpoint was closed, and those whose attempt was under way and never acknowledged.
+-- Cancel due deliveries of endpoints that are disabled or gone, up to 1000 of each endpoint: those that were sent
+-- while the endpoint was closed, and those whose attempt was under way and never acknowledged.
 create or replace function svc.webhook_cancel_due(p_endpoints uuid[]) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp

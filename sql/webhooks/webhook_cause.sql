@@ -1,6 +1,8 @@
--- Why an attempt is made: auto, manual where somebody asked for it, test for a ping. Has no SET, so that it is inlined.
+-- Why an attempt is made: auto, manual if somebody asked for it, test for a ping. Has no SET, so that it is inlined.
 create or replace function svc.webhook_cause(p_event text, p_is_manual boolean) returns text
 language sql immutable parallel safe
 as $svc$
-    select case when p_event operator(pg_catalog.=) 'webhook.ping' then 'test' when p_is_manual then 'manual' else 'auto' end
+    select case when p_event operator(pg_catalog.=) 'webhook.ping' then 'test'
+                when p_is_manual then 'manual'
+                else 'auto' end
 $svc$;

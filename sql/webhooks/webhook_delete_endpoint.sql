@@ -1,4 +1,5 @@
--- Delete an endpoint and cancel what is pending for it, apart from attempts under way. Its deliveries stay as a record.
+-- Delete an endpoint and cancel what is pending for it, apart from attempts under way. Its deliveries stay as a
+-- record.
 create or replace function svc.webhook_delete_endpoint(p_endpoint uuid) returns setof svc.webhook_endpoints
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -1,5 +1,5 @@
--- The id of a delivery that exists; an error where there is none. Select from it: a planner may skip a call that stands
--- in a condition.
+-- The id of a delivery that exists; an error where there is none. Select from it: a planner may skip a call that
+-- stands in a condition.
 create or replace function svc.webhook_existing_delivery(p_delivery uuid) returns uuid
 language plpgsql stable
 set search_path = pg_catalog, pg_temp

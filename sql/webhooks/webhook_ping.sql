@@ -11,7 +11,8 @@ begin
     if not found then
         raise exception 'no endpoint has the id %', p_endpoint using errcode = 'SV104';
     elsif v_endpoint.status <> 'active' then
-        raise exception 'endpoint % is %', p_endpoint, v_endpoint.status using errcode = 'SV105', hint = 'Resume it first.';
+        raise exception 'endpoint % is %', p_endpoint, v_endpoint.status
+            using errcode = 'SV105', hint = 'Resume it first.';
     end if;
     insert into svc.webhook_messages (id, event_name, payload, tenant)
     values (v_message, 'webhook.ping', json_build_object('endpointId', p_endpoint), v_endpoint.tenant);

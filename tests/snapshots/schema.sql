@@ -522,7 +522,7 @@ create function svc.send_many(event text, payloads json[], idempotency_keys text
     returns uuid[] language plpgsql security definer
     set search_path=pg_catalog, pg_temp;
 
-create function svc.uuid7_at(p_moment timestamp with time zone)
+create function svc.uuid7_at(point_in_time timestamp with time zone)
     returns uuid language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 

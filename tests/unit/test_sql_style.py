@@ -1,0 +1,36 @@
+"""The SQL below sql/ can be read beside other things: no long lines, and what is pinned is pinned in one place."""
+
+from pathlib import Path
+
+import pytest
+
+SQL = Path(__file__).parents[2] / "sql"
+FILES = {
+    str(file.relative_to(SQL)): file.read_text(encoding="utf-8") for file in SQL.rglob("*.*") if file.suffix != ".py"
+}
+
+
+def test_no_line_is_long() -> None:
+    assert "webhooks/send.sql.j2" in FILES
+    long = [
+        f"{name}:{n}" for name, text in FILES.items() for n, line in enumerate(text.split("\n"), 1) if len(line) >= 120
+    ]
+    assert long == []
+
+
+@pytest.mark.parametrize(
+    ("setting", "place"),
+    [
+        ("\nset lc_monetary", "include/snapshot_settings.sql.j2"),
+        ("\nset enable_material", "include/queue_settings.sql.j2"),
+        ("made by svc-pg", "include/made_by.sql.j2"),
+    ],
+)
+def test_what_functions_share_is_written_once(setting: str, place: str) -> None:
+    assert [name for name, text in FILES.items() if setting in text] == [place]
+
+
+def test_a_snapshot_is_taken_with_the_settings_of_a_capture() -> None:
+    pinned = [line for line in FILES["include/snapshot_settings.sql.j2"].splitlines() if line.startswith("set ")]
+    local = [line for line in FILES["capture/snapshot.sql.j2"].splitlines() if line.startswith("set local ")]
+    assert local == [line.replace("set ", "set local ") + ";" for line in pinned if "search_path" not in line]
