@@ -87,28 +87,39 @@ class Model:
         return [endpoint for endpoint in self.endpoints.values() if not endpoint.is_closed]
 
     def claim(self, *, batch: int, after: UUID | None) -> list[Delivery]:
-        """The deliveries of a claim, in any order: once round the ring from ``after``, then again until it is full."""
+        """The deliveries that a claim returns, in any order: once round from ``after``, then again until it is full.
+
+        It looks at as many endpoints as its batch first, then at 64 at a time.
+        """
         claimed: list[Delivery] = []
-        ring = sorted(self.endpoints.values(), key=lambda endpoint: endpoint.id)
-        for visited in ([e for e in ring if after is None or e.id > after], ring if after is not None else []):
-            for endpoint in visited:
-                if endpoint.is_closed:
-                    for delivery in self._due(endpoint):
-                        delivery.lose()
-                        delivery.finish("canceled")
-            open_ones = [(endpoint, self._room(endpoint)) for endpoint in visited if self._due(endpoint)]
-            picked = [delivery for endpoint, room in open_ones for delivery in self._due(endpoint)[: max(room, 0)]]
-            for delivery in picked[: batch - len(claimed)]:
-                delivery.lose()
-                if delivery.attempts >= delivery.max_attempts:
-                    delivery.finish("failed")
-                else:
-                    delivery.attempts += 1
-                    delivery.due, delivery.is_under_way = None, True
-                claimed.append(delivery)
-            if len(claimed) >= batch:
-                break
+        size = batch
+        everyone = sorted(self.endpoints.values(), key=lambda endpoint: endpoint.id)
+        for visited in ([e for e in everyone if after is None or e.id > after], everyone if after is not None else []):
+            pending = [e for e in visited if any(d.status == "pending" for d in self.of(e))]
+            while pending:
+                window, pending, size = pending[:size], pending[size:], 64
+                claimed += self._claim_of(window, batch=batch - len(claimed))
+                if len(claimed) >= batch:
+                    return claimed
+            size = 64
         return claimed
+
+    def _claim_of(self, endpoints: Sequence[Endpoint], *, batch: int) -> list[Delivery]:
+        for endpoint in endpoints:
+            if endpoint.is_closed:
+                for delivery in self._due(endpoint):
+                    delivery.lose()
+                    delivery.finish("canceled")
+        open_ones = [(endpoint, self._room(endpoint)) for endpoint in endpoints if self._due(endpoint)]
+        picked = [delivery for endpoint, room in open_ones for delivery in self._due(endpoint)[: max(room, 0)]]
+        for delivery in picked[:batch]:
+            delivery.lose()
+            if delivery.attempts >= delivery.max_attempts:
+                delivery.finish("failed")
+            else:
+                delivery.attempts += 1
+                delivery.due, delivery.is_under_way = None, True
+        return picked[:batch]
 
     def acknowledge(self, answers: Sequence[tuple[Delivery, UUID, str]]) -> set[UUID]:
         """Apply dispositions given under these leases; return the deliveries whose lease was still theirs."""
