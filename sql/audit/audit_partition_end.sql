@@ -1,4 +1,4 @@
--- The moment before which all entries of a partition of the log lie; null for the default partition and other tables.
+-- The time before which all entries of a partition of the log lie; null for the default partition and other tables.
 create or replace function svc.audit_partition_end(p_partition oid) returns timestamptz
 language sql stable
 set search_path = pg_catalog, pg_temp

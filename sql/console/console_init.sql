@@ -1,4 +1,4 @@
--- Begin a sign-in: store a link for the device that asked. Mail its code only where is_mailed; any other link is a
+-- Begin a sign-in: store a link for the device that asked. Mail its code only if is_mailed; any other link is a
 -- decoy with a hash that no code has, and nobody can tell from outside. Limits of an address are silent for the same
 -- reason; retry_after is the limit of a network, and then nothing is stored.
 create or replace function svc.console_init(

@@ -1,5 +1,5 @@
--- The live session of a token, by its hash, and no row where there is none: it was never claimed, revoked, or its time
--- is over. Counts the call; retry_after is not null where there were more than 600 within a minute.
+-- The live session of a token, by its hash, and no row if there is none: it was never claimed, revoked, or its time
+-- is over. Counts the call; retry_after is not null if there were more than 600 within a minute.
 create or replace function svc.console_session(p_token_hash bytea)
 returns table (id uuid, email text, permission text, expires_at timestamptz, retry_after integer)
 language sql volatile

@@ -1,5 +1,5 @@
 -- Try a code, given as its hash. The outcome is verified, invalid_code, already_verified, expired, locked,
--- rate_limited or, where this device has no such link, unknown_session, which counts nothing. One at a time for each
+-- rate_limited or, if this device has no such link, unknown_session, which counts nothing. One at a time for each
 -- link.
 create or replace function svc.console_verify(
     p_session_id uuid, p_device_hash bytea, p_code_hash bytea, p_ip inet, p_user_agent text,

@@ -1,4 +1,4 @@
--- How the endpoints are. What it counts it reads from indexes, a probe for each endpoint: the queue may be long.
+-- The state of each endpoint. Deliveries are found by indexes, a probe for each endpoint: the queue may be long.
 create or replace view svc.webhook_endpoint_health as
 select e.id as endpoint_id, e.url, e.description, e.tenant, e.status, e.disabled_reason,
        case when e.status <> 'active' then e.status
@@ -15,7 +15,7 @@ select e.id as endpoint_id, e.url, e.description, e.tenant, e.status, e.disabled
   from svc.webhook_endpoints e
   left join svc.webhook_endpoint_state s on s.endpoint_id = e.id;
 comment on view svc.webhook_endpoint_health is
-    'How each endpoint is: whether it works, since when not, and what waits.';
+    'The state of each endpoint: whether it works, since when it fails, and what waits for it.';
 comment on column svc.webhook_endpoint_health.endpoint_id is 'The endpoint.';
 comment on column svc.webhook_endpoint_health.url is 'Where deliveries are sent to.';
 comment on column svc.webhook_endpoint_health.description is 'What people call it.';

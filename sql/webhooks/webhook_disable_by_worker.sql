@@ -1,4 +1,4 @@
--- Disable an endpoint on account of what it answered; false where somebody has deleted or disabled it already, or is
+-- Disable an endpoint on account of its answers; false if somebody has deleted or disabled it already, or is
 -- changing it: the next answer of that kind disables it then.
 create or replace function svc.webhook_disable_by_worker(p_endpoint uuid, p_reason text) returns boolean
 language plpgsql

@@ -1,4 +1,4 @@
--- The id of a delivery that exists; an error where there is none. Select from it: a planner may skip a call that
+-- The id of a delivery that exists; an error if there is none. Select from it: a planner may skip a call that
 -- stands in a condition.
 create or replace function svc.webhook_existing_delivery(p_delivery uuid) returns uuid
 language plpgsql stable

@@ -1,4 +1,4 @@
--- The given subscriptions, each once; an error where one is no name or pattern, or matches no event that is defined.
+-- The given subscriptions, each once; an error if one is no name or pattern, or matches no event that is defined.
 create or replace function svc.webhook_known_events(p_events text[]) returns text[]
 language plpgsql stable
 set search_path = pg_catalog, pg_temp

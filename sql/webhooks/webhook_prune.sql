@@ -1,5 +1,5 @@
 -- Delete a batch of deliveries that finished longer ago than they are kept, with their attempts, and messages that
--- have no deliveries any more or never had. Returns how many rows of messages and deliveries are gone: where that is
+-- have no deliveries any more or never had. Returns how many rows of messages and deliveries are gone: if that is
 -- p_batch or more, there may be more to do.
 create or replace function svc.webhook_prune(p_delivered interval, p_failed interval, p_batch integer default 5000)
 returns integer

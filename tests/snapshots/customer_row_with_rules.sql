@@ -1,4 +1,4 @@
--- What of a row may be recorded. Has no SET, so that it can be inlined: its callers pin the search_path.
+-- The part of a row that may be recorded. Has no SET, so that it can be inlined: its callers pin the search_path.
 create or replace function svc."redact_public_customer"(p_row jsonb) returns jsonb
 language sql stable parallel safe
 as $svc$

@@ -1,4 +1,4 @@
--- What of a row may be recorded. Has no SET, so that it can be inlined: its callers pin the search_path.
+-- The part of a row that may be recorded. Has no SET, so that it can be inlined: its callers pin the search_path.
 create or replace function svc."redact_public_customer"(p_row jsonb) returns jsonb
 language sql stable parallel safe
 as $svc$
@@ -107,7 +107,7 @@ begin
                   full join (
                     select "svc new" as row, to_jsonb("svc new") - array['display_name']::text[] as v_after from new_rows "svc new" offset 0
                   ) n on v_before -> 'id' = v_after -> 'id'
-                 -- strict, so null where a side is missing
+                 -- strict, so null if a side is missing
                  where (o.row operator(pg_catalog.*<>) n.row) is not false
                 offset 0
             ) change

@@ -8,7 +8,7 @@ set bytea_output = 'hex'
 set extra_float_digits = 1
 set lc_monetary = 'C'
 set enable_nestloop = off  -- the plan is kept from a first statement of one row, and would be quadratic for many
-set jit = off  -- where a nested loop is the only plan, its price would have it compiled
+set jit = off  -- if a nested loop is the only plan, its price would have it compiled
 as $svc$
 -- made by svc-pg from its configuration for shop.Order Line; change it there
 declare
