@@ -14,6 +14,8 @@ from svc_pg.errors import TransactionError, translating
 from svc_pg.query import keep_json
 
 PAUSE: Final = timedelta(milliseconds=500)
+_CURSOR: Final = "svc_pg_follow"
+_BATCH: Final = 100
 
 
 def follow(conn: Connection[Any], query: AuditQuery, *, pause: timedelta = PAUSE) -> Iterator[Entry]:
@@ -40,6 +42,12 @@ def follow(conn: Connection[Any], query: AuditQuery, *, pause: timedelta = PAUSE
 
 
 def _between(conn: Connection[Any], query: AuditQuery) -> Iterator[Entry]:
-    """Row by row, because one transaction may have written millions."""
-    cursor = keep_json(conn.cursor(row_factory=class_row(Entry)))
-    yield from cursor.stream(SELECT + query.filter.clause + ORDER_BY["oldest"], query.filter.params)
+    """In batches, because one transaction may have written millions.
+
+    Not by ``Cursor.stream``, which holds the connection's lock between two rows: a reader that breaks off there, as by
+    Ctrl-C, would wait for that lock for ever when it closes the connection.
+    """
+    with conn.cursor(_CURSOR, row_factory=class_row(Entry)) as cursor:
+        keep_json(cursor)
+        cursor.itersize = _BATCH
+        yield from cursor.execute(SELECT + query.filter.clause + ORDER_BY["oldest"], query.filter.params)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from threading import Thread
 from typing import Any
 
 import psycopg
@@ -220,6 +221,21 @@ def test_following_sees_the_rows_of_a_slow_transaction_that_commits_late(databas
         reader.result(timeout=10)
     assert seen[0] == "-1"
     assert seen[1:] == ["1", "2", "3", "0"]
+
+
+def test_a_reader_that_breaks_off_between_two_entries_can_leave_its_connection(database: str) -> None:
+    create_and_audit(database, "create table t (id int primary key)", audited("t"))
+    with psycopg.connect(database, autocommit=True) as writer, psycopg.connect(database) as conn:
+        writer.execute("insert into t values (0)")
+        entries = follow(conn, audit.query().resource("t"), pause=timedelta(milliseconds=10))
+        assert next(entries).record_id == "0"
+        writer.execute("insert into t values (1), (2)")
+        assert next(entries).record_id == "1"
+        leaving = Thread(target=conn.__exit__, args=(KeyboardInterrupt, KeyboardInterrupt(), None), daemon=True)
+        leaving.start()
+        leaving.join(30)
+        assert not leaving.is_alive()
+        entries.close()
 
 
 def test_following_needs_a_connection_outside_a_transaction(conn: psycopg.Connection[Any]) -> None:
