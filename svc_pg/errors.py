@@ -7,6 +7,7 @@ SvcError
 ├── RenderError                  a value cannot be put into SQL safely
 ├── TransactionError             the connection is in the wrong transaction state
 ├── NotInstalledError            the database has no (or an older) schema svc
+├── ProtocolError                a worker and the functions of its database are too far apart
 ├── UnknownTableError            a table to audit does not exist or cannot be audited
 ├── InstallError                 install stopped, and says what is finished
 │   ├── DatabaseNewerError       the database was installed by a newer svc-pg
@@ -74,6 +75,10 @@ class TransactionError(SvcError):
 
 class NotInstalledError(SvcError):
     """The database has no schema ``svc``, or one older than this program."""
+
+
+class ProtocolError(SvcError):
+    """A worker and the functions of its database are more than one release apart; the hint says which is too old."""
 
 
 class UnknownTableError(SvcError):

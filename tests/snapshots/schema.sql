@@ -613,6 +613,10 @@ create function svc.webhook_ping(p_endpoint uuid)
     returns SETOF svc.webhook_deliveries language plpgsql
     set search_path=pg_catalog, pg_temp;
 
+create function svc.webhook_protocol(OUT oldest integer, OUT newest integer)
+    returns record language sql immutable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.webhook_prune(p_delivered interval, p_failed interval, p_batch integer DEFAULT 5000)
     returns integer language plpgsql
     set search_path=pg_catalog, pg_temp
@@ -749,6 +753,7 @@ grant execute on function svc.webhook_notify to svc_admin;
 grant execute on function svc.webhook_open_endpoint to svc_admin;
 grant execute on function svc.webhook_patterns to svc_admin;
 grant execute on function svc.webhook_ping to svc_admin;
+grant execute on function svc.webhook_protocol to svc_admin;
 grant execute on function svc.webhook_prune to svc_admin;
 grant execute on function svc.webhook_record_lost to svc_admin;
 grant execute on function svc.webhook_refuse_event to svc_admin;

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Final
 
 from svc_pg.conninfo import Conninfo
-from svc_pg.webhooks.worker import leases
+from svc_pg.webhooks.worker import leases, protocol
 from svc_pg.webhooks.worker.connections import Connection, connected
 from svc_pg.webhooks.worker.leases import Acknowledgement, EndpointSnapshot, Lease, Message
 from svc_pg.webhooks.worker.results import ResultQueue
@@ -59,7 +59,8 @@ class Dispatcher:
         self._freed = asyncio.Event()
 
     async def claim_all(self, conn: Connection) -> None:
-        """Claim on ``conn`` until the worker stops."""
+        """Claim on ``conn`` until the worker stops. Raises ProtocolError."""
+        await protocol.check(conn)
         async with connected(self._listen_conninfo) as listening:
             wakeup = Wakeup(listening, interval=self._interval)
             await wakeup.listen()

@@ -10,14 +10,14 @@ from typing import Final
 
 from svc_pg.config import Config
 from svc_pg.conninfo import Conninfo
-from svc_pg.errors import translating
+from svc_pg.errors import ProtocolError
 from svc_pg.webhooks.http.aiohttp_transport import AiohttpTransport
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.http.transport import Transport
 from svc_pg.webhooks.secrets import KeyRing
-from svc_pg.webhooks.worker import leases
+from svc_pg.webhooks.worker import protocol
 from svc_pg.webhooks.worker.attempts import Attempts
-from svc_pg.webhooks.worker.connections import Connection, Reconnecting
+from svc_pg.webhooks.worker.connections import Reconnecting
 from svc_pg.webhooks.worker.dispatcher import Dispatcher
 from svc_pg.webhooks.worker.results import ResultQueue
 from svc_pg.webhooks.worker.statistics import Statistics
@@ -59,6 +59,7 @@ class Worker:
         self._transport = transport
         self._stopping = asyncio.Event()
         self._working: asyncio.Task[None] | None = None
+        self._refusal: ProtocolError | None = None
         self._claiming = Reconnecting(database, stopping=self._stopping, statistics=self.statistics)
         self._acknowledging = Reconnecting(database, stopping=self._stopping, statistics=self.statistics)
 
@@ -73,16 +74,19 @@ class Worker:
         return self._claiming.is_up and self._acknowledging.is_up
 
     async def run(self) -> None:
-        """Deliver until ``stop`` is called. Raises NotInstalledError."""
+        """Deliver until ``stop`` is called. Raises NotInstalledError and ProtocolError."""
         await self.start()
         if self._working is not None:
             await self._working
 
     async def start(self) -> None:
-        """Start in this event loop, and return when the worker runs. A worker runs once. Raises NotInstalledError."""
+        """Start in this event loop, and return when the worker runs. A worker runs once.
+
+        Raises NotInstalledError and ProtocolError.
+        """
         if self._working is not None:
             raise RuntimeError("a worker runs once; make another")
-        await self._claiming.run(_check)
+        await self._claiming.run(protocol.check)
         if not self._stopping.is_set():
             self._working = asyncio.create_task(self._work())
 
@@ -119,10 +123,15 @@ class Worker:
         finally:
             await transport.close()
         _log.info("worker %s stopped", self.name)
+        if self._refusal is not None:
+            raise self._refusal
 
     async def _deliver(self, dispatcher: Dispatcher, results: ResultQueue) -> None:
         try:
             await self._claiming.run(dispatcher.claim_all)
+            await dispatcher.finish()
+        except ProtocolError as error:  # the functions were replaced meanwhile: what was claimed is finished
+            self._refusal = error
             await dispatcher.finish()
         finally:
             dispatcher.cancel()
@@ -132,11 +141,6 @@ class Worker:
         await self._acknowledging.run(results.acknowledge_all, tries_when_stopping=_TRIES_WHEN_STOPPING)
         if len(results):
             _log.error("stopped without the database, so that %s deliveries will be sent again", len(results))
-
-
-async def _check(conn: Connection) -> None:
-    with translating():
-        await leases.next_due(conn)
 
 
 class _Nothing:

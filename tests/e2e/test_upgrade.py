@@ -1,0 +1,123 @@
+"""A worker of the last commit beside the functions of this one, and the other way round."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from svc_pg.webhooks.secrets import new_key
+from svc_pg.webhooks.worker import protocol
+from tests.commands import environment
+from tests.receiver import receiving
+
+pytestmark = pytest.mark.postgres
+
+ROOT: Final = Path(__file__).parents[2]
+PREVIOUS: Final = "SVC_TEST_PREVIOUS"
+"""The variable that names a folder with the last commit, if the suite runs outside of a repository."""
+CONFIG: Final = """
+[webhooks]
+allow_http = true
+allow_cidrs = ["127.0.0.0/8"]
+
+[webhooks.events."order.created"]
+"""
+PROGRAM: Final = "import svc_pg.cli; svc_pg.cli.main()"
+SPOKEN: Final = "from svc_pg.webhooks.worker.protocol import OLDEST, NEWEST; print(OLDEST, NEWEST)"
+
+
+class Release:
+    """A commit's package in a folder of its own, and what runs there."""
+
+    def __init__(self, source: Path, folder: Path) -> None:
+        self._library = folder / "library"
+        shutil.copytree(source / "svc_pg", self._library / "svc_pg")
+        for name in ("cli", "sql"):
+            shutil.copytree(source / name, self._library / "svc_pg" / name)
+        self._folder = folder
+        (folder / "svc-pg.toml").write_text(CONFIG)
+
+    def run(self, *arguments: str, variables: dict[str, str], program: str = PROGRAM) -> str:
+        """Run a command to its end, and return its output."""
+        done = subprocess.run(
+            [sys.executable, "-c", program, *arguments], **self._where(variables), capture_output=True, timeout=60
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    @contextmanager
+    def worker(self, variables: dict[str, str]) -> Iterator[None]:
+        """Have a worker until the end of the block, which must then end well."""
+        arguments = ["worker", "--only", "deliveries"]
+        with subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, *arguments], **self._where(variables), stderr=subprocess.PIPE
+        ) as process:
+            try:
+                yield
+                process.terminate()
+                _, errors = process.communicate(timeout=60)
+                assert process.returncode == 0, errors
+            finally:
+                process.kill()
+
+    def _where(self, variables: dict[str, str]) -> dict[str, object]:
+        own = environment(PYTHONPATH=str(self._library), **variables)
+        return {"cwd": self._folder, "env": own, "text": True}
+
+
+@pytest.fixture(scope="module")
+def current(tmp_path_factory: pytest.TempPathFactory) -> Release:
+    return Release(ROOT, tmp_path_factory.mktemp("current"))
+
+
+@pytest.fixture(scope="module")
+def previous(tmp_path_factory: pytest.TempPathFactory) -> Release:
+    given = os.environ.get(PREVIOUS)
+    source = Path(given) if given else tmp_path_factory.mktemp("previous-source")
+    if not given:
+        found = subprocess.run(["git", "archive", "HEAD~1", "svc_pg", "cli", "sql"], cwd=ROOT, capture_output=True)
+        if found.returncode != 0:
+            pytest.skip(f"no repository with a commit before this one; {PREVIOUS} may name a folder with that")
+        subprocess.run(["tar", "-x", "-C", source], input=found.stdout, check=True)
+    return Release(source, tmp_path_factory.mktemp("previous"))
+
+
+def deliver(*, database: Release, worker: Release, conninfo: str) -> None:
+    variables = {"DATABASE_URL": conninfo, "SVC_ENCRYPTION_KEYS": new_key("test")}
+    database.run("install", variables=variables)
+    with receiving() as receiver:
+        database.run("webhooks", "add", "--url", receiver.url, "--event", "order.created", variables=variables)
+        with worker.worker(variables):
+            database.run("send", "order.created", '{"id": 7}', variables=variables)
+            [received] = receiver.wait_for(1)
+    assert json.loads(received.body)["data"] == {"id": 7}
+
+
+def spoken(release: Release) -> tuple[int, int]:
+    oldest, newest = release.run(variables={}, program=SPOKEN).split()
+    return int(oldest), int(newest)
+
+
+def test_both_commits_speak_a_common_protocol(previous: Release, current: Release) -> None:
+    assert spoken(current) == (protocol.OLDEST, protocol.NEWEST)
+    oldest, newest = spoken(previous)
+    assert max(oldest, protocol.OLDEST) <= min(newest, protocol.NEWEST)
+
+
+def test_a_worker_of_the_last_commit_delivers_by_new_functions(
+    previous: Release, current: Release, empty_database: str
+) -> None:
+    deliver(database=current, worker=previous, conninfo=empty_database)
+
+
+def test_a_new_worker_delivers_by_functions_of_the_last_commit(
+    previous: Release, current: Release, empty_database: str
+) -> None:
+    deliver(database=previous, worker=current, conninfo=empty_database)
