@@ -1,7 +1,7 @@
 """Follow the audit log: every entry once, also of transactions that commit late."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from datetime import timedelta
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ _CURSOR: Final = "svc_pg_follow"
 _BATCH: Final = 100
 
 
-def follow(conn: Connection[Any], query: AuditQuery, *, pause: timedelta = PAUSE) -> Iterator[Entry]:
+def follow(conn: Connection[Any], query: AuditQuery, *, pause: timedelta = PAUSE) -> Generator[Entry, None, None]:
     """The newest page of ``query``, its oldest entry first, then without an end what it selects, as it comes.
 
     An entry comes when all transactions that began before its own have ended, so a slow transaction delays those after
