@@ -47,7 +47,12 @@ class Release:
     def run(self, *arguments: str, variables: dict[str, str], program: str = PROGRAM) -> str:
         """Run a command to its end, and return its output."""
         done = subprocess.run(
-            [sys.executable, "-c", program, *arguments], **self._where(variables), capture_output=True, timeout=60
+            [sys.executable, "-c", program, *arguments],
+            cwd=self._folder,
+            env=self._environment(variables),
+            capture_output=True,
+            text=True,
+            timeout=60,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -55,9 +60,12 @@ class Release:
     @contextmanager
     def worker(self, variables: dict[str, str]) -> Iterator[None]:
         """Have a worker until the end of the block, which must then end well."""
-        arguments = ["worker", "--only", "deliveries"]
         with subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, *arguments], **self._where(variables), stderr=subprocess.PIPE
+            [sys.executable, "-c", PROGRAM, "worker", "--only", "deliveries"],
+            cwd=self._folder,
+            env=self._environment(variables),
+            stderr=subprocess.PIPE,
+            text=True,
         ) as process:
             try:
                 yield
@@ -67,9 +75,8 @@ class Release:
             finally:
                 process.kill()
 
-    def _where(self, variables: dict[str, str]) -> dict[str, object]:
-        own = environment(PYTHONPATH=str(self._library), **variables)
-        return {"cwd": self._folder, "env": own, "text": True}
+    def _environment(self, variables: dict[str, str]) -> dict[str, str]:
+        return environment(PYTHONPATH=str(self._library), **variables)
 
 
 @pytest.fixture(scope="module")
