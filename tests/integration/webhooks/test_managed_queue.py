@@ -64,7 +64,7 @@ def acknowledge(
 
 
 def queue(db: psycopg.Connection[Any], endpoint: str) -> list[tuple[str, int]]:
-    text = "select status, attempts from svc.webhook_deliveries where endpoint_id = %s order by id"
+    text = "select status, attempts from svc.webhook_deliveries where endpoint_id = %s order by created_at, id"
     return db.execute(text, [endpoint]).fetchall()
 
 

@@ -79,7 +79,7 @@ def create(call: Call, **changes: Any) -> endpoints.EndpointWithSecret:
 
 
 def states(db: psycopg.Connection[Any]) -> list[str]:
-    return [status for (status,) in db.execute("select status from svc.webhook_deliveries order by id")]
+    return [status for (status,) in db.execute("select status from svc.webhook_deliveries order by created_at, id")]
 
 
 def fail(db: psycopg.Connection[Any]) -> None:

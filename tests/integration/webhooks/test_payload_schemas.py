@@ -41,7 +41,7 @@ def db(database: str) -> Iterator[psycopg.Connection[Any]]:
 
 
 def payloads(conn: psycopg.Connection[Any]) -> list[Any]:
-    return [row[0] for row in conn.execute("select payload from svc.webhook_messages order by id")]
+    return [row[0] for row in conn.execute("select payload from svc.webhook_messages order by ctid")]
 
 
 def test_a_payload_that_fits_is_sent(db: psycopg.Connection[Any]) -> None:
