@@ -3,7 +3,9 @@ import os
 import signal
 import subprocess
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -11,8 +13,17 @@ from tests.commands import PROGRAM, environment, program
 from tests.waiting import wait_until
 
 
-def test_the_demo_shows_every_part_and_ends_well(tmp_path: Path) -> None:
-    result = program("demo", "--once", "--json", folder=tmp_path, variables={"TMPDIR": str(tmp_path)})
+@pytest.fixture
+def temporary() -> Iterator[Path]:
+    """A folder that PostgreSQL's account may enter. A pytest that starts closes pytest's own to every other account."""
+    with TemporaryDirectory(prefix="svc-pg-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
+
+
+def test_the_demo_shows_every_part_and_ends_well(temporary: Path) -> None:
+    result = program("demo", "--once", "--json", folder=temporary, variables={"TMPDIR": str(temporary)})
     assert result.returncode == 0, result.stderr
     shown = json.loads(result.stdout)
     actors = {entry["actorId"] for entry in shown["auditEntries"]}
@@ -23,7 +34,7 @@ def test_the_demo_shows_every_part_and_ends_well(tmp_path: Path) -> None:
         assert "password_hash" not in (entry["beforeData"] or {}) | (entry["afterData"] or {})
     assert shown["consoleUrl"].startswith("http://127.0.0.1:")
     assert shown["steps"]
-    assert [path for path in tmp_path.iterdir() if path.is_dir()] == []
+    assert [path for path in temporary.iterdir() if path.is_dir()] == []
 
 
 def test_the_demo_prints_tables(tmp_path: Path) -> None:
@@ -35,10 +46,8 @@ def test_the_demo_prints_tables(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_demo_stays_up_until_it_is_told_to_end_and_leaves_nothing_behind(
-    tmp_path: Path, number: signal.Signals
+    tmp_path: Path, temporary: Path, number: signal.Signals
 ) -> None:
-    temporary = tmp_path / "tmp"
-    temporary.mkdir(mode=0o755)
     shown = tmp_path / "shown.json"
     with shown.open("w") as output:
         demo = subprocess.Popen(
