@@ -23,7 +23,7 @@ Item = TypeVar("Item")
 Row = TypeVar("Row")
 
 PointInTime = str | timedelta | datetime
-"""An aware datetime, or a duration before the database's now such as ``1h``."""
+"""An aware datetime, or a duration before the database's now, for example ``1h``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Filter:
         return Filter((*self.conditions, condition), (*self.params, *params))
 
     def compare(self, comparison: LiteralString, point_in_time: PointInTime, *, end: LiteralString = "") -> "Filter":
-        """One more condition: ``comparison``, the point in time, ``end``. Raises QueryError if it is none."""
+        """One more condition: ``comparison``, the point in time, ``end``. Raises QueryError if that is none."""
         if isinstance(point_in_time, datetime):
             if point_in_time.tzinfo is None:
                 raise QueryError(f"{point_in_time} has no time zone", hint="Pass an aware datetime.")
@@ -92,7 +92,7 @@ class Keyset(Generic[Row]):
 
 @dataclass(frozen=True, slots=True)
 class Listing(Generic[Row]):
-    """A question for the rows of a list. Every method returns a new one; ``list`` or ``alist`` asks it."""
+    """A query of a sorted list. Every method returns a new one; ``list`` or ``alist`` runs it."""
 
     keyset: Keyset[Row]
     filter: Filter = ALL
@@ -100,7 +100,7 @@ class Listing(Generic[Row]):
     position: tuple[object, ...] | None = None
 
     def limit(self, size: int) -> Self:
-        """At most so many rows a page: 1 to 1000; the default is 100."""
+        """At most ``size`` rows a page: 1 to 1000; the default is 100."""
         if not 1 <= size <= MAX_SIZE:
             raise QueryError(f"a page cannot have {size} rows", hint=f"Ask for 1 to {MAX_SIZE}.")
         return replace(self, size=size)
@@ -113,11 +113,11 @@ class Listing(Generic[Row]):
         return replace(self, position=position)
 
     def list(self, conn: Connection[Any]) -> Page[Row]:
-        """Ask on a sync connection. Never commits. Raises NotInstalledError."""
+        """Run on a sync connection. Never commits. Raises NotInstalledError."""
         return self._page(fetch(conn, self._query()))
 
     async def alist(self, conn: AsyncConnection[Any]) -> Page[Row]:
-        """Ask on an async connection. Never commits. Raises NotInstalledError."""
+        """Run on an async connection. Never commits. Raises NotInstalledError."""
         return self._page(await afetch(conn, self._query()))
 
     def _where(self, condition: LiteralString, *params: object) -> Self:

@@ -1,4 +1,4 @@
-"""Who acts: the actor of the running code, and how it gets into the transaction, where the triggers read it."""
+"""The actor of the running code, and its way into the transaction, from which the triggers read it."""
 
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -27,10 +27,10 @@ select current_setting('svc.actor_id', true) as actor_id, current_setting('svc.t
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who acts, for which tenant, with what beside it: ``context`` is stored as JSON with every entry.
+    """The one who acts, the tenant, and a ``context`` that is stored as JSON with every entry.
 
-    Raises ValueError where the id or the tenant is empty, longer than 512 characters or no text for PostgreSQL, and
-    TypeError where the context is not JSON.
+    Raises ValueError if the id or the tenant is empty, longer than 512 characters or not a text that PostgreSQL can
+    store, and TypeError if the context is not JSON.
     """
 
     id: str
@@ -48,7 +48,7 @@ class Actor:
 
 
 def parameters(actor: Actor | None) -> Mapping[str, str]:
-    """The parameters with which SET_ACTOR makes ``actor`` that of the transaction; None is nobody."""
+    """The parameters with which SET_ACTOR makes ``actor`` the transaction's; None stands for nobody."""
     return _NOBODY if actor is None else actor._parameters
 
 
@@ -63,10 +63,10 @@ def current_actor() -> Actor | None:
 
 @contextmanager
 def acting(actor_id: str, *, tenant: str | None = None, context: Mapping[str, object] | None = None) -> Iterator[None]:
-    """Record what the block changes through connections ``with_audit`` as done by ``actor_id``.
+    """Name ``actor_id`` as the actor of changes that the block makes through connections ``with_audit``.
 
     Holds for the tasks that the block starts and for threads of ``asyncio.to_thread`` and anyio, but not for a bare
-    ``threading.Thread``. Blocks nest: the innermost counts, with its own tenant and context. Raises as ``Actor`` does.
+    ``threading.Thread``. Blocks nest: the innermost applies, with its own tenant and context. Raises as ``Actor`` does.
     """
     with acting_as(Actor(actor_id, tenant, context)):
         yield
@@ -74,7 +74,7 @@ def acting(actor_id: str, *, tenant: str | None = None, context: Mapping[str, ob
 
 @contextmanager
 def acting_as(actor: Actor | None) -> Iterator[None]:
-    """As ``acting``, for an actor that there is already. None is nobody, whoever acts outside the block."""
+    """As ``acting``, for an existing ``Actor``. None stands for nobody, whoever acts outside the block."""
     token = _current.set(actor)
     try:
         yield
@@ -86,12 +86,12 @@ def acting_as(actor: Actor | None) -> Iterator[None]:
 def actor(
     conn: Connection[Any], actor_id: str, *, tenant: str | None = None, context: Mapping[str, object] | None = None
 ) -> Iterator[None]:
-    """Record what this transaction changes inside the block as done by ``actor_id``, for ``tenant``, with ``context``.
+    """Name ``actor_id`` as the actor of changes that this transaction makes in the block, with tenant and context.
 
-    ``context`` is stored as JSON with every entry, such as ``{"request_id": "r-81"}``. The actor belongs to the
+    ``context`` is stored as JSON with every entry, for example ``{"request_id": "r-81"}``. The actor belongs to the
     transaction: a commit or rollback inside the block ends it, and leaving the block restores the one before. The block
-    is an ``acting`` block too, so a connection ``with_audit`` goes on with the actor in its next transaction. Raises
-    TransactionError on an autocommit connection outside a transaction, where it would last for one statement only.
+    is an ``acting`` block too, so a connection ``with_audit`` keeps the actor in its next transaction. Raises
+    TransactionError on an autocommit connection outside a transaction: the actor would last for one statement only.
     """
     who = Actor(actor_id, tenant, context)
     _require_transaction(conn)

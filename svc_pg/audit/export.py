@@ -1,4 +1,4 @@
-"""Export entries of the audit log as JSON, NDJSON or CSV: PostgreSQL writes the text, and Python hands it on."""
+"""Export entries of the audit log as JSON, NDJSON or CSV: PostgreSQL writes the text, and Python passes it on."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Format = Literal["json", "ndjson", "csv"]
 
 PROGRESS_EVERY: Final = 10_000  # entries
 
-# The fields of Entry under the names of the API, and what they are made of
+# The fields of Entry under the names of the API, each with its expression
 FIELDS: Final[dict[LiteralString, LiteralString]] = {
     "id": "id::text",
     "timestamp": """to_char("timestamp" at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')""",
@@ -46,7 +46,7 @@ _OLDEST_RUNNING: Final = "txid_snapshot_xmin(txid_current_snapshot())"
 
 
 def csv_cell(name: LiteralString, value: LiteralString) -> LiteralString:
-    """Arrays as JSON; an apostrophe before what a spreadsheet would run as a formula (OWASP, CSV injection)."""
+    """Arrays as JSON; an apostrophe before text that a spreadsheet would run as a formula (OWASP, CSV injection)."""
     if name in _ARRAYS:
         return "to_json(" + value + ")"
     if name in _FREE_TEXTS:
@@ -65,9 +65,9 @@ _CSV: Final = _select({name: csv_cell(name, value) for name, value in FIELDS.ite
 
 @dataclass(frozen=True, slots=True)
 class ExportReport:
-    """How many entries were written, and how many were ``held_back`` because older ones may still appear before them.
+    """The number of entries written, and of those ``held_back`` because older ones may still appear before them.
 
-    An export with ``after=horizon`` goes on exactly where this one ended: without a gap and without a duplicate.
+    An export with ``after=horizon`` continues exactly at the end of this one: without a gap and without a duplicate.
     """
 
     entries: int
@@ -85,22 +85,22 @@ def export(
     conn: Connection[Any],
     query: AuditQuery,
     *,
-    format: Format = "json",  # noqa: A002 - the word that its users know
+    format: Format = "json",  # noqa: A002 - the word that users know
     out: BinaryIO,
     after: int | None = None,
     is_settled: bool = True,
     progress: Callable[[int], None] = lambda _: None,
 ) -> ExportReport:
-    """Write all entries that ``query`` selects to ``out``, the oldest first; its order, limit and cursor do not count.
+    """Write all entries that ``query`` selects to ``out``, the oldest first; its order, limit and cursor are ignored.
 
-    An entry gets its time before its transaction commits, so beside a running transaction, entries may still appear
-    that are older than those to be seen. Therefore an entry is written only when all transactions that began before its
-    own have ended; ``is_settled=False`` does not wait for that. ``after`` is the ``horizon`` of an earlier report and
-    selects what came since.
+    An entry gets its time before its transaction commits, so while a transaction runs, entries may still appear that
+    are older than the visible ones. Therefore an entry is written only when all transactions that began before its own
+    have ended; ``is_settled=False`` does not wait for that. ``after`` is the ``horizon`` of an earlier report and
+    selects the entries since then.
 
     ``json`` is one array and ``ndjson`` an object a line, with the fields and names of the API; ``csv`` is RFC 4180
     with a header, in which an apostrophe precedes text that a spreadsheet would run. Memory does not grow with the
-    number of entries. ``progress`` is told how many there are so far. Never commits. Raises QueryError and
+    number of entries. ``progress`` is called with the number so far. Never commits. Raises QueryError and
     NotInstalledError.
     """
     _check(format)
@@ -119,13 +119,13 @@ async def aexport(
     conn: AsyncConnection[Any],
     query: AuditQuery,
     *,
-    format: Format = "json",  # noqa: A002 - the word that its users know
+    format: Format = "json",  # noqa: A002 - the word that users know
     out: BinaryIO,
     after: int | None = None,
     is_settled: bool = True,
     progress: Callable[[int], None] = lambda _: None,
 ) -> ExportReport:
-    """As ``export``, on an async connection; ``out`` is a file or a buffer, for nothing is awaited that it does."""
+    """As ``export``, on an async connection; ``out`` is a file or a buffer, because its writes are not awaited."""
     _check(format)
     with translating():
         start = await afetch_one(conn, _start(query, after, is_settled=is_settled))
@@ -161,7 +161,7 @@ def _copy(
     if form == "csv":
         return "copy (" + _CSV + chosen + ") to stdout (format csv, encoding 'UTF8', header)", wanted.params
     entry: LiteralString = "select row_to_json(e) from (" + _JSON + chosen + ") e"  # noqa: S608 - only constants
-    # JSON has none of these control characters, so one column of it comes as it is, without quotes
+    # JSON contains none of these control characters, so a single column of it is written unchanged, without quotes
     text = "copy (" + entry + r") to stdout (format csv, encoding 'UTF8', delimiter e'\x01', quote e'\x02')"
     return text, wanted.params
 
@@ -175,7 +175,7 @@ def _write(row: Buffer, number: int, form: Format, out: BinaryIO, progress: Call
             out.write(row)
         case "ndjson":
             out.write(row)
-        case "csv":  # each is one record, whose end is that of a line in Unix
+        case "csv":  # each is one record, which ends as a line of Unix does
             out.write(memoryview(row)[:-1])
             out.write(b"\r\n")
 

@@ -39,9 +39,9 @@ class _Line:
 async def export_pages(connect: Connect, query: AuditQuery, *, format: Format) -> AsyncIterator[bytes]:  # noqa: A002
     """All entries that ``query`` selects, the oldest first, as ``export`` writes them; each part has up to 500.
 
-    Each part is read through a connection of its own, which is given back before the part is. Entries of transactions
-    that have not ended at the beginning are left out. The query's order, limit and cursor do not count. Raises
-    NotInstalledError.
+    Each part is read through a connection of its own, which is returned before the part is yielded. Entries of
+    transactions that have not ended at the beginning are left out. The query's order, limit and cursor are ignored.
+    Raises NotInstalledError.
     """
     shape = _SHAPES[format]
     select = 'select "timestamp", id::text, ' + shape.line + " as line from svc.audit_logs"  # noqa: S608 - only constants
@@ -67,7 +67,7 @@ def _json_line() -> LiteralString:
 
 
 def _csv_line() -> LiteralString:
-    """Every value in quotes, which tell an empty text from none."""
+    """Every value in quotes, which tell an empty text from a missing one."""
     values = ["(" + csv_cell(name, value) + ")::text" for name, value in FIELDS.items()]
     cells = ["coalesce('\"' || replace(" + value + """, '"', '""') || '"', '')""" for value in values]
     return " || ',' || ".join(cells)

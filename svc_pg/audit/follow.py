@@ -1,4 +1,4 @@
-"""Follow the audit log: every entry once, also of transactions that commit late."""
+"""Follow the audit log: every entry once, including those of transactions that commit late."""
 
 import time
 from collections.abc import Generator, Iterator
@@ -19,7 +19,7 @@ _BATCH: Final = 100
 
 
 def follow(conn: Connection[Any], query: AuditQuery, *, pause: timedelta = PAUSE) -> Generator[Entry, None, None]:
-    """The newest page of ``query``, its oldest entry first, then without an end what it selects, as it comes.
+    """The newest page of ``query``, its oldest entry first, then endlessly the new entries that it selects.
 
     An entry comes when all transactions that began before its own have ended, so a slow transaction delays those after
     it, but none is lost and none comes twice. Each look at the log is a transaction of its own, with ``pause`` between
@@ -42,10 +42,10 @@ def follow(conn: Connection[Any], query: AuditQuery, *, pause: timedelta = PAUSE
 
 
 def _between(conn: Connection[Any], query: AuditQuery) -> Iterator[Entry]:
-    """In batches, because one transaction may have written millions.
+    """The entries between two horizons, in batches, because one transaction may have written millions.
 
     Not by ``Cursor.stream``, which holds the connection's lock between two rows: a reader that breaks off there, as by
-    Ctrl-C, would wait for that lock for ever when it closes the connection.
+    Ctrl-C, would wait for that lock forever when it closes the connection.
     """
     with conn.cursor(_CURSOR, row_factory=class_row(Entry)) as cursor:
         keep_json(cursor)

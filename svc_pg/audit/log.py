@@ -28,7 +28,7 @@ select id::text, "timestamp", table_name, operation::text, record_id, actor_id, 
        context, xact_id::text
   from svc.audit_logs
 """
-# with the name of the table, because SELECT gives its text the name id
+# Qualified with the table: a bare id would be the text in SELECT
 ORDER_BY: Final[dict[Order, LiteralString]] = {
     "newest": " order by audit_logs.timestamp desc, audit_logs.id desc",
     "oldest": " order by audit_logs.timestamp, audit_logs.id",
@@ -68,14 +68,14 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class AuditQuery(Listing[Entry]):
-    """A question to the audit log. Every method returns a new one; ``list`` or ``alist`` asks it."""
+    """A query of the audit log. Every method returns a new one; ``list`` or ``alist`` runs it."""
 
     def resource(self, table: str) -> Self:
-        """Entries of one table, written ``schema.table`` or ``table`` for one in ``public``."""
+        """Entries of one table: ``schema.table``, or ``table`` for one in ``public``."""
         return self._where("table_name = %s", str(TableName.parse(table)))
 
     def record(self, record_id: str) -> Self:
-        """Entries of the record with that key; several key columns are written as a JSON array: ``[7, 2]``."""
+        """Entries of the record with this key; several key columns are a JSON array: ``[7, 2]``."""
         return self._where("record_id = %s", record_id)
 
     def actor(self, actor_id: str) -> Self:
@@ -96,7 +96,7 @@ class AuditQuery(Listing[Entry]):
         return self._where("label = %s", label)
 
     def severity(self, level: str | None = None, *, at_least: str | None = None) -> Self:
-        """Entries of one severity, or of that and all above: low, medium, high, critical. Entries without have none."""
+        """Entries of one severity, or at least that: low, medium, high, critical. An entry may have none of them."""
         if (level is None) == (at_least is None):
             raise QueryError("severity takes either a level or at_least", hint='Such as severity(at_least="high").')
         _check_one_of("a severity", level or at_least, SEVERITIES)
@@ -105,11 +105,11 @@ class AuditQuery(Listing[Entry]):
         return self._where("severity >= %s::svc.audit_severity", at_least)
 
     def compliance(self, tag: str) -> Self:
-        """Entries with that tag among theirs."""
+        """Entries that have this tag."""
         return self._where("%s = any(compliance)", tag)
 
     def changed(self, field: str) -> Self:
-        """Updates that changed that field."""
+        """Updates that changed this field."""
         return self._where("%s = any(changed_fields)", field)
 
     def since(self, point_in_time: PointInTime) -> Self:
@@ -121,7 +121,7 @@ class AuditQuery(Listing[Entry]):
         return replace(self, filter=self.filter.compare('"timestamp" <', point_in_time))
 
     def transactions(self, *, since: int | None = None, before: int | None = None) -> Self:
-        """Entries of the transactions from one id on, or before one, as they stand in ``xact_id``."""
+        """Entries of the transactions from one id on, or before one; the ids are those in ``xact_id``."""
         later = self if since is None else self._where("xact_id >= %s", since)
         return later if before is None else later._where("xact_id < %s", before)
 
@@ -134,18 +134,18 @@ class AuditQuery(Listing[Entry]):
 class _Dated(Protocol):
     @property
     def timestamp(self) -> datetime:
-        """When the change was made."""
+        """The time of the change."""
 
     @property
     def id(self) -> str:
-        """The entry's."""
+        """The id of the entry."""
 
 
 Found = TypeVar("Found", bound=_Dated)
 
 
 def keyset(order: Order, select: LiteralString, row: Callable[..., Found]) -> Keyset[Found]:
-    """The log in that order, its rows read by ``select``."""
+    """The log in this order, its rows read by ``select``."""
     return Keyset(
         select=select,
         row=row,
@@ -165,20 +165,20 @@ _KEYSETS: Final[dict[Order, Keyset[Entry]]] = {order: keyset(order, SELECT, Entr
 
 
 def entry(entry_id: str) -> Query[Entry]:
-    """The one entry with that id, if there is one. Raises QueryError where it is no id."""
+    """The entry with this id, if there is one. Raises QueryError if it is not an id."""
     if not (entry_id.isascii() and entry_id.isdecimal() and len(entry_id) <= _ID_DIGITS):
         raise QueryError(f"{entry_id!r} is not the id of an entry", hint="Ids are whole numbers, such as 812.")
     return Query(SELECT + " where id = %s", (int(entry_id),), Entry)  # unordered, or the index of ids is not used
 
 
 def horizon(conn: Connection[Any]) -> int:
-    """The id of the oldest running transaction: every one before it has ended, so of those no entry can follow."""
+    """The id of the oldest running transaction: all before it have ended, so no more entries of them can appear."""
     xact_id: int = scalar(conn, HORIZON)
     return xact_id
 
 
 def query() -> AuditQuery:
-    """A question to the audit log, with no conditions yet."""
+    """A query of the audit log, with no conditions yet."""
     return AuditQuery(_KEYSETS["newest"])
 
 

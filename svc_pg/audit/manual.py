@@ -1,4 +1,4 @@
-"""Write entries that no trigger sees: of what happens outside audited tables."""
+"""Write entries about events outside audited tables, which no trigger sees."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ def capture_log(
 ) -> str:
     """Write an entry in the caller's transaction, and return its id.
 
-    ``table_name`` may be any name: of a file, of another system, of a table on another server. The actor, tenant and
+    ``table_name`` may be any name, for example of a file or of a table on another server. The actor, tenant and
     context are those of the transaction. Nothing is redacted: pass only what may be recorded. Needs the right to
     execute ``svc.capture_log``. Raises NotInstalledError.
     """

@@ -1,4 +1,4 @@
-"""Remove entries that are older than the log has to keep them: whole partitions first, then the rest in batches."""
+"""Remove entries whose retention has ended: whole partitions first, then the rest in batches."""
 
 import asyncio
 import time
@@ -25,10 +25,10 @@ _BATCH: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class PurgeReport:
-    """What was removed, or would be: all entries from before ``before``.
+    """The entries that were removed, or would be: all from before ``before``.
 
     ``partitions`` were dropped as a whole and ``entries`` counts those removed one by one. ``postponed`` names the
-    partitions that readers or writers kept locked; the next purge goes on with them.
+    partitions that readers or writers kept locked; the next purge continues with them.
     """
 
     before: datetime
@@ -40,7 +40,7 @@ class PurgeReport:
 Step = Query[Any] | timedelta
 """A query to run in a transaction of its own, or a time to wait."""
 Rows = list[Any] | LockNotAvailable
-"""What a query came to: its rows, or that others hold its locks."""
+"""The result of a query: its rows, or the fact that others hold its locks."""
 Steps = Generator[Step, list[Any], PurgeReport]
 
 
@@ -61,7 +61,7 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """How many entries were removed, and up to which time."""
+    """The number of entries removed, and the time of the last of them."""
 
     entries: int
     reached: datetime | None
@@ -91,8 +91,9 @@ def purge(
 
     ``conn`` must be outside a transaction. Each partition and each batch has a transaction of its own, which also
     writes an entry about it: operation DELETE of ``svc.audit_logs``, labelled ``audit log purged``, with the facts in
-    ``before_data``. A purge that is interrupted leaves nothing to repair. What stays locked for some seconds is
-    postponed, so that no capture waits long behind it. ``progress`` is told what is being removed.
+    ``before_data``. A purge that is interrupted leaves nothing to repair. A partition that stays locked for
+    some seconds is postponed, so that no capture waits long behind it. ``progress`` is called with the name of each
+    partition.
 
     Raises QueryError for another age, TransactionError, and NotInstalledError.
     """
@@ -108,7 +109,7 @@ def purge(
                 else:
                     step = _go_on(steps, _rows(conn, step))
         except StopIteration as end:
-            return end.value  # type: ignore[no-any-return] # what the generator is typed to return
+            return end.value  # type: ignore[no-any-return] # the type that the generator returns
 
 
 async def apurge(
@@ -143,7 +144,7 @@ async def arun(steps: Steps, rows: Callable[[Query[Any]], Awaitable[Rows]]) -> P
                 else:
                     step = _go_on(steps, await rows(step))
         except StopIteration as end:
-            return end.value  # type: ignore[no-any-return] # what the generator is typed to return
+            return end.value  # type: ignore[no-any-return] # the type that the generator returns
 
 
 def purging(
@@ -157,8 +158,8 @@ def purging(
 ) -> Steps:
     """The steps of a purge, which take the rows of each query and return the report. Raises QueryError at the first.
 
-    A query whose locks others hold is tried ``tries`` times, and ``batch`` entries are removed at a time. What is left
-    when ``is_over`` is postponed.
+    A query whose locks others hold is tried ``tries`` times, and ``batch`` entries are removed at a time. Partitions
+    that are left when ``is_over`` are postponed.
     """
     if not YOUNGEST_AGE <= older_than <= OLDEST_AGE:
         raise QueryError(
@@ -176,7 +177,7 @@ def purging(
     removed = 0
     for part in parts:
         progress(part.partition_name)
-        attempts = 1 if postponed else tries  # who keeps the whole log from us keeps all of its partitions
+        attempts = 1 if postponed else tries  # a session that locks the whole log locks all of its partitions
         if part.is_whole:
             drop = yield from _patiently(Query(_DROP, (part.partition_oid, before), _Drop), attempts, is_over)
             is_done = drop is not None
@@ -192,7 +193,7 @@ def purging(
 def _emptying(
     part: _Part, before: datetime, size: int, tries: int, is_over: Callable[[], bool]
 ) -> Generator[Step, list[Any], tuple[int, bool]]:
-    """How many entries were removed, and whether those were all."""
+    """The number of entries removed, and whether those were all."""
     removed, reached = 0, None
     while True:
         query = Query(_DELETE, (part.partition_oid, reached, before, size), _Batch)
@@ -205,7 +206,7 @@ def _emptying(
 
 
 def _patiently(query: Query[Row], tries: int, is_over: Callable[[], bool]) -> Generator[Step, list[Any], Row | None]:
-    """Its only row, or None if its locks were not to be had in time."""
+    """The only row of a query, or None if others held its locks for too long."""
     for number in range(tries):
         if number:
             yield _PAUSE

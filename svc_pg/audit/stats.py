@@ -32,15 +32,15 @@ counted as (
      group by grouping sets ((), (table_name), (operation), (actor_id), (day))
 )
 select dimension, value, entries, since
-  from (select *, row_number() over (partition by dimension order by entries desc, value) as place from counted) c
- where dimension = 'day' or place <= %s
- order by dimension, case dimension when 'day' then value end, place
+  from (select *, row_number() over (partition by dimension order by entries desc, value) as rank from counted) c
+ where dimension = 'day' or rank <= %s
+ order by dimension, case dimension when 'day' then value end, rank
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many entries have that value; None is those without one."""
+    """The number of entries with a value; None stands for entries without one."""
 
     value: str | None
     entries: int
@@ -48,9 +48,9 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class AuditStats:
-    """Counts of ``entries`` entries from ``since`` on, which is the time of the oldest; None where there are none.
+    """Counts of ``entries`` entries from ``since`` on, which is the time of the oldest; None if there are none.
 
-    Of tables, operations and actors, those with the most entries; days are in UTC. Where ``is_complete`` is false there
+    Tables, operations and actors are those with the most entries; days are in UTC. If ``is_complete`` is false, there
     are more entries before ``since``, which were not counted.
     """
 
@@ -72,9 +72,9 @@ class _Counted:
 
 
 async def astats(conn: AsyncConnection[Any], query: AuditQuery) -> AuditStats:
-    """Count what ``query`` selects of the last 31 days: the newest 100,000 entries.
+    """Count the entries of the last 31 days that ``query`` selects, at most the newest 100,000.
 
-    Its order, limit and cursor do not count. Never commits. Raises NotInstalledError.
+    Its order, limit and cursor are ignored. Never commits. Raises NotInstalledError.
     """
     wanted = query.since(WINDOW).filter
     text = _CHOSEN + wanted.clause + _COUNTED
