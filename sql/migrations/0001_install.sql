@@ -30,7 +30,7 @@ create table svc.installed_objects (
 );
 
 -- What the migrations made, and the SQL that puts an index or a constraint back.
-create table svc.installed_parts (
+create table svc.installed_inventory (
     kind text not null check (kind in ('table', 'column', 'index', 'constraint')),
     identity text not null,
     of_table text not null,
@@ -60,9 +60,9 @@ comment on column svc.installed_objects.catalog_sha256 is 'The digest of what th
 comment on column svc.installed_objects.postgres_major is 'The PostgreSQL that said it.';
 comment on column svc.installed_objects.installed_at is 'When it was made.';
 
-comment on table svc.installed_parts is
+comment on table svc.installed_inventory is
     'Internal: the tables, columns, indexes and constraints that the migrations made.';
-comment on column svc.installed_parts.kind is 'Table, column, index or constraint.';
-comment on column svc.installed_parts.identity is 'Its name.';
-comment on column svc.installed_parts.of_table is 'Its table.';
-comment on column svc.installed_parts.sql is 'What puts it back.';
+comment on column svc.installed_inventory.kind is 'Table, column, index or constraint.';
+comment on column svc.installed_inventory.identity is 'Its name.';
+comment on column svc.installed_inventory.of_table is 'Its table.';
+comment on column svc.installed_inventory.sql is 'What puts it back.';

@@ -28,9 +28,9 @@ def capture_log(
 ) -> str:
     """Write an entry in the caller's transaction, and return its id.
 
-    ``table_name`` may be any name, for example of a file or of a table on another server. The actor, tenant and
-    context are those of the transaction. Nothing is redacted: pass only what may be recorded. Needs the right to
-    execute ``svc.capture_log``. Raises NotInstalledError.
+    ``table_name`` may be any name, for example of a file, another system or a table on another server. The actor,
+    tenant and context are those of the transaction. Nothing is redacted: pass only what may be recorded. Needs the
+    right to execute ``svc.capture_log``. Raises NotInstalledError.
     """
     values = (table_name, operation, record_id, _json(before), _json(after), label, severity)
     with translating():

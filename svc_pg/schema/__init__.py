@@ -1,4 +1,4 @@
-"""Install svc-pg into a database, and tell what differs from the configuration."""
+"""Install svc-pg into a database, and list its differences from the configuration."""
 
 from svc_pg.schema.backfill import backfill
 from svc_pg.schema.install import install, uninstall

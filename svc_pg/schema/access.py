@@ -1,8 +1,8 @@
-"""Who owns what is in schema ``svc``, and who may do what with it.
+"""Owners and privileges of the objects in schema ``svc``.
 
 Default privileges of the installing role would open new tables to others, and anybody may change a grant, so every
-install compares all owners and privileges with the rules in ``sql/access/access_changes.sql.j2`` and puts right what
-differs. Rights that somebody has as a member of a role are no difference.
+install compares all owners and privileges with the rules in ``sql/access/access_changes.sql.j2`` and corrects the
+differences. Rights that somebody has as a member of a role are no difference.
 """
 
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ from svc_pg.errors import ConfigError
 from svc_pg.query import Query, fetch, scalar
 from svc_pg.render import render
 
-_ROUNDS: Final = 3  # a revoke from a table takes the grants on its columns along, and the next round puts them back
+_ROUNDS: Final = 3  # a revoke from a table also removes the grants on its columns, and the next round restores them
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Whether the roles of svc_pg.schema.roles own and hold everything, or the installer owns it; and who else may."""
+    """Whether the roles of svc_pg.schema.roles own everything, or the installer; and the grants to other roles."""
 
     has_roles: bool
     grants: Grants
@@ -31,16 +31,16 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class AccessChange:
-    """An object with a wrong owner or wrong privileges, such as ``table svc.audit_logs``, and what puts it right."""
+    """An object with a wrong owner or privileges, such as ``table svc.audit_logs``, and the SQL that corrects it."""
 
     object: str
     sql: str
 
 
 def wanted(conn: Connection[Any], grants: Grants, *, roles: bool | None = None) -> Access:
-    """What should be; ``roles`` None means as the database remembers, and with roles where it is new.
+    """The access rules; ``roles`` None means as the database remembers, and with roles if it is new.
 
-    Raises ConfigError where ``grants`` names a role that does not exist.
+    Raises ConfigError if ``grants`` names a role that does not exist.
     """
     known = [name for (name,) in conn.cursor(row_factory=tuple_row).execute("select rolname from pg_roles")]
     for right, names in grants:
@@ -57,12 +57,12 @@ def wanted(conn: Connection[Any], grants: Grants, *, roles: bool | None = None) 
 
 
 def compare(conn: Connection[Any], access: Access) -> list[AccessChange]:
-    """What differs: nothing, where svc is not installed. The roles must exist."""
+    """The differences: none if svc is not installed. The roles must exist."""
     return fetch(conn, Query(_rendered("access/access_changes.sql.j2", access), (), AccessChange))
 
 
 def apply(conn: Connection[Any], access: Access) -> None:
-    """Put right what differs, in the caller's transaction."""
+    """Correct the differences, in the caller's transaction."""
     for _ in range(_ROUNDS):
         changes = compare(conn, access)
         for change in changes:
@@ -72,19 +72,19 @@ def apply(conn: Connection[Any], access: Access) -> None:
 
 
 def state(conn: Connection[Any], access: Access) -> Literal["outdated", "tampered"]:
-    """Why something differs: the rules have changed since the last install, or else somebody has changed the rights."""
+    """The reason for differences: new rules since the last install (outdated), or else somebody changed the rights."""
     is_installed = scalar(conn, "select to_regclass('svc.installation') is not null")
     recorded = scalar(conn, "select access_sha256 from svc.installation") if is_installed else None
     return "tampered" if recorded == fingerprint(access) else "outdated"
 
 
 def fingerprint(access: Access) -> str:
-    """What the database keeps of the rules, roles and grants."""
+    """The hash of the rules, roles and grants, which the database keeps."""
     return sha256(access_sql(access).encode()).hexdigest()
 
 
 def access_sql(access: Access) -> str:
-    """As ``apply``, as a statement for those who install by script."""
+    """As ``apply``, but a statement for those who install by script."""
     return _rendered("access/access.sql.j2", access)
 
 

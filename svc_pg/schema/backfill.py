@@ -1,4 +1,4 @@
-"""Record the rows that audited tables had before: a SNAPSHOT entry for each row."""
+"""Record the rows that tables had before they were audited: a SNAPSHOT entry for each row."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from svc_pg.schema.transactions import Patience, locked, transaction
 
 
 def backfill(conn: Connection[Any], config: Config) -> dict[str, int]:
-    """Write a SNAPSHOT entry for every row that the log does not know; return how many, by table.
+    """Write a SNAPSHOT entry for every row that the log does not know; return the number for each table.
 
     A row is known if the last entry of its record is anything but a DELETE or TRUNCATE. So a second run writes nothing,
     and rows of a partition that was attached in between are found. A table without a key is written only while

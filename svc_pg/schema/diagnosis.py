@@ -16,8 +16,8 @@ from svc_pg.table_names import TableName
 
 LOCKED: Final = (LockNotAvailable, DeadlockDetected)
 
-# By pg_inherits, because pg_partition_tree would wait for the very locks. Where it is not known which table was locked,
-# it is one of ours, or one on which somebody has the only lock that stops a look at its catalog.
+# By pg_inherits, because pg_partition_tree would wait for the very locks. If the locked table is unknown, it is one of
+# ours, or one with an ACCESS EXCLUSIVE lock, the only one that stops a look at its catalog.
 _HOLDERS: Final = """
 with recursive tree as (
     select c.oid from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -47,7 +47,7 @@ class _Holder:
 
 
 def diagnose(conn: Connection[Any], error: Error, *, table: str | None = None) -> InstallError:
-    """Explain an error, with a look at the database after it; ``table`` is the audited table that it was about."""
+    """Explain an error, with a look at the database after it; ``table`` is the audited table concerned."""
     reason = str(error).strip()
     if conn.closed or conn.info.transaction_status != TransactionStatus.IDLE:
         return InstallError(

@@ -1,4 +1,4 @@
-"""The event types of a configuration against those in the database."""
+"""Compare the event types of a configuration with those in the database."""
 
 import json
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class _EventType:
 
 @dataclass(frozen=True, slots=True)
 class EventState:
-    """One event type and how it stands; ``sql`` makes it as the configuration says, or removes an orphan."""
+    """One event type and its state; ``sql`` makes it equal to the configuration, or removes an orphan."""
 
     name: str
     state: Literal["ok", "missing", "outdated", "orphan"]

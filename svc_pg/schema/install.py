@@ -34,20 +34,20 @@ def install(
     wait_for_table: timedelta = _PATIENCE.for_table,
     wait_for_install: timedelta = _PATIENCE.for_install,
 ) -> list[Status]:
-    """Make the database equal to ``config``. Returns the steps taken: none, where it was so already.
+    """Make the database equal to ``config``. Returns the steps taken: none if it was equal already.
 
     One transaction for the schema, then one for each audited table, then one for removals. ``conn`` must be outside a
-    transaction and is left so. Two installs at a time wait for each other. What the configuration does not name any
-    more is removed only with ``prune``. The lock of a table is tried for three times, ``wait_for_table`` each.
+    transaction and is left so. Two installs at a time wait for each other. Objects that the configuration no longer
+    names are removed only with ``prune``. The lock of a table is tried three times, ``wait_for_table`` each.
 
-    With ``roles`` everything belongs to the roles of svc_pg.schema.roles, which are made where they are missing;
-    without them to the installer, and whoever connects as that role can switch the log's guards off. None means as it
-    was installed, and with roles in a new database.
+    With ``roles`` everything belongs to the roles of svc_pg.schema.roles, which are made if they are missing; without
+    them to the installer, and whoever connects as that role can switch the log's guards off. Default: as it was
+    installed, and with roles in a new database.
 
-    Raises, before anything is changed: TransactionError; ConfigError and UnknownTableError; RemovalRefusedError where
-    ``prune`` is missing; DatabaseNewerError, MigrationChangedError and InstallError where this program, the server and
-    the installer's rights do not fit. Raises InstallError where a table could not be finished or the connection was
-    lost: what is finished stays, and the next install goes on.
+    Raises, before anything is changed: TransactionError; ConfigError and UnknownTableError; RemovalRefusedError if
+    ``prune`` is missing; DatabaseNewerError, MigrationChangedError and InstallError if this program, the server and
+    the installer's rights do not fit. Raises InstallError if a table could not be finished or the connection was lost:
+    the finished tables stay, and the next install continues.
     """
     unit = partial(_unit, conn, Patience(for_install=wait_for_install, for_table=wait_for_table))
     target, steps, done = unit(lambda: _install_schema(conn, config, prune=prune, with_roles=roles))
@@ -77,7 +77,7 @@ def install(
 
 
 def _unit(conn: Connection[Any], patience: Patience, work: Callable[[], Result], *, table: str | None = None) -> Result:
-    """Do ``work`` in a transaction that holds the install lock, again where another lock is not to be had."""
+    """Do ``work`` in a transaction that holds the install lock; try again if others hold another lock."""
     tries = _TRIES
     while True:
         tries -= 1
@@ -92,7 +92,7 @@ def _unit(conn: Connection[Any], patience: Patience, work: Callable[[], Result],
 def _install_schema(
     conn: Connection[Any], config: Config, *, prune: bool, with_roles: bool | None
 ) -> tuple[Target, list[Status], list[Status]]:
-    """Return the target, all steps to it, and those taken here: all but those of audited tables and removals."""
+    """Return the target, all steps to it, and those taken here: all except audited tables and removals."""
     preflight.check_server(conn)
     preflight.check_rights(conn)
     refuse_newer(conn)
@@ -116,7 +116,7 @@ def _install_table(conn: Connection[Any], target: Target, table: str) -> list[St
 
 
 def _take(conn: Connection[Any], steps: list[Status]) -> list[Status]:
-    """Execute the steps that are to be taken, and return them; rights and partitions are put right after them all."""
+    """Execute the steps to be taken, and return them; rights and partitions are corrected after all of them."""
     known = {str(migration): migration for migration in migrations.released()}
     taken = [step for step in steps if step.action != "keep" and step.kind != "access"]
     for step in taken:
@@ -147,7 +147,7 @@ def _finish_schema(conn: Connection[Any], wanted: Access) -> None:
 
 
 def refuse_newer(conn: Connection[Any]) -> None:
-    """Raise DatabaseNewerError where a newer svc-pg has installed."""
+    """Raise DatabaseNewerError if a newer svc-pg has installed."""
     if not installed.is_installed(conn):
         return
     version = scalar(conn, "select version from svc.installation")
@@ -163,7 +163,7 @@ def _order(version: str) -> list[int]:
 
 
 def refuse_lost(steps: list[Status]) -> None:
-    """Raise InstallError where a table or column of ours is gone, which nothing but a backup can bring back."""
+    """Raise InstallError if a table or column of ours is gone, which only a backup can bring back."""
     if lost := [f"{step.kind} {step.identity}" for step in steps if step.state == "missing" and not step.sql]:
         raise InstallError(
             f"gone from schema svc: {', '.join(lost)}",
@@ -172,7 +172,7 @@ def refuse_lost(steps: list[Status]) -> None:
 
 
 def refuse_removals(steps: list[Status]) -> None:
-    """Raise RemovalRefusedError where a step takes capture or an event away."""
+    """Raise RemovalRefusedError if a step removes capture or an event."""
     removals = [step for step in steps if step.needs_prune]
     if removals:
         names = list(dict.fromkeys(_taken_away(step) for step in removals))
@@ -193,10 +193,10 @@ def uninstall(
 ) -> list[Status]:
     """Remove our triggers, views and functions, and with ``drop_data`` the schema ``svc`` with the log and the queue.
 
-    Without ``drop_data`` the tables stay, the audit log is still guarded against change, and a later install goes on
-    with them. With it, roles go too that no database of the cluster needs. Returns the steps taken: none, where svc-pg
-    is not installed. ``conn`` must be outside a transaction. Raises InstallError where views outside ``svc`` depend on
-    its tables, a right is missing or a table stays locked.
+    Without ``drop_data`` the tables stay, the audit log is still guarded against change, and a later install continues
+    with them. With it, roles that no database of the cluster needs go too. Returns the steps taken: none if svc-pg is
+    not installed. ``conn`` must be outside a transaction. Raises InstallError if views outside ``svc`` depend on its
+    tables, a right is missing or a table stays locked.
     """
     return _unit(conn, Patience(for_table=wait_for_table), lambda: _uninstall(conn, drop_data=drop_data))
 

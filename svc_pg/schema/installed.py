@@ -1,4 +1,4 @@
-"""Compare the functions, views and triggers that should be installed with the catalog and with what was recorded."""
+"""Compare the functions, views and triggers that should be installed with the catalog and with our record of it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ State = Literal["ok", "missing", "outdated", "tampered", "disabled", "orphan"]
 FOUND = """
 with recursive relation as (
     select c.oid, (select string_agg(case when part ~ '[."]' then '"' || replace(part, '"', '""') || '"' else part end,
-                                     '.' order by place)
-                     from unnest(array[n.nspname::text, c.relname::text]) with ordinality u(part, place)) as name
+                                     '.' order by ordinality)
+                     from unnest(array[n.nspname::text, c.relname::text]) with ordinality u(part, ordinality)) as name
       from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where c.relkind in ('r', 'p') and not (n.nspname = 'svc' and c.relispartition)
 ),
@@ -97,7 +97,7 @@ class _Recorded:
 
 @dataclass(frozen=True, slots=True)
 class ObjectState:
-    """One object and how it stands. ``item`` is None for an orphan; ``drop_sql`` is None where it is not there."""
+    """One object and its state. ``item`` is None for an orphan; ``drop_sql`` is None if the object is missing."""
 
     kind: ObjectKind
     identity: str
@@ -109,7 +109,7 @@ class ObjectState:
 
 
 def compare(conn: Connection[Any], wanted: Iterable[SchemaObject]) -> list[ObjectState]:
-    """The state of every wanted object, in the given order, then whatever else of ours is there, as orphans."""
+    """The state of every wanted object, in the given order, then all other objects of ours, as orphans."""
     found = _found(conn)
     notes = _recorded(conn)
     by_key = {(item.kind, item.identity): item for item in wanted}
@@ -118,7 +118,7 @@ def compare(conn: Connection[Any], wanted: Iterable[SchemaObject]) -> list[Objec
         state = _state(item, found.get(key), notes.get(key))
         drop_sql = found[key].drop_sql if key in found else None
         result.append(ObjectState(item.kind, item.identity, state, item.audited_table, item, drop_sql, key in notes))
-    for key in sorted((found.keys() | notes.keys()) - by_key.keys(), reverse=True):  # users before what they use
+    for key in sorted((found.keys() | notes.keys()) - by_key.keys(), reverse=True):  # users before things used
         orphan = found.get(key) or notes[key]
         table = notes[key].audited_table if key in notes else None
         drop_sql = found[key].drop_sql if key in found else None

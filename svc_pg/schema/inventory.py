@@ -9,14 +9,14 @@ from svc_pg.query import Query, fetch, scalar
 
 InventoryKind = Literal["table", "column", "index", "constraint"]
 
-# Known by their names: another version of PostgreSQL may print a definition in other words. What somebody adds is
+# Known by their names: another version of PostgreSQL may print a definition in other words. Additions by others are
 # theirs. sql restores an object; tables and columns need a backup.
 _PRESENT: Final[LiteralString] = """
 with own as (
     select c.oid, c.relname from pg_class c
      where c.relnamespace = to_regnamespace('svc') and c.relkind in ('r', 'p') and not c.relispartition
 ),
-part (kind, identity, of_table, sql) as (
+present (kind, identity, of_table, sql) as (
     select 'table', 'svc.' || o.relname, o.relname, null from own o
     union all
     select 'column', format('%s of svc.%s', a.attname, o.relname), o.relname, null
@@ -33,15 +33,15 @@ part (kind, identity, of_table, sql) as (
 """
 _MISSING: Final = f"""{_PRESENT}
 select r.kind, r.identity, r.sql
-  from svc.installed_parts r
- where not exists (select from part p where p.kind = r.kind and p.identity = r.identity)
+  from svc.installed_inventory r
+ where not exists (select from present p where p.kind = r.kind and p.identity = r.identity)
    and (r.kind = 'table' or exists (select from own o where o.relname = r.of_table))
  order by r.kind = 'constraint', r.sql !~ ' PRIMARY KEY ', r.identity
 """  # noqa: S608 - constants
 RECORD: Final = f"""
-delete from svc.installed_parts;
-insert into svc.installed_parts (kind, identity, of_table, sql) {_PRESENT}
-select kind, identity, of_table, sql from part;
+delete from svc.installed_inventory;
+insert into svc.installed_inventory (kind, identity, of_table, sql) {_PRESENT}
+select kind, identity, of_table, sql from present;
 """  # noqa: S608 - constants
 
 
@@ -56,11 +56,11 @@ class MissingObject:
 
 def missing(conn: Connection[Any]) -> list[MissingObject]:
     """The missing objects; of a missing table, only the table."""
-    if scalar(conn, "select to_regclass('svc.installed_parts') is null"):
+    if scalar(conn, "select to_regclass('svc.installed_inventory') is null"):
         return []
     return fetch(conn, Query(_MISSING, (), MissingObject))
 
 
 def record(conn: Connection[Any]) -> None:
-    """Record the objects that are there, after migrations."""
+    """Record the objects that exist, after migrations."""
     conn.execute(RECORD)

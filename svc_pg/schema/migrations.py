@@ -43,8 +43,8 @@ def released() -> tuple[Migration, ...]:
 def pending(conn: Connection[Any]) -> list[Migration]:
     """The migrations that this database has not run.
 
-    Raises DatabaseNewerError where it ran one that this program does not know, MigrationChangedError where it ran
-    another text, and InstallError where a schema ``svc`` exists that is not ours.
+    Raises DatabaseNewerError if it ran one that this program does not know, MigrationChangedError if it ran another
+    text, and InstallError if a schema ``svc`` exists that is not ours.
     """
     if scalar(conn, "select to_regclass('svc.migrations') is null"):
         if scalar(conn, "select to_regnamespace('svc') is not null"):

@@ -1,4 +1,4 @@
-"""The partitions of the audit log: whether writes have one of their month, and each one has its guards."""
+"""Check the partitions of the audit log: this month's exists, and each has its guards."""
 
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -15,7 +15,7 @@ select 'svc.audit_logs' as identity,
             when exists (select from svc.audit_logs_default) then 'outdated'
             else 'ok' end as state
 """
-# Row triggers of the parent are cloned and know it by tgparentid, but only tgisinternal on 13; statement triggers are
+# Row triggers of the parent are cloned and refer to it by tgparentid (13 has only tgisinternal); statement triggers are
 # each partition's own. 34 is a trigger before TRUNCATE for the statement.
 _GUARDS: Final = """
 select format('%s on %s', guard, i.inhrelid::regclass) as identity,
@@ -33,14 +33,14 @@ select format('%s on %s', guard, i.inhrelid::regclass) as identity,
 
 @dataclass(frozen=True, slots=True)
 class PartitionState:
-    """The log, where this month's partition is missing or the default one has rows (outdated); or a lost guard."""
+    """The log, if this month's partition is missing or the default one has rows (outdated); or a lost guard."""
 
     identity: str
     state: Literal["ok", "missing", "outdated", "tampered", "disabled"]
 
 
 def compare(conn: Connection[Any]) -> list[PartitionState]:
-    """The state of the log as a whole, then every guard of a partition that is not as it should be."""
+    """The state of the log as a whole, then every missing, disabled or altered guard of a partition."""
     if scalar(conn, "select to_regclass('svc.audit_logs_default') is null"):
         return [PartitionState("svc.audit_logs", "missing")]
     found = fetch(conn, Query(_STATE, (), PartitionState))

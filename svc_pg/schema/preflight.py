@@ -14,7 +14,7 @@ OLDEST: Final = 130000
 
 
 def check_server(conn: Connection[Any]) -> None:
-    """Raise InstallError where nothing can be installed on this server, in this database or in this session."""
+    """Raise InstallError if nothing can be installed on this server, in this database or in this session."""
     if conn.info.server_version < OLDEST:
         raise InstallError(
             f"the server is PostgreSQL {conn.info.parameter_status('server_version')}, and svc-pg needs 13 or later"
@@ -37,7 +37,7 @@ def check_server(conn: Connection[Any]) -> None:
 
 
 def check_rights(conn: Connection[Any]) -> None:
-    """Raise InstallError where the installer can neither make schema ``svc`` nor act as its owner."""
+    """Raise InstallError if the installer can neither make schema ``svc`` nor act as its owner."""
     me = roles.installer(conn).name
     owner = scalar(conn, "select pg_get_userbyid(nspowner) from pg_namespace where nspname = 'svc'")
     if owner is None:
@@ -57,7 +57,7 @@ def check_rights(conn: Connection[Any]) -> None:
 
 
 def check_roles(conn: Connection[Any], access: Access) -> None:
-    """Raise InstallError where roles are missing that the installer cannot create."""
+    """Raise InstallError if roles are missing that the installer cannot create."""
     missing = [role.name for role in roles.compare(conn) if role.state == "missing"] if access.has_roles else []
     me = roles.installer(conn)
     if missing and not me.creates_roles:

@@ -1,13 +1,13 @@
-"""The roles that own the schema and hold its privileges: created where they are missing, by whoever may.
+"""The roles that own the schema and hold its privileges: created if they are missing, by an installer that may.
 
 - ``svc_owner`` owns the schema, its tables and functions; ``svc_writer`` the capture functions, and can insert entries
   into the audit log, and nothing else. Nobody logs in as either, and nobody but the installer should be a member.
-- ``svc_sender`` calls ``svc.send``, ``svc_reader`` looks, ``svc_admin`` administers and delivers: what
-  ``svc-pg worker`` and the console connect as. Make your own roles members of these, or name them under ``[grants]``,
-  which counts for one database only.
+- ``svc_sender`` calls ``svc.send``, ``svc_reader`` reads, ``svc_admin`` administers and delivers: ``svc-pg worker`` and
+  the console connect as a member of it. Make your own roles members of these, or name them under ``[grants]``, which
+  applies to one database only.
 
 Roles belong to the whole cluster. Every database with svc-pg shares them, so ``uninstall`` drops a role only together
-with the data, and only where no database needs it any more.
+with the data, and only if no database needs it any more.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ _OPTIONS_SINCE: Final = 160000  # the server version from which a membership say
 
 @dataclass(frozen=True, slots=True)
 class RoleState:
-    """One role and how it stands; ``tampered`` is an owner that somebody can log in as."""
+    """One role and its state; ``tampered`` is an owner that somebody can log in as."""
 
     name: str
     state: Literal["ok", "missing", "tampered"]
@@ -36,7 +36,7 @@ class RoleState:
 
 @dataclass(frozen=True, slots=True)
 class Installer:
-    """Who installs, and whether they may make roles."""
+    """The installing role, and whether it may make roles."""
 
     name: str
     is_superuser: bool
@@ -64,8 +64,8 @@ def compare(conn: Connection[Any]) -> list[RoleState]:
     """The state of every role."""
     text = """
         select wanted.name, r.oid is not null as exists, coalesce(r.rolcanlogin, false) as can_login
-          from unnest(%s::text[]) with ordinality wanted(name, place) left join pg_roles r on r.rolname = wanted.name
-         order by wanted.place"""
+          from unnest(%s::text[]) with ordinality wanted(name, ordinality) left join pg_roles r on r.rolname = wanted.name
+         order by wanted.ordinality"""
     me = installer(conn)
     return [_state(conn, role, me) for role in fetch(conn, Query(text, (list(ROLES),), _Role))]
 
@@ -85,7 +85,7 @@ def _role_sql(conn: Connection[Any], role: str, *, grantee: str | None, is_missi
 
 
 def join(conn: Connection[Any]) -> None:
-    """See that the installer acts with the rights of those owners that exist. Raises InstallError where it cannot."""
+    """Give the installer the rights of those owners that exist. Raises InstallError if that is impossible."""
     me = installer(conn)
     needed = "SET" if conn.info.server_version >= _OPTIONS_SINCE else "MEMBER"
     text = """
@@ -101,7 +101,7 @@ def join(conn: Connection[Any]) -> None:
             for role in lacking():
                 conn.execute(_role_sql(conn, role, grantee=me.name, is_missing=False).encode())
     except InsufficientPrivilege:
-        pass  # the next look says so
+        pass  # the check that follows reports it
     if still := lacking():
         options = " with inherit true, set true" if conn.info.server_version >= _OPTIONS_SINCE else ""
         raise InstallError(

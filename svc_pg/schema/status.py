@@ -1,4 +1,4 @@
-"""Look at a database: what is installed, what differs from the configuration, and what install would do about it."""
+"""The state of a database: its installed objects, their differences from the configuration, and the SQL to fix them."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -20,14 +20,14 @@ Kind = ObjectKind | InventoryKind | Literal["role", "migration", "partition", "e
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """One role, migration, function, view, trigger, partition, event type or object's access rights, and how it stands.
+    """One role, migration, function, view, trigger, partition, event type or object's access rights, and its state.
 
-    ``state`` is ``ok``; ``missing``; ``outdated``, where the configuration or svc-pg has changed since; ``tampered``,
-    where somebody else changed it; ``disabled``, for a trigger that does not fire; or ``orphan``, where the
-    configuration does not name it. ``sql`` is what install executes to put it right, and ``audited_table`` the table
-    whose changes it records or sends. An orphan ``is_foreign`` where we did not make it, and ``is_superseded`` where
-    its table is audited, or has change events, in another way now. Tables, columns, indexes and constraints of ours
-    are listed only where they are missing, with an empty ``sql`` where only a backup has them.
+    ``state`` is ``ok``; ``missing``; ``outdated``, if the configuration or svc-pg has changed since; ``tampered``, if
+    somebody else changed it; ``disabled``, for a trigger that does not fire; or ``orphan``, if the configuration does
+    not name it. ``sql`` is the statement by which install corrects it, and ``audited_table`` the table whose changes
+    it records or sends. An orphan ``is_foreign`` if we did not make it, and ``is_superseded`` if its table is now
+    audited, or has change events, in another way. Tables, columns, indexes and constraints of ours are listed only if
+    they are missing, with an empty ``sql`` if only a backup has them.
     """
 
     kind: Kind
@@ -41,7 +41,7 @@ class Status:
 
     @property
     def action(self) -> Literal["keep", "create", "replace", "remove"]:
-        """What install does about it."""
+        """The action of install."""
         if self.state == "ok" or self.is_foreign:
             return "keep"
         if self.state == "missing":
@@ -50,13 +50,13 @@ class Status:
 
     @property
     def needs_prune(self) -> bool:
-        """Whether the step takes capture or an event away; our own old functions and views go unasked."""
+        """Whether the step removes capture or an event; our own old functions and views are removed without prune."""
         is_ours_alone = self.kind in ("function", "view") and self.audited_table is None
         return self.action == "remove" and not self.is_superseded and not is_ours_alone
 
 
 def status(conn: Connection[Any], config: Config) -> list[Status]:
-    """Everything that is or should be installed, with its state. Changes nothing.
+    """All objects that are or should be installed, with their states. Changes nothing.
 
     ``conn`` must be outside a transaction. Raises the errors of ``install`` that come before any change.
     """
@@ -65,7 +65,7 @@ def status(conn: Connection[Any], config: Config) -> list[Status]:
 
 
 def plan(conn: Connection[Any], config: Config, *, roles: bool | None = None) -> list[Status]:
-    """What install would do, in its order; removals are last and only done with ``prune``. Changes nothing."""
+    """The steps of an install, in its order; removals are last and only done with ``prune``. Changes nothing."""
     with transaction(conn):
         return [step for step in look(conn, target_of(conn, config, roles=roles)) if step.action != "keep"]
 
@@ -109,7 +109,7 @@ def objects(conn: Connection[Any], target: Target) -> list[Status]:
 
 
 def _access(conn: Connection[Any], wanted: Access, *, is_new: bool) -> list[Status]:
-    """Each object with other rights than it should have; objects that are still to be created get theirs with them."""
+    """Each object with wrong rights; objects that are still to be created get theirs when they are created."""
     if is_new:
         return [Status("access", "schema svc", "missing", access.access_sql(wanted))]
     state = access.state(conn, wanted)

@@ -1,4 +1,4 @@
-"""What a configuration makes of a database: the functions, views and triggers, and the event types."""
+"""The target of an install: the functions, views, triggers and event types that a configuration asks for."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -22,16 +22,16 @@ from svc_pg.schema.access import Access
 from svc_pg.schema_objects import ObjectKind, SchemaObject
 from svc_pg.webhooks.worker.backoff import max_attempts
 
-# One function or view in each file, of its name
+# Each file has one function or view, of the same name
 _FUNCTIONS = ("audit", "console", "webhooks")
 _VIEWS = ("views",)
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What should be: of the schema itself, of each table and event type by its name, and who may what.
+    """The objects of the schema itself, those of each table and the event types, by name, and the access rules.
 
-    ``tables`` holds the application's tables whose changes are recorded or sent, and our own that are audited.
+    ``tables`` holds the application's tables whose changes are recorded or sent, and our own audited ones.
     """
 
     schema: list[SchemaObject]
@@ -48,7 +48,7 @@ class Target:
 def target_of(conn: Connection[Any], config: Config, *, roles: bool | None = None) -> Target:
     """Render everything; ``roles`` None means as the database remembers.
 
-    Raises UnknownTableError that names every table which is not there, and ConfigError.
+    Raises UnknownTableError, which names every missing table, and ConfigError.
     """
     return Target(
         schema=[
@@ -75,12 +75,12 @@ def _rendered(kind: ObjectKind, folders: Iterable[str], **values: object) -> lis
 
 
 def guards() -> list[SchemaObject]:
-    """What keeps the log append-only: all that an uninstall leaves beside the data."""
+    """The objects that keep the log append-only: all that an uninstall leaves beside the data."""
     return [SchemaObject("function", "svc.audit_guard", render("audit/audit_guard.sql")), *_guard_triggers()]
 
 
 def _guard_triggers() -> list[SchemaObject]:
-    """Those of the log itself; svc.audit_ensure_partitions sees to its partitions."""
+    """The triggers on the log itself; svc.audit_ensure_partitions makes those on its partitions."""
     return [
         SchemaObject(
             "trigger",

@@ -16,7 +16,7 @@ from svc_pg.errors import InstallError, TransactionError
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long to wait for another install, and each time for the lock of a table."""
+    """The longest waits for another install, and, each time, for the lock of a table."""
 
     for_install: timedelta = timedelta(seconds=60)
     for_table: timedelta = timedelta(seconds=5)
@@ -24,7 +24,7 @@ class Patience:
 
 @contextmanager
 def transaction(conn: Connection[Any]) -> Iterator[None]:
-    """A transaction of its own. Raises TransactionError where the connection is in one already."""
+    """A transaction of its own. Raises TransactionError if the connection is in one already."""
     if conn.info.transaction_status != TransactionStatus.IDLE:
         raise TransactionError(
             "the connection is inside a transaction", hint="Commit or roll back first, or use a connection of its own."
@@ -38,7 +38,7 @@ def transaction(conn: Connection[Any]) -> Iterator[None]:
 
 @contextmanager
 def locked(conn: Connection[Any], patience: Patience) -> Iterator[None]:
-    """A transaction that holds the install lock. Raises InstallError where another install keeps it too long."""
+    """A transaction that holds the install lock. Raises InstallError if another install keeps it too long."""
     with transaction(conn):
         _set_lock_timeout(conn, patience.for_install)
         try:
@@ -53,5 +53,5 @@ def locked(conn: Connection[Any], patience: Patience) -> Iterator[None]:
 
 
 def _set_lock_timeout(conn: Connection[Any], wait: timedelta) -> None:
-    milliseconds = max(1, round(wait.total_seconds() * 1000))  # 0 would be no limit
+    milliseconds = max(1, round(wait.total_seconds() * 1000))  # 0 would mean no limit
     conn.execute("select set_config('lock_timeout', %s, true)", (f"{milliseconds}ms",))

@@ -1,4 +1,4 @@
-"""What a Django project says of its apps, tables and migrations, asked through its manage.py in another process."""
+"""Read the apps, tables and migrations of a Django project through its manage.py, in another process."""
 
 import importlib
 import json
@@ -15,7 +15,7 @@ _PROGRAM: Final = "from svc_pg.schema.export.django_project import show; show()"
 
 @dataclass(frozen=True, slots=True)
 class DjangoApp:
-    """One app with migrations: where they are, the names at their end, and the highest number."""
+    """One app with migrations: their folder, the names of the last ones, and the highest number."""
 
     folder: Path
     migrations: Path
@@ -32,7 +32,7 @@ class DjangoProject:
 
 
 def read_project(folder: Path) -> DjangoProject:
-    """Ask the project whose ``manage.py`` is in ``folder``. Raises ConfigError where it cannot be loaded."""
+    """Ask the project whose ``manage.py`` is in ``folder``. Raises ConfigError if it cannot be loaded."""
     done = subprocess.run(  # noqa: S603 - the project's own program, as its developer runs it
         [sys.executable, "manage.py", "shell", "-c", _PROGRAM], cwd=folder, capture_output=True, text=True, check=False
     )

@@ -1,4 +1,4 @@
-"""A script as a migration of Alembic's or Django's, after those that the project has."""
+"""Write a script as a migration of Alembic or Django, after those of the project."""
 
 import secrets
 from pathlib import Path
@@ -147,6 +147,6 @@ def _listed(script: str) -> str:
 
 
 def _literal(text: str) -> str:
-    """A literal of Python that people can read, where the text lets it be one."""
+    """A literal of Python that people can read, if the text allows one."""
     is_raw = '"""' not in text and not text.endswith(('"', "\\")) and all(c.isprintable() or c == "\n" for c in text)
     return f'r"""{text}"""' if is_raw else repr(text)

@@ -1,4 +1,4 @@
-"""What install would do as a script of SQL, for whoever deploys by files: psql, Alembic, Django."""
+"""The steps of an install as a script of SQL, for deployment by files: psql, Alembic, Django."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -27,10 +27,10 @@ from svc_pg.schema_objects import OBJECT_KINDS, SchemaObject
 class Script:
     """Texts of several statements, each to be run in one transaction.
 
-    ``upgrade`` makes the database equal to the configuration and records that, or fails where it does not fit: it has
-    run already, or the database is in another state than that for which it was made. ``downgrade`` takes away what
-    ``upgrade`` brought and keeps the data: of the first script all triggers, views and functions, of a later one the
-    captures that it added. After it ``upgrade`` fits again. ``tables`` are the audited tables that must be there
+    ``upgrade`` makes the database equal to the configuration and records that, or fails if it does not fit: it has
+    run already, or the database is in another state than that for which it was made. ``downgrade`` removes the objects
+    that ``upgrade`` added and keeps the data: of the first script all triggers, views and functions, of a later one the
+    captures that it added. After it ``upgrade`` fits again. ``tables`` are the audited tables that must exist
     before.
     """
 
@@ -47,7 +47,7 @@ class _Change(NamedTuple):
 
 
 def script(conn: Connection[Any], config: Config, *, prune: bool = False, roles: bool | None = None) -> Script | None:
-    """The script for this database, or None where it is already as the configuration says. Changes nothing.
+    """The script for this database, or None if it is already as the configuration says. Changes nothing.
 
     ``prune`` and ``roles`` are those of ``install``. ``conn`` must be outside a transaction. Raises the errors of
     ``install`` that come before any change.
@@ -116,7 +116,7 @@ def _record(made: list[SchemaObject]) -> Iterator[str]:
 
 
 def _downgrade(objects: list[Status], *, is_first: bool) -> str:
-    """A later script may have replaced functions that call those it made, so of it only whole captures go."""
+    """The reverse: of a later script only whole captures, since functions that it replaced may call those it made."""
     kept = {(guard.kind, guard.identity) for guard in guards()}
     made = [
         f"{step.kind} {step.identity}"

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-# What a semicolon does not end anything in, and the semicolon itself
+# Comments and literals, in which a semicolon ends nothing, and the semicolon itself
 _TOKEN: Final = re.compile(
     r"""--[^\n]* | /\*.*?\*/ | (?<!\w)[eE]'(?:[^'\\]|\\.|'')*' | '[^']*' | "[^"]*" | (?P<tag>\$\w*\$).*?(?P=tag) | ;""",
     re.VERBOSE | re.DOTALL,
