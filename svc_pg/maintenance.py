@@ -52,7 +52,8 @@ class Maintenance:
         """Maintain until ``stop`` is called."""
         days, webhooks = self._config.audit.retention_days, self._config.webhooks
         _log.info(
-            "maintenance started; delivered webhooks are kept for %g days, others for %g days, the audit log %s",
+            "maintenance started; delivered webhooks are kept for %g days, other ended ones for %g days,"
+            " the audit log %s",
             webhooks.keep_delivered / timedelta(days=1),
             webhooks.keep_failed / timedelta(days=1),
             "forever" if days is None else f"for {days} days",

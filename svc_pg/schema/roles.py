@@ -64,7 +64,8 @@ def compare(conn: Connection[Any]) -> list[RoleState]:
     """The state of every role."""
     text = """
         select wanted.name, r.oid is not null as exists, coalesce(r.rolcanlogin, false) as can_login
-          from unnest(%s::text[]) with ordinality wanted(name, ordinality) left join pg_roles r on r.rolname = wanted.name
+          from unnest(%s::text[]) with ordinality wanted(name, ordinality)
+          left join pg_roles r on r.rolname = wanted.name
          order by wanted.ordinality"""
     me = installer(conn)
     return [_state(conn, role, me) for role in fetch(conn, Query(text, (list(ROLES),), _Role))]

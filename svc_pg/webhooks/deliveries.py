@@ -1,4 +1,4 @@
-"""Deliveries of webhooks: look at them, try them again, cancel them.
+"""Deliveries of webhooks: read, retry and cancel them.
 
 Each call runs on your connection and in your transaction, and never commits. On an async connection of psycopg use the
 name with an ``a``: ``await webhooks.deliveries.aretry(conn, delivery_id)``. All of them raise NotInstalledError, and
@@ -46,10 +46,10 @@ __all__ = [
 
 
 class Which(TypedDict, total=False):
-    """Conditions on deliveries, of which all that are not None hold.
+    """Conditions on deliveries; a delivery must meet all that are not None.
 
-    ``endpoint`` and ``message`` are ids, ``event`` a name. ``since`` and ``until`` are about the time of creation: an
-    aware datetime, or a duration before now such as ``6h``.
+    ``endpoint`` and ``message`` are ids, ``event`` a name. ``since`` and ``until`` apply to the time of creation: an
+    aware datetime, or a duration before now, for example ``6h``.
     """
 
     endpoint: str | None
@@ -60,10 +60,10 @@ class Which(TypedDict, total=False):
     until: PointInTime | None
 
 
-def list(  # noqa: A001 - the word that its users know
+def list(  # noqa: A001 - the word that users know
     conn: Connection[Any], *, limit: int = DEFAULT_SIZE, after: str | None = None, **which: Unpack[Which]
 ) -> Page[Delivery]:
-    """A page of deliveries, newest first, of those that ``which`` selects: ``status="failed", since="6h"``.
+    """A page of the deliveries that ``which`` selects, newest first; for example ``status="failed", since="6h"``.
 
     ``limit`` is at most 1000; ``after`` is the ``next_cursor`` of the page before. Raises QueryError.
     """
@@ -88,7 +88,7 @@ async def aget(conn: AsyncConnection[Any], delivery_id: str) -> DeliveryDetail:
 
 
 def attempts(conn: Connection[Any], delivery_id: str) -> Sequence[DeliveryAttempt]:
-    """Its attempts, oldest first, each with up to 16 KiB of the response."""
+    """The attempts of a delivery, oldest first, each with up to 16 KiB of the response."""
     return fetch(conn, delivery_queries.attempts(delivery_id))
 
 
@@ -121,9 +121,9 @@ async def acancel(conn: AsyncConnection[Any], delivery_id: str) -> Delivery:
 
 
 def retry_all(conn: Connection[Any], *, dry_run: bool = False, **which: Unpack[Which]) -> Changed:
-    """Make due now the failed and canceled deliveries that ``which`` selects; with ``dry_run`` only count them.
+    """Make the failed and canceled deliveries that ``which`` selects due now; with ``dry_run`` only count them.
 
-    10,000 at a time: call it again, in a transaction of its own, while ``is_complete`` is False. Passes over those of
+    10,000 at a time: call it again, in a transaction of its own, while ``is_complete`` is False. Skips those of
     endpoints that are disabled or deleted. Raises QueryError, also if ``which`` is empty.
     """
     return fetch_one(conn, delivery_queries.matching(**which).retry(dry_run=dry_run))
@@ -137,7 +137,7 @@ async def aretry_all(conn: AsyncConnection[Any], *, dry_run: bool = False, **whi
 def cancel_all(conn: Connection[Any], *, dry_run: bool = False, **which: Unpack[Which]) -> Changed:
     """Cancel the pending deliveries that ``which`` selects; with ``dry_run`` only count them.
 
-    Passes over those with an attempt under way. Otherwise as ``retry_all``.
+    Skips those with an attempt under way. Otherwise as ``retry_all``.
     """
     return fetch_one(conn, delivery_queries.matching(**which).cancel(dry_run=dry_run))
 

@@ -1,4 +1,4 @@
-"""Deliveries as queries: one statement each, to read them, to try them again, to cancel them."""
+"""Queries that read, retry and cancel deliveries: one statement each."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -37,7 +37,7 @@ select a.*
            a.response_headers, a.response_body, host(a.remote_ip) as remote_ip, a.worker
       from svc.webhook_delivery_attempts a
      where a.delivery_id = d.id
-     order by a.id offset 0 -- so that the function runs also where there are no attempts
+     order by a.id offset 0 -- so that the function runs even if there are no attempts
   ) a
 """
 _RETRY: Final = "select " + _COLUMNS + " from svc.webhook_retry_one(%s)"  # noqa: S608 - constants
@@ -81,7 +81,7 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryDetail(Delivery):
-    """A delivery with what its message holds; ``payload`` is None once retention has deleted the message."""
+    """A delivery with the content of its message; ``payload`` is None once retention has deleted the message."""
 
     tenant: str | None
     idempotency_key: str | None
@@ -90,7 +90,7 @@ class DeliveryDetail(Delivery):
 
 @dataclass(frozen=True, slots=True)
 class DeliveryAttempt:
-    """One attempt; of the response at most 16 KiB of body, and no cookies."""
+    """One attempt, with at most 16 KiB of the body of the response, and no cookies."""
 
     id: str
     attempt: int
@@ -108,7 +108,7 @@ class DeliveryAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """How many deliveries were, or would be, changed; ``is_complete`` says that no more match."""
+    """The number of deliveries that were, or would be, changed; ``is_complete`` says that no more match."""
 
     count: int
     is_complete: bool
@@ -116,14 +116,14 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryQuery(Listing[Delivery]):
-    """A question to the queue. Every method returns a new one; ``list`` or ``alist`` asks it."""
+    """A query of the queue. Every method returns a new one; ``list`` or ``alist`` runs it."""
 
     def endpoint(self, endpoint_id: str) -> Self:
         """Deliveries to one endpoint."""
         return self._where("endpoint_id = %s", filter_key(endpoint_id))
 
     def message(self, message_id: str) -> Self:
-        """Deliveries of one message: what ``send`` returned."""
+        """Deliveries of one message, by the id that ``send`` returned."""
         return self._where("message_id = %s", filter_key(message_id))
 
     def status(self, status: str) -> Self:
@@ -137,27 +137,27 @@ class DeliveryQuery(Listing[Delivery]):
         return self._where("event_name = %s", name)
 
     def since(self, point_in_time: PointInTime) -> Self:
-        """Deliveries created from then on: an aware datetime, or a duration before now such as ``1h``."""
-        # ids grow with time, and have the index
+        """Deliveries created from then on: an aware datetime, or a duration before now, for example ``1h``."""
+        # ids grow with time, and are indexed
         wanted = self.filter.compare("id >= svc.uuid7_at(", point_in_time, end=")")
         return replace(self, filter=wanted.compare("created_at >=", point_in_time))
 
     def until(self, point_in_time: PointInTime) -> Self:
-        """Deliveries created before then, which is written as for ``since``."""
+        """Deliveries created before then, written as for ``since``."""
         return replace(self, filter=self.filter.compare("created_at <", point_in_time))
 
     def retry(self, *, dry_run: bool = False) -> Query[Changed]:
-        """Try those again that are failed or canceled, 10,000 at most; with ``dry_run`` only count them.
+        """Try the failed or canceled ones again, 10,000 at most; with ``dry_run`` only count them.
 
-        Passes over those of endpoints that are disabled or deleted. The page's size and cursor do not count. Raises
+        Skips those of endpoints that are disabled or deleted. The page's size and cursor are ignored. Raises
         QueryError if there is no condition.
         """
         return Query(*self._change(*_RETRY_MANY, dry_run=dry_run), Changed)
 
     def cancel(self, *, dry_run: bool = False) -> Query[Changed]:
-        """Cancel those that are pending, 10,000 at most; with ``dry_run`` only count them.
+        """Cancel the pending ones, 10,000 at most; with ``dry_run`` only count them.
 
-        Passes over those with an attempt under way. Otherwise as ``retry``.
+        Skips those with an attempt under way. Otherwise as ``retry``.
         """
         return Query(*self._change(*_CANCEL_MANY, dry_run=dry_run), Changed)
 
@@ -182,7 +182,7 @@ _NEWEST: Final = Keyset(
 
 
 def query() -> DeliveryQuery:
-    """A question to the queue, with no conditions yet."""
+    """A query of the queue, with no conditions yet."""
     return DeliveryQuery(_NEWEST)
 
 
@@ -195,7 +195,7 @@ def matching(
     since: PointInTime | None = None,
     until: PointInTime | None = None,
 ) -> DeliveryQuery:
-    """A question to the queue with a condition for everything that is not None. Raises QueryError."""
+    """A query of the queue with a condition for each argument that is not None. Raises QueryError."""
     wanted = query()
     wanted = wanted if endpoint is None else wanted.endpoint(endpoint)
     wanted = wanted if message is None else wanted.message(message)
@@ -219,7 +219,7 @@ def attempts(delivery_id: str) -> Query[DeliveryAttempt]:
 def retry(delivery_id: str) -> Query[Delivery]:
     """Make a failed or canceled delivery due now, with the attempts that it had left or at least one more.
 
-    Running it raises NotFoundError, and ConflictError where its state or its endpoint's forbids it.
+    Running it raises NotFoundError, and ConflictError if its state or that of its endpoint forbids it.
     """
     return Query(_RETRY, (delivery_key(delivery_id),), Delivery)
 
@@ -232,15 +232,15 @@ def cancel(delivery_id: str) -> Query[Delivery]:
 def ping(endpoint_id: str) -> Query[Delivery]:
     """Send the event ``webhook.ping`` to an endpoint, with one attempt.
 
-    Running it raises NotFoundError, and ConflictError where the endpoint is not active.
+    Running it raises NotFoundError, and ConflictError if the endpoint is not active.
     """
     return Query(_PING, (endpoint_key(endpoint_id),), Delivery)
 
 
 def recover(endpoint_id: str, *, since: PointInTime | None = None, dry_run: bool = False) -> Query[Changed]:
-    """Try all deliveries of an endpoint again that failed or were canceled, 10,000 at a time, after an outage.
+    """Try all failed and canceled deliveries of an endpoint again, 10,000 at a time, for example after an outage.
 
-    Running it raises NotFoundError, and ConflictError where the endpoint is disabled.
+    Running it raises NotFoundError, and ConflictError if the endpoint is disabled.
     """
     key = endpoint_key(endpoint_id)
     matching = query().endpoint(endpoint_id) if since is None else query().endpoint(endpoint_id).since(since)

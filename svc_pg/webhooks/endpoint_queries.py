@@ -1,4 +1,4 @@
-"""Endpoints as queries: one statement each, whose row is the endpoint as it is afterwards.
+"""Queries that read and change endpoints: one statement each, which returns the endpoint after the change.
 
 Running one raises NotFoundError if there is no such endpoint, and EndpointError if an event is not defined.
 """
@@ -37,7 +37,7 @@ case when previous_secret_expires_at > now() then previous_secret_expires_at end
 headers is not null as has_headers, created_at, updated_at
 """
 _SELECT: Final = "select " + _COLUMNS + " from svc.webhook_endpoints e"  # noqa: S608 - constants
-# health belongs to an endpoint from the start, so that workers only update it
+# an endpoint has its row of health from the start, so workers only update it
 _INSERT: Final = """
 with endpoint as (
     insert into svc.webhook_endpoints
@@ -95,14 +95,14 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class EndpointWithSecret(Endpoint):
-    """An endpoint and its new secret, which nothing can read again. Its repr does not show it."""
+    """An endpoint and its new secret, which can be read only now. Its repr does not show it."""
 
     secret: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class EndpointQuery(Listing[Endpoint]):
-    """A question for endpoints. Every method returns a new one; ``list`` or ``alist`` asks it."""
+    """A query of endpoints. Every method returns a new one; ``list`` or ``alist`` runs it."""
 
     def status(self, status: str) -> Self:
         """Endpoints in one state: active, paused or disabled."""
@@ -115,7 +115,7 @@ class EndpointQuery(Listing[Endpoint]):
         return self._where("tenant = %s", tenant)
 
     def event(self, name: str) -> Self:
-        """Endpoints that get this event."""
+        """Endpoints that receive this event."""
         return self._where("events && svc.webhook_patterns(%s)", name)
 
 
@@ -130,12 +130,12 @@ _NEWEST: Final = Keyset(
 
 
 def query() -> EndpointQuery:
-    """A question for endpoints, with no conditions yet."""
+    """A query of endpoints, with no conditions yet."""
     return EndpointQuery(_NEWEST)
 
 
 def matching(*, status: str | None = None, tenant: str | None = None, event: str | None = None) -> EndpointQuery:
-    """A question for endpoints with a condition for everything that is not None."""
+    """A query of endpoints with a condition for each argument that is not None."""
     wanted = query()
     wanted = wanted if status is None else wanted.status(status)
     wanted = wanted if tenant is None else wanted.tenant(tenant)
@@ -164,7 +164,7 @@ def create(
 
     An endpoint with a ``tenant`` receives only that tenant's messages, one without receives all. ``headers`` are sent
     with every attempt, at most ``max_in_flight`` attempts are under way at a time, and each may take ``timeout`` (1 to
-    60 s). Raises EndpointError where the URL is not one that ``guard`` lets workers call.
+    60 s). Raises EndpointError if ``guard`` does not let workers call the URL.
     """
     check_limits(description=description, max_in_flight=max_in_flight, timeout=timeout)
     if tenant is not None:
@@ -189,9 +189,9 @@ def update(
     max_in_flight: int | None = None,
     timeout: timedelta | None = None,
 ) -> Query[Endpoint]:
-    """Change what is not None; ``headers`` replace all that there were, and need ``keys``. Raises as ``create`` does.
+    """Change the fields that are not None; ``headers`` replace all headers, and need ``keys``. Raises as ``create``.
 
-    Where everything is None, nothing changes: not even the version.
+    If everything is None, nothing changes, not even the version.
 
     A URL of another origin loses the headers unless they are given again: they may be credentials for the old one.
     """
@@ -219,28 +219,28 @@ def update(
 
 
 def pause(endpoint_id: str) -> Query[Endpoint]:
-    """Send nothing for now; what is pending waits, and so does what comes."""
+    """Send nothing for now; pending and new deliveries wait."""
     return Query(_SET_STATUS, (endpoint_key(endpoint_id), "paused", None), Endpoint)
 
 
 def resume(endpoint_id: str) -> Query[Endpoint]:
-    """Make a paused or disabled endpoint active and forget its failures. ``recover`` brings back what was canceled."""
+    """Make a paused or disabled endpoint active and forget its failures. ``recover`` restores canceled deliveries."""
     return Query(_SET_STATUS, (endpoint_key(endpoint_id), "active", None), Endpoint)
 
 
 def disable(endpoint_id: str, *, reason: str = "disabled by hand") -> Query[Endpoint]:
-    """Send nothing any more: cancels what is pending, and takes no more messages until ``resume``."""
+    """Stop sending: cancel pending deliveries, and take no more messages until ``resume``."""
     check_text("the reason", reason)
     return Query(_SET_STATUS, (endpoint_key(endpoint_id), "disabled", reason), Endpoint)
 
 
 def delete(endpoint_id: str) -> Query[Endpoint]:
-    """Delete it and cancel what is pending for it; its deliveries stay on record."""
+    """Delete an endpoint and cancel its pending deliveries; its deliveries stay on record."""
     return Query(_DELETE, (endpoint_key(endpoint_id),), Endpoint)
 
 
 def rotate_secret(endpoint_id: str, *, keys: KeyRing, overlap: timedelta = OVERLAP) -> Query[EndpointWithSecret]:
-    """Give it a new secret. For the time of ``overlap`` the one before signs too, so receivers can change over."""
+    """Give it a new secret. During ``overlap`` the previous one signs too, so receivers can change over."""
     if not timedelta(0) <= overlap <= timedelta(days=30):
         raise EndpointError("the overlap of secrets is 0 to 30 days")
     key, secret = endpoint_key(endpoint_id), new_secret()

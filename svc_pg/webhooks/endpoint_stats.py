@@ -1,4 +1,4 @@
-"""How an endpoint has been doing: its health, what waits for it, and what became of its latest deliveries."""
+"""Statistics of an endpoint: its health, its backlog, and the results of its latest deliveries."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -48,8 +48,8 @@ select e.id::text as endpoint_id, %(window)s as "window",
 class EndpointStats:
     """The latest deliveries, 10,000 at most, that were created in ``window``, and the health as it is now.
 
-    ``deliveries`` counts them by status, ``attempts`` theirs by outcome; ``p50`` and ``p95`` are seconds an attempt.
-    ``next_pending_since`` is when the delivery was created that is next in turn.
+    ``deliveries`` counts them by status, ``attempts`` counts their attempts by outcome; ``p50`` and ``p95`` are seconds
+    an attempt. ``next_pending_since`` is the time at which the next delivery in turn was created.
     """
 
     endpoint_id: str
@@ -67,7 +67,7 @@ class EndpointStats:
 
 
 def stats(endpoint_id: str, *, window: timedelta = WINDOW) -> Query[EndpointStats]:
-    """One endpoint's, over the last ``window``, up to 7 days. Running it raises NotFoundError."""
+    """The statistics of one endpoint over the last ``window``, up to 7 days. Running it raises NotFoundError."""
     if not timedelta(0) < window <= LONGEST:
         raise QueryError(f"{durations.text(window)} is not a window", hint=f"Ask for up to {durations.text(LONGEST)}.")
     key = endpoint_key(endpoint_id)

@@ -1,4 +1,4 @@
-"""Endpoints of webhooks: register them, look at them, change them.
+"""Endpoints of webhooks: register, read and change them.
 
 Each call runs on your connection and in your transaction, and never commits. On an async connection of psycopg use the
 name with an ``a``: ``await webhooks.endpoints.apause(conn, endpoint_id)``. All of them raise NotInstalledError, and
@@ -57,7 +57,7 @@ __all__ = [
 
 
 class Options(TypedDict, total=False):
-    """Fields that an endpoint need not be given.
+    """Optional fields of an endpoint.
 
     ``headers`` are sent with every attempt and cannot be read back. At most ``max_in_flight`` attempts are under way at
     a time (1 to 1000; the default is 8), and each may take ``timeout`` (1 to 60 s; the default is 15 s).
@@ -83,7 +83,7 @@ def create(
 
     ``events`` are names, ``order.*`` or ``*``. With a ``tenant`` it gets the messages of that tenant, without one all.
     ``settings`` have the key that seals the secret: ``Settings.load()``. ``config`` says by ``allow_http`` and
-    ``allow_cidrs`` which URLs are acceptable beside https to public addresses; without it none are.
+    ``allow_cidrs`` which URLs are acceptable beside https to public addresses. Default: no others.
 
     Raises EndpointError if a field is not acceptable or an event is not defined, EncryptionKeyError if there is no key.
     """
@@ -114,7 +114,7 @@ async def aget(conn: AsyncConnection[Any], endpoint_id: str) -> Endpoint:
     return await afetch_one(conn, endpoint_queries.get(endpoint_id))
 
 
-def list(  # noqa: A001 - the word that its users know
+def list(  # noqa: A001 - the word that users know
     conn: Connection[Any],
     *,
     status: Status | None = None,
@@ -123,7 +123,7 @@ def list(  # noqa: A001 - the word that its users know
     limit: int = DEFAULT_SIZE,
     after: str | None = None,
 ) -> Page[Endpoint]:
-    """A page of endpoints, newest first: of one status, of one tenant, that get an event.
+    """A page of endpoints, newest first: those of one status, of one tenant, that receive one event.
 
     ``limit`` is at most 1000; ``after`` is the ``next_cursor`` of the page before. Raises QueryError.
     """
@@ -144,7 +144,7 @@ async def alist(
 
 
 def stats(conn: Connection[Any], endpoint_id: str, *, window: timedelta = WINDOW) -> EndpointStats:
-    """Its health now, and what became of its deliveries of the last ``window``, at most 7 days. Raises QueryError."""
+    """Its health now, and the results of its deliveries in the last ``window``, at most 7 days. Raises QueryError."""
     return fetch_one(conn, endpoint_stats.stats(endpoint_id, window=window))
 
 
@@ -163,9 +163,9 @@ def update(
     config: "Config | None" = None,
     **options: Unpack[Options],
 ) -> Endpoint:
-    """Change what is given. Raises EndpointError as ``create`` does.
+    """Change the given fields. Raises EndpointError as ``create`` does.
 
-    ``headers`` replace all that there were, and need ``settings``, which have the key that seals them. A URL of another
+    ``headers`` replace all headers, and need ``settings``, which have the key that seals them. A URL of another
     origin loses the headers unless they are given again: they may be credentials for the old one.
     """
     return fetch_one(conn, _update(endpoint_id, url, events, settings, config, options))
@@ -186,7 +186,7 @@ async def aupdate(
 
 
 def pause(conn: Connection[Any], endpoint_id: str) -> Endpoint:
-    """Send nothing for now; what is pending waits, and so does what comes."""
+    """Send nothing for now; pending and new deliveries wait."""
     return fetch_one(conn, endpoint_queries.pause(endpoint_id))
 
 
@@ -196,7 +196,7 @@ async def apause(conn: AsyncConnection[Any], endpoint_id: str) -> Endpoint:
 
 
 def resume(conn: Connection[Any], endpoint_id: str) -> Endpoint:
-    """Make a paused or disabled endpoint active and forget its failures. ``recover`` brings back what was canceled."""
+    """Make a paused or disabled endpoint active and forget its failures. ``recover`` restores canceled deliveries."""
     return fetch_one(conn, endpoint_queries.resume(endpoint_id))
 
 
@@ -206,7 +206,7 @@ async def aresume(conn: AsyncConnection[Any], endpoint_id: str) -> Endpoint:
 
 
 def disable(conn: Connection[Any], endpoint_id: str, *, reason: str = "disabled by hand") -> Endpoint:
-    """Send nothing any more: cancels what is pending, and takes no more messages until ``resume``."""
+    """Stop sending: cancel pending deliveries, and take no more messages until ``resume``."""
     return fetch_one(conn, endpoint_queries.disable(endpoint_id, reason=reason))
 
 
@@ -216,7 +216,7 @@ async def adisable(conn: AsyncConnection[Any], endpoint_id: str, *, reason: str 
 
 
 def delete(conn: Connection[Any], endpoint_id: str) -> Endpoint:
-    """Delete it and cancel what is pending for it; its deliveries stay on record. Returns what it was."""
+    """Delete an endpoint and cancel its pending deliveries, which stay on record. Returns the deleted endpoint."""
     return fetch_one(conn, endpoint_queries.delete(endpoint_id))
 
 
@@ -230,7 +230,7 @@ def rotate_secret(
 ) -> EndpointWithSecret:
     """Give it a new ``secret``, which can be read only now.
 
-    For the time of ``overlap``, at most 30 days, the secret before signs too, so receivers can change over. Raises
+    During ``overlap``, at most 30 days, the previous secret signs too, so receivers can change over. Raises
     EndpointError for another overlap, EncryptionKeyError if ``settings`` have no key.
     """
     return fetch_one(conn, endpoint_queries.rotate_secret(endpoint_id, keys=KeyRing.of(settings), overlap=overlap))
@@ -257,10 +257,11 @@ async def aping(conn: AsyncConnection[Any], endpoint_id: str) -> Delivery:
 def recover(
     conn: Connection[Any], endpoint_id: str, *, since: PointInTime | None = None, dry_run: bool = False
 ) -> Changed:
-    """Try its deliveries again that failed or were canceled, for example after an outage; with ``dry_run`` count them.
+    """Try its failed and canceled deliveries again, for example after an outage; with ``dry_run`` only count them.
 
-    10,000 at a time: call it again, in a transaction of its own, while ``is_complete`` is False. ``since`` is when they
-    were created: an aware datetime, or a duration before now such as ``6h``. Raises ConflictError if it is disabled.
+    10,000 at a time: call it again, in a transaction of its own, while ``is_complete`` is False. ``since`` is the
+    earliest time of their creation: an aware datetime, or a duration before now, for example ``6h``. Raises
+    ConflictError if the endpoint is disabled.
     """
     return fetch_one(conn, delivery_queries.recover(endpoint_id, since=since, dry_run=dry_run))
 

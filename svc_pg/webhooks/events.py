@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 Statement = tuple[LiteralString, tuple[object, ...]]
 
-# One round trip: where the event has a schema, nothing is sent unless the payload is known to fit that very schema
+# One round trip: if the event has a schema, nothing is sent unless the payload is known to fit that very schema
 _SEND: Final = """
 select case when e.schema is null or e.sha256 = %s
             then svc.send(%s, %s::json, %s, %s, %s::interval, %s)::text end as id,
@@ -34,7 +34,7 @@ _EVENT: Final = """
 _AT_ONCE: Final = timedelta(0)
 _INVALID_TEXT: Final = "22P02"
 
-_checks: dict[str, SchemaCheck] = {}  # of the schema that an event had when it was last sent
+_checks: dict[str, SchemaCheck] = {}  # by event, for the schema that it had when it was last sent
 
 
 class DbApiConnection(Protocol):
@@ -53,12 +53,12 @@ def send(
     tenant: str | None = None,
     delay: timedelta = _AT_ONCE,
 ) -> UUID:
-    """Send ``event`` to every endpoint that wants it, once the caller's transaction commits; return the message's id.
+    """Send ``event`` to its subscribers once the caller's transaction commits; return the message's id.
 
     ``payload`` is anything that JSON can hold, or, as ``str``, a JSON text that is stored byte for byte. Another send
     with the same ``idempotency_key`` and tenant stores nothing and returns the first message's id. Never commits.
 
-    Raises UnknownEventError, PayloadError, also where the payload does not fit the event's JSON Schema, and
+    Raises UnknownEventError, PayloadError, also if the payload does not fit the event's JSON Schema, and
     NotInstalledError; as after any error of the database, the transaction is then aborted.
     """
     return UUID(_run(conn, _sent_one(event, payload, idempotency_key, tenant, delay)))
@@ -88,7 +88,7 @@ def send_many(
 ) -> list[UUID]:
     """As ``send`` for many payloads of one event, in one statement; return the messages' ids in their order.
 
-    ``idempotency_keys`` are as many as the payloads.
+    ``idempotency_keys`` has one key for each payload.
     """
     ids = _run(conn, _sent_many(event, payloads, idempotency_keys, tenant, delay)) if payloads else []
     return [UUID(text) for text in ids]
@@ -153,7 +153,7 @@ def _run(conn: DbApiConnection, steps: Generator[Statement, Sequence[Any], Answe
             try:
                 statement = steps.send(_values(cursor.fetchone()))
             except StopIteration as end:
-                return end.value  # type: ignore[no-any-return] # what the generator is typed to return
+                return end.value  # type: ignore[no-any-return] # the type that the generator returns
 
 
 async def _arun(conn: "AsyncConnection[Any]", steps: Generator[Statement, Sequence[Any], Answer]) -> Answer:
@@ -165,7 +165,7 @@ async def _arun(conn: "AsyncConnection[Any]", steps: Generator[Statement, Sequen
                 try:
                     statement = steps.send(_values(await cursor.fetchone()))
                 except StopIteration as end:
-                    return end.value  # type: ignore[no-any-return] # what the generator is typed to return
+                    return end.value  # type: ignore[no-any-return] # the type that the generator returns
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Seal stored secrets anew with the newest encryption key, so that an older one can be retired."""
+"""Seal stored secrets again with the newest encryption key, so that older ones can be retired."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -10,7 +10,7 @@ from svc_pg.webhooks.endpoint_fields import HEADERS_COLUMN, SECRET_COLUMN
 from svc_pg.webhooks.secrets import KeyRing
 
 _BATCH: Final = 100
-# An expired secret is of no use to anybody, and its key may be lost
+# An expired secret is useless, and its key may be lost
 _SEALED: Final = """
 select id, secret, case when previous_secret_expires_at > now() then previous_secret end as previous_secret, headers
   from svc.webhook_endpoints
@@ -36,10 +36,10 @@ class _Sealed:
 
 
 def rotate_key(conn: Connection[Any], keys: KeyRing) -> int:
-    """Seal with the first key what another one sealed; return of how many endpoints.
+    """Seal the secrets that another key sealed with the first key; return the number of endpoints.
 
-    Every batch is a transaction of its own, so it can be stopped and run again; workers go on meanwhile. ``conn`` must
-    not be in a transaction. Raises EncryptionKeyError that names the endpoint where no key opens a value.
+    Every batch is a transaction of its own, so it can be stopped and run again while workers go on. ``conn`` must
+    not be in a transaction. Raises EncryptionKeyError, which names the endpoint, if no key opens a value.
     """
     count, after = 0, "00000000-0000-0000-0000-000000000000"
     while True:

@@ -1,4 +1,4 @@
-"""The product ``account``: one's own session, and for administrators all of them."""
+"""The product ``account``: the user's own session, and, for administrators, all sessions."""
 
 from typing import Final
 from uuid import UUID
@@ -49,7 +49,11 @@ def account_product(database: Database) -> Product:
         name="Account",
         endpoints=[
             ProductEndpoint(
-                method="GET", path="/session", handler=own, summary="Who I am, and what I may do", response=Session
+                method="GET",
+                path="/session",
+                handler=own,
+                summary="The user's own session and permission",
+                response=Session,
             ),
             ProductEndpoint(
                 method="DELETE",

@@ -123,7 +123,7 @@ _EXPORT: Final[dict[str, FilterParameter[_Export]]] = {
 _PURGE: Final[dict[str, FilterParameter[_Purge]]] = {
     "olderThan": FilterParameter(
         lambda purge, text: replace(purge, older_than=_age(text)),
-        "remove what is older, such as 90d; unless told, retention_days of the configuration",
+        "remove older entries, for example 90d; default: retention_days of the configuration",
     ),
     "dryRun": FilterParameter(
         lambda purge, text: replace(purge, is_dry_run=truth(text)),
@@ -134,7 +134,7 @@ _PURGE: Final[dict[str, FilterParameter[_Purge]]] = {
 
 
 def audit_product(database: Database, *, retention_days: int | None) -> Product:
-    """The product. ``retention_days`` is the age by which a purge without one removes entries."""
+    """The product. A purge that names no age removes entries older than ``retention_days``."""
 
     async def page(wanted: AuditQuery) -> ConsoleResponse:
         async with database.connection() as conn:
@@ -209,7 +209,7 @@ def audit_product(database: Database, *, retention_days: int | None) -> Product:
                 method="GET",
                 path="/records/:table/:id",
                 handler=history,
-                summary="What happened to one record, newest first",
+                summary="The entries of one record, newest first",
                 query=documented(_HISTORY),
                 response=Page[Entry],
                 errors={"unknown_table": 404},

@@ -1,4 +1,4 @@
-"""Purge the audit log for a request: as much as it may take time for."""
+"""Purge the audit log for a request, within the time that it may take."""
 
 import time
 from collections.abc import Callable
@@ -22,7 +22,7 @@ _BATCH: Final = 5_000
 
 
 async def purge(acting: Acting, older_than: timedelta, *, is_dry_run: bool) -> PurgeReport:
-    """As ``svc_pg.audit.purge``, in transactions of ``acting``, for 20 seconds; what is left then is postponed."""
+    """As ``svc_pg.audit.purge``, in transactions of ``acting``, for 20 seconds; the remaining partitions are postponed."""
     ends_at = time.monotonic() + BUDGET.total_seconds()
 
     async def rows(query: Query[Any]) -> retention.Rows:

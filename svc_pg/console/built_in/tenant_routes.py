@@ -25,7 +25,7 @@ _MISSING: Final = {"tenant_table_missing": 503}
 
 
 class TenantChanges(RequestBody):
-    """What to change about a tenant."""
+    """The new name of a tenant."""
 
     name: str = Field(min_length=1, max_length=200, description="For people; one line, without spaces around it.")
 
@@ -40,11 +40,11 @@ class TenantChanges(RequestBody):
 class NewTenant(TenantChanges):
     """A tenant to add."""
 
-    id: str | None = Field(default=None, min_length=1, max_length=200, description="Unless told, the table makes one.")
+    id: str | None = Field(default=None, min_length=1, max_length=200, description="Default: the table makes one.")
 
 
 def register_tenants(console: "Console", *, table: TenantTable = SVC_TENANTS) -> Product:
-    """Add the product ``tenant`` to the console, and return it. Raises ConfigError where it has one already."""
+    """Add the product ``tenant`` to the console, and return it. Raises ConfigError if it has one already."""
     tenants = Tenants(table)
 
     async def page(request: AuthenticatedRequest) -> ConsoleResponse:
@@ -63,7 +63,7 @@ def register_tenants(console: "Console", *, table: TenantTable = SVC_TENANTS) ->
         async with answering(console.acting(request)) as conn:
             try:
                 tenant = await tenants.add(conn, new.name, tenant_id=new.id)
-            except DataError as error:  # such as an id that the type of its column cannot have
+            except DataError as error:  # for example an id that the type of its column cannot hold
                 raise _refused(error) from error
         return created(request, tenant.id, tenant)
 
@@ -84,7 +84,7 @@ def register_tenants(console: "Console", *, table: TenantTable = SVC_TENANTS) ->
     async def answering(
         opening: AbstractAsyncContextManager[AsyncConnection[Any]],
     ) -> AsyncIterator[AsyncConnection[Any]]:
-        """A connection, where what the table refuses is a problem document; also what it refuses at the commit."""
+        """A connection on which refusals by the table, also those at the commit, become problem documents."""
         with _explaining(table):
             async with opening as conn:
                 yield conn
@@ -158,7 +158,7 @@ def _one(tenant: Tenant | None) -> Tenant:
 def _known() -> Iterator[None]:
     try:
         yield
-    except DataError as error:  # the type of the column cannot have such an id
+    except DataError as error:  # the type of the column cannot hold such an id
         raise Problem(404, "unknown_tenant", "There is no tenant with this id.") from error
 
 

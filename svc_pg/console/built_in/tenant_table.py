@@ -1,4 +1,4 @@
-"""Tenants in ``svc.tenants``, or in a table that the application has: read, add, rename, remove."""
+"""Tenants in ``svc.tenants``, or in a table of the application: read, add, rename, remove."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ from svc_pg.table_names import TableName
 
 @dataclass(frozen=True, kw_only=True)
 class TenantTable:
-    """Where tenants are. ``name`` is ``schema.table``; columns are written as the catalog spells them.
+    """The table of tenants. ``name`` is ``schema.table``; columns are spelled as in the catalog.
 
     The id may have any type that can be read from text. Rows without a name are not listed. A change sets
-    ``updated_at_column``. Raises ConfigError where ``name`` is not that of a table, or a column has none.
+    ``updated_at_column``. Raises ConfigError if ``name`` is not that of a table, or a column has no name.
     """
 
     name: str
@@ -42,7 +42,7 @@ SVC_TENANTS: Final = TenantTable(name="svc.tenants", created_at_column="created_
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """One tenant. The times are None where the table has no columns for them."""
+    """One tenant. The times are None if the table has no columns for them."""
 
     id: str
     name: str
@@ -66,7 +66,7 @@ _REMOVE: Final = "delete from {table} where {id} = %s returning {row}"
 
 
 class Tenants:
-    """The statements on one table. None of them commits, and errors are psycopg's."""
+    """Queries and changes of one table. None of them commits, and errors are those of psycopg."""
 
     def __init__(self, table: TenantTable) -> None:
         self._has_updated_at = table.updated_at_column is not None
@@ -80,7 +80,7 @@ class Tenants:
         self._names = {**names, "row": SQL(_ROW).format(**names)}
 
     def query(self) -> Listing[Tenant]:
-        """A question for tenants, by name."""
+        """A query of tenants, sorted by name."""
         by_name = Keyset(
             select=self._text(_ALL),
             row=Tenant,
@@ -92,11 +92,11 @@ class Tenants:
         return Listing(by_name, ALL.where(self._text(_IS_NAMED)))
 
     async def find(self, conn: AsyncConnection[Any], tenant_id: str, *, is_locked: bool = False) -> Tenant | None:
-        """The tenant with that id, locked until the end of the transaction if so wished."""
+        """The tenant with this id; ``is_locked`` locks it until the end of the transaction."""
         return _first(await self._run(conn, _LOCK if is_locked else _ONE, tenant_id))
 
     async def add(self, conn: AsyncConnection[Any], name: str, *, tenant_id: str | None) -> Tenant:
-        """Add one; without an id it gets that of the table's default."""
+        """Add a tenant. Default id: that of the table."""
         if tenant_id is None:
             [tenant] = await self._run(conn, _ADD, name)
         else:
@@ -104,12 +104,12 @@ class Tenants:
         return tenant
 
     async def rename(self, conn: AsyncConnection[Any], tenant_id: str, name: str) -> Tenant:
-        """Rename one that is there."""
+        """Rename an existing tenant."""
         [tenant] = await self._run(conn, _RENAME_AT if self._has_updated_at else _RENAME, name, tenant_id)
         return tenant
 
     async def remove(self, conn: AsyncConnection[Any], tenant_id: str) -> Tenant | None:
-        """Remove the one with that id, and return it, or None where there is none."""
+        """Remove the tenant with this id, and return it, or None if there is none."""
         return _first(await self._run(conn, _REMOVE, tenant_id))
 
     async def _run(self, conn: AsyncConnection[Any], statement: LiteralString, *params: object) -> Sequence[Tenant]:
@@ -117,7 +117,7 @@ class Tenants:
         return await (await cursor.execute(self._text(statement), params)).fetchall()
 
     def _text(self, template: LiteralString) -> LiteralString:
-        return SQL(template).format(**self._names).as_string()  # literal but for names, which are quoted
+        return SQL(template).format(**self._names).as_string()  # literal except for names, which are quoted
 
 
 def _column(name: str | None) -> SQL | Identifier:

@@ -1,4 +1,4 @@
-"""Routes of webhook deliveries and events: look, try again, cancel, send."""
+"""Routes of webhook deliveries and events: read, retry, cancel, send."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ _FILTERS: Final[dict[str, FilterParameter[DeliveryQuery]]] = {
     "until": FilterParameter(lambda query, text: query.until(point_in_time(text)), "deliveries created before then"),
     **PAGE,
 }
-# json -> keeps the text as it was written, which a parsed number does not
+# json -> keeps the text as it was written; a parsed number would not
 _PAYLOAD: Final[LiteralString] = "select (convert_from(%s, 'UTF8')::json -> 'payload')::text as payload"
 _UNKNOWN: Final = "unknown_delivery"
 _KEY_BYTES: Final = 1024
@@ -63,7 +63,7 @@ class _Payload:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryRoutes:
-    """The handlers, and what they need."""
+    """The handlers, and the objects that they need."""
 
     database: Database
 
@@ -99,7 +99,7 @@ class DeliveryRoutes:
                 path="/deliveries/retry",
                 handler=self._retry_many,
                 required_permission="write",
-                summary="Try failed and canceled deliveries again that match, 10,000 at a time",
+                summary="Try the matching failed and canceled deliveries again, 10,000 at a time",
                 body=BulkRetry,
                 body_example={"event": "order.created", "since": "1d", "dryRun": True},
                 response=Changed,
@@ -203,7 +203,7 @@ def _idempotency_key(request: AuthenticatedRequest) -> str | None:
     keys = request.headers.getlist("idempotency-key")
     if not keys:
         return None
-    # an empty one would make all such events one
+    # all events with an empty key would count as one
     if len(keys) > 1 or not 0 < len(keys[0].encode()) <= _KEY_BYTES:
         detail = f"Send the header Idempotency-Key once, with 1 to {_KEY_BYTES} bytes."
         raise Problem(422, "invalid_idempotency_key", detail)

@@ -46,7 +46,7 @@ _REFUSED: Final = {"invalid_endpoint": 422, "encryption_key_missing": 503}
 
 @dataclass(frozen=True, slots=True)
 class EndpointRoutes:
-    """The handlers, and what they need; without ``keys``, what makes or seals a secret answers 503."""
+    """The handlers, and the objects that they need. Without ``keys``, routes that make or seal a secret answer 503."""
 
     database: Database
     guard: Guard
@@ -99,18 +99,18 @@ class EndpointRoutes:
                 path="/endpoints/:id",
                 handler=self._delete,
                 required_permission="write",
-                summary="Delete an endpoint and cancel what is pending for it",
+                summary="Delete an endpoint and cancel its pending deliveries",
                 status=204,
                 errors={_UNKNOWN: 404},
             ),
-            self._verb("pause", endpoint_queries.pause, "Send nothing for now; what is pending waits"),
+            self._verb("pause", endpoint_queries.pause, "Send nothing for now; pending deliveries wait"),
             self._verb("resume", endpoint_queries.resume, "Make it active again and forget its failures"),
             ProductEndpoint(
                 method="POST",
                 path="/endpoints/:id/disable",
                 handler=self._disable,
                 required_permission="write",
-                summary="Send nothing any more and cancel what is pending",
+                summary="Stop sending and cancel pending deliveries",
                 body=Disabling,
                 response=Endpoint,
                 errors={_UNKNOWN: 404, "invalid_endpoint": 422},
@@ -120,7 +120,7 @@ class EndpointRoutes:
                 path="/endpoints/:id/rotate-secret",
                 handler=self._rotate_secret,
                 required_permission="write",
-                summary="Give it a new secret, shown this once; the one before signs too for a while",
+                summary="Give it a new secret, shown this once; the previous one signs too for a while",
                 body=Rotation,
                 response=EndpointWithSecret,
                 errors={_UNKNOWN: 404, **_REFUSED},
@@ -150,7 +150,7 @@ class EndpointRoutes:
                 method="GET",
                 path="/endpoints/:id/stats",
                 handler=self._stats,
-                summary="Its health, and what became of its latest deliveries, 10,000 at most",
+                summary="Its health, and the results of its latest deliveries, 10,000 at most",
                 query=documented(_WINDOW),
                 response=EndpointStats,
                 errors={_UNKNOWN: 404},
@@ -264,5 +264,5 @@ def _window(_: timedelta, text: str) -> timedelta:
 
 
 _WINDOW: Final[dict[str, FilterParameter[timedelta]]] = {
-    "window": FilterParameter(_window, "a duration up to 7d; 24h unless told", {"type": "string", "default": "24h"})
+    "window": FilterParameter(_window, "a duration up to 7d; default: 24h", {"type": "string", "default": "24h"})
 }

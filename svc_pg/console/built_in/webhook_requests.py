@@ -1,4 +1,4 @@
-"""What the routes of webhooks take, how they read and change one thing, and how errors of the library answer."""
+"""Request bodies of the webhook routes, reading and changing one resource, and answers to errors of the library."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -54,7 +54,7 @@ PointInTime = Annotated[str, AfterValidator(_readable_time)]
 class NewEndpoint(RequestBody):
     """An endpoint to register."""
 
-    url: str = Field(description="Where to POST; https, and a public address, unless the configuration allows others.")
+    url: str = Field(description="The address to POST to: https and public, unless the configuration allows others.")
     events: list[str] = Field(description='Names of events, "order.*" or "*".')
     description: str = Field(default="", description="A note for people.")
     tenant: str | None = Field(default=None, description="Only messages of this tenant.")
@@ -64,30 +64,30 @@ class NewEndpoint(RequestBody):
 
 
 class EndpointChanges(RequestBody):
-    """What to change about an endpoint; what is left out stays."""
+    """Changes of an endpoint; fields that are left out stay."""
 
     url: str = Field(default_factory=str, description="Another origin loses the headers unless they are given too.")
     events: list[str] = Field(default_factory=list)
     description: str = Field(default_factory=str)
-    headers: dict[str, str] = Field(default_factory=dict, description="Replace all that there were; {} removes them.")
+    headers: dict[str, str] = Field(default_factory=dict, description="Replace all headers; {} removes them.")
     max_in_flight: int = Field(default_factory=int, ge=1, le=1000)
     timeout: float = Field(default_factory=float, ge=1, le=60, description="Seconds.")
 
 
 class Disabling(RequestBody):
-    """Why an endpoint is disabled."""
+    """The reason for disabling an endpoint."""
 
     reason: str = "disabled by hand"
 
 
 class Rotation(RequestBody):
-    """For how many seconds the secret before signs too."""
+    """The seconds for which the previous secret signs too."""
 
     overlap: float = Field(default=86400, ge=0, le=30 * 86400)
 
 
 class Recovery(RequestBody):
-    """Which deliveries of an endpoint to try again."""
+    """The deliveries of an endpoint to try again."""
 
     since: PointInTime | None = Field(
         default=None, description="Created from then on: RFC 3339, or a duration such as 1h."
@@ -96,7 +96,7 @@ class Recovery(RequestBody):
 
 
 class BulkRetry(Recovery):
-    """Which failed and canceled deliveries to try again; at least one filter."""
+    """The failed and canceled deliveries to try again; at least one filter."""
 
     endpoint_id: UUID | None = None
     event: Text | None = None
@@ -116,7 +116,7 @@ class NewEvent(RequestBody):
 async def found(
     database: Database, request: AuthenticatedRequest, get: Callable[[str], Query[Row]], *, unknown: str
 ) -> list[Row]:
-    """Read what the path names. ``unknown`` is the code of the problem where there is no such thing."""
+    """Read the resource that the path names. ``unknown`` is the code of the problem if it does not exist."""
     with as_problems(unknown=unknown):
         query = get(request.params["id"])
         async with database.connection() as conn:
@@ -126,7 +126,7 @@ async def found(
 async def changed(
     database: Database, request: AuthenticatedRequest, change: Callable[[str], Query[Row]], *, unknown: str
 ) -> Row:
-    """Change what the path names, as the session's own deed; the row as it is then. ``unknown`` as in ``found``."""
+    """Change the resource that the path names, with the session as the actor; return its row. ``unknown`` as above."""
     with as_problems(unknown=unknown):
         query = change(request.params["id"])
         async with database.acting(request) as conn:

@@ -11,7 +11,7 @@ from svc_pg.webhooks.secrets import KeyRing
 
 
 def webhooks_product(database: Database, *, settings: Settings, config: WebhooksConfig) -> Product:
-    """The product; ``config`` says where endpoints may be."""
+    """The product; ``config`` says which addresses endpoints may have."""
     keys = None if settings.encryption_keys is None else KeyRing.of(settings)
     endpoints = EndpointRoutes(database, Guard.of(config), keys)
     return Product(
