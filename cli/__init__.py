@@ -21,8 +21,8 @@ _EXTRAS: Final = {
 
 
 def main() -> None:
-    """Run the command line. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 looked, and it is not as it should be."""
-    sys.path.insert(0, "")  # --config shop:config means the shop of the working folder
+    """Run the command line. Exit codes: 0 success, 1 failure, 2 wrong usage, 3 a check found differences."""
+    sys.path.insert(0, "")  # --config shop:config means the module shop in the working folder
     try:
         from .app import app  # it needs Typer
 
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def _explained(error: Exception) -> Exception | None:
-    """The error as people should read it; None if it is a bug."""
+    """The error to show to people; None if it is a bug."""
     if isinstance(error, SvcError):
         return error
     if isinstance(error, ModuleNotFoundError) and (package := (error.name or "").partition(".")[0]) in _EXTRAS:

@@ -1,4 +1,4 @@
-"""The program ``svc-pg``: the options that stand before a command, and the commands, imported when they are called."""
+"""The program ``svc-pg``: the options before a command, and the commands, which are imported when called."""
 
 from collections.abc import Iterable
 from importlib import import_module
@@ -46,13 +46,13 @@ def load(name: str) -> Any:
     """Import one of COMMANDS, a TyperCommand or a TyperGroup."""
     module = import_module(f".{COMMANDS[name].module}", __package__)
     command = typer.main.get_group(module.app).commands[name]
-    for each in _all(command):
-        _hide_types_of_flags(each.get_params(typer.Context(each)))
+    for member in _all(command):
+        _hide_types_of_flags(member.get_params(typer.Context(member)))
     return command
 
 
 class _Program(TyperGroup):
-    """Knows of its commands what COMMANDS says, until one is called."""
+    """A group that knows its commands from COMMANDS alone, until one is called."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
@@ -69,7 +69,7 @@ class _Program(TyperGroup):
         return name, command if name is None else load(name), rest
 
     def invoke(self, ctx: Any) -> Any:
-        """Say in our words what is wrong with an option, where Typer passes on pydantic's."""
+        """Call the command; put an error of pydantic about an option, which Typer passes on, into our words."""
         try:
             return super().invoke(ctx)
         except typer.BadParameter as error:
@@ -80,8 +80,8 @@ class _Program(TyperGroup):
 
 def _all(command: Any) -> Iterable[Any]:
     yield command
-    for each in getattr(command, "commands", {}).values():
-        yield from _all(each)
+    for member in getattr(command, "commands", {}).values():
+        yield from _all(member)
 
 
 def _hide_types_of_flags(parameters: list[Any]) -> list[Any]:

@@ -26,7 +26,7 @@ from .database import connect
 from .format_entry import line
 from .known_tables import warn_of_unknown
 from .operator import act_as_operator
-from .options import ConfigReference, DatabaseUrl, Json, duration, moment
+from .options import ConfigReference, DatabaseUrl, Json, duration, point_in_time
 
 STANDARD_OUTPUT: Final = Path("-")
 
@@ -34,14 +34,14 @@ app = typer.Typer()
 
 
 class ExportFormat(StrEnum):
-    """What an export looks like."""
+    """The format of an export."""
 
     json = "json"
     ndjson = "ndjson"
     csv = "csv"
 
 
-Since = Annotated[str | None, moment(meaning="Only changes since this time: 7d, 1h, or 2026-01-31T12:00:00Z.")]
+Since = Annotated[str | None, point_in_time(meaning="Only changes since this time: 7d, 1h, or 2026-01-31T12:00:00Z.")]
 Table = Annotated[str | None, typer.Option(metavar="TABLE", help="Only changes of this table.")]
 Record = Annotated[str | None, typer.Option(metavar="KEY", help="Only changes of the record with this key.")]
 Actor = Annotated[str | None, typer.Option(metavar="ACTOR", help="Only changes by this actor.")]
@@ -59,7 +59,9 @@ Operation = Annotated[
 def export(
     *,
     since: Since = None,
-    until: Annotated[str | None, moment(meaning="Only changes before this time, written as for --since.")] = None,
+    until: Annotated[
+        str | None, point_in_time(meaning="Only changes before this time, written as for --since.")
+    ] = None,
     table: Table = None,
     record: Record = None,
     actor: Actor = None,
@@ -141,7 +143,7 @@ def purge(
     config: ConfigReference = None,
     json: Json = False,
 ) -> None:
-    """Remove entries that the audit log need not keep any longer."""
+    """Remove entries of the audit log whose retention has ended."""
     age = _configured_age(config) if older_than is None else older_than
     with connect(database_url) as conn, _progress() as progress:
         act_as_operator(conn)
@@ -220,17 +222,17 @@ def _opened(file: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _until_the_reader_leaves() -> Iterator[None]:
-    """A reader such as head may close our standard output: that is an end and no error."""
+    """End without an error if the reader, for example head, closes our standard output."""
     try:
         yield
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still buffered goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # buffered output goes nowhere
         raise typer.Exit from None
 
 
 @contextmanager
 def _progress() -> Iterator[Callable[[str], None]]:
-    """Tell a person at a terminal how it goes, where that does not run into the data."""
+    """Show progress to a person at a terminal, unless it would mix with the data."""
     console = Console(stderr=True)
     if not console.is_terminal or sys.stdout.isatty():
         yield lambda _: None

@@ -16,5 +16,5 @@ def events(context: typer.Context) -> Iterable[str]:
     """Complete an event that the configuration defines."""
     try:
         return list(svc_pg.Config.find(context.params.get("config")).webhooks.events)
-    except Exception:  # noqa: BLE001 - the command itself says what is wrong with the configuration
+    except Exception:  # noqa: BLE001 - the command itself reports the error
         return ()

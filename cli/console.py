@@ -52,20 +52,20 @@ def sessions(
     """List the sessions of the console, the newest first."""
     wanted = stored.query().limit(1000) if all_ else stored.query().limit(1000).state("live")
     with connect(database_url) as conn:
-        found = wanted.list(conn).data
+        rows = wanted.list(conn).data
     if json:
-        records.show_json(found)
+        records.show_json(rows)
         return
-    for session in found:
+    for session in rows:
         end = f"revoked by {printable(session.revoked_by)}" if session.revoked_by else _minute(session.expires_at)
         output.data(f"{session.session_id}  {printable(session.email)}  {session.permission}")
         output.data(f"    from {session.ip or 'unknown'}, {_minute(session.created_at)} until {end}")
-    if not found:
+    if not rows:
         output.words("Nobody is signed in. Auto-approved sessions are not stored.")
 
 
-def _minute(moment: datetime) -> str:
-    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M}Z"
+def _minute(time: datetime) -> str:
+    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M}Z"
 
 
 @_console.command()

@@ -1,4 +1,4 @@
-"""The database that a command works on: which one it is, and what to say where it cannot be reached."""
+"""The database of a command: its address, and the error if it cannot be reached."""
 
 import re
 from typing import Any, Final
@@ -14,9 +14,9 @@ _ATTEMPT: Final = re.compile(r"(- host: .*?, hostaddr: \S+: )?(connection (faile
 
 
 def conninfo(database_url: str | None) -> Conninfo:
-    """The database: what was said, else the environment's, else the empty conninfo, which libpq completes.
+    """The database: the given one, else the environment's, else the empty conninfo, which libpq completes.
 
-    Raises ConfigError where it cannot be read.
+    Raises ConfigError if it cannot be read.
     """
     if database_url is not None:
         return Conninfo.parse(database_url, name="--database-url")
@@ -25,7 +25,7 @@ def conninfo(database_url: str | None) -> Conninfo:
 
 
 def connect(database_url: str | None) -> "psycopg.Connection[Any]":
-    """Open a connection for one command. Raises SvcError that says what was tried, without the password."""
+    """Open a connection for one command. Raises SvcError, which names the address without the password."""
     database = conninfo(database_url)
     try:
         return psycopg.connect(database.bounded, application_name="svc-pg")
@@ -38,7 +38,7 @@ def connect(database_url: str | None) -> "psycopg.Connection[Any]":
 
 
 def _tidy(text: str) -> str:
-    """What libpq says, in one line: it says the same of each address, and indents what could be asked."""
+    """The message of libpq in one line: it repeats itself for each address, and indents its questions."""
     attempts = [
         " ".join(match["words"].split())
         for line in text.splitlines()

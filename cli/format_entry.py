@@ -16,7 +16,7 @@ _LONGEST: Final = 60  # characters of a value
 
 
 def line(entry: Entry) -> str:
-    """When, who, what, and of an update every field's old and new value. Nothing in it can steer a terminal."""
+    """The time, actor and operation, and the old and new values of an update. Nothing in it can control a terminal."""
     operation = typer.style(entry.operation.ljust(8), fg=_COLOURS.get(entry.operation))
     parts = [
         f"{entry.timestamp.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z",

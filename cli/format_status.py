@@ -1,4 +1,4 @@
-"""What is installed or changes, in few lines: each table and event of the application, and schema svc as one."""
+"""Installed objects or changes in few lines: one for each table and event of the application, and for schema svc."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +16,7 @@ _PLURALS: Final = {"access": "access rights", "index": "indexes"}
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One thing or several of one state, of which install does the same."""
+    """One or several objects in the same state, on which install takes the same action."""
 
     state: str
     action: str
@@ -25,15 +25,15 @@ class Line:
 
 
 def every(entries: Iterable[Status]) -> list[Line]:
-    """A line for each."""
+    """A line for each object."""
     return [Line(entry.state, entry.action, entry.kind, entry.identity) for entry in entries]
 
 
 def summary(entries: Sequence[Status]) -> list[Line]:
     """Few lines, those of the application last.
 
-    What somebody else changed or took away has a line of its own, unless so much of schema svc is missing that it is
-    not installed.
+    An object that somebody else changed or removed has a line of its own, unless so much of schema svc is missing
+    that it counts as not installed.
     """
     of_svc = [entry for entry in entries if _is_of_svc(entry)]
     return [*_of_svc(of_svc), *_of_application([entry for entry in entries if not _is_of_svc(entry)])]
@@ -79,7 +79,7 @@ def _is_changed(entry: Status) -> bool:
 
 
 def _is_whole(entry: Status, members: Sequence[Status]) -> bool:
-    """A table that is new, or not named any more, has neither functions nor triggers; new rules are outdated too."""
+    """Whether a line for the table covers it: functions and triggers differ alike, or the rules are new."""
     if entry.state not in ("missing", "orphan") or entry.kind == "event":
         return True
     kinds = {member.kind for member in members if member.state == entry.state}

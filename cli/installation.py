@@ -20,13 +20,13 @@ select bool_and(to_regproc(name) is not null)
 
 
 def require_svc(database_url: str | None) -> None:
-    """Raises SvcError where the database cannot be reached, NotInstalledError where it lacks svc-pg."""
+    """Raises SvcError if the database cannot be reached, NotInstalledError if it lacks svc-pg."""
     with connect(database_url) as conn:
         _check(conn.execute(_IS_INSTALLED).fetchone())
 
 
 async def wait_for_svc(database: Conninfo, *, stopping: asyncio.Event) -> None:
-    """Wait until the database can be reached, or for ``stopping``. Raises NotInstalledError where it lacks svc-pg."""
+    """Wait until the database can be reached, or for ``stopping``. Raises NotInstalledError if it lacks svc-pg."""
 
     async def check(conn: Connection) -> None:
         _check(await (await conn.execute(_IS_INSTALLED)).fetchone())

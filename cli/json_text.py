@@ -10,7 +10,7 @@ _DEEPEST: Final = 20  # further levels are not indented, or a small text could b
 
 
 def parse(text: str) -> object:
-    """What the text holds, its numbers as text. Raises ValueError: a JSONDecodeError where the place is known."""
+    """The value of a text, its numbers as text. Raises ValueError: a JSONDecodeError if the position is known."""
     try:
         return json.loads(text, parse_int=str, parse_float=str, parse_constant=_refuse_constant)
     except RecursionError as error:
@@ -18,7 +18,7 @@ def parse(text: str) -> object:
 
 
 def indented(text: str) -> str:
-    """Valid JSON with a member or an element a line. Nothing in it can steer a terminal."""
+    """Valid JSON with a member or an element a line. Nothing in it can control a terminal."""
     parts: list[str] = []
     depth, before = 0, None
     for part in _tokens(text):
@@ -36,13 +36,13 @@ def indented(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Valid JSON without white space between its tokens. Nothing in it can steer a terminal."""
+    """Valid JSON without white space between its tokens. Nothing in it can control a terminal."""
     return "".join(_tokens(text))
 
 
 def printable(text: str) -> str:
     """The text with everything that a terminal could obey written as in JSON: ``\\u001b``."""
-    return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in text)
+    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in text)
 
 
 def _tokens(text: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Say where nothing can come of ``--table``, because nobody knows a table of that name."""
+"""Warn if ``--table`` can select nothing, because no table of that name is known."""
 
 from difflib import get_close_matches
 from typing import Any, Final
@@ -31,11 +31,11 @@ def warn_of_unknown(conn: Connection[Any], table: str | None) -> None:
     try:
         with conn.transaction():
             audited: list[str] = scalar(conn, _AUDITED) or []
-    except InsufficientPrivilege:  # whoever may read the log need not see what is installed
+    except InsufficientPrivilege:  # a reader of the log need not have access to the record of the installation
         audited = []
     if str(name) in audited:
         return
-    by_table = {TableName.parse(each).table: each for each in audited}
+    by_table = {TableName.parse(name).table: name for name in audited}
     near = get_close_matches(name.table, by_table, n=1)
     advice = f'; did you mean "{by_table[near[0]]}"?' if near else ""
     output.words(f'warning: table "{name}" does not exist, is not audited and has no entries{advice}')

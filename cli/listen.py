@@ -73,7 +73,7 @@ def _introduce(url: str, *, is_verifying: bool) -> None:
 def _print(show: Callable[[Arrival], str], arrival: Arrival) -> None:
     try:
         typer.echo(show(arrival))
-    except BrokenPipeError:  # a reader such as head has left: that is an end and no error
+    except BrokenPipeError:  # the reader, for example head, has left: this is the end, and no error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         signal.raise_signal(signal.SIGINT)
 
@@ -88,7 +88,7 @@ def _json_line(arrival: Arrival) -> str:
         "status": arrival.status,
     }
     body = json_text.one_line(arrival.body) if arrival.is_json else json.dumps(arrival.body)
-    return f'{json.dumps(members)[:-1]}, "body": {body}}}'  # the body as it is: json would change its numbers
+    return f'{json.dumps(members)[:-1]}, "body": {body}}}'  # the body unchanged: json would change its numbers
 
 
 def _text(arrival: Arrival) -> str:
@@ -98,7 +98,7 @@ def _text(arrival: Arrival) -> str:
         Text(json_text.printable(arrival.delivery_id) or "(no id)"),
         _verdict(arrival),
     ]
-    with _console.capture() as captured:  # printed by one who tells when the reader has left
+    with _console.capture() as captured:  # printed by _print, which notices a reader that left
         _console.print(Text("  ").join(parts))
         _console.print(_body(arrival), end="")
     return captured.get()

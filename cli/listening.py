@@ -7,7 +7,7 @@ from svc_pg.errors import SvcError
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """Listen there, and on a free port where ``port`` is 0. Raises SvcError."""
+    """Listen on an address, and on a free port if ``port`` is 0. Raises SvcError."""
     try:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
@@ -18,5 +18,5 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 def base_url(host: str, listener: socket.socket) -> str:
-    """Where that is reached, without a slash at its end."""
+    """The URL of the listener, without a slash at its end."""
     return f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"

@@ -21,7 +21,7 @@ app = typer.Typer()
 
 
 class ScriptFormat(StrEnum):
-    """What runs the script."""
+    """The tool that runs the script."""
 
     sql = "sql"
     alembic = "alembic"
@@ -72,11 +72,11 @@ def migrate(
 def _detected(file: Path | None) -> ScriptFormat:
     if file is not None and file.suffix == ".sql":
         return ScriptFormat.sql
-    found = [
+    formats = [
         form
         for form, sign in ((ScriptFormat.alembic, "alembic.ini"), (ScriptFormat.django, "manage.py"))
         if Path(sign).exists()
     ]
-    if len(found) > 1:
+    if len(formats) > 1:
         raise ConfigError("this folder has both alembic.ini and manage.py", hint="Add --format alembic or django.")
-    return found[0] if found else ScriptFormat.sql
+    return formats[0] if formats else ScriptFormat.sql

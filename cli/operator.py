@@ -1,4 +1,4 @@
-"""What the commands share that change endpoints and deliveries."""
+"""Name the operator in the audit log, and run a change of an endpoint or delivery."""
 
 import getpass
 import json
@@ -24,19 +24,19 @@ EndpointId = Annotated[str, typer.Argument(metavar="ENDPOINT", help="The endpoin
 
 @contextmanager
 def operator(conn: "Connection[Any]") -> Iterator[None]:
-    """The audit log names the user of this machine as the actor."""
+    """Name the user of this machine as the actor in the audit log."""
     with audit.actor(conn, _operator_name(), context=_CONTEXT):
         yield
 
 
 def act_as_operator(conn: "Connection[Any]") -> None:
-    """Be that actor in all transactions of the connection, for what makes several of its own."""
+    """Name that actor in all transactions of the connection, for calls that make several of their own."""
     conn.execute(_ACT, (_operator_name(), json.dumps(_CONTEXT)))
     conn.commit()
 
 
 def change(query: Query[Any], database_url: str | None, *, as_json: bool) -> None:
-    """Make a change and print what it came to."""
+    """Make a change and print the result."""
     with connect(database_url) as conn, operator(conn):
         row = fetch_one(conn, query)
     if as_json:

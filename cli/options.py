@@ -45,7 +45,7 @@ def duration(*, meaning: str, or_zero: bool = False) -> OptionInfo:
     return option
 
 
-def moment(*, meaning: str) -> OptionInfo:
+def point_in_time(*, meaning: str) -> OptionInfo:
     """An option whose text ``svc_pg.durations.point_in_time`` can read."""
 
     def check(text: str | None) -> str | None:

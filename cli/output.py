@@ -1,4 +1,4 @@
-"""What commands print: data on standard output, words on standard error."""
+"""Print data on standard output, words on standard error."""
 
 import json
 import sys
@@ -26,18 +26,18 @@ def json_data(value: Any) -> None:
 
 
 def words(text: str) -> None:
-    """Tell a person how it goes. Nothing in the text can steer a terminal."""
+    """Print a message for people. Nothing in the text can control a terminal."""
     sys.stderr.write("".join(f"{printable(line)}\n" for line in text.split("\n")))
 
 
 def more(cursor: str | None) -> None:
-    """Tell a person that a list goes on, if it does."""
+    """Print a note for people if the list goes on."""
     if cursor is not None:
         words(f"There are more: --limit N, or --after {cursor}")
 
 
 def fail(error: Exception) -> None:
-    """Tell a person what went wrong and, if it is known, what to do."""
+    """Print an error for people, with a hint if there is one."""
     name = f"{type(error).__name__}: " if isinstance(error, _NAMED) else ""
     # PostgreSQL's errors go on with a line of our SQL
     message = getattr(getattr(error, "diag", None), "message_primary", None) or str(error).strip()

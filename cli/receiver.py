@@ -1,4 +1,4 @@
-"""A receiver of webhooks for developing: it tells what arrives, and whether it is authentic."""
+"""A receiver of webhooks for development: it reports each webhook, and whether it is authentic."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ from . import json_text
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """One webhook and its answer. What it says of itself is hostile text, unless ``is_verified``.
+    """One webhook and its answer. Its fields may be hostile text, unless ``is_verified``.
 
-    ``is_verified`` is None where there was no secret to verify with. ``body`` is text that replaces what is not UTF-8.
+    ``is_verified`` is None if there was no secret to verify with. In ``body``, invalid UTF-8 is replaced.
     """
 
     received_at: datetime
@@ -32,7 +32,7 @@ class Arrival:
 
 
 def receiver(secrets: Sequence[str], *, status: int, on_arrival: Callable[[Arrival], None]) -> FastAPI:
-    """An application that takes webhooks on every path and answers ``status``, or 401 where one does not verify."""
+    """An application that takes webhooks on every path and answers ``status``, or 401 if one does not verify."""
     app = FastAPI(openapi_url=None)
 
     @app.post("/{path:path}")

@@ -24,7 +24,7 @@ from .options import DatabaseUrl, Json, duration
 app = typer.Typer()
 
 _AT_ONCE: Final = timedelta(0)
-_EXCERPT: Final = 30  # characters on either side of the place where a text stops being JSON
+_EXCERPT: Final = 30  # characters on either side of the position where a text stops being JSON
 _QUOTE: Final = """Quote it for the shell, such as '{"id": 7}', or pipe it: svc-pg send EVENT -"""
 _SENT: Final = """
 select m.created_at = now() as is_new,
@@ -70,8 +70,8 @@ def send(
             raise UnknownEventError(error.message, hint=_nearest(conn, event) or error.hint) from error
         sent = _what_was_sent(conn, message)
     if json:
-        found = {"isNew": sent.is_new, "endpoints": sent.endpoints} if sent else {"isNew": None, "endpoints": None}
-        output.json_data({"id": str(message), **found})
+        facts = {"isNew": sent.is_new, "endpoints": sent.endpoints} if sent else {"isNew": None, "endpoints": None}
+        output.json_data({"id": str(message), **facts})
         return
     output.data(str(message))
     output.words(_summary(sent))
@@ -87,7 +87,7 @@ def _standard_input() -> str:
 
 
 def _check(text: str, *, hint: str | None) -> None:
-    """Point at the place where a text stops being JSON. What passes goes on as it is, and PostgreSQL decides."""
+    """Point at the position where a text stops being JSON. Text that passes stays unchanged, and PostgreSQL decides."""
     try:
         json_text.parse(text)
     except JSONDecodeError as error:
@@ -106,7 +106,7 @@ def _check(text: str, *, hint: str | None) -> None:
 def _nearest(conn: Connection[Any], event: str) -> str | None:
     try:
         known: list[str] = scalar(conn, "select array_agg(name) from svc.webhook_event_types") or []
-    except InsufficientPrivilege:  # whoever may send may not read
+    except InsufficientPrivilege:  # a sender may lack the right to read
         return None
     near = get_close_matches(event, known, n=1)
     return f'Did you mean "{near[0]}"?' if near else None
@@ -116,7 +116,7 @@ def _what_was_sent(conn: Connection[Any], message: UUID) -> _Sent | None:
     try:
         with conn.transaction():
             [sent] = fetch(conn, Query(_SENT, (message,), _Sent))
-    except InsufficientPrivilege:  # whoever may send may not read
+    except InsufficientPrivilege:  # a sender may lack the right to read
         return None
     return sent
 

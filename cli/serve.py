@@ -68,7 +68,7 @@ def serve(
 
 
 def _run(server: uvicorn.Server, listener: socket.socket) -> None:
-    """Being told to end is no failure: uvicorn repeats the signal when it has ended, for whoever handles it."""
+    """Run until a signal, which is no failure: uvicorn repeats the signal after it has ended, for other handlers."""
 
     def end(_number: int, _frame: object) -> None:
         raise SystemExit(0)

@@ -1,4 +1,4 @@
-"""Several worker processes under one command: started again when they die, watched together, stopped together."""
+"""Supervise several worker processes of one command: restart those that die, watch and stop all together."""
 
 import asyncio
 import json
@@ -16,14 +16,14 @@ from svc_pg.webhooks.worker.statistics import Statistics
 _log = logging.getLogger(__name__)
 
 _REPORT_EVERY: Final = 1.0  # seconds
-_SILENT: Final = 30.0  # seconds without a report after which a process does not live
+_SILENT: Final = 30.0  # seconds without a report after which a process counts as hanging
 _WAITS: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
-_SETTLED: Final = 60.0  # seconds after which a process counts as good, and its death as its first
+_SETTLED: Final = 60.0  # seconds after which a process counts as stable, and its next death as the first
 
 
 @dataclass
-class _Place:
-    """One of the processes, whichever it is at the moment, and what those before it have done."""
+class _Slot:
+    """A slot for one process at a time, with the statistics of those before it."""
 
     command: Sequence[str]
     past: Statistics = field(default_factory=Statistics)
@@ -34,54 +34,54 @@ class _Place:
 
 
 class Supervisor:
-    """Runs each of the commands as a process until ``stop`` is called.
+    """Runs each command as a process until ``stop`` is called.
 
     A process gets one end of a socket, its lifeline, as the option ``--lifeline``: it reports on it every second, and
-    where the other end closes, because the supervisor was killed, it stops by itself.
+    stops by itself if the other end closes, because the supervisor was killed.
     """
 
     def __init__(self, commands: Sequence[Sequence[str]]) -> None:
-        self._places = [_Place(command) for command in commands]
+        self._slots = [_Slot(command) for command in commands]
         self._stopping = asyncio.Event()
 
     @property
     def statistics(self) -> Statistics:
-        """What all processes have done, those that have died as well."""
-        return sum((place.past + place.present for place in self._places), Statistics())
+        """The sum of all processes, including those that have died."""
+        return sum((slot.past + slot.present for slot in self._slots), Statistics())
 
     @property
     def is_alive(self) -> bool:
         """Whether no process hangs. One that died is being started again."""
         now = asyncio.get_running_loop().time()
-        return all(place.process is None or now - place.heard_at < _SILENT for place in self._places)
+        return all(slot.process is None or now - slot.heard_at < _SILENT for slot in self._slots)
 
     @property
     def is_connected(self) -> bool:
         """Whether all have their database."""
-        return all(place.is_connected for place in self._places)
+        return all(slot.is_connected for slot in self._slots)
 
     def stop(self) -> None:
         """Let all processes finish what is under way and end."""
         self._stopping.set()
-        for place in self._places:
-            if place.process is not None:
+        for slot in self._slots:
+            if slot.process is not None:
                 with suppress(ProcessLookupError):
-                    place.process.terminate()
+                    slot.process.terminate()
 
     async def run(self) -> None:
         """Return when all processes have ended, after ``stop``."""
         async with asyncio.TaskGroup() as group:
-            for place in self._places:
-                group.create_task(self._keep(place))
+            for slot in self._slots:
+                group.create_task(self._keep(slot))
 
-    async def _keep(self, place: _Place) -> None:
+    async def _keep(self, slot: _Slot) -> None:
         clock = asyncio.get_running_loop().time
         deaths = 0
         while not self._stopping.is_set():
             started = clock()
             try:
-                end = f"ended with {await self._run_once(place)}"
-            except OSError as error:  # too many processes, say; the others go on
+                end = f"ended with {await self._run_once(slot)}"
+            except OSError as error:  # for example too many processes; the others go on
                 end = f"did not start: {error.strerror}"
             if self._stopping.is_set():
                 return
@@ -92,11 +92,11 @@ class Supervisor:
                 async with asyncio.timeout(wait):
                     await self._stopping.wait()
 
-    async def _run_once(self, place: _Place) -> int:
+    async def _run_once(self, slot: _Slot) -> int:
         ours, its = socket.socketpair()
         try:
-            place.process = await asyncio.create_subprocess_exec(
-                *place.command, "--lifeline", str(its.fileno()), pass_fds=[its.fileno()]
+            slot.process = await asyncio.create_subprocess_exec(
+                *slot.command, "--lifeline", str(its.fileno()), pass_fds=[its.fileno()]
             )
         except OSError:
             ours.close()
@@ -104,27 +104,27 @@ class Supervisor:
         finally:
             its.close()
         reader, writer = await asyncio.open_connection(sock=ours)
-        place.heard_at = asyncio.get_running_loop().time()
+        slot.heard_at = asyncio.get_running_loop().time()
         if self._stopping.is_set():
-            place.process.terminate()
+            slot.process.terminate()
         try:
             with suppress(ConnectionError):
                 while line := await reader.readline():
-                    _note(place, line)
-            return await place.process.wait()
+                    _note(slot, line)
+            return await slot.process.wait()
         finally:
             writer.close()
-            place.process = None
-            place.is_connected = False
-            place.past += replace(place.present, in_flight=0)
-            place.present = Statistics()
+            slot.process = None
+            slot.is_connected = False
+            slot.past += replace(slot.present, in_flight=0)
+            slot.present = Statistics()
 
 
-def _note(place: _Place, line: bytes) -> None:
+def _note(slot: _Slot, line: bytes) -> None:
     report = json.loads(line)
-    place.present = Statistics.from_json(report["statistics"])
-    place.is_connected = report["isConnected"]
-    place.heard_at = asyncio.get_running_loop().time()
+    slot.present = Statistics.from_json(report["statistics"])
+    slot.is_connected = report["isConnected"]
+    slot.heard_at = asyncio.get_running_loop().time()
 
 
 def same_command() -> list[str]:
@@ -134,7 +134,7 @@ def same_command() -> list[str]:
 
 @asynccontextmanager
 async def reporting(lifeline: int, watched: Observed, *, gone: Callable[[], object]) -> AsyncIterator[None]:
-    """Report to the supervisor until the end of the block; call ``gone`` when it is not there any more."""
+    """Report to the supervisor until the end of the block; call ``gone`` when the supervisor is gone."""
     reader, writer = await asyncio.open_connection(sock=socket.socket(fileno=lifeline))
 
     def write() -> None:

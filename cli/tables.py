@@ -5,7 +5,7 @@ from collections.abc import Collection
 from rich.console import Console
 from rich.table import Table
 
-# what people named may look like markup or an emoji: a:b:c
+# names that people chose may look like markup or an emoji: a:b:c
 _console = Console(highlight=False, markup=False, emoji=False)
 
 

@@ -1,4 +1,4 @@
-"""The commands ``webhooks ...``, those for deliveries."""
+"""The commands ``webhooks ...`` for deliveries."""
 
 from datetime import timedelta
 from typing import Annotated
@@ -15,12 +15,12 @@ from .completion import events, one_of
 from .database import connect
 from .json_text import printable
 from .operator import EndpointId, change
-from .options import After, ConfigReference, DatabaseUrl, Json, Limit, duration, moment
+from .options import After, ConfigReference, DatabaseUrl, Json, Limit, duration, point_in_time
 
 app = typer.Typer()
 
 Since = Annotated[
-    str | None, moment(meaning="Only deliveries created since this time: 1h, 7d, or 2026-01-31T12:00:00Z.")
+    str | None, point_in_time(meaning="Only deliveries created since this time: 1h, 7d, or 2026-01-31T12:00:00Z.")
 ]
 
 
@@ -54,9 +54,10 @@ def list_deliveries(
     if json:
         records.show_json(page.data)
     else:
-        for each in page.data:
-            output.data(f"{each.id}  {each.event_name}  {each.status}  {each.attempts}/{each.max_attempts} attempts")
-            words = [f"to {each.endpoint_id}", printable(each.last_error or "")]
+        for delivery in page.data:
+            attempts = f"{delivery.attempts}/{delivery.max_attempts} attempts"
+            output.data(f"{delivery.id}  {delivery.event_name}  {delivery.status}  {attempts}")
+            words = [f"to {delivery.endpoint_id}", printable(delivery.last_error or "")]
             output.data("    " + "  ".join(filter(None, words)))
     output.more(page.next_cursor)
 
@@ -89,7 +90,7 @@ def recover(
             with conn.transaction():
                 batch = fetch_one(conn, deliveries.recover(endpoint, since=start, dry_run=dry_run))
             count, is_complete = count + batch.count, batch.is_complete
-            is_done = is_complete or dry_run  # what is only counted would be counted again
+            is_done = is_complete or dry_run  # a dry run would count the same deliveries again
     if json:
         records.show_json({"count": count, "isComplete": is_complete, "isDryRun": dry_run})
         return

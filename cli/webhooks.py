@@ -1,4 +1,4 @@
-"""The commands ``webhooks ...``, those for endpoints."""
+"""The commands ``webhooks ...`` for endpoints."""
 
 from collections.abc import Iterable
 from datetime import timedelta
@@ -86,9 +86,9 @@ def list_(
     if json:
         records.show_json(page.data)
     else:
-        for each in page.data:
-            tenant = f"  of {printable(each.tenant)}" if each.tenant else ""
-            output.data(f"{each.id}  {each.status}  {', '.join(each.events)}{tenant}\n    {each.url}")
+        for item in page.data:
+            tenant = f"  of {printable(item.tenant)}" if item.tenant else ""
+            output.data(f"{item.id}  {item.status}  {', '.join(item.events)}{tenant}\n    {item.url}")
     output.more(page.next_cursor)
 
 
@@ -96,11 +96,11 @@ def list_(
 def show(endpoint: EndpointId, *, database_url: DatabaseUrl = None, json: Json = False) -> None:
     """Show an endpoint, its health and its deliveries of the last day."""
     with connect(database_url) as conn:
-        found, health = fetch_one(conn, endpoints.get(endpoint)), fetch_one(conn, stats(endpoint))
+        row, health = fetch_one(conn, endpoints.get(endpoint)), fetch_one(conn, stats(endpoint))
     if json:
-        records.show_json({"endpoint": found, "stats": health})
+        records.show_json({"endpoint": row, "stats": health})
         return
-    records.show(found)
+    records.show(row)
     output.data("")
     records.show(_shown(health))
 

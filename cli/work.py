@@ -1,4 +1,4 @@
-"""What one process of the command ``worker`` does: deliveries, maintenance, or both."""
+"""The work of one process of the command ``worker``: deliveries, maintenance, or both."""
 
 import asyncio
 from datetime import timedelta
@@ -12,7 +12,7 @@ from svc_pg.webhooks.worker.worker import Worker
 
 
 class Work:
-    """Delivers where there are ``keys``, and maintains where it is said to; the end of one is the end of both."""
+    """Delivers if there are ``keys``, and maintains if asked to; if one ends, both end."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Work:
 
     @property
     def statistics(self) -> Statistics:
-        """What was done so far."""
+        """The work done so far."""
         return sum((job.statistics for job in self._jobs()), Statistics())
 
     @property

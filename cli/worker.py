@@ -34,7 +34,7 @@ _UNSEARCHED: Final = 50_000  # objects made before a search for cycles; at every
 
 
 def _interval(value: str) -> timedelta:
-    """A duration, or milliseconds as the specification has them."""
+    """A duration, or bare milliseconds, which the specification uses."""
     try:
         interval = timedelta(milliseconds=int(value)) if value.isdecimal() else durations.parse(value)
     except (ValueError, OverflowError) as error:
@@ -45,7 +45,7 @@ def _interval(value: str) -> timedelta:
 
 
 class Part(StrEnum):
-    """What a worker does."""
+    """The part of its work that a worker does."""
 
     deliveries = "deliveries"
     maintenance = "maintenance"
@@ -123,7 +123,7 @@ def worker(
             is_maintaining=only is not Part.deliveries,
         )
     served_at = None if metrics_port is None or lifeline is not None else (metrics_host, metrics_port)
-    gc.freeze()  # what is loaded by now stays
+    gc.freeze()  # objects loaded by now stay
     gc.set_threshold(_UNSEARCHED)
     with _runner() as runner:
         runner.run(_run(work, database, served_at, lifeline))

@@ -1,4 +1,4 @@
-"""All three parts at work on an embedded database, and what they did."""
+"""Run all three parts on an embedded database, and show the results."""
 
 import asyncio
 import json
@@ -27,7 +27,7 @@ from .. import output, tables
 from .servers import embedded_postgres, serving
 from .shop import CONFIG, SCHEMA, Partner, shop
 
-# What people do in the shop: who, the request and its parameters, and the status that answers it
+# The requests of people in the shop: the user, the request and its parameters, and the status of the answer
 _DAY: Final[list[tuple[str, str, str, dict[str, str], int]]] = [
     ("alice", "POST", "/customers", {"customer_id": "1", "name": "Alice", "email": "alice@example.com"}, 201),
     ("alice", "POST", "/orders", {"order_id": "7", "customer_id": "1", "total": "49.90"}, 201),
@@ -36,7 +36,7 @@ _DAY: Final[list[tuple[str, str, str, dict[str, str], int]]] = [
     ("bob", "POST", "/orders", {"order_id": "8", "customer_id": "2", "total": "120.00"}, 201),
     ("bob", "POST", "/orders", {"order_id": "9", "customer_id": "2", "total": "99000.00"}, 402),
 ]
-# What must then be on record, the newest first, and nothing of the order that was refused
+# The entries that must then be on record, newest first, without the order that was refused
 _RECORD: Final = [
     ("bob", "INSERT", "public.orders"),
     ("support", "UPDATE", "public.customer"),
@@ -51,7 +51,7 @@ _PATIENCE: Final = 15.0  # seconds
 
 @dataclass
 class _Findings:
-    """What the demo saw; ``entries`` and ``deliveries`` are as the console's API shows them."""
+    """The findings of the demo; ``entries`` and ``deliveries`` are as the console's API shows them."""
 
     steps: list[dict[str, Any]] = field(default_factory=list)
     entries: list[dict[str, Any]] = field(default_factory=list)
@@ -81,7 +81,7 @@ class _Findings:
 
 
 async def run_demo(*, stay: bool, as_json: bool) -> bool:
-    """Whether everything was recorded and delivered. Leaves no process and no folder behind, also when cancelled."""
+    """Run the demo; return whether all was recorded and delivered. Leaves no process or folder, also if cancelled."""
     _cancel_on_sigterm()
     findings = _Findings()
     async with AsyncExitStack() as stack:
@@ -199,7 +199,7 @@ def _show(findings: _Findings, *, as_json: bool) -> None:
 
 
 def _change(entry: dict[str, Any]) -> str:
-    """The new row; of an update, its key and what the fields that changed were and are."""
+    """The new row; of an update, the key and the changed fields, old and new."""
     before, after = entry["beforeData"], entry["afterData"]
     if before is None:
         row = ", ".join(f"{name}: {_short(str(value))}" for name, value in after.items())

@@ -31,7 +31,7 @@ def embedded_postgres() -> Iterator[str]:
             yield conninfo
         finally:
             server.cleanup()
-            with suppress(OSError):  # where the data's path is too long for a socket, that had a folder of its own
+            with suppress(OSError):  # if the data's path is too long for a socket, the socket had a folder of its own
                 Path(str(conninfo_to_dict(conninfo)["host"])).rmdir()
 
 
@@ -53,7 +53,7 @@ def serving(app: FastAPI) -> Iterator[str]:
 
 
 class _Server(uvicorn.Server):
-    """Tells when it has started, and gives up on open connections when it ends."""
+    """A server that signals its start, and drops open connections when it ends."""
 
     def __init__(self, config: uvicorn.Config, started: threading.Event) -> None:
         super().__init__(config)

@@ -42,7 +42,7 @@ CONFIG: Final = Config(
 
 
 def shop(conninfo: str) -> FastAPI:
-    """The shop: each request acts as the user that its header names, as behind a gateway that has checked who it is."""
+    """The shop: each request acts as the user in its header, as behind a gateway that has authenticated the user."""
     _, token_hash = new_connection_token()
     settings = Settings(env="development", console_auto_approve=True, console_connection_token_hash=token_hash)
     pool = with_audit(AsyncConnectionPool(conninfo, open=False, min_size=1))
@@ -81,7 +81,7 @@ def shop(conninfo: str) -> FastAPI:
 
 
 class Partner:
-    """Somebody else's application: it is down for the first webhook, verifies every other and keeps the good ones."""
+    """The partner's application: down for the first webhook; it verifies all others and keeps the authentic ones."""
 
     def __init__(self) -> None:
         self.secret = ""

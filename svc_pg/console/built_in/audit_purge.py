@@ -22,7 +22,7 @@ _BATCH: Final = 5_000
 
 
 async def purge(acting: Acting, older_than: timedelta, *, is_dry_run: bool) -> PurgeReport:
-    """As ``svc_pg.audit.purge``, in transactions of ``acting``, for 20 seconds; the remaining partitions are postponed."""
+    """As ``svc_pg.audit.purge``, in transactions of ``acting``, for 20 seconds; the partitions left are postponed."""
     ends_at = time.monotonic() + BUDGET.total_seconds()
 
     async def rows(query: Query[Any]) -> retention.Rows:
