@@ -19,7 +19,7 @@ def test_the_documented_calls_read_export_and_purge_the_log(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     create_and_audit(database, "create table customer (id int primary key, name text)", audited("customer"))
-    [example] = examples("audit.md", "Read it, keep it, let it go")
+    [example] = examples("audit.md", "Read, export and purge")
     with psycopg.connect(database) as conn:
         with audit.actor(conn, "alice"):
             conn.execute(CUSTOMERS)
