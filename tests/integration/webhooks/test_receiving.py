@@ -194,7 +194,7 @@ def test_each_documented_receiver_has_a_limit(documented: httpx.Client, received
 def test_a_documented_unique_key_handles_a_message_once_and_again_after_a_failure(
     empty_database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    section = "Each message once"
+    section = "Handle each message once"
     [table], [example] = examples("receiving.md", section, "sql"), examples("receiving.md", section)
     for name, variable in (("host", "PGHOST"), ("port", "PGPORT"), ("user", "PGUSER"), ("dbname", "PGDATABASE")):
         monkeypatch.setenv(variable, str(conninfo_to_dict(empty_database)[name]))

@@ -63,7 +63,7 @@ def test_the_documented_schema_holds_and_the_database_writes_the_payload(shop: p
 
 
 def test_the_documented_options_and_many_at_once_send(shop: psycopg.Connection[Any]) -> None:
-    [options], [many] = examples("sending.md", "Options"), examples("sending.md", "Many at once")
+    [options], [many] = examples("sending.md", "Options"), examples("sending.md", "Send many")
     run(options, shop)
     assert scalar(shop, "select array_agg(tenant order by tenant) from svc.webhook_messages") == ["acme", None, None]
     run(many, shop)
