@@ -1,4 +1,4 @@
-"""Ask the worker or the console of this container how it is: the health check of the image."""
+"""The health check of the image: ask the worker or the console in this container."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ CONSOLE = 8000, "/.well-known/svc/console/health"
 
 
 def is_well(port: int, path: str) -> bool:
-    """Whether the server on that port says so."""
+    """Tell if the server on that port answers 200."""
     connection = HTTPConnection("127.0.0.1", port, timeout=4)
     try:
         connection.request("GET", path)

@@ -25,7 +25,7 @@ def client(database: str) -> Iterator[httpx.Client]:
     )
     app = FastAPI()
     written = {"settings": settings(database_url=database), "app": app}
-    for example in examples("products.md", "Write one"):
+    for example in examples("products.md", "Write a product"):
         exec(example, written)
     console: Console = written["console"]  # type: ignore[assignment] # made by the example
     exec(examples("products.md", "Tenants")[1], written)
@@ -54,9 +54,9 @@ def test_the_example_of_an_own_table_of_tenants_works(client: httpx.Client) -> N
 
 def test_the_example_of_documentation_describes_the_route() -> None:
     made: dict[str, Any] = {}
-    exec(examples("products.md", "Write one")[0], made)
+    exec(examples("products.md", "Write a product")[0], made)
     handler: Callable[..., Any] = made["notes"]
-    [text] = examples("products.md", "Document it")
+    [text] = examples("products.md", "Document routes")
     endpoint: ProductEndpoint = eval(text, made | {"add_note": handler})
     product = made["Product"](id="notes", name="Notes", endpoints=[endpoint])
     described: Any = document(product_routes(product, below="/notes"), title="Notes", server_url="/")
