@@ -1,4 +1,4 @@
--- The keys of which two snapshots hold different values, in order.
+-- The keys whose values differ between two snapshots, in order.
 create or replace function svc.audit_changed(p_before jsonb, p_after jsonb) returns text[]
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp

@@ -1,4 +1,4 @@
--- Refuse a write: columns that must not be recorded cannot be found, and the configuration says on_drift = "raise".
+-- Refuse a write: a column that must not be recorded is missing, and the configuration has on_drift = "raise".
 create or replace function svc.audit_drifted(p_table text) returns jsonb
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp

@@ -1,4 +1,4 @@
--- Write an entry about something that no trigger sees. Actor, tenant and context are the transaction's, as for
+-- Write an entry about an event that no trigger sees. Actor, tenant and context are the transaction's, as for
 -- triggers; table_oid is 0. Returns the entry's id.
 create or replace function svc.capture_log(
     table_name text, operation text, record_id text default null, before_data jsonb default null,

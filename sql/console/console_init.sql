@@ -21,7 +21,7 @@ begin
     if retry_after is not null then
         return;
     end if;
-    -- every address takes the same way: both counts, then that of all mails
+    -- every address takes the same path: both counts, then the count of all mails
     v_waits := array[
         svc.console_hit('init once for ' || p_email, 1, '30 s'), svc.console_hit('init for ' || p_email, 5, '15 min')
     ];

@@ -1,6 +1,5 @@
 -- Remove up to p_limit rows of each table that nobody needs any more: links after a day, counts whose window has
--- ended, sessions 90 days after their end, events after 90 days. Leaves what somebody is using, so it waits for
--- nobody.
+-- ended, sessions 90 days after their end, events after 90 days. Skips locked rows, so it waits for nobody.
 create or replace function svc.console_prune(
     p_limit integer default 10000,
     out links bigint, out counts bigint, out sessions bigint, out events bigint

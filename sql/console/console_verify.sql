@@ -23,7 +23,7 @@ begin
         outcome := 'rate_limited';
         return;
     end if;
-    -- the clock, not now(): the lock may have been waited for. The time that the comparison takes tells nothing about
+    -- the clock, not now(): the lock may have taken a while. The time that the comparison takes tells nothing about
     -- a code, because both sides are hashes under a key that nobody outside has.
     outcome := case svc.console_link_state(v_link, clock_timestamp())
                     when 'pending' then

@@ -1,4 +1,4 @@
--- Deliveries for programs of others: the specification's fields in its names, times in ISO 8601 (UTC).
+-- Deliveries for other programs: the fields of the specification under its names, times in ISO 8601 (UTC).
 create or replace view svc.webhook_delivery_export as
 select d.id,
        d.message_id as "messageId",

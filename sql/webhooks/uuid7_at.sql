@@ -1,4 +1,4 @@
--- The least UUID version 7 of a time: those made before are smaller. There is none before 1970.
+-- The smallest UUID version 7 of a time: those made before it are smaller. There are none before 1970.
 create or replace function svc.uuid7_at(point_in_time timestamptz) returns uuid
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp

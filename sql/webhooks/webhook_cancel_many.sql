@@ -1,5 +1,5 @@
--- Cancel pending deliveries. Passes over those in another state, those with an attempt under way, and what somebody has
--- locked: to wait for it would be a deadlock.
+-- Cancel pending deliveries. Skips those in another state, those with an attempt under way, and those that are
+-- locked: waiting for them could deadlock.
 create or replace function svc.webhook_cancel_many(p_deliveries uuid[]) returns setof svc.webhook_deliveries
 language sql
 set search_path = pg_catalog, pg_temp

@@ -1,6 +1,5 @@
 -- Cancel pending deliveries of an endpoint that was disabled or deleted: 5000 at most, so that nobody waits for long.
--- The claim sees to the rest, to attempts under way, and to what somebody has locked: to wait for it would be a
--- deadlock.
+-- The claim handles the rest, attempts under way, and rows that are locked: waiting for those could deadlock.
 create or replace function svc.webhook_cancel_pending(p_endpoint uuid, p_reason text) returns void
 language sql
 set search_path = pg_catalog, pg_temp

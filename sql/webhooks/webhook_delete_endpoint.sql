@@ -1,5 +1,4 @@
--- Delete an endpoint and cancel what is pending for it, apart from attempts under way. Its deliveries stay as a
--- record.
+-- Delete an endpoint and cancel its pending deliveries, except attempts under way. Its deliveries stay on record.
 create or replace function svc.webhook_delete_endpoint(p_endpoint uuid) returns setof svc.webhook_endpoints
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -1,4 +1,4 @@
--- The JSON Schema of an event's payload, or null: what a sender validates with before it sends.
+-- The JSON Schema of an event's payload, or null. Senders validate with it before they send.
 create or replace function svc.webhook_event_schema(p_event text) returns json
 language sql stable security definer
 set search_path = pg_catalog, pg_temp

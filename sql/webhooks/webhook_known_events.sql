@@ -26,7 +26,7 @@ begin
                 using errcode = 'SV103', hint = format('Known: %s.', v_defined);
         end if;
     end loop;
-    return array(select e from unnest(p_events) with ordinality u(e, place) group by e order by min(place));
+    return array(select e from unnest(p_events) with ordinality u(e, ordinality) group by e order by min(ordinality));
 end
 $svc$;
 revoke all on function svc.webhook_known_events(text[]) from public;

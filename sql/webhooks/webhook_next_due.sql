@@ -1,4 +1,4 @@
--- When the next delivery or breaker comes due, or null: what a worker with nothing to do waits for. Not the earliest
+-- The time at which the next delivery or breaker comes due, or null: an idle worker waits for it. Not the earliest
 -- pending delivery: those of paused or full endpoints lie in the past, and the worker would spin.
 create or replace function svc.webhook_next_due() returns timestamptz
 language sql stable

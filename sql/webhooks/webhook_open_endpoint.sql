@@ -1,5 +1,5 @@
 -- The id of an endpoint that exists and is not disabled; an error otherwise. Select from it: a planner may skip a call
--- that stands in a condition.
+-- in a condition.
 create or replace function svc.webhook_open_endpoint(p_endpoint uuid) returns uuid
 language plpgsql stable
 set search_path = pg_catalog, pg_temp

@@ -1,4 +1,4 @@
--- Put on record the attempts of deliveries whose lease ended without an acknowledgement, before they are canceled.
+-- Record the attempts of deliveries whose lease ended without an acknowledgement, before they are canceled.
 create or replace function svc.webhook_record_lost(p_deliveries uuid[]) returns void
 language sql
 set search_path = pg_catalog, pg_temp

@@ -1,4 +1,4 @@
--- Why an event cannot be sent, as an error: it is not defined, or is one that only svc-pg itself sends.
+-- Raise the error for an event that cannot be sent: it is not defined, or only svc-pg itself sends it.
 create or replace function svc.webhook_refuse_event(p_event text) returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp

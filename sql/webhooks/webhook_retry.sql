@@ -1,5 +1,5 @@
 -- Make failed and canceled deliveries pending again, due now, with the attempts that are left or at least one more.
--- Passes over deliveries that are in another state and those whose endpoint is disabled or gone.
+-- Skips deliveries in another state and those whose endpoint is disabled or gone.
 create or replace function svc.webhook_retry(p_deliveries uuid[]) returns setof svc.webhook_deliveries
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -29,7 +29,7 @@ begin
                        (select row_to_json(payload.*) from (select after."id" as "id", true as truncated) as payload) as thin,
                        after."name"::text as tenant
                   from new_rows as after left join new_rows as before on false
-                offset 0  -- so that a payload is made once
+                offset 0  -- so that each payload is made once
               ) change
         loop
             v_payloads := v_payloads || v_payload;
@@ -53,7 +53,7 @@ begin
                 select (select row_to_json(payload.*) from (select after."id" as "id", before."status" as "oldStatus") as payload) as payload,
                        (select row_to_json(payload.*) from (select after."id" as "id", true as truncated) as payload) as thin,
                        null::text as tenant
-                  -- paired by their keys, as jsonb because every type has that, and a sole row with itself
+                  -- paired by key, as jsonb because every type converts to it; a single row is paired with itself
                   from new_rows as after left join old_rows as before
                     on case when not v_is_one then jsonb_build_array(after."id") else '[]' end
                      = case when not v_is_one then jsonb_build_array(before."id") else '[]' end
@@ -63,7 +63,7 @@ begin
                  )
                    and (after.credit > 100
                  ) is true
-                offset 0  -- so that a payload is made once
+                offset 0  -- so that each payload is made once
               ) change
         loop
             v_payloads := v_payloads || v_payload;
@@ -90,7 +90,7 @@ begin
                        (select row_to_json(payload.*) from (select before."id" as "id", true as truncated) as payload) as thin,
                        before."name"::text as tenant
                   from old_rows as before left join old_rows as after on false
-                offset 0  -- so that a payload is made once
+                offset 0  -- so that each payload is made once
               ) change
         loop
             v_payloads := v_payloads || v_payload;

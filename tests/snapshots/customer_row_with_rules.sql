@@ -36,7 +36,7 @@ begin
     if tg_op = 'UPDATE' then
         v_before := to_jsonb(old) - array['display_name']::text[];
         v_after := to_jsonb(new) - array['display_name']::text[];
-        -- a loop over constants costs half of one expression for each column, and a fifth of jsonb_each
+        -- a loop over constants costs half as much as an expression for each column, and a fifth of jsonb_each
         v_changed := '{}'::text[];
         foreach v_key in array array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'status']::text[] loop
             if v_before ->> v_key is distinct from v_after ->> v_key then
@@ -142,7 +142,7 @@ create trigger "00_svc_audit_truncate"
     after truncate on "public"."customer" for each statement
     execute function svc."capture_public_customer"();
 
--- Write a SNAPSHOT entry for every row that the log does not know: it is new to it, or was last seen deleted.
+-- Write a SNAPSHOT entry for every row that is new to the log, or that the log last saw deleted.
 lock table "public"."customer" in share row exclusive mode;
 set local "TimeZone" = 'UTC';
 set local "DateStyle" = 'ISO, YMD';

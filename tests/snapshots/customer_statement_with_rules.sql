@@ -179,7 +179,7 @@ create trigger "00_svc_audit_truncate"
     after truncate on "public"."customer" for each statement
     execute function svc."capture_public_customer"();
 
--- Write a SNAPSHOT entry for every row that the log does not know: it is new to it, or was last seen deleted.
+-- Write a SNAPSHOT entry for every row that is new to the log, or that the log last saw deleted.
 lock table "public"."customer" in share row exclusive mode;
 set local "TimeZone" = 'UTC';
 set local "DateStyle" = 'ISO, YMD';

@@ -25,12 +25,12 @@ begin
               from (
                 select (select row_to_json(payload.*) from (select after."order_id" as "order_id", after."place" as "place") as payload) as payload,
                        null::text as tenant
-                  -- paired by their keys, as jsonb because every type has that, and a sole row with itself
+                  -- paired by key, as jsonb because every type converts to it; a single row is paired with itself
                   from new_rows as after left join old_rows as before
                     on case when not v_is_one then jsonb_build_array(after."order_id", after."place") else '[]' end
                      = case when not v_is_one then jsonb_build_array(before."order_id", before."place") else '[]' end
                  where (before.* operator(pg_catalog.*<>) after.*) is not false
-                offset 0  -- so that a payload is made once
+                offset 0  -- so that each payload is made once
               ) change
         loop
             v_payloads := v_payloads || v_payload;

@@ -18,7 +18,7 @@ begin
     if tg_op = 'UPDATE' then
         v_before := to_jsonb(old);
         v_after := to_jsonb(new);
-        -- a loop over constants costs half of one expression for each column, and a fifth of jsonb_each
+        -- a loop over constants costs half as much as an expression for each column, and a fifth of jsonb_each
         v_changed := '{}'::text[];
         foreach v_key in array array['order_id', 'place', 'quantity']::text[] loop
             if v_before ->> v_key is distinct from v_after ->> v_key then
@@ -125,7 +125,7 @@ create trigger "00_svc_audit_truncate"
     execute function svc."capture_shop_Order Line"();
 alter table "shop"."line_2027" enable always trigger "00_svc_audit_truncate";
 
--- Write a SNAPSHOT entry for every row that the log does not know: it is new to it, or was last seen deleted.
+-- Write a SNAPSHOT entry for every row that is new to the log, or that the log last saw deleted.
 lock table "shop"."Order Line" in share row exclusive mode;
 set local "TimeZone" = 'UTC';
 set local "DateStyle" = 'ISO, YMD';

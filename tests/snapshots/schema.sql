@@ -128,6 +128,15 @@ create table svc.installation (
     constraint installation_pkey PRIMARY KEY (is_only)
 );
 
+create table svc.installed_inventory (
+    kind text not null,
+    identity text not null,
+    of_table text not null,
+    sql text,
+    constraint installed_inventory_kind_check CHECK ((kind = ANY (ARRAY['table'::text, 'column'::text, 'index'::text, 'constraint'::text]))),
+    constraint installed_inventory_pkey PRIMARY KEY (kind, identity)
+);
+
 create table svc.installed_objects (
     kind text not null,
     identity text not null,
@@ -138,15 +147,6 @@ create table svc.installed_objects (
     installed_at timestamp with time zone default now() not null,
     constraint installed_objects_kind_check CHECK ((kind = ANY (ARRAY['function'::text, 'view'::text, 'trigger'::text]))),
     constraint installed_objects_pkey PRIMARY KEY (kind, identity)
-);
-
-create table svc.installed_parts (
-    kind text not null,
-    identity text not null,
-    of_table text not null,
-    sql text,
-    constraint installed_parts_kind_check CHECK ((kind = ANY (ARRAY['table'::text, 'column'::text, 'index'::text, 'constraint'::text]))),
-    constraint installed_parts_pkey PRIMARY KEY (kind, identity)
 );
 
 create table svc.migrations (
@@ -526,7 +526,7 @@ create function svc.uuid7_at(point_in_time timestamp with time zone)
     returns uuid language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 
-create function svc.webhook_acknowledge(p_ids uuid[], p_leases uuid[], p_verdicts text[], p_waits double precision[], p_outcomes text[], p_status_codes integer[], p_errors text[], p_durations_ms integer[], p_response_headers json[], p_response_bodies text[], p_remote_ips inet[])
+create function svc.webhook_acknowledge(p_ids uuid[], p_leases uuid[], p_dispositions text[], p_waits double precision[], p_outcomes text[], p_status_codes integer[], p_errors text[], p_durations_ms integer[], p_response_headers json[], p_response_bodies text[], p_remote_ips inet[])
     returns TABLE(accepted uuid[], disabled uuid[]) language plpgsql
     set search_path=pg_catalog, pg_temp
     set lock_timeout=5 s
@@ -700,8 +700,8 @@ grant select (id, email, permission, ip, user_agent, created_at, expires_at, rev
 grant delete, insert, select, update on table svc.console_sessions to svc_admin;
 grant execute on function svc.console_verify to svc_admin;
 grant select on table svc.installation to svc_admin;
+grant select on table svc.installed_inventory to svc_admin;
 grant select on table svc.installed_objects to svc_admin;
-grant select on table svc.installed_parts to svc_admin;
 grant select on table svc.migrations to svc_admin;
 grant execute on function svc.redact_svc_console_sessions to svc_admin;
 grant execute on function svc.redact_svc_console_sessions to svc_writer;
