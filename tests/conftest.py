@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import Config, schema
-from tests.postgres import URL_VARIABLE, Prepare, new_database, server
+from tests.support.postgres import URL_VARIABLE, Prepare, new_database, server
 
 VERSION = pytest.StashKey[str | None]()
 

@@ -28,7 +28,7 @@ from pydantic import SecretStr
 from svc_pg import Config, schema
 from svc_pg.console import Console, tokens
 from svc_pg.settings import Settings
-from tests.postgres import new_database, server
+from tests.support.postgres import new_database, server
 
 ENTRIES: Final = 100_000
 KEY: Final = b"c0ffee" * 8

@@ -22,11 +22,11 @@ import psycopg
 from rich.table import Table
 from rich.text import Text
 
-from tests import postgres
 from tests.benchmarks import command
 from tests.benchmarks.command import words
 from tests.benchmarks.delivery import receivers, stage
 from tests.benchmarks.delivery.pipeline import resident_mb
+from tests.support import postgres
 
 _ENDPOINTS: Final = 8
 _TIMEOUT: Final = timedelta(seconds=1)

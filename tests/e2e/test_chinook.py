@@ -15,10 +15,10 @@ from psycopg.types.json import Jsonb
 from svc_pg import Config, audit, schema, webhooks
 from svc_pg.config import AuditConfig, AuditedTable, EventDefinition
 from svc_pg.query import scalar
-from tests.hooks import endpoint, hooks_config, rows, working
-from tests.receiver import receiving
-from tests.tables import log
-from tests.waiting import wait_until
+from tests.support.hooks import endpoint, hooks_config, rows, working
+from tests.support.receiver import receiving
+from tests.support.tables import log
+from tests.support.waiting import wait_until
 
 CHINOOK = Path(os.environ.get("SVC_TEST_CHINOOK", Path(__file__).parents[3] / "shared/data/chinook.sql"))
 CHINOOK_ROWS = 15607

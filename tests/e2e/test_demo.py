@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.commands import PROGRAM, environment, program
-from tests.waiting import wait_until
+from tests.support.commands import PROGRAM, environment, program
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 FOLDER: Final = Path(__file__).parents[2] / "docker"
 BASE_VARIABLE: Final = "SVC_TEST_PYTHON_IMAGE"

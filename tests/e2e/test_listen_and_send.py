@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.commands import PROGRAM, environment, program
-from tests.listening import listening
+from tests.support.commands import PROGRAM, environment, program
+from tests.support.listening import listening
 
 CONFIG = """
 [webhooks]

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import httpx
 
-from tests.commands import PROGRAM, environment, program
-from tests.smtp import post_office
-from tests.waiting import wait_until
+from tests.support.commands import PROGRAM, environment, program
+from tests.support.smtp import post_office
+from tests.support.waiting import wait_until
 
 
 class Client:

@@ -14,8 +14,8 @@ import pytest
 
 from svc_pg.webhooks.secrets import new_key
 from svc_pg.webhooks.worker import protocol
-from tests.commands import environment
-from tests.receiver import receiving
+from tests.support.commands import environment
+from tests.support.receiver import receiving
 
 pytestmark = pytest.mark.postgres
 

@@ -22,7 +22,7 @@ from tests.benchmarks.capture.figures import BULK, SINGLE, Figures, goals
 from tests.benchmarks.capture.picture import svg
 from tests.benchmarks.capture.workload import Shape, UnreadableClockError, visit
 from tests.benchmarks.command import words
-from tests.postgres import new_database, server
+from tests.support.postgres import new_database, server
 
 QUICK: Final = (
     Shape(SINGLE, clients=1, statements=100, rows=1, every=1),

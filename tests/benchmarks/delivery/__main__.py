@@ -15,7 +15,6 @@ from typing import Final
 
 import psycopg
 
-from tests import postgres
 from tests.benchmarks import command, installed
 from tests.benchmarks.command import words
 from tests.benchmarks.delivery import claiming, latency, peers, pipeline, report, sending
@@ -24,6 +23,7 @@ from tests.benchmarks.delivery.goals import goals
 from tests.benchmarks.delivery.picture import svg
 from tests.benchmarks.delivery.sizes import FULL, QUICK, Size
 from tests.benchmarks.delivery.stage import Server, prepared
+from tests.support import postgres
 
 _SUBTITLE: Final = "PostgreSQL", "svc-pg", "fsync", "synchronous_commit", "cores", "load average"
 _SECTIONS: Final[dict[str, Callable[[Figures, Server, Size], dict[str, str] | None]]] = {

@@ -12,7 +12,7 @@ from tests.benchmarks.delivery import receivers, stage
 from tests.benchmarks.delivery.figures import Figures, Section
 from tests.benchmarks.delivery.sizes import Size
 from tests.benchmarks.delivery.stage import Server
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 LATENCY: Final = Section(
     "idle: from the call of svc.send to the POST at the receiver",

@@ -12,7 +12,7 @@ from tests.benchmarks.delivery import receivers, stage
 from tests.benchmarks.delivery.figures import Figures, Section, turns
 from tests.benchmarks.delivery.sizes import Size
 from tests.benchmarks.delivery.stage import Server
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 DEFAULT: Final = (50, 50, 8)
 PIPELINE: Final = Section(

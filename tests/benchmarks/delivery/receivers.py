@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any, Final
 
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 _NGINX: Final = """
 daemon off;

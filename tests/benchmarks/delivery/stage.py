@@ -18,9 +18,9 @@ from svc_pg.query import fetch_one
 from svc_pg.webhooks import endpoint_queries as endpoints
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.secrets import KeyRing, new_key
-from tests.commands import PROGRAM, environment
-from tests.postgres import new_database
-from tests.waiting import wait_until
+from tests.support.commands import PROGRAM, environment
+from tests.support.postgres import new_database
+from tests.support.waiting import wait_until
 
 EVENT: Final = "order.created"
 KEYS_TEXT: Final = new_key("bench")

@@ -7,8 +7,8 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import Config, schema
-from tests.pgbouncer import pgbouncer
-from tests.postgres import new_database
+from tests.support.pgbouncer import pgbouncer
+from tests.support.postgres import new_database
 
 TABLE = "create table note (id int primary key, body text not null default '')"
 

@@ -9,7 +9,7 @@ from wsgiref.types import WSGIApplication
 import uvicorn
 from werkzeug.serving import make_server
 
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from svc_pg.integrations.psycopg import with_audit
 from tests.integration.actor.entries import INSERT, actors, entries
 from tests.integration.actor.servers import serving_asgi
 from tests.integration.actor.tokens import SECRET, bearer, expired
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 
 def shop(notes: str, extractor: Extractor, **options: Any) -> FastAPI:

@@ -6,8 +6,8 @@ import pytest
 from svc_pg import Config, schema
 from svc_pg.errors import AppendOnlyError, translate
 from svc_pg.query import scalar
-from tests.postgres import Prepare
-from tests.tables import audited, create_and_audit
+from tests.support.postgres import Prepare
+from tests.support.tables import audited, create_and_audit
 
 LEAVES = "select array_agg(inhrelid::regclass::text) from pg_inherits where inhparent = 'svc.audit_logs'::regclass"
 

@@ -8,8 +8,8 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import audit
-from tests.documents import examples
-from tests.tables import audited, create_and_audit
+from tests.support.documents import examples
+from tests.support.tables import audited, create_and_audit
 
 CUSTOMERS = "insert into customer select n, 'Ann' from generate_series(1, 60) n"
 

@@ -5,8 +5,8 @@ import pytest
 from psycopg import sql
 
 from svc_pg import Config, schema
-from tests.replay import contents, replay
-from tests.tables import log
+from tests.support.replay import contents, replay
+from tests.support.tables import log
 
 
 def config(**options: Any) -> Config:

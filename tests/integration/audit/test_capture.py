@@ -6,7 +6,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from svc_pg import audit, schema
-from tests.tables import audited, create_and_audit, log
+from tests.support.tables import audited, create_and_audit, log
 
 CUSTOMER = "create table customer (id int primary key, email text, secret text, balance numeric(10, 2))"
 

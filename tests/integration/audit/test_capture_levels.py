@@ -9,7 +9,7 @@ import pytest
 from svc_pg import Config, audit, schema
 from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.errors import ConfigError
-from tests.tables import create_and_audit, log
+from tests.support.tables import create_and_audit, log
 
 Connect = Callable[..., psycopg.Connection[Any]]
 

@@ -5,7 +5,7 @@ import pytest
 
 from svc_pg import audit
 from svc_pg.errors import NotInstalledError
-from tests.tables import log
+from tests.support.tables import log
 
 
 def test_an_entry_that_no_trigger_sees_is_written_with_the_actor_of_the_transaction(

@@ -9,8 +9,8 @@ import pytest
 
 from svc_pg import schema
 from svc_pg.query import scalar
-from tests.postgres import embedded_programs
-from tests.tables import audited, create_and_audit, log
+from tests.support.postgres import embedded_programs
+from tests.support.tables import audited, create_and_audit, log
 
 
 @pytest.fixture

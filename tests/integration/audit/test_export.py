@@ -20,8 +20,8 @@ from svc_pg.audit.export import ExportReport, Format, aexport, export
 from svc_pg.encoding import encode
 from svc_pg.errors import NotInstalledError, QueryError
 from svc_pg.query import scalar
-from tests.postgres import Prepare
-from tests.tables import audited, create_and_audit
+from tests.support.postgres import Prepare
+from tests.support.tables import audited, create_and_audit
 
 FIELDS = [to_camel(field.name) for field in fields(audit.Entry)]
 HOSTILE = [

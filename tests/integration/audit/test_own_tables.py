@@ -7,8 +7,8 @@ from svc_pg import audit
 from svc_pg.capture.postgres.own_tables import OWN_TABLES
 from svc_pg.capture.table import Table
 from svc_pg.query import scalar
-from tests.hooks import endpoint, hooks_config
-from tests.tables import log
+from tests.support.hooks import endpoint, hooks_config
+from tests.support.tables import log
 
 
 @pytest.mark.parametrize("table", [table for table, _ in OWN_TABLES])

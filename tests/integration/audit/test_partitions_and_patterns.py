@@ -6,7 +6,7 @@ import pytest
 
 from svc_pg import Config, schema
 from svc_pg.errors import ConfigError, UnknownTableError
-from tests.tables import log
+from tests.support.tables import log
 
 MEASUREMENTS = """
 create table m (id int, place text, n int, primary key (place, id)) partition by list (place);

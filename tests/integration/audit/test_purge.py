@@ -12,9 +12,9 @@ from svc_pg.audit import retention
 from svc_pg.audit.retention import apurge, purge
 from svc_pg.errors import NotInstalledError, QueryError, TransactionError
 from svc_pg.query import Query, fetch, scalar
-from tests.postgres import Prepare
-from tests.tables import audited, create_and_audit, log
-from tests.waiting import wait_until
+from tests.support.postgres import Prepare
+from tests.support.tables import audited, create_and_audit, log
+from tests.support.waiting import wait_until
 
 DAY = timedelta(days=1)
 OURS = "table_name = 'public.t'"

@@ -16,8 +16,8 @@ from svc_pg.audit import AuditQuery
 from svc_pg.audit.follow import follow
 from svc_pg.errors import ConfigError, NotInstalledError, QueryError, TransactionError
 from svc_pg.pagination import Page
-from tests.tables import audited, create_and_audit
-from tests.waiting import wait_until
+from tests.support.tables import audited, create_and_audit
+from tests.support.waiting import wait_until
 
 NOW = datetime(2026, 3, 15, 12, tzinfo=UTC)
 

@@ -11,7 +11,7 @@ from psycopg import sql
 from svc_pg import Config, schema
 from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.query import scalar
-from tests.replay import contents, replay
+from tests.support.replay import contents, replay
 
 Level = Any
 
@@ -66,7 +66,7 @@ steps = st.lists(
 
 @pytest.fixture(scope="module")
 def types(postgres: str, template: str) -> Any:
-    from tests.postgres import new_database
+    from tests.support.postgres import new_database
 
     with new_database(postgres, template=template) as conninfo, psycopg.connect(conninfo) as conn:
         conn.execute(TYPES)

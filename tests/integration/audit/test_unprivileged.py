@@ -9,10 +9,10 @@ from psycopg import sql
 
 from svc_pg import schema
 from svc_pg.query import scalar
-from tests.hooks import hooks_config, install
-from tests.postgres import Prepare
-from tests.roles import as_role, execute, new_role
-from tests.tables import audited, log
+from tests.support.hooks import hooks_config, install
+from tests.support.postgres import Prepare
+from tests.support.roles import as_role, execute, new_role
+from tests.support.tables import audited, log
 
 DDL: LiteralString = """
 create schema app authorization {0};

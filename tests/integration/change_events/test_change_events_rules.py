@@ -9,7 +9,7 @@ import pytest
 from svc_pg import schema
 from svc_pg.errors import ConfigError, InstallError
 from svc_pg.query import scalar
-from tests.change_events import ORDERS, config, install, sent
+from tests.support.change_events import ORDERS, config, install, sent
 
 
 def test_by_default_the_key_is_sent_of_every_row_that_a_statement_changes(db: psycopg.Connection[Any]) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from svc_pg import schema
 from svc_pg.errors import ConfigError, UnknownTableError
-from tests.change_events import ALL, config, install, sent, states
+from tests.support.change_events import ALL, config, install, sent, states
 
 
 def test_upserts_and_merges_send_what_they_do_to_each_row(db: psycopg.Connection[Any]) -> None:

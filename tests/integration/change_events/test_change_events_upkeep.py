@@ -9,8 +9,8 @@ from svc_pg import schema
 from svc_pg.errors import ConfigError, RemovalRefusedError, UnknownTableError
 from svc_pg.query import scalar
 from svc_pg.schema.export.sql_script import script
-from tests.change_events import ORDERS, config, install, sent, states
-from tests.tables import log
+from tests.support.change_events import ORDERS, config, install, sent, states
+from tests.support.tables import log
 
 
 def test_columns_may_come_go_and_change_between_statements_of_one_session(db: psycopg.Connection[Any]) -> None:

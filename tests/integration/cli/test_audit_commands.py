@@ -17,11 +17,11 @@ from psycopg.conninfo import make_conninfo
 
 from svc_pg import audit
 from svc_pg.query import scalar
-from tests.commands import PROGRAM, environment, svc_pg
-from tests.postgres import Prepare
-from tests.roles import execute, new_role
-from tests.tables import audited, create_and_audit
-from tests.waiting import wait_until
+from tests.support.commands import PROGRAM, environment, svc_pg
+from tests.support.postgres import Prepare
+from tests.support.roles import execute, new_role
+from tests.support.tables import audited, create_and_audit
+from tests.support.waiting import wait_until
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 

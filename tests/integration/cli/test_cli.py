@@ -10,10 +10,10 @@ import pytest
 from svc_pg import webhooks
 from svc_pg.query import scalar
 from svc_pg.webhooks.secrets import KeyRing
-from tests.commands import PROGRAM, environment, svc_pg
-from tests.hooks import KEYS_TEXT, rows
-from tests.receiver import receiving
-from tests.waiting import wait_until
+from tests.support.commands import PROGRAM, environment, svc_pg
+from tests.support.hooks import KEYS_TEXT, rows
+from tests.support.receiver import receiving
+from tests.support.waiting import wait_until
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 

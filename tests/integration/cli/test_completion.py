@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import PROGRAM, environment, svc_pg
+from tests.support.commands import PROGRAM, environment, svc_pg
 
 CONFIG = """
 [webhooks.events."order.created"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from tests.commands import svc_pg
+from tests.support.commands import svc_pg
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 CONSOLE = {

@@ -13,9 +13,9 @@ import psycopg
 import pytest
 
 from svc_pg.query import scalar
-from tests.commands import PROGRAM, environment, svc_pg
-from tests.postgres import new_database
-from tests.waiting import wait_until
+from tests.support.commands import PROGRAM, environment, svc_pg
+from tests.support.postgres import new_database
+from tests.support.waiting import wait_until
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 HASH = "sha256:" + "ab" * 32

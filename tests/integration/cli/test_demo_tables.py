@@ -1,7 +1,7 @@
 from itertools import pairwise
 from pathlib import Path
 
-from tests.commands import program
+from tests.support.commands import program
 
 
 def test_a_terminal_of_80_columns_shows_each_change_in_two_lines_at_most(tmp_path: Path) -> None:

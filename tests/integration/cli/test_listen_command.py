@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from svc_pg.webhooks.signing import new_secret, sign
-from tests.commands import svc_pg
-from tests.listening import listening
+from tests.support.commands import svc_pg
+from tests.support.listening import listening
 
 SECRET, OLD = new_secret(), new_secret()
 BODY = b'{"id":"m","type":"order.created","timestamp":"2026-01-31T12:00:00Z","data":{"n": 12345678901234567.10}}'

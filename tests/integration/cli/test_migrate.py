@@ -14,8 +14,8 @@ from sqlalchemy import URL
 
 from svc_pg.query import scalar
 from svc_pg.schema.export.statements import statements
-from tests.commands import environment, forked, svc_pg
-from tests.postgres import URL_VARIABLE, server
+from tests.support.commands import environment, forked, svc_pg
+from tests.support.postgres import URL_VARIABLE, server
 
 # A configuration in which everything is that a framework could misread: %, colons, backslashes, quotes
 CONFIG = """

@@ -6,9 +6,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.commands import program, svc_pg
-from tests.hooks import KEYS_TEXT
-from tests.postgres import new_database
+from tests.support.commands import program, svc_pg
+from tests.support.hooks import KEYS_TEXT
+from tests.support.postgres import new_database
 
 NOBODY = "00000000-0000-7000-8000-000000000000"
 TOML = """

@@ -11,10 +11,10 @@ from psycopg.conninfo import make_conninfo
 
 from svc_pg import schema
 from svc_pg.query import scalar
-from tests.commands import svc_pg
-from tests.hooks import endpoint, hooks_config
-from tests.postgres import new_database
-from tests.roles import execute, new_role
+from tests.support.commands import svc_pg
+from tests.support.hooks import endpoint, hooks_config
+from tests.support.postgres import new_database
+from tests.support.roles import execute, new_role
 
 CONFIG = hooks_config("order.created", "order.paid")
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from cli.supervisor import Supervisor
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 
 def test_a_process_that_cannot_be_started_is_tried_again_and_keeps_nobody_else(

@@ -10,11 +10,11 @@ from svc_pg import webhooks
 from svc_pg.query import scalar
 from svc_pg.webhooks import delivery_queries as deliveries
 from svc_pg.webhooks.secrets import new_key
-from tests.commands import svc_pg
-from tests.hooks import KEYS_TEXT, hooks_config, install, rows, working
-from tests.postgres import Prepare
-from tests.receiver import receiving
-from tests.waiting import wait_until
+from tests.support.commands import svc_pg
+from tests.support.hooks import KEYS_TEXT, hooks_config, install, rows, working
+from tests.support.postgres import Prepare
+from tests.support.receiver import receiving
+from tests.support.waiting import wait_until
 
 Run = Callable[..., str]
 

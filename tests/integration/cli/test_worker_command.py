@@ -17,11 +17,11 @@ import psycopg
 import pytest
 
 from svc_pg import webhooks
-from tests.commands import PROGRAM, environment, svc_pg
-from tests.hooks import KEYS_TEXT, endpoint, hooks_config, rows
-from tests.postgres import new_database
-from tests.receiver import receiving
-from tests.waiting import wait_until
+from tests.support.commands import PROGRAM, environment, svc_pg
+from tests.support.hooks import KEYS_TEXT, endpoint, hooks_config, rows
+from tests.support.postgres import new_database
+from tests.support.receiver import receiving
+from tests.support.waiting import wait_until
 
 CONFIG = hooks_config("order.created")
 TOML = """

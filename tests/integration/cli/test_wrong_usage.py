@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import svc_pg
+from tests.support.commands import svc_pg
 
 TOML = """
 [audit]

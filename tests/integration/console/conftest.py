@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from tests.integration.console.signing_in import Mailbox, serving_magic
-from tests.postgres import new_database
+from tests.support.postgres import new_database
 
 
 @pytest.fixture(scope="session")

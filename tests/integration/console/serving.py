@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 
 from svc_pg.console import AuthenticatedRequest, Console, ConsoleResponse, Problem, Product, ProductEndpoint, tokens
 from svc_pg.settings import Permission, Settings
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 PREFIX = "/.well-known/svc"
 ORIGIN = "https://console.example"

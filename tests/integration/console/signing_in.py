@@ -16,7 +16,7 @@ from svc_pg.console.sign_in import codes
 from svc_pg.console.sign_in.mail import EmailSender
 from svc_pg.settings import Settings
 from tests.integration.console.serving import KEY, PREFIX, serving, shop
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 ALLOWED = {
     "ann@corp.example": "admin",

@@ -18,7 +18,7 @@ from svc_pg.config import AuditConfig
 from svc_pg.console import Console
 from svc_pg.console.built_in import audit_purge
 from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings
-from tests.postgres import new_database
+from tests.support.postgres import new_database
 
 NOW = datetime.now(UTC).replace(microsecond=123456)
 OLD = datetime(2020, 3, 15, tzinfo=UTC)

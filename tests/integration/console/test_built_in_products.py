@@ -7,10 +7,10 @@ import pytest
 from svc_pg import audit, webhooks
 from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.console import Console
-from tests.hooks import endpoint, hooks_config
 from tests.integration.console.serving import assert_problem, serving_installed, settings
-from tests.postgres import Prepare
-from tests.tables import create_and_audit
+from tests.support.hooks import endpoint, hooks_config
+from tests.support.postgres import Prepare
+from tests.support.tables import create_and_audit
 
 URL = "http://127.0.0.1:9/hook"
 

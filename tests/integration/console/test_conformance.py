@@ -7,7 +7,7 @@ from svc_pg.console import Console, register_tenants
 from svc_pg.webhooks.secrets import new_key
 from tests.integration.console.conformance import RANDOM_IN_A_THREAD, assert_conforms, operations
 from tests.integration.console.serving import bearer, serving_installed, settings, shop
-from tests.postgres import new_database
+from tests.support.postgres import new_database
 
 pytestmark = pytest.mark.filterwarnings(RANDOM_IN_A_THREAD)
 

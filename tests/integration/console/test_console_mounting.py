@@ -29,7 +29,7 @@ from tests.integration.console.serving import (
     settings,
     shop,
 )
-from tests.roles import new_role
+from tests.support.roles import new_role
 
 HOST_ORIGIN = "https://host.example"
 

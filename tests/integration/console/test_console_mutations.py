@@ -9,7 +9,7 @@ from psycopg_pool import AsyncConnectionPool
 from svc_pg.console import AuthenticatedRequest, Console, ConsoleResponse, Product, ProductEndpoint
 from svc_pg.integrations.psycopg import with_audit
 from tests.integration.console.serving import assert_problem, bearer, serving_with_pool, settings
-from tests.tables import audited, create_and_audit, log
+from tests.support.tables import audited, create_and_audit, log
 
 
 def notes(console: Console) -> Product:

@@ -8,9 +8,9 @@ from fastapi import FastAPI
 
 from svc_pg.console import Console, ProductEndpoint
 from svc_pg.console.openapi import document, product_routes
-from tests.documents import examples
 from tests.integration.console.serving import PREFIX, assert_problem, bearer, serving, settings
-from tests.tables import audited, create_and_audit, log
+from tests.support.documents import examples
+from tests.support.tables import audited, create_and_audit, log
 
 TENANTS = "create table customer (number int generated always as identity primary key, company text not null)"
 

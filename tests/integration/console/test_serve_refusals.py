@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import svc_pg
+from tests.support.commands import svc_pg
 
 
 def test_a_broken_environment_is_told_as_a_whole(tmp_path: Path) -> None:

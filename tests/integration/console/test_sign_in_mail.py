@@ -21,8 +21,8 @@ from svc_pg.console.sign_in import codes
 from svc_pg.console.sign_in.mail import Outbox, SmtpSender, sign_in_mail
 from tests.integration.console.serving import PREFIX, serving
 from tests.integration.console.signing_in import Device, code_in, magic_settings, new_address, rows
-from tests.smtp import PASSWORD, USER, post_office
-from tests.waiting import wait_until
+from tests.support.smtp import PASSWORD, USER, post_office
+from tests.support.waiting import wait_until
 
 LOGIN = f"{USER}:{quote(PASSWORD, safe='')}@"
 

@@ -15,7 +15,7 @@ import pytest
 from svc_pg.console.sign_in import codes
 from tests.integration.console.serving import PREFIX, assert_problem, serving
 from tests.integration.console.signing_in import Device, Mailbox, magic_settings, new_address, new_ip, rows, wrong
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 
 def at_once(number: int, call: Callable[[int], httpx.Response]) -> list[httpx.Response]:

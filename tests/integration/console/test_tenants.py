@@ -7,8 +7,8 @@ import pytest
 from svc_pg.console import Console, TenantTable, register_tenants
 from svc_pg.errors import ConfigError
 from tests.integration.console.serving import PREFIX, assert_problem, bearer, serving_installed, settings
-from tests.postgres import new_database
-from tests.tables import log
+from tests.support.postgres import new_database
+from tests.support.tables import log
 
 ORGANISATIONS = """
 create schema "my app";

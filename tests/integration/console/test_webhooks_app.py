@@ -13,10 +13,10 @@ from pydantic import SecretStr
 from svc_pg import schema
 from svc_pg.console import Console, ConsoleRequest, Problem, Session, webhooks_app
 from svc_pg.console.openapi import document, product_routes
-from tests.hooks import KEYS_TEXT, hooks_config
 from tests.integration.console.conformance import assert_conforms, operations
 from tests.integration.console.serving import assert_problem, bearer, serving, settings
-from tests.postgres import new_database
+from tests.support.hooks import KEYS_TEXT, hooks_config
+from tests.support.postgres import new_database
 
 CONFIG = hooks_config("order.created")
 BODY = {"url": "http://127.0.0.1:9/hook", "events": ["*"]}

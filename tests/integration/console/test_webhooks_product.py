@@ -11,11 +11,11 @@ from pydantic import SecretStr
 from svc_pg import webhooks
 from svc_pg.console import Console
 from svc_pg.query import scalar
-from tests.hooks import KEYS_TEXT, hooks_config, install, rows, working
 from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings
-from tests.postgres import Prepare
-from tests.receiver import receiving
-from tests.waiting import wait_until
+from tests.support.hooks import KEYS_TEXT, hooks_config, install, rows, working
+from tests.support.postgres import Prepare
+from tests.support.receiver import receiving
+from tests.support.waiting import wait_until
 
 CONFIG = hooks_config("order.created")
 URL = "http://127.0.0.1:9/hook"

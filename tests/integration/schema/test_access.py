@@ -13,12 +13,12 @@ from svc_pg.webhooks import delivery_queries as deliveries
 from svc_pg.webhooks import endpoint_queries as endpoints
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.worker.worker import Worker
-from tests.hooks import KEYS, endpoint, hooks_config, rows, working
-from tests.postgres import new_database
-from tests.receiver import receiving
-from tests.roles import as_role, new_role
-from tests.tables import audited, create_and_audit
-from tests.waiting import wait_until
+from tests.support.hooks import KEYS, endpoint, hooks_config, rows, working
+from tests.support.postgres import new_database
+from tests.support.receiver import receiving
+from tests.support.roles import as_role, new_role
+from tests.support.tables import audited, create_and_audit
+from tests.support.waiting import wait_until
 
 SEND = "select svc.send('order.created', '{}')"
 READ: list[LiteralString] = [

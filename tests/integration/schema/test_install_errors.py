@@ -13,11 +13,11 @@ from svc_pg.advisory_locks import Lock
 from svc_pg.errors import InstallError
 from svc_pg.query import scalar
 from svc_pg.schema import preflight
-from tests.commands import svc_pg
-from tests.postgres import new_database
-from tests.roles import as_role, execute, new_role
-from tests.tables import audited
-from tests.waiting import wait_until
+from tests.support.commands import svc_pg
+from tests.support.postgres import new_database
+from tests.support.roles import as_role, execute, new_role
+from tests.support.tables import audited
+from tests.support.waiting import wait_until
 
 TWO_TABLES = "create table customer (id int primary key, email text); create table invoice (id int primary key)"
 CONFIG = audited("customer", "invoice")

@@ -14,10 +14,10 @@ from svc_pg.config import Grants
 from svc_pg.errors import InstallError
 from svc_pg.query import scalar
 from svc_pg.schema.roles import ROLES
-from tests.commands import svc_pg
-from tests.postgres import URL_VARIABLE, new_database, server
-from tests.roles import as_role, execute, new_role
-from tests.tables import audited, log
+from tests.support.commands import svc_pg
+from tests.support.postgres import URL_VARIABLE, new_database, server
+from tests.support.roles import as_role, execute, new_role
+from tests.support.tables import audited, log
 
 OWNERS = """
 select array_agg(distinct owner::regrole::text order by owner::regrole::text) from (

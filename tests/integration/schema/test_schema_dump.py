@@ -5,7 +5,7 @@ from pathlib import Path
 
 import psycopg
 
-from tests.schema_dump import dump
+from tests.support.schema_dump import dump
 
 KEPT = Path(__file__).parents[2] / "snapshots" / "schema.sql"
 UPDATE = "SVC_TEST_UPDATE_SNAPSHOTS"

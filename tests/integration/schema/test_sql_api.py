@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from svc_pg import Config, schema
-from tests.documents import examples
+from tests.support.documents import examples
 
 DOCUMENT: Final = Path(__file__).parents[3] / "docs" / "sql-api.md"
 UPDATE: Final = "SVC_TEST_UPDATE_SNAPSHOTS"

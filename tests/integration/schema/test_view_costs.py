@@ -8,8 +8,8 @@ import psycopg
 import pytest
 
 from svc_pg.query import scalar
-from tests.postgres import new_database
-from tests.queue import add_delivered, add_due, add_endpoints
+from tests.support.postgres import new_database
+from tests.support.queue import add_delivered, add_due, add_endpoints
 
 Connection = psycopg.Connection[Any]
 

@@ -11,8 +11,8 @@ from psycopg.rows import dict_row
 from svc_pg import audit, schema
 from svc_pg.audit.export import FIELDS
 from svc_pg.query import scalar
-from tests.queue import add_due, add_endpoints
-from tests.tables import audited, create_and_audit
+from tests.support.queue import add_due, add_endpoints
+from tests.support.tables import audited, create_and_audit
 
 
 def records(conn: psycopg.Connection[Any], text: LiteralString) -> list[dict[str, Any]]:

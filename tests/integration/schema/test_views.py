@@ -11,7 +11,7 @@ from svc_pg import Config, schema
 from svc_pg.errors import InstallError
 from svc_pg.query import scalar
 from svc_pg.schema.export.sql_script import script
-from tests.roles import as_role, new_role
+from tests.support.roles import as_role, new_role
 
 VIEWS: Final = [
     "audit_activity_daily", "audit_changes", "audit_log_export", "webhook_delivery_export", "webhook_endpoint_health",

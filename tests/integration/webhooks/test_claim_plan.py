@@ -7,8 +7,8 @@ import psycopg
 import pytest
 
 from svc_pg.query import scalar
-from tests.costs import settled_cost
-from tests.queue import add_delivered, add_due, add_endpoints
+from tests.support.costs import settled_cost
+from tests.support.queue import add_delivered, add_due, add_endpoints
 
 Connection = psycopg.Connection[Any]
 

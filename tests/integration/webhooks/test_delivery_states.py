@@ -20,8 +20,8 @@ from svc_pg.errors import ConflictError, NotFoundError, SvcError
 from svc_pg.query import Query, fetch, scalar
 from svc_pg.webhooks import delivery_queries as deliveries
 from svc_pg.webhooks import endpoint_queries as endpoints
-from tests.delivery_model import Delivery, Endpoint, Model
-from tests.hooks import endpoint, hooks_config
+from tests.support.delivery_model import Delivery, Endpoint, Model
+from tests.support.hooks import endpoint, hooks_config
 
 CONFIG = hooks_config("order.created")
 WORKERS = 3

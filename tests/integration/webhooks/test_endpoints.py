@@ -9,8 +9,8 @@ from svc_pg.query import fetch_one, scalar
 from svc_pg.webhooks import endpoint_queries as endpoints
 from svc_pg.webhooks.endpoint_fields import SECRET_COLUMN
 from svc_pg.webhooks.http.guard import Guard
-from tests.hooks import KEYS, hooks_config, install
-from tests.postgres import Prepare
+from tests.support.hooks import KEYS, hooks_config, install
+from tests.support.postgres import Prepare
 
 
 @pytest.fixture(scope="module")

@@ -14,13 +14,13 @@ import pytest
 
 from svc_pg import webhooks
 from svc_pg.query import scalar
-from tests.hooks import endpoint, hooks_config, rows, working
-from tests.leases import shorten_leases
-from tests.pgbouncer import pgbouncer
-from tests.postgres import URL_VARIABLE, embedded_programs, restartable
-from tests.receiver import Receiver, receiving
-from tests.sending import sending
-from tests.waiting import wait_until
+from tests.support.hooks import endpoint, hooks_config, rows, working
+from tests.support.leases import shorten_leases
+from tests.support.pgbouncer import pgbouncer
+from tests.support.postgres import URL_VARIABLE, embedded_programs, restartable
+from tests.support.receiver import Receiver, receiving
+from tests.support.sending import sending
+from tests.support.waiting import wait_until
 
 CONFIG = hooks_config("order.created")
 QUICK = timedelta(milliseconds=50)

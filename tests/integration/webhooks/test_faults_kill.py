@@ -13,12 +13,12 @@ import pytest
 
 from svc_pg import webhooks
 from svc_pg.query import scalar
-from tests.breakpoints import ACKNOWLEDGEMENT, CLAIM, held_up
-from tests.hooks import endpoint, hooks_config, rows, working
-from tests.leases import shorten_leases
-from tests.receiver import Received, Receiver, receiving
-from tests.waiting import wait_until
-from tests.worker_process import worker_process
+from tests.support.breakpoints import ACKNOWLEDGEMENT, CLAIM, held_up
+from tests.support.hooks import endpoint, hooks_config, rows, working
+from tests.support.leases import shorten_leases
+from tests.support.receiver import Received, Receiver, receiving
+from tests.support.waiting import wait_until
+from tests.support.worker_process import worker_process
 
 CONFIG = hooks_config("order.created")
 

@@ -17,10 +17,10 @@ from svc_pg import webhooks
 from svc_pg.advisory_locks import Lock
 from svc_pg.query import fetch, scalar
 from svc_pg.webhooks import endpoint_queries as endpoints
-from tests.hooks import endpoint, hooks_config, rows, working
-from tests.receiver import receiving
-from tests.waiting import wait_until
-from tests.worker_process import worker_process
+from tests.support.hooks import endpoint, hooks_config, rows, working
+from tests.support.receiver import receiving
+from tests.support.waiting import wait_until
+from tests.support.worker_process import worker_process
 
 CONFIG = hooks_config("order.created")
 URL = "http://127.0.0.1:9/hook"

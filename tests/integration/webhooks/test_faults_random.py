@@ -12,11 +12,11 @@ import pytest
 
 from svc_pg import webhooks
 from svc_pg.query import scalar
-from tests.hooks import endpoint, hooks_config, rows
-from tests.leases import shorten_leases
-from tests.receiver import receiving
-from tests.waiting import wait_until
-from tests.worker_process import worker_process
+from tests.support.hooks import endpoint, hooks_config, rows
+from tests.support.leases import shorten_leases
+from tests.support.receiver import receiving
+from tests.support.waiting import wait_until
+from tests.support.worker_process import worker_process
 
 CONFIG = hooks_config("order.created")
 DELIVERIES = 400

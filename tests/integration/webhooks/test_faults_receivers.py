@@ -10,10 +10,10 @@ import psycopg
 import pytest
 
 from svc_pg import webhooks
-from tests.hooks import endpoint, hooks_config, rows, working
-from tests.leases import shorten_leases
-from tests.raw_receiver import Answer, dripping, flooding, receiver, silence
-from tests.receiver import receiving
+from tests.support.hooks import endpoint, hooks_config, rows, working
+from tests.support.leases import shorten_leases
+from tests.support.raw_receiver import Answer, dripping, flooding, receiver, silence
+from tests.support.receiver import receiving
 
 CONFIG = hooks_config("order.created")
 

@@ -16,8 +16,8 @@ from svc_pg.webhooks import delivery_queries as deliveries
 from svc_pg.webhooks import endpoint_queries as endpoints
 from svc_pg.webhooks.endpoint_stats import stats
 from svc_pg.webhooks.http.guard import Guard
-from tests.hooks import KEYS, hooks_config, install
-from tests.postgres import Prepare
+from tests.support.hooks import KEYS, hooks_config, install
+from tests.support.postgres import Prepare
 
 CONFIG = hooks_config("order.created")
 GUARD = Guard()

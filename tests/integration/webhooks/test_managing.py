@@ -24,7 +24,7 @@ from svc_pg.errors import (
 from svc_pg.query import scalar
 from svc_pg.webhooks import deliveries, endpoints
 from svc_pg.webhooks.endpoint_fields import SECRET_COLUMN
-from tests.hooks import KEYS, KEYS_TEXT, hooks_config
+from tests.support.hooks import KEYS, KEYS_TEXT, hooks_config
 
 CONFIG = hooks_config("order.created", "order.paid")
 SETTINGS = Settings(encryption_keys=KEYS_TEXT)

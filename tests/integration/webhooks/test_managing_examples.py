@@ -16,12 +16,12 @@ from fastapi import FastAPI
 from svc_pg import Settings, schema, webhooks
 from svc_pg.query import scalar
 from svc_pg.webhooks import deliveries
-from tests.commands import environment
-from tests.documents import examples
-from tests.hooks import KEYS_TEXT, endpoint, hooks_config
 from tests.integration.console.serving import serving
-from tests.receiver import receiving
-from tests.waiting import wait_until
+from tests.support.commands import environment
+from tests.support.documents import examples
+from tests.support.hooks import KEYS_TEXT, endpoint, hooks_config
+from tests.support.receiver import receiving
+from tests.support.waiting import wait_until
 
 CONFIG = hooks_config("order.created")
 TOML = '[webhooks]\nallow_http = true\nallow_cidrs = ["127.0.0.0/8"]\n'

@@ -9,8 +9,8 @@ from svc_pg.config import EventDefinition, WebhooksConfig
 from svc_pg.errors import ConfigError, PayloadError
 from svc_pg.query import scalar
 from svc_pg.webhooks import events
-from tests.hooks import install
-from tests.postgres import Prepare
+from tests.support.hooks import install
+from tests.support.postgres import Prepare
 
 NUMBERS = {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}}
 TEXTS = {"type": "object", "required": ["id"], "properties": {"id": {"type": "string"}}}

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from svc_pg.webhooks.signing import new_secret, sign, verify_webhook_signature
-from tests.peers import JavaScriptPeer, Peer, PythonPeer, node
+from tests.support.peers import JavaScriptPeer, Peer, PythonPeer, node
 
 DELIVERY = "0198f5a2-7c1e-7f00-8000-000000000001"
 BODY = '{"type":"order.created","data":{"name":"Zoë"}}'

@@ -21,9 +21,9 @@ from svc_pg.errors import WebhookSignatureError
 from svc_pg.integrations.fastapi import Envelope, limited_body, signed_webhook
 from svc_pg.query import scalar
 from svc_pg.webhooks.signing import new_secret, sign
-from tests.documents import examples
 from tests.integration.actor import django_shop
 from tests.integration.actor.servers import serving_asgi, serving_wsgi
+from tests.support.documents import examples
 
 OLD, SECRET = new_secret(), new_secret()
 EVENT = {"id": "01980a4e-0000-7000-8000-000000000001", "type": "order.created", "data": {"id": 7}}

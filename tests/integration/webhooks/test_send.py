@@ -13,7 +13,7 @@ from svc_pg import webhooks
 from svc_pg.advisory_locks import Lock
 from svc_pg.errors import NotInstalledError, PayloadError, UnknownEventError
 from svc_pg.query import scalar
-from tests.hooks import endpoint, hooks_config, rows
+from tests.support.hooks import endpoint, hooks_config, rows
 
 CONFIG = hooks_config("order.created", "order.paid")
 URL = "http://127.0.0.1:9/hook"

@@ -23,10 +23,10 @@ from sqlalchemy.orm import Session
 from svc_pg import webhooks
 from svc_pg.errors import PayloadError, UnknownEventError
 from svc_pg.query import scalar
-from tests.hooks import endpoint, hooks_config
 from tests.integration.actor import django_shop
-from tests.pgbouncer import pgbouncer
-from tests.postgres import new_database
+from tests.support.hooks import endpoint, hooks_config
+from tests.support.pgbouncer import pgbouncer
+from tests.support.postgres import new_database
 
 CONFIG = hooks_config("order.created")
 CONFIG.webhooks.event("order.paid", schema={"type": "object", "required": ["id"]})

@@ -9,8 +9,8 @@ import pytest
 from svc_pg import webhooks
 from svc_pg.errors import PayloadError, UnknownEventError
 from svc_pg.query import scalar
-from tests.hooks import endpoint, hooks_config, install, rows
-from tests.postgres import Prepare
+from tests.support.hooks import endpoint, hooks_config, install, rows
+from tests.support.postgres import Prepare
 
 CONFIG = hooks_config("order.created")
 URL = "http://127.0.0.1:9/hook"

@@ -12,7 +12,7 @@ from psycopg.conninfo import conninfo_to_dict
 from svc_pg import Config, schema, webhooks
 from svc_pg.errors import PayloadError
 from svc_pg.query import scalar
-from tests.documents import examples
+from tests.support.documents import examples
 
 PAYLOADS = "select array_agg(payload::text order by ctid) from svc.webhook_messages"  # ids of one millisecond have none
 

@@ -19,10 +19,10 @@ from svc_pg.errors import ConfigError, NotInstalledError, TransactionError
 from svc_pg.query import scalar
 from svc_pg.webhooks.worker import dispatcher
 from svc_pg.webhooks.worker.worker import Worker
-from tests.hooks import KEYS, KEYS_TEXT, endpoint, hooks_config, rows, working
-from tests.pgbouncer import pgbouncer
-from tests.receiver import receiving
-from tests.waiting import wait_until
+from tests.support.hooks import KEYS, KEYS_TEXT, endpoint, hooks_config, rows, working
+from tests.support.pgbouncer import pgbouncer
+from tests.support.receiver import receiving
+from tests.support.waiting import wait_until
 
 CONFIG = hooks_config("order.created")
 

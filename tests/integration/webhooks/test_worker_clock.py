@@ -10,10 +10,10 @@ import pytest
 
 from svc_pg import webhooks
 from svc_pg.errors import WebhookSignatureError
-from tests.hooks import endpoint, hooks_config, rows
-from tests.receiver import Received, receiving
-from tests.waiting import wait_until
-from tests.worker_process import worker_process
+from tests.support.hooks import endpoint, hooks_config, rows
+from tests.support.receiver import Received, receiving
+from tests.support.waiting import wait_until
+from tests.support.worker_process import worker_process
 
 CONFIG = hooks_config("order.created")
 

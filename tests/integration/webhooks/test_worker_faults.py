@@ -22,11 +22,11 @@ from svc_pg.webhooks.worker.leases import Acknowledgement, Lease
 from svc_pg.webhooks.worker.results import ResultQueue
 from svc_pg.webhooks.worker.statistics import Statistics
 from svc_pg.webhooks.worker.worker import Worker
-from tests.forwarder import forwarding
-from tests.hooks import KEYS, endpoint, hooks_config, rows, working
-from tests.postgres import embedded_programs, server
-from tests.receiver import Receiver, receiving
-from tests.waiting import wait_until
+from tests.support.forwarder import forwarding
+from tests.support.hooks import KEYS, endpoint, hooks_config, rows, working
+from tests.support.postgres import embedded_programs, server
+from tests.support.receiver import Receiver, receiving
+from tests.support.waiting import wait_until
 
 CONFIG = hooks_config("order.created")
 CONNECTIONS = range(3)  # for claims, to listen, and for acknowledgements

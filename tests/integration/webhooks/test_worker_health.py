@@ -21,9 +21,9 @@ from svc_pg.webhooks.worker.health import health_server
 from svc_pg.webhooks.worker.prometheus import exposition
 from svc_pg.webhooks.worker.statistics import Statistics
 from svc_pg.webhooks.worker.worker import Worker
-from tests.hooks import KEYS, endpoint, hooks_config, rows
-from tests.receiver import receiving
-from tests.waiting import wait_until
+from tests.support.hooks import KEYS, endpoint, hooks_config, rows
+from tests.support.receiver import receiving
+from tests.support.waiting import wait_until
 
 CONFIG = hooks_config("order.created")
 NOBODY = "http://127.0.0.1:9/hook"

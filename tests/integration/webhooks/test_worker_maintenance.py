@@ -17,9 +17,9 @@ from svc_pg.config import AuditConfig
 from svc_pg.errors import TransactionError
 from svc_pg.maintenance import Maintenance, maintain, prune_deliveries
 from svc_pg.query import scalar
-from tests.hooks import endpoint, hooks_config, rows, working
-from tests.pgbouncer import pgbouncer
-from tests.waiting import wait_until
+from tests.support.hooks import endpoint, hooks_config, rows, working
+from tests.support.pgbouncer import pgbouncer
+from tests.support.waiting import wait_until
 
 CONFIG = hooks_config("order.created")
 SOON = timedelta(milliseconds=20)

@@ -11,9 +11,9 @@ from svc_pg.errors import NotInstalledError, ProtocolError
 from svc_pg.query import scalar
 from svc_pg.webhooks import Worker
 from svc_pg.webhooks.worker import protocol
-from tests.hooks import KEYS, endpoint, hooks_config, working
-from tests.receiver import receiving
-from tests.waiting import wait_until
+from tests.support.hooks import KEYS, endpoint, hooks_config, working
+from tests.support.receiver import receiving
+from tests.support.waiting import wait_until
 
 CONFIG = hooks_config("order.created")
 SPEAK = """

@@ -14,9 +14,9 @@ from opentelemetry.trace import SpanContext, SpanKind, StatusCode
 
 from svc_pg import webhooks
 from svc_pg.webhooks.tracing import current_traceparent
-from tests.hooks import endpoint, hooks_config, rows, working
-from tests.receiver import receiving
-from tests.waiting import wait_until
+from tests.support.hooks import endpoint, hooks_config, rows, working
+from tests.support.receiver import receiving
+from tests.support.waiting import wait_until
 
 CONFIG = hooks_config("order.created")
 TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

@@ -7,7 +7,7 @@ import pytest
 from svc_pg.errors import EndpointError
 from svc_pg.webhooks import endpoint_queries as endpoints
 from svc_pg.webhooks.http.guard import Guard
-from tests.hooks import KEYS
+from tests.support.hooks import KEYS
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from svc_pg.errors import EndpointError
 from svc_pg.webhooks.http.aiohttp_transport import AiohttpTransport
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.http.transport import Request, Result, Transport
-from tests.raw_receiver import OK, read_request, receiver, request, saying, saying_and_closing, silence
+from tests.support.raw_receiver import OK, read_request, receiver, request, saying, saying_and_closing, silence
 
 pytestmark = pytest.mark.anyio
 

@@ -12,8 +12,8 @@ from aiohttp.resolver import AsyncResolver
 from svc_pg.webhooks.http.aiohttp_transport import AiohttpTransport
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.http.transport import Request, Transport
-from tests.name_server import name_server
-from tests.raw_receiver import OK, receiver, request, saying, saying_and_closing, silence
+from tests.support.name_server import name_server
+from tests.support.raw_receiver import OK, receiver, request, saying, saying_and_closing, silence
 
 pytestmark = pytest.mark.anyio
 

@@ -10,7 +10,7 @@ import pytest
 from svc_pg.webhooks.http.aiohttp_transport import AiohttpTransport
 from svc_pg.webhooks.http.guard import AddrInfo, Guard
 from svc_pg.webhooks.http.transport import Request, Transport
-from tests.raw_receiver import Answer, dripping, receiver, request, silence
+from tests.support.raw_receiver import Answer, dripping, receiver, request, silence
 
 pytestmark = pytest.mark.anyio
 

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from tests.raw_receiver import OK, Answer, flooding, receiver, saying
+from tests.support.raw_receiver import OK, Answer, flooding, receiver, saying
 
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")]
 

@@ -13,8 +13,8 @@ import pytest
 from svc_pg.webhooks.http.aiohttp_transport import AiohttpTransport
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.http.transport import Request, Transport
-from tests.certificates import authority
-from tests.raw_receiver import OK, receiver, saying, saying_and_closing
+from tests.support.certificates import authority
+from tests.support.raw_receiver import OK, receiver, saying, saying_and_closing
 
 pytestmark = pytest.mark.anyio
 

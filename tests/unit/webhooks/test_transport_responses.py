@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from svc_pg.webhooks.http.transport import Transport
 from svc_pg.webhooks.worker import backoff
-from tests.raw_receiver import OK, dripping, read_request, receiver, request, saying, saying_and_closing
+from tests.support.raw_receiver import OK, dripping, read_request, receiver, request, saying, saying_and_closing
 
 pytestmark = pytest.mark.anyio
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from svc_pg.webhooks.http.transport import Request, Transport
-from tests.certificates import Authority, authority, self_signed
-from tests.raw_receiver import OK, read_request, receiver, saying
+from tests.support.certificates import Authority, authority, self_signed
+from tests.support.raw_receiver import OK, read_request, receiver, saying
 
 pytestmark = pytest.mark.anyio
 

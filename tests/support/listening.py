@@ -11,8 +11,8 @@ from typing import Any
 
 import httpx
 
-from tests.commands import PROGRAM, environment
-from tests.waiting import wait_until
+from tests.support.commands import PROGRAM, environment
+from tests.support.waiting import wait_until
 
 
 class Listener:

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-_DOCS = Path(__file__).parent.parent / "docs"
+_DOCS = Path(__file__).parents[2] / "docs"
 
 
 def examples(document: str, section: str = "", language: str = "python") -> list[str]:

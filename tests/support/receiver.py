@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 
 @dataclass(frozen=True)

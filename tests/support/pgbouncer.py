@@ -15,7 +15,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 
 @contextmanager

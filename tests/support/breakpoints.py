@@ -7,7 +7,7 @@ from typing import Final, LiteralString
 import psycopg
 
 from svc_pg.query import scalar
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 CLAIM: Final[LiteralString] = "new.lease_id is not null"
 ACKNOWLEDGEMENT: Final[LiteralString] = "old.lease_id is not null and new.lease_id is null"

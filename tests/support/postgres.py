@@ -20,7 +20,7 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 URL_VARIABLE: Final = "SVC_TEST_DATABASE_URL"
 EMBEDDED_MAJOR: Final = 18

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from svc_pg import Config
-from tests.hooks import KEYS_TEXT
+from tests.support.hooks import KEYS_TEXT
 
 _PROGRAM = """
 import asyncio, sys
