@@ -10,7 +10,7 @@ from svc_pg.webhooks.worker.statistics import Statistics
 
 from .database import connect
 
-# Some of what the worker and the console call
+# Some of the functions that the worker and the console call
 _IS_INSTALLED: Final = """
 select bool_and(to_regproc(name) is not null)
   from unnest(array[

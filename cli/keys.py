@@ -25,7 +25,7 @@ def encryption(
         str, typer.Option("--id", help="The name of the key, unlike those of the keys before it.")
     ] = "k1",
 ) -> None:
-    """Make a key that seals the secrets of webhook endpoints. Keep it: nothing else opens what it has sealed."""
+    """Make a key that seals the secrets of webhook endpoints. Keep it: nothing else opens secrets that it sealed."""
     try:
         entry = new_key(key_id)
     except EncryptionKeyError as error:

@@ -96,7 +96,7 @@ def _text(arrival: Arrival) -> str:
         Text(f"{arrival.received_at.astimezone():%H:%M:%S}", "dim"),
         Text(json_text.printable(arrival.event) or "(no event)", "bold"),
         Text(json_text.printable(arrival.delivery_id) or "(no id)"),
-        _verdict(arrival),
+        _verification(arrival),
     ]
     with _console.capture() as captured:  # printed by _print, which notices a reader that left
         _console.print(Text("  ").join(parts))
@@ -104,7 +104,7 @@ def _text(arrival: Arrival) -> str:
     return captured.get()
 
 
-def _verdict(arrival: Arrival) -> Text:
+def _verification(arrival: Arrival) -> Text:
     if arrival.is_verified is None:
         return Text("not verified", "yellow")
     if arrival.is_verified:

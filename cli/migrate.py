@@ -45,7 +45,7 @@ def migrate(
     database_url: DatabaseUrl = None,
     config: ConfigReference = None,
 ) -> None:
-    """Write what install would do as an SQL script, or as an Alembic or Django migration. Changes nothing."""
+    """Write the steps of install as an SQL script, or as an Alembic or Django migration. Changes nothing."""
     chosen, wanted = form or _detected(file), Config.find(config)
     with connect(database_url) as conn:
         made = script(conn, wanted, prune=prune, roles=roles)

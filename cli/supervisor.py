@@ -61,7 +61,7 @@ class Supervisor:
         return all(slot.is_connected for slot in self._slots)
 
     def stop(self) -> None:
-        """Let all processes finish what is under way and end."""
+        """Let all processes finish their current work and end."""
         self._stopping.set()
         for slot in self._slots:
             if slot.process is not None:

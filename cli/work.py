@@ -53,7 +53,7 @@ class Work:
         return self._worker is None or self._worker.is_connected
 
     def stop(self) -> None:
-        """Finish what is under way."""
+        """Finish the current work."""
         for job in self._jobs():
             job.stop()
 

@@ -113,11 +113,11 @@ class AuditQuery(Listing[Entry]):
         return self._where("%s = any(changed_fields)", field)
 
     def since(self, point_in_time: PointInTime) -> Self:
-        """Entries from then on: an aware datetime, or a duration before now such as ``1h``."""
+        """Entries from then on: an aware datetime, or a duration before now, for example ``1h``."""
         return replace(self, filter=self.filter.compare('"timestamp" >=', point_in_time))
 
     def until(self, point_in_time: PointInTime) -> Self:
-        """Entries before then: an aware datetime, or a duration before now such as ``1h``."""
+        """Entries before then: an aware datetime, or a duration before now, for example ``1h``."""
         return replace(self, filter=self.filter.compare('"timestamp" <', point_in_time))
 
     def transactions(self, *, since: int | None = None, before: int | None = None) -> Self:

@@ -137,7 +137,7 @@ def _state(item: SchemaObject, found: _Found | None, note: _Recorded | None) -> 
 
 
 def is_installed(conn: Connection[Any]) -> bool:
-    """Whether the database has our record of what is installed."""
+    """Whether the database has our record of installed objects."""
     return bool(scalar(conn, "select to_regclass('svc.installed_objects') is not null"))
 
 

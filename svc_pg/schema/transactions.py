@@ -30,7 +30,7 @@ def transaction(conn: Connection[Any]) -> Iterator[None]:
             "the connection is inside a transaction", hint="Commit or roll back first, or use a connection of its own."
         )
     with conn.transaction():
-        # each statement must see what the previous holder of the lock has committed
+        # each statement must see the commits of the previous holder of the lock
         conn.execute("set transaction isolation level read committed")
         conn.execute("set local search_path = pg_catalog, pg_temp")
         yield
