@@ -7,7 +7,7 @@ CLASS: Final = 1937138032  # "svc0"
 
 
 class Lock(IntEnum):
-    """What is locked. SQL writes ``{{ "claim" | lock }}``."""
+    """The locks by name. SQL writes ``{{ "claim" | lock }}``."""
 
     INSTALL = 0
     """An install: one at a time."""

@@ -1,4 +1,4 @@
-"""How far behind the workers of a database are, read cheaply: nothing here counts deliveries."""
+"""The backlog of a database's workers, read cheaply: nothing here counts deliveries."""
 
 import asyncio
 import logging
@@ -51,11 +51,10 @@ select (
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """``oldest_due_seconds`` is for how long a delivery is overdue that could start: its endpoint is active, works and
-    has room.
+    """``oldest_due_seconds`` is the age of the oldest due delivery that could start now: its endpoint has room.
 
-    Among the first 1,000 endpoints that have pending deliveries. ``open_breakers`` are active endpoints that fail.
-    ``oldest_snapshot_transactions`` is how many transactions have begun since the oldest snapshot that somebody holds.
+    Only the first 1,000 endpoints with pending deliveries count. ``open_breakers`` are active endpoints that fail.
+    ``oldest_snapshot_transactions`` is the number of transactions begun since the oldest snapshot that is held.
     """
 
     oldest_due_seconds: float
@@ -67,7 +66,7 @@ class Backlog:
 
 
 class BacklogReader:
-    """Reads it when it is asked to, on a connection of its own; who asks again within 5 s gets the same answer."""
+    """Reads the backlog on demand, on a connection of its own. Within 5 s the answer is the same."""
 
     def __init__(self, conninfo: Conninfo) -> None:
         self._conninfo = conninfo
@@ -76,7 +75,7 @@ class BacklogReader:
         self._read_at = float("-inf")
 
     async def read(self) -> Backlog | None:
-        """The backlog, or None where the database does not answer in time."""
+        """The backlog, or None if the database does not answer in time."""
         clock = asyncio.get_running_loop().time
         async with self._reading:
             if clock() - self._read_at > _FRESH:

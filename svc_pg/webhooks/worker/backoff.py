@@ -1,4 +1,4 @@
-"""How often a delivery is attempted, and how long it waits in between."""
+"""The number of attempts of a delivery, and the waits between them."""
 
 import random
 from collections.abc import Callable
@@ -21,7 +21,7 @@ _RETRY_AFTER_MOST = timedelta(hours=24)
 
 
 def max_attempts(retry: Retry) -> int:
-    """How many attempts a delivery has before it failed."""
+    """The number of attempts after which a delivery has failed."""
     if retry == "default":
         return _DEFAULT_ATTEMPTS
     return len(_listed(retry)) + 1
@@ -35,7 +35,7 @@ def wait(
     overloaded: bool = False,
     random: Callable[[], float] = random.random,
 ) -> timedelta:
-    """How long to wait after failed attempt number ``attempt``, the first being 1.
+    """The wait after failed attempt number ``attempt``, the first being 1.
 
     Every policy is spread by 20 % in both directions, so that deliveries that failed together do not return together.
     ``overloaded`` says that the receiver answered 429 or 503, or not in time: at least 60 s. Its ``retry_after`` raises

@@ -34,7 +34,7 @@ async def connected(conninfo: Conninfo) -> AsyncIterator[Connection]:
     try:
         yield conn
     finally:
-        await conn.close()  # its own ``async with`` does not, where the task is cancelled in it
+        await conn.close()  # its own ``async with`` does not if the task is cancelled in it
 
 
 class Reconnecting:

@@ -13,7 +13,7 @@ from svc_pg.webhooks.worker.statistics import Statistics
 
 
 class Observed(Protocol):
-    """What is to be observed: one worker, or several."""
+    """One worker, or several."""
 
     @property
     def statistics(self) -> Statistics:
