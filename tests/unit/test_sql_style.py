@@ -6,7 +6,9 @@ import pytest
 
 SQL = Path(__file__).parents[2] / "sql"
 FILES = {
-    str(file.relative_to(SQL)): file.read_text(encoding="utf-8") for file in SQL.rglob("*.*") if file.suffix != ".py"
+    str(file.relative_to(SQL)): file.read_text(encoding="utf-8")
+    for file in SQL.rglob("*.*")
+    if file.suffix in (".sql", ".j2")
 }
 
 
