@@ -65,4 +65,4 @@ comment on table svc.installed_inventory is
 comment on column svc.installed_inventory.kind is 'Table, column, index or constraint.';
 comment on column svc.installed_inventory.identity is 'Its name.';
 comment on column svc.installed_inventory.of_table is 'Its table.';
-comment on column svc.installed_inventory.sql is 'What puts it back.';
+comment on column svc.installed_inventory.sql is 'The SQL that restores it.';

@@ -68,21 +68,21 @@ comment on column svc.audit_logs.operation is
     'INSERT, UPDATE, DELETE, TRUNCATE, or SNAPSHOT of a row that was there before capture.';
 comment on column svc.audit_logs.record_id is
     'The key of the record: the text of one column, or a JSON array of several. Null without a key.';
-comment on column svc.audit_logs.actor_id is 'Who acted, as the application said: svc.actor_id.';
-comment on column svc.audit_logs.tenant_id is 'For which tenant, as the application said: svc.tenant_id.';
-comment on column svc.audit_logs.db_user is 'Who was connected, as PostgreSQL knows (session_user).';
+comment on column svc.audit_logs.actor_id is 'The actor, as the application set it: svc.actor_id.';
+comment on column svc.audit_logs.tenant_id is 'The tenant, as the application set it: svc.tenant_id.';
+comment on column svc.audit_logs.db_user is 'The role that connected, as PostgreSQL authenticated it (session_user).';
 comment on column svc.audit_logs.db_role is 'The role that was set (set role), if any.';
 comment on column svc.audit_logs.before_data is 'The row before the change, without its redacted columns.';
 comment on column svc.audit_logs.after_data is 'The row after the change, without its redacted columns.';
 comment on column svc.audit_logs.changed_fields is
     'The columns that an UPDATE changed; {} if only their texts differ, as 1.0 and 1.00.';
-comment on column svc.audit_logs.label is 'What a rule calls the change.';
+comment on column svc.audit_logs.label is 'The name that a rule gives the change.';
 comment on column svc.audit_logs.severity is 'low, medium, high or critical, as a rule says.';
 comment on column svc.audit_logs.compliance is 'Tags of compliance, as a rule says.';
 comment on column svc.audit_logs.description is 'The change in a sentence, as a rule says.';
 comment on column svc.audit_logs.redacted_fields is
     'The columns whose values are not recorded, or are disguised; {*} if all are.';
-comment on column svc.audit_logs.context is 'What the application said of the request: svc.context.';
+comment on column svc.audit_logs.context is 'Facts about the request, as the application set them: svc.context.';
 comment on column svc.audit_logs.erased_leaf is 'Internal: reserved.';
 
 comment on table svc.audit_hash_key is 'Internal: the key of hashed columns. Nobody may read it.';

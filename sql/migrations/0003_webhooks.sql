@@ -125,37 +125,37 @@ create index webhook_delivery_attempts_delivery on svc.webhook_delivery_attempts
 
 comment on table svc.webhook_event_types is 'The events that can be sent, as the configuration defines them.';
 comment on column svc.webhook_event_types.name is 'The name: order.created.';
-comment on column svc.webhook_event_types.description is 'What the event tells.';
+comment on column svc.webhook_event_types.description is 'A description for people.';
 comment on column svc.webhook_event_types.schema is 'The JSON Schema of its payload, if any.';
 comment on column svc.webhook_event_types.patterns is 'Internal: the subscriptions that match it.';
 comment on column svc.webhook_event_types.synced_at is 'When install last wrote it.';
 
-comment on table svc.webhook_messages is 'What was sent: a row for each message, however many endpoints want it.';
+comment on table svc.webhook_messages is 'The messages sent: a row each, however many endpoints receive it.';
 comment on column svc.webhook_messages.id is 'The message''s id (UUID version 7), which svc.send returned.';
 comment on column svc.webhook_messages.event_name is 'The event.';
 comment on column svc.webhook_messages.payload is 'The data, as it was sent.';
-comment on column svc.webhook_messages.tenant is 'For which tenant.';
+comment on column svc.webhook_messages.tenant is 'The tenant of the message.';
 comment on column svc.webhook_messages.idempotency_key is 'The sender''s key: a second message with it is not stored.';
 comment on column svc.webhook_messages.trace_context is 'The trace of the sender (W3C traceparent).';
 comment on column svc.webhook_messages.created_at is 'When the transaction began that sent it.';
 
 comment on table svc.webhook_endpoints is
-    'Where messages are sent to. Secrets and headers are sealed, and not open to readers.';
+    'The receivers of messages. Secrets and headers are encrypted, and closed to readers.';
 comment on column svc.webhook_endpoints.id is 'The endpoint''s id.';
-comment on column svc.webhook_endpoints.url is 'Where deliveries are sent to.';
-comment on column svc.webhook_endpoints.description is 'What people call it.';
+comment on column svc.webhook_endpoints.url is 'The URL of the receiver.';
+comment on column svc.webhook_endpoints.description is 'A description for people.';
 comment on column svc.webhook_endpoints.tenant is 'The tenant whose messages it gets; null: those of all.';
 comment on column svc.webhook_endpoints.events is 'The events that it wants: names, patterns such as order.*, or *.';
 comment on column svc.webhook_endpoints.secret is 'Internal: the sealed secret that signs.';
 comment on column svc.webhook_endpoints.previous_secret is 'Internal: the sealed secret before a rotation.';
 comment on column svc.webhook_endpoints.previous_secret_expires_at is
-    'Until when the secret before a rotation signs too.';
+    'The time until which the secret before a rotation signs too.';
 comment on column svc.webhook_endpoints.headers is 'Internal: the sealed headers that are sent along.';
 comment on column svc.webhook_endpoints.status is
     'active, paused (deliveries wait) or disabled (deliveries are canceled).';
 comment on column svc.webhook_endpoints.disabled_reason is 'Why it was disabled.';
-comment on column svc.webhook_endpoints.max_in_flight is 'How many attempts may be under way at a time.';
-comment on column svc.webhook_endpoints.timeout is 'How long an attempt may last.';
+comment on column svc.webhook_endpoints.max_in_flight is 'The most attempts under way at a time.';
+comment on column svc.webhook_endpoints.timeout is 'The limit of an attempt''s duration.';
 comment on column svc.webhook_endpoints.version is 'Rises with each change.';
 comment on column svc.webhook_endpoints.created_at is 'When it was registered.';
 comment on column svc.webhook_endpoints.updated_at is 'When somebody last changed it.';
@@ -164,14 +164,14 @@ comment on table svc.webhook_endpoint_state is
     'Internal: what workers know of an endpoint; read svc.webhook_endpoint_health.';
 comment on column svc.webhook_endpoint_state.endpoint_id is 'The endpoint.';
 comment on column svc.webhook_endpoint_state.failure_streak is 'Failures since the last success.';
-comment on column svc.webhook_endpoint_state.failing_since is 'When the first of them was.';
-comment on column svc.webhook_endpoint_state.breaker_until is 'Until when nothing is sent.';
-comment on column svc.webhook_endpoint_state.breaker_count is 'How often the probe of the breaker has failed.';
+comment on column svc.webhook_endpoint_state.failing_since is 'The time of the first of them.';
+comment on column svc.webhook_endpoint_state.breaker_until is 'The time until which nothing is sent.';
+comment on column svc.webhook_endpoint_state.breaker_count is 'The number of failed probes of the breaker.';
 comment on column svc.webhook_endpoint_state.last_success_at is 'The last success, within 10 s.';
 comment on column svc.webhook_endpoint_state.last_failure_at is 'The last failure.';
 
 comment on table svc.webhook_deliveries is
-    'What is to be delivered, and what became of it: a row for each message and endpoint.';
+    'The queue and its results: a row for each message and endpoint.';
 comment on column svc.webhook_deliveries.id is 'The delivery''s id (UUID version 7), which receivers get.';
 comment on column svc.webhook_deliveries.message_id is 'The message.';
 comment on column svc.webhook_deliveries.endpoint_id is 'The endpoint; it may have been deleted.';
@@ -199,7 +199,7 @@ comment on column svc.webhook_delivery_attempts.endpoint_id is 'The endpoint.';
 comment on column svc.webhook_delivery_attempts.attempt is 'The number of the attempt, from 1.';
 comment on column svc.webhook_delivery_attempts.cause is 'auto, manual (somebody asked for it) or test (a ping).';
 comment on column svc.webhook_delivery_attempts.started_at is 'When it began.';
-comment on column svc.webhook_delivery_attempts.duration_ms is 'How long it took; null if nobody knows.';
+comment on column svc.webhook_delivery_attempts.duration_ms is 'The duration; null if it is unknown.';
 comment on column svc.webhook_delivery_attempts.outcome is
     'success, http_error, timeout, connect_error, tls_error, dns_error, blocked or lost (its worker died).';
 comment on column svc.webhook_delivery_attempts.status_code is 'The status of the response.';

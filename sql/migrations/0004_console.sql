@@ -72,38 +72,38 @@ comment on column svc.console_magic_links.code_hash is 'The keyed hash of the co
 comment on column svc.console_magic_links.status is 'Pending, verified, claimed or locked.';
 comment on column svc.console_magic_links.failed_attempts is 'Wrong codes so far.';
 comment on column svc.console_magic_links.max_attempts is 'Wrong codes that lock it.';
-comment on column svc.console_magic_links.ip is 'Who asked.';
-comment on column svc.console_magic_links.user_agent is 'Who asked.';
+comment on column svc.console_magic_links.ip is 'The client''s address.';
+comment on column svc.console_magic_links.user_agent is 'The client''s User-Agent.';
 comment on column svc.console_magic_links.created_at is 'When it was asked for.';
 comment on column svc.console_magic_links.expires_at is 'The end of the time to verify, then of the time to claim.';
 comment on column svc.console_magic_links.verified_at is 'When the code was right.';
 comment on column svc.console_magic_links.claimed_at is 'When it became a session.';
 comment on column svc.console_magic_links.polled_at is 'When the device last asked.';
 
-comment on table svc.console_sessions is 'Who is or was signed in to the console.';
+comment on table svc.console_sessions is 'The sessions of people who are or were signed in to the console.';
 comment on column svc.console_sessions.id is 'The session''s id.';
 comment on column svc.console_sessions.email is 'The address that signed in.';
 comment on column svc.console_sessions.permission is 'read, write or admin.';
 comment on column svc.console_sessions.token_hash is 'Internal: the hash of the token.';
-comment on column svc.console_sessions.ip is 'Where the sign-in came from.';
-comment on column svc.console_sessions.user_agent is 'What the browser said of itself.';
+comment on column svc.console_sessions.ip is 'The address of the sign-in.';
+comment on column svc.console_sessions.user_agent is 'The browser''s User-Agent.';
 comment on column svc.console_sessions.created_at is 'When it began.';
 comment on column svc.console_sessions.expires_at is 'When it ends by itself.';
 comment on column svc.console_sessions.revoked_at is 'When it was ended before.';
-comment on column svc.console_sessions.revoked_by is 'Who ended it.';
+comment on column svc.console_sessions.revoked_by is 'The actor that ended it.';
 
 comment on table svc.console_rate is 'Internal: how often something was asked for.';
-comment on column svc.console_rate.key is 'Who asked for what.';
-comment on column svc.console_rate.hits is 'How often.';
+comment on column svc.console_rate.key is 'The client and the request that are counted.';
+comment on column svc.console_rate.hits is 'The number of requests.';
 comment on column svc.console_rate.ends_at is 'When the counting begins anew.';
 
-comment on table svc.console_events is 'What happened at the console''s sign-in.';
+comment on table svc.console_events is 'The events of the console''s sign-in.';
 comment on column svc.console_events.id is 'The event''s id.';
 comment on column svc.console_events.occurred_at is 'When it happened.';
 comment on column svc.console_events.event is
     'link_requested, mail_failed, code_rejected, link_locked, code_accepted, signed_in or session_revoked.';
 comment on column svc.console_events.session_id is 'The session, or the one that was asked for.';
 comment on column svc.console_events.email is 'The address.';
-comment on column svc.console_events.ip is 'Where the request came from.';
-comment on column svc.console_events.user_agent is 'What the browser said of itself.';
+comment on column svc.console_events.ip is 'The address of the request.';
+comment on column svc.console_events.user_agent is 'The browser''s User-Agent.';
 comment on column svc.console_events.detail is 'More: why no mail was sent, or who revoked.';

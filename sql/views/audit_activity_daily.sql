@@ -15,10 +15,10 @@ select d.day::date as day, a.table_name, a.operation::text as operation, a.actor
      group by l.table_name, l.operation, l.actor_id, l.tenant_id
   ) a;
 comment on view svc.audit_activity_daily is
-    'How many entries there are of each day, table, operation, actor and tenant.';
+    'The number of entries by day, table, operation, actor and tenant.';
 comment on column svc.audit_activity_daily.day is 'The day in UTC.';
 comment on column svc.audit_activity_daily.table_name is 'The table, with its schema: public.customer.';
 comment on column svc.audit_activity_daily.operation is 'INSERT, UPDATE, DELETE, TRUNCATE or SNAPSHOT.';
-comment on column svc.audit_activity_daily.actor_id is 'Who acted, as the application said.';
-comment on column svc.audit_activity_daily.tenant_id is 'For which tenant, as the application said.';
+comment on column svc.audit_activity_daily.actor_id is 'The actor, as the application set it.';
+comment on column svc.audit_activity_daily.tenant_id is 'The tenant, as the application set it.';
 comment on column svc.audit_activity_daily.entries is 'The number of entries.';

@@ -13,8 +13,8 @@ comment on view svc.audit_changes is
     'The audit log by field: a row for each field that an UPDATE changed, and for each of an INSERT and a DELETE.';
 comment on column svc.audit_changes.entry_id is 'The entry''s id.';
 comment on column svc.audit_changes."timestamp" is 'When the entry was written.';
-comment on column svc.audit_changes.actor_id is 'Who acted, as the application said.';
-comment on column svc.audit_changes.tenant_id is 'For which tenant, as the application said.';
+comment on column svc.audit_changes.actor_id is 'The actor, as the application set it.';
+comment on column svc.audit_changes.tenant_id is 'The tenant, as the application set it.';
 comment on column svc.audit_changes.table_name is 'The table, with its schema: public.customer.';
 comment on column svc.audit_changes.operation is 'INSERT, UPDATE or DELETE.';
 comment on column svc.audit_changes.record_id is

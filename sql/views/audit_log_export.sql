@@ -32,20 +32,20 @@ comment on column svc.audit_log_export."tableName" is 'The table, with its schem
 comment on column svc.audit_log_export.operation is 'INSERT, UPDATE, DELETE, TRUNCATE or SNAPSHOT.';
 comment on column svc.audit_log_export."recordId" is
     'The key of the record: the text of one column, or a JSON array of several.';
-comment on column svc.audit_log_export."actorId" is 'Who acted, as the application said.';
-comment on column svc.audit_log_export."tenantId" is 'For which tenant, as the application said.';
-comment on column svc.audit_log_export."dbUser" is 'Who was connected, as PostgreSQL knows.';
+comment on column svc.audit_log_export."actorId" is 'The actor, as the application set it.';
+comment on column svc.audit_log_export."tenantId" is 'The tenant, as the application set it.';
+comment on column svc.audit_log_export."dbUser" is 'The role that connected, as PostgreSQL authenticated it.';
 comment on column svc.audit_log_export."dbRole" is 'The role that was set, if it is another.';
 comment on column svc.audit_log_export."beforeData" is 'The row before the change.';
 comment on column svc.audit_log_export."afterData" is 'The row after the change.';
 comment on column svc.audit_log_export."changedFields" is 'The columns that an UPDATE changed.';
-comment on column svc.audit_log_export.label is 'What a rule calls the change.';
+comment on column svc.audit_log_export.label is 'The name that a rule gives the change.';
 comment on column svc.audit_log_export.severity is 'low, medium, high or critical, as a rule says.';
 comment on column svc.audit_log_export.compliance is 'Tags of compliance, as a rule says.';
 comment on column svc.audit_log_export.description is 'The change in a sentence, as a rule says.';
 comment on column svc.audit_log_export."redactedFields" is
     'The columns whose values are not recorded, or are disguised; {*} if all are.';
-comment on column svc.audit_log_export.context is 'What the application said of the request.';
+comment on column svc.audit_log_export.context is 'Facts about the request, as the application set them.';
 comment on column svc.audit_log_export."xactId" is 'The transaction: equal for all changes that were made together.';
 comment on column svc.audit_log_export.entry_id is 'The id as a number, for conditions and for order.';
 comment on column svc.audit_log_export.recorded_at is 'The timestamp as a timestamptz, for conditions and for order.';

@@ -15,23 +15,23 @@ select e.id as endpoint_id, e.url, e.description, e.tenant, e.status, e.disabled
   from svc.webhook_endpoints e
   left join svc.webhook_endpoint_state s on s.endpoint_id = e.id;
 comment on view svc.webhook_endpoint_health is
-    'The state of each endpoint: whether it works, since when it fails, and what waits for it.';
+    'The state of each endpoint: its health, its failures and its queue.';
 comment on column svc.webhook_endpoint_health.endpoint_id is 'The endpoint.';
-comment on column svc.webhook_endpoint_health.url is 'Where deliveries are sent to.';
-comment on column svc.webhook_endpoint_health.description is 'What people call it.';
+comment on column svc.webhook_endpoint_health.url is 'The URL of the receiver.';
+comment on column svc.webhook_endpoint_health.description is 'A description for people.';
 comment on column svc.webhook_endpoint_health.tenant is 'The tenant whose messages it gets; null: those of all.';
 comment on column svc.webhook_endpoint_health.status is
-    'active, paused or disabled: what people, or its failures, made it.';
+    'active, paused or disabled: set by people, or by its failures.';
 comment on column svc.webhook_endpoint_health.disabled_reason is 'Why it was disabled.';
 comment on column svc.webhook_endpoint_health.health is
-    'healthy, failing (its last attempt failed), broken (left alone until breaker_until), paused or disabled.';
+    'healthy, failing (its last attempt failed), broken (paused until breaker_until), paused or disabled.';
 comment on column svc.webhook_endpoint_health.failure_streak is 'Failures since the last success.';
-comment on column svc.webhook_endpoint_health.failing_since is 'When the first of them was.';
+comment on column svc.webhook_endpoint_health.failing_since is 'The time of the first of them.';
 comment on column svc.webhook_endpoint_health.breaker_until is
-    'Until when nothing is sent, because it kept failing; then one delivery is tried.';
+    'The time until which the circuit breaker sends nothing; then it tries one delivery.';
 comment on column svc.webhook_endpoint_health.last_success_at is 'The last success, within 10 s.';
 comment on column svc.webhook_endpoint_health.last_failure_at is 'The last failure.';
 comment on column svc.webhook_endpoint_health.next_attempt_at is
     'When its first pending delivery is or was due; null if none is pending.';
 comment on column svc.webhook_endpoint_health.in_flight is 'Attempts under way.';
-comment on column svc.webhook_endpoint_health.max_in_flight is 'How many may be under way at a time.';
+comment on column svc.webhook_endpoint_health.max_in_flight is 'The most attempts under way at a time.';
