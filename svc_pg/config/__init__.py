@@ -3,12 +3,12 @@
 import importlib
 import tomllib
 from pathlib import Path
+from typing import Annotated
 
 from pydantic import Field
 
 from svc_pg.config.audit import AuditConfig, AuditedTable, Condition, EnrichmentRule
 from svc_pg.config.change_events import OnChange
-from svc_pg.config.grants import Grants
 from svc_pg.config.model import StrictModel, validated
 from svc_pg.config.webhooks import EventDefinition, Retry, WebhooksConfig
 from svc_pg.errors import ConfigError
@@ -27,6 +27,21 @@ __all__ = [
 ]
 
 DEFAULT_FILE = Path("svc-pg.toml")
+
+RoleName = Annotated[str, Field(min_length=1)]
+
+
+class Grants(StrictModel):
+    """Existing roles, by name, and what they may do in this database.
+
+    ``send`` calls ``svc.send``; ``read`` reads the audit log, messages, deliveries and endpoints without their secrets;
+    ``admin`` does all that an administrator does; ``svc-pg worker`` and the console connect as such a role. A role that
+    is no longer named loses its rights with the next install. Capture needs no grant.
+    """
+
+    send: list[RoleName] = []
+    read: list[RoleName] = []
+    admin: list[RoleName] = []
 
 
 class Config(StrictModel):

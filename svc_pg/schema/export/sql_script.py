@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from psycopg import Connection
 from psycopg.rows import tuple_row
@@ -21,6 +21,13 @@ from svc_pg.schema.status import Status, look
 from svc_pg.schema.target import guards, target_of
 from svc_pg.schema.transactions import transaction
 from svc_pg.schema_objects import OBJECT_KINDS, SchemaObject
+
+# Comments and literals, in which a semicolon ends nothing, and the semicolon itself
+_TOKEN: Final = re.compile(
+    r"""--[^\n]* | /\*.*?\*/ | (?<!\w)[eE]'(?:[^'\\]|\\.|'')*' | '[^']*' | "[^"]*" | (?P<tag>\$\w*\$).*?(?P=tag) | ;""",
+    re.VERBOSE | re.DOTALL,
+)
+_COMMENTS: Final = re.compile(r"(?:\s|--[^\n]*(?:\n|\Z))*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +82,17 @@ def script(conn: Connection[Any], config: Config, *, prune: bool = False, roles:
     ]
     tables = [step.audited_table for step in objects if step.audited_table and step.item is not None]
     return Script("\n".join(texts), _downgrade(objects, is_first=not notes), list(dict.fromkeys(tables)))
+
+
+def statements(script: str) -> list[str]:
+    """Each statement without its semicolon, with the comments before it. Knows our own scripts, not all of SQL."""
+    found, start = [], 0
+    for token in _TOKEN.finditer(script):
+        if token[0] == ";":
+            found.append(script[start : token.start()].strip())
+            start = token.end()
+    found.append(script[start:].strip())
+    return [statement for statement in found if not _COMMENTS.fullmatch(statement)]
 
 
 def _check(steps: list[Status], notes: Mapping[tuple[str, str], str]) -> Iterator[str]:
