@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import psycopg
-from psycopg import Connection, sql
+from psycopg import Connection
 from psycopg.sql import SQL, Composable, Identifier
 
+from svc_pg.capture.postgres.expressions import texts
 from svc_pg.capture.table import Table, check_column
 from svc_pg.config import OnChange
 from svc_pg.config.change_events import ChangeOperation, RowValue
@@ -167,7 +168,7 @@ def _for_operation(table: Table, rule: OnChange, operation: ChangeOperation, red
     key = {column: RowValue("row", column) for column in _identity(table) if column not in redacted}
     payload: Composable
     if rule.payload == "row":
-        payload = _WHOLE.format(_ROWS[row], _texts(column for column in table.columns if column not in redacted))
+        payload = _WHOLE.format(_ROWS[row], texts(column for column in table.columns if column not in redacted))
     else:
         payload = _object(rule.values or key, row)
     return _Rule(
@@ -232,7 +233,3 @@ def _value(value: RowValue, row: Row) -> Composable:
 
 def _text(value: RowValue, row: Row) -> Composable:
     return SQL("{}::text").format(_value(value, row))
-
-
-def _texts(values: Iterable[str]) -> Composable:
-    return SQL("array[{}]::text[]").format(SQL(", ").join(sql.Literal(value) for value in values))

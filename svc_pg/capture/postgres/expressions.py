@@ -92,7 +92,7 @@ def _words(rule: EnrichmentRule) -> tuple[Composable, Composable, Composable, Co
     return (
         _NULL if rule.label is None else sql.Literal(rule.label),
         _NULL if rule.severity is None else SQL("{}::svc.audit_severity").format(rule.severity),
-        _texts(rule.compliance) if rule.compliance else _NULL,
+        texts(rule.compliance) if rule.compliance else _NULL,
         _NULL if rule.description is None else _description(rule.description),
     )
 
@@ -131,7 +131,7 @@ def condition(wanted: Condition) -> Composable:
     """A condition as an expression that is true or false, never null."""
     parts: list[Composable] = []
     if wanted.changed:
-        parts.append(SQL("coalesce(v_changed && {}, false)").format(_texts(wanted.changed)))
+        parts.append(SQL("coalesce(v_changed && {}, false)").format(texts(wanted.changed)))
     for source, tests in (("before", wanted.before), ("after", wanted.after)):
         parts += [
             part
@@ -182,5 +182,6 @@ def _json(value: Scalar) -> Composable:
     return SQL("{}::jsonb").format(json.dumps(value))
 
 
-def _texts(values: Sequence[str]) -> Composable:
+def texts(values: Iterable[str]) -> Composable:
+    """An array of text."""
     return SQL("array[{}]::text[]").format(SQL(", ").join(sql.Literal(value) for value in values))

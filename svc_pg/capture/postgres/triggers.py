@@ -5,7 +5,7 @@ from typing import Final
 
 from psycopg.sql import SQL, Composable, Identifier, Literal
 
-from svc_pg.capture.postgres.expressions import Operation, enrichment
+from svc_pg.capture.postgres.expressions import Operation, enrichment, texts
 from svc_pg.capture.rules import TableRules
 from svc_pg.render import render
 from svc_pg.schema_objects import SchemaObject, function_name
@@ -101,7 +101,7 @@ def _capture_function(rules: TableRules) -> SchemaObject:
 def _image(rules: TableRules, row: Composable) -> Composable:
     """The snapshot of a row of a trigger, without the columns that a trigger cannot see."""
     image = SQL("to_jsonb({})").format(row)
-    return SQL("{} - {}").format(image, _texts(rules.table.virtual)) if rules.table.virtual else image
+    return SQL("{} - {}").format(image, texts(rules.table.virtual)) if rules.table.virtual else image
 
 
 def _recorded(rules: TableRules, image: Composable) -> Composable:
@@ -126,10 +126,6 @@ def _pairing(rules: TableRules) -> Composable:
     """The condition under which two snapshots are of one record."""
     equal = (SQL("v_before -> {0} = v_after -> {0}").format(Literal(column)) for column in rules.key)
     return SQL(" and ").join(equal)
-
-
-def _texts(values: Iterable[str]) -> Composable:
-    return SQL("array[{}]::text[]").format(SQL(", ").join(map(Literal, values)))
 
 
 def _redacted_fields(rules: TableRules) -> Composable:
