@@ -7,8 +7,9 @@ from typing import Final, Literal, get_args
 from svc_pg.render import MAX_IDENTIFIER_BYTES
 from svc_pg.table_names import TableName
 
-# The names of functions and triggers that send changes contain this, which tells them from those that record changes
+# The names of functions and triggers that send changes contain one of these; of those that record changes, none does
 CHANGE_EVENTS: Final = "change_events"
+SEND_CHANGES: Final = "send_changes"
 
 ObjectKind = Literal["function", "view", "trigger"]
 
@@ -36,7 +37,7 @@ class SchemaObject:
 
 def sends_changes(identity: str) -> bool:
     """Whether the function or trigger sends the changes of its table as events."""
-    return identity.startswith((f"svc.{CHANGE_EVENTS}_", f"00_svc_{CHANGE_EVENTS}_"))
+    return identity.startswith((f"svc.{CHANGE_EVENTS}_", f"svc.{SEND_CHANGES}_", f"00_svc_{CHANGE_EVENTS}_"))
 
 
 def function_name(prefix: str, table: TableName) -> str:

@@ -1,12 +1,16 @@
 -- A snapshot in which every value of more than p_limit bytes is replaced by its size and SHA-256.
 create or replace function svc.audit_cap(p_snapshot jsonb, p_limit integer) returns jsonb
-language sql immutable parallel safe
-set search_path = pg_catalog, pg_temp
+language plpgsql immutable parallel safe
 as $svc$
-    select case when pg_column_size(p_snapshot) <= p_limit then p_snapshot else (
+begin
+    if pg_column_size(p_snapshot) <= p_limit or p_snapshot is null then  -- has no SET, which would cost more than this
+        return p_snapshot;
+    end if;
+    return (
         select jsonb_object_agg(key, case when octet_length(value::text) <= p_limit then value else jsonb_build_object(
                    'oversized', true, 'bytes', octet_length(value::text),
                    'sha256', encode(sha256(convert_to(value::text, 'UTF8')), 'hex')) end)
           from jsonb_each(p_snapshot)
-    ) end
+    );
+end
 $svc$;

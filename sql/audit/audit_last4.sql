@@ -1,7 +1,7 @@
--- The last four characters of a text of at least eight; of a shorter one they would tell too much.
+-- The last four characters of a text of at least eight; of a shorter one they would tell too much. Has no SET, so that
+-- it can be inlined: its callers pin the search_path.
 create or replace function svc.audit_last4(p_value text) returns text
 language sql immutable parallel safe
-set search_path = pg_catalog, pg_temp
 as $svc$
     select case when length(p_value) >= 8 then '****' || right(p_value, 4) when p_value is not null then '****' end
 $svc$;

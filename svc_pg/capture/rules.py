@@ -26,8 +26,23 @@ class TableRules:
 
     @property
     def is_redacted(self) -> bool:
-        """Whether a snapshot differs from the row."""
-        return bool(self.redactions) or self.columns is not None or self.audited.max_value_bytes is not None
+        """Whether a snapshot may differ from the row."""
+        return self.has_redact_function or self.audited.max_value_bytes is not None
+
+    @property
+    def has_redact_function(self) -> bool:
+        """Whether columns are left out or disguised."""
+        return bool(self.redactions) or self.columns is not None
+
+    @property
+    def masks_newer_columns(self) -> bool:
+        """Whether a column that the rules do not know is masked: it may be a redacted one under another name."""
+        return bool(self.redactions) and self.columns is None
+
+    @property
+    def guarded(self) -> list[str]:
+        """The columns that the rules name: if one is gone, all values are masked, since it may have another name."""
+        return sorted({*self.redactions, *(self.columns or ())})
 
     @property
     def redacted_columns(self) -> set[str]:
@@ -82,6 +97,13 @@ def _check_redactions(table: Table, audited: AuditedTable, key: Sequence[str]) -
                 f'table "{table.name}": a description names "{column}", which is redacted',
                 hint="What is redacted must not be anywhere in an entry.",
             )
+    for column, sources in table.generated.items():
+        if column not in audited.redactions and (audited.columns is None or column in audited.columns):
+            for source in audited.redactions.keys() & sources:
+                raise ConfigError(
+                    f'table "{table.name}": "{column}" is computed from "{source}", which is redacted',
+                    hint=f"Redact {column} as well.",
+                )
     for column in key:
         if column in audited.redactions:
             raise ConfigError(

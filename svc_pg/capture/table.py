@@ -1,6 +1,7 @@
 """A table as capture sees it: its columns, its keys and its partitions."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from svc_pg.errors import ConfigError
@@ -13,7 +14,8 @@ class Table:
 
     ``json_columns`` are those of type json and jsonb. ``virtual`` columns are computed when read, and triggers see NULL
     in their place. ``unique`` holds the columns of every unique index that lets no NULL in. ``partitions`` are all
-    below the table, ``parent`` is the table of which it is a partition.
+    below the table, ``parent`` is the table of which it is a partition. A table ``holds_json`` if a column of type json
+    is anywhere in its rows. ``generated`` has the columns from which each stored generated column is computed.
     """
 
     name: TableName
@@ -25,6 +27,8 @@ class Table:
     is_partitioned: bool
     partitions: list[TableName]
     parent: TableName | None
+    holds_json: bool = False
+    generated: Mapping[str, list[str]] = field(default_factory=dict)
 
 
 def check_column(table: Table, option: str, column: str) -> None:

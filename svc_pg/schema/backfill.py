@@ -3,9 +3,11 @@
 from typing import Any
 
 from psycopg import Connection
+from psycopg.sql import SQL, Identifier
 
 from svc_pg.capture.postgres.catalog import read_tables
 from svc_pg.capture.postgres.patterns import resolve
+from svc_pg.capture.postgres.plain_rows import plain_image
 from svc_pg.capture.postgres.triggers import snapshot_sql
 from svc_pg.capture.rules import rules_for
 from svc_pg.config import Config
@@ -15,18 +17,22 @@ from svc_pg.schema.transactions import Patience, locked, transaction
 def backfill(conn: Connection[Any], config: Config) -> dict[str, int]:
     """Write a SNAPSHOT entry for every row that the log does not know; return the number for each table.
 
-    A row is known if the last entry of its record is anything but a DELETE or TRUNCATE. So a second run writes nothing,
-    and rows of a partition that was attached in between are found. A table without a key is written only while
-    it has no entries. Run it after ``install``, on a connection outside a transaction: one transaction for each table,
-    which waits for its writers and lets them wait.
+    A row is known if the last entry of its record is anything but a DELETE, and the table was not truncated after it.
+    So a second run writes nothing, and rows of a partition that was attached in between are found. Of a table without a
+    key all rows are written, if it has no entries since it was last truncated; of a partitioned one, if it has none.
+    Run it after ``install``, on a connection outside a transaction: one transaction for each table, which waits for its
+    writers and lets them wait. Raises the errors of ``install`` if the configuration does not fit the tables, and
+    InstallError if a right is missing: for row security, too, which would hide rows.
     """
     with transaction(conn):
         audited = resolve(conn, config.audit.tables)
-        tables = read_tables(conn, audited)
+        read_tables(conn, audited)
     written = {}
-    for name, table in tables.items():
+    for name, rules in audited.items():
         with locked(conn, Patience()):
-            cursor = conn.execute(snapshot_sql(rules_for(table, audited[name])).encode())
+            conn.execute(SQL("lock table {} in share row exclusive mode").format(Identifier(*name)))
+            table = read_tables(conn, [name])[name]
+            cursor = conn.execute(snapshot_sql(rules_for(table, rules), plain_image(conn, name)).encode())
             while cursor.nextset():
                 pass
             written[str(name)] = cursor.rowcount

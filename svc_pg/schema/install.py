@@ -220,7 +220,7 @@ def _drop_schema(conn: Connection[Any], *, has_roles: bool) -> list[Status]:
         raise InstallError(f"these views read from schema svc: {views}", hint="Drop them first.")
     step = Status("schema", "svc", "orphan", "drop schema svc cascade")
     conn.execute(step.sql.encode())
-    dropped = drop_unused(conn) if has_roles else []
+    dropped = drop_unused(conn, has_roles=has_roles)
     return [step, *(Status("role", role, "orphan", f"drop role {role}") for role in dropped)]
 
 

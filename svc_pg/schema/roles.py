@@ -1,7 +1,9 @@
 """The roles that own the schema and hold its privileges: created if they are missing, by an installer that may.
 
-- ``svc_owner`` owns the schema, its tables and functions; ``svc_writer`` the capture functions, and can insert entries
-  into the audit log, and nothing else. Nobody logs in as either, and nobody but the installer should be a member.
+- ``svc_owner`` owns the schema, its tables and functions; ``svc_writer`` the views through which entries are written,
+  and can insert entries into the audit log, and nothing else. The triggers of a table run as its owner; if that is a
+  superuser, as ``svc_capture``, which can do nothing else. Nobody logs in as one of these three, and nobody but the
+  installer should be a member.
 - ``svc_sender`` calls ``svc.send``, ``svc_reader`` reads, ``svc_admin`` administers and delivers: ``svc-pg worker`` and
   the console connect as a member of it. Make your own roles members of these, or name them under ``[grants]``, which
   applies to one database only.
@@ -21,7 +23,8 @@ from svc_pg.query import Query, fetch, scalar
 from svc_pg.render import ident, render
 
 OWNERS: Final = ("svc_owner", "svc_writer")
-ROLES: Final = (*OWNERS, "svc_sender", "svc_reader", "svc_admin")
+CAPTURE: Final = "svc_capture"
+ROLES: Final = (*OWNERS, CAPTURE, "svc_sender", "svc_reader", "svc_admin")
 _OPTIONS_SINCE: Final = 160000  # the server version from which a membership says whether it inherits and may SET ROLE
 
 
@@ -75,7 +78,7 @@ def _state(conn: Connection[Any], role: _Role, me: Installer) -> RoleState:
     if not role.exists:
         grantee = me.name if role.name in OWNERS and not me.is_superuser else None
         return RoleState(role.name, "missing", _role_sql(conn, role.name, grantee=grantee, is_missing=True))
-    if role.can_login and role.name in OWNERS:
+    if role.can_login and role.name in (*OWNERS, CAPTURE):
         return RoleState(role.name, "tampered", f"alter role {ident(role.name)} nologin;")
     return RoleState(role.name, "ok", "")
 
@@ -111,11 +114,17 @@ def join(conn: Connection[Any]) -> None:
         )
 
 
-def drop_unused(conn: Connection[Any]) -> list[str]:
-    """Drop the roles that no database of the cluster needs and that the installer may drop; return their names."""
+def drop_unused(conn: Connection[Any], *, has_roles: bool) -> list[str]:
+    """Drop the roles that no database of the cluster needs and that the installer may drop; return their names.
+
+    Without roles ``svc_capture`` is the only one that an install may have made. It goes only after ``svc_owner``,
+    because a database need not have an object of it.
+    """
     dropped = []
     for role in compare(conn):
-        if role.state == "missing":
+        if role.state == "missing" or not (has_roles or role.name == CAPTURE):
+            continue
+        if role.name == CAPTURE and scalar(conn, "select to_regrole('svc_owner') is not null"):
             continue
         try:
             with conn.transaction():

@@ -1,3 +1,13 @@
+-- The way of this table's entries into the log, and of no others: the capture function belongs to the table's owner,
+-- who may insert here and nowhere else. Number, time, transaction and user of an entry are always the log's own.
+create or replace view svc."record_public_customer" as
+    select table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
+           changed_fields, redacted_fields, context, label, severity, compliance, description
+      from svc.audit_logs
+     where table_name = 'public.customer'
+      with check option;
+comment on view svc."record_public_customer" is 'Internal: the way of a table''s entries into the log.';
+
 -- The part of a row that may be recorded. Has no SET, so that it can be inlined: its callers pin the search_path.
 create or replace function svc."redact_public_customer"(p_row jsonb) returns jsonb
 language sql stable parallel safe
@@ -6,6 +16,13 @@ as $svc$
     select case
         when p_row is null then null
         when not p_row ?& array['card_number', 'password_hash']::text[] then svc.audit_mask_all(p_row)
+        -- a column that is newer than this function may be a redacted one under another name
+        when p_row - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] <> '{}' then
+            p_row - array['password_hash']::text[]
+            || pg_catalog.jsonb_build_object(
+                'card_number', svc.audit_last4(p_row ->> 'card_number')
+            )
+            || svc.audit_mask_all(p_row - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[])
         else
             p_row - array['password_hash']::text[]
             || pg_catalog.jsonb_build_object(
@@ -35,40 +52,47 @@ declare
 begin
     -- the aliases have a space, because a column of the same name would hide the row
     if tg_op = 'INSERT' then
-        insert into svc.audit_logs (
+        insert into svc."record_public_customer" (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
             label, severity, compliance, description,
             changed_fields, redacted_fields, context
         )
-        select 'public.customer', tg_relid, v_operation::svc.audit_operation,
-               coalesce(v_after, v_before) ->> 'id',
-               v_actor, v_tenant, v_role, svc."redact_public_customer"(v_before), svc."redact_public_customer"(v_after),
+        select 'public.customer', tg_relid, v_operation::svc.audit_operation, v_record_id,
+               v_actor, v_tenant, v_role, v_before, v_after,
                case v_rule when 0 then 'customer edited' when 1 then null when 2 then 'customer changed' end, case v_rule when 0 then 'medium'::svc.audit_severity when 1 then 'high'::svc.audit_severity when 2 then 'low'::svc.audit_severity end,
                case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(nullif(current_setting('svc.actor_id', true), ''), ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end,
-               v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, v_context
+               v_changed, v_redacted, v_context
           from (
-            select *, case  when v_operation = 'UPDATE' and (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when v_operation = 'UPDATE' and (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end as v_rule
+            -- rules see the whole row, descriptions what may be recorded of it
+            select v_operation, v_changed, coalesce(v_after, v_before) ->> 'id' as v_record_id,
+                   case when coalesce(v_after, v_before) is null then null when not coalesce(v_after, v_before) ?& array['card_number', 'password_hash']::text[] then '{*}'::text[] when coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] <> '{}' then array['card_number', 'password_hash']::text[] || svc.audit_keys(coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) else array['card_number', 'password_hash']::text[] end as v_redacted,
+                   svc."redact_public_customer"(v_before) as v_before, svc."redact_public_customer"(v_after) as v_after,
+                   case  when v_operation = 'UPDATE' and (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when v_operation = 'UPDATE' and (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end as v_rule
               from (
-                select 'INSERT' as v_operation, null::jsonb as v_before, to_jsonb("svc new") - array['display_name']::text[] as v_after,
+                select 'INSERT' as v_operation, null::jsonb as v_before, case when pg_column_size("svc new") <= 500000 then to_jsonb("svc new") else svc.audit_image("svc new") end - array['display_name']::text[] as v_after,
                        null::text[] as v_changed
                   from new_rows "svc new"
                 offset 0
             ) change
+            offset 0
           ) entry;
     elsif tg_op = 'UPDATE' then
-        insert into svc.audit_logs (
+        insert into svc."record_public_customer" (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
             label, severity, compliance, description,
             changed_fields, redacted_fields, context
         )
-        select 'public.customer', tg_relid, v_operation::svc.audit_operation,
-               coalesce(v_after, v_before) ->> 'id',
-               v_actor, v_tenant, v_role, svc."redact_public_customer"(v_before), svc."redact_public_customer"(v_after),
+        select 'public.customer', tg_relid, v_operation::svc.audit_operation, v_record_id,
+               v_actor, v_tenant, v_role, v_before, v_after,
                case v_rule when 0 then 'customer edited' when 1 then null when 2 then 'customer changed' end, case v_rule when 0 then 'medium'::svc.audit_severity when 1 then 'high'::svc.audit_severity when 2 then 'low'::svc.audit_severity end,
                case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(nullif(current_setting('svc.actor_id', true), ''), ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end,
-               v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, v_context
+               v_changed, v_redacted, v_context
           from (
-            select *, case  when v_operation = 'UPDATE' and (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when v_operation = 'UPDATE' and (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end as v_rule
+            -- rules see the whole row, descriptions what may be recorded of it
+            select v_operation, v_changed, coalesce(v_after, v_before) ->> 'id' as v_record_id,
+                   case when coalesce(v_after, v_before) is null then null when not coalesce(v_after, v_before) ?& array['card_number', 'password_hash']::text[] then '{*}'::text[] when coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] <> '{}' then array['card_number', 'password_hash']::text[] || svc.audit_keys(coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) else array['card_number', 'password_hash']::text[] end as v_redacted,
+                   svc."redact_public_customer"(v_before) as v_before, svc."redact_public_customer"(v_after) as v_after,
+                   case  when v_operation = 'UPDATE' and (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when v_operation = 'UPDATE' and (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end as v_rule
               from (
                 -- rows are paired by their key; one that moved to another key is a DELETE and an INSERT
                 select case when v_before is null then 'INSERT'
@@ -102,56 +126,65 @@ begin
                            ) end
                        end as v_changed
                   from (
-                    select "svc old" as row, to_jsonb("svc old") - array['display_name']::text[] as v_before from old_rows "svc old" offset 0
+                    select "svc old" as row, case when pg_column_size("svc old") <= 500000 then to_jsonb("svc old") else svc.audit_image("svc old") end - array['display_name']::text[] as v_before from old_rows "svc old" offset 0
                   ) o
                   full join (
-                    select "svc new" as row, to_jsonb("svc new") - array['display_name']::text[] as v_after from new_rows "svc new" offset 0
+                    select "svc new" as row, case when pg_column_size("svc new") <= 500000 then to_jsonb("svc new") else svc.audit_image("svc new") end - array['display_name']::text[] as v_after from new_rows "svc new" offset 0
                   ) n on v_before -> 'id' = v_after -> 'id'
                  -- strict, so null if a side is missing
                  where (o.row operator(pg_catalog.*<>) n.row) is not false
                 offset 0
             ) change
+            offset 0
           ) entry;
     elsif tg_op = 'DELETE' then
-        insert into svc.audit_logs (
+        insert into svc."record_public_customer" (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
             label, severity, compliance, description,
             changed_fields, redacted_fields, context
         )
-        select 'public.customer', tg_relid, v_operation::svc.audit_operation,
-               coalesce(v_after, v_before) ->> 'id',
-               v_actor, v_tenant, v_role, svc."redact_public_customer"(v_before), svc."redact_public_customer"(v_after),
+        select 'public.customer', tg_relid, v_operation::svc.audit_operation, v_record_id,
+               v_actor, v_tenant, v_role, v_before, v_after,
                case v_rule when 0 then 'customer edited' when 1 then null when 2 then 'customer changed' end, case v_rule when 0 then 'medium'::svc.audit_severity when 1 then 'high'::svc.audit_severity when 2 then 'low'::svc.audit_severity end,
                case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(nullif(current_setting('svc.actor_id', true), ''), ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end,
-               v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, v_context
+               v_changed, v_redacted, v_context
           from (
-            select *, case  when v_operation = 'UPDATE' and (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when v_operation = 'UPDATE' and (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end as v_rule
+            -- rules see the whole row, descriptions what may be recorded of it
+            select v_operation, v_changed, coalesce(v_after, v_before) ->> 'id' as v_record_id,
+                   case when coalesce(v_after, v_before) is null then null when not coalesce(v_after, v_before) ?& array['card_number', 'password_hash']::text[] then '{*}'::text[] when coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] <> '{}' then array['card_number', 'password_hash']::text[] || svc.audit_keys(coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) else array['card_number', 'password_hash']::text[] end as v_redacted,
+                   svc."redact_public_customer"(v_before) as v_before, svc."redact_public_customer"(v_after) as v_after,
+                   case  when v_operation = 'UPDATE' and (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when v_operation = 'UPDATE' and (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end as v_rule
               from (
-                select 'DELETE' as v_operation, to_jsonb("svc old") - array['display_name']::text[] as v_before, null::jsonb as v_after,
+                select 'DELETE' as v_operation, case when pg_column_size("svc old") <= 500000 then to_jsonb("svc old") else svc.audit_image("svc old") end - array['display_name']::text[] as v_before, null::jsonb as v_after,
                        null::text[] as v_changed
                   from old_rows "svc old"
                 offset 0
             ) change
+            offset 0
           ) entry;
     elsif tg_op = 'TRUNCATE' then
-        insert into svc.audit_logs (
+        insert into svc."record_public_customer" (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
             label, severity, compliance, description,
             changed_fields, redacted_fields, context
         )
-        select 'public.customer', tg_relid, v_operation::svc.audit_operation,
-               coalesce(v_after, v_before) ->> 'id',
-               v_actor, v_tenant, v_role, svc."redact_public_customer"(v_before), svc."redact_public_customer"(v_after),
+        select 'public.customer', tg_relid, v_operation::svc.audit_operation, v_record_id,
+               v_actor, v_tenant, v_role, v_before, v_after,
                case v_rule when 0 then 'customer edited' when 1 then null when 2 then 'customer changed' end, case v_rule when 0 then 'medium'::svc.audit_severity when 1 then 'high'::svc.audit_severity when 2 then 'low'::svc.audit_severity end,
                case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(nullif(current_setting('svc.actor_id', true), ''), ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end,
-               v_changed, case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, v_context
+               v_changed, v_redacted, v_context
           from (
-            select *, case  when v_operation = 'UPDATE' and (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when v_operation = 'UPDATE' and (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end as v_rule
+            -- rules see the whole row, descriptions what may be recorded of it
+            select v_operation, v_changed, coalesce(v_after, v_before) ->> 'id' as v_record_id,
+                   case when coalesce(v_after, v_before) is null then null when not coalesce(v_after, v_before) ?& array['card_number', 'password_hash']::text[] then '{*}'::text[] when coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] <> '{}' then array['card_number', 'password_hash']::text[] || svc.audit_keys(coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) else array['card_number', 'password_hash']::text[] end as v_redacted,
+                   svc."redact_public_customer"(v_before) as v_before, svc."redact_public_customer"(v_after) as v_after,
+                   case  when v_operation = 'UPDATE' and (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when v_operation = 'UPDATE' and (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end as v_rule
               from (
                 select 'TRUNCATE' as v_operation, null::jsonb as v_before, null::jsonb as v_after,
                        null::text[] as v_changed
                 offset 0
             ) change
+            offset 0
           ) entry;
     end if;
     return null;
@@ -179,32 +212,44 @@ create trigger "00_svc_audit_truncate"
     after truncate on "public"."customer" for each statement
     execute function svc."capture_public_customer"();
 
--- Write a SNAPSHOT entry for every row that is new to the log, or that the log last saw deleted.
-lock table "public"."customer" in share row exclusive mode;
+-- Write a SNAPSHOT entry for every row that is new to the log, or that the log last saw deleted. The table is locked.
 set local "TimeZone" = 'UTC';
 set local "DateStyle" = 'ISO, YMD';
 set local "IntervalStyle" = 'iso_8601';
 set local bytea_output = 'hex';
 set local extra_float_digits = 1;
 set local lc_monetary = 'C';
+-- an error is better than the rows that a policy shows
+set local row_security = off;
+with truncated as materialized (
+    select distinct on (leaf) null::oid as leaf, "timestamp", id
+      from svc.audit_logs
+     where table_name = 'public.customer' and operation = 'TRUNCATE'
+     order by leaf, "timestamp" desc, id desc
+)
 insert into svc.audit_logs (
     table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, after_data, redacted_fields, context
 )
-select 'public.customer', v_table, 'SNAPSHOT', v_record,
+select 'public.customer', v_table, 'SNAPSHOT', v_record_id,
        nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
        nullif(current_setting('role'), 'none'), svc."redact_public_customer"(v_after),
-       case when coalesce(v_after, v_before) ?& array['card_number', 'password_hash'] then array['card_number', 'password_hash'] else '{*}' end, nullif(current_setting('svc.context', true), '')::jsonb
+       case when coalesce(v_after, v_before) is null then null when not coalesce(v_after, v_before) ?& array['card_number', 'password_hash']::text[] then '{*}'::text[] when coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] <> '{}' then array['card_number', 'password_hash']::text[] || svc.audit_keys(coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) else array['card_number', 'password_hash']::text[] end, nullif(current_setting('svc.context', true), '')::jsonb
   from (
-    select v_table, v_before, v_after, v_after ->> 'id' as v_record
+    select v_table, v_before, v_after, v_after ->> 'id' as v_record_id
       from (
-        select "svc row".tableoid as v_table, null::jsonb as v_before, to_jsonb("svc row") - array['display_name']::text[] as v_after
-          from "public"."customer" "svc row"
+        select "svc row".tableoid as v_table, null::jsonb as v_before, svc.audit_image(plain.*) as v_after
+          from only "public"."customer" "svc row"
+         cross join lateral (select "svc row".*) plain
         offset 0
       ) image
+    offset 0
   ) row
- where coalesce((
-    select l.operation from svc.audit_logs l
-     where l.table_name = 'public.customer'
-       and l.record_id = v_record
+  left join truncated t on true
+  left join lateral (
+    select l.operation, l."timestamp", l.id
+      from svc.audit_logs l
+     where l.table_name = 'public.customer' and l.record_id = v_record_id
      order by l."timestamp" desc, l.id desc limit 1
- ), 'DELETE') in ('DELETE', 'TRUNCATE');
+  ) last on true
+ where last.id is null or last.operation = 'DELETE'
+    or (last."timestamp", last.id) < (t."timestamp", t.id);

@@ -1,3 +1,20 @@
+-- Send events of one table. The function of the triggers, which calls it, belongs to the table's owner, who may send
+-- these events and no others.
+create or replace function svc."send_changes_shop_Order Line"(event text, payloads json[], tenants text[]) returns void
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $svc$
+-- made by svc-pg from its configuration for shop.Order Line; change it there
+begin
+    if event is null or event <> all (array['line.changed']::text[]) then
+        raise exception 'event "%" is not sent for changes of "%"', event, 'shop.Order Line'
+            using errcode = 'insufficient_privilege';
+    end if;
+    perform svc.send_many(event, payloads, tenants => tenants);
+end
+$svc$;
+revoke all on function svc."send_changes_shop_Order Line"(text, json[], text[]) from public;
+
 create or replace function svc."change_events_shop_Order Line"() returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -36,13 +53,13 @@ begin
             v_payloads := v_payloads || v_payload;
             v_tenants := v_tenants || v_tenant;
             if cardinality(v_payloads) = 1000 then  -- so that no array grows with the statement
-                perform svc.send_many('line.changed', v_payloads, tenants => v_tenants);
+                perform svc."send_changes_shop_Order Line"('line.changed', v_payloads, v_tenants);
                 v_payloads := '{}'::json[];
                 v_tenants := '{}'::text[];
             end if;
         end loop;
         if cardinality(v_payloads) > 0 then
-            perform svc.send_many('line.changed', v_payloads, tenants => v_tenants);
+            perform svc."send_changes_shop_Order Line"('line.changed', v_payloads, v_tenants);
             v_payloads := '{}'::json[];
             v_tenants := '{}'::text[];
         end if;

@@ -340,6 +340,63 @@ create view svc.audit_log_export (
     recorded_at timestamp with time zone
 ) as ...;
 
+create view svc.record_svc_console_sessions (
+    table_name text,
+    table_oid oid,
+    operation svc.audit_operation,
+    record_id text,
+    actor_id text,
+    tenant_id text,
+    db_role text,
+    before_data jsonb,
+    after_data jsonb,
+    changed_fields text[],
+    redacted_fields text[],
+    context jsonb,
+    label text,
+    severity svc.audit_severity,
+    compliance text[],
+    description text
+) with (check_option=cascaded) as ...;
+
+create view svc.record_svc_tenants (
+    table_name text,
+    table_oid oid,
+    operation svc.audit_operation,
+    record_id text,
+    actor_id text,
+    tenant_id text,
+    db_role text,
+    before_data jsonb,
+    after_data jsonb,
+    changed_fields text[],
+    redacted_fields text[],
+    context jsonb,
+    label text,
+    severity svc.audit_severity,
+    compliance text[],
+    description text
+) with (check_option=cascaded) as ...;
+
+create view svc.record_svc_webhook_endpoints (
+    table_name text,
+    table_oid oid,
+    operation svc.audit_operation,
+    record_id text,
+    actor_id text,
+    tenant_id text,
+    db_role text,
+    before_data jsonb,
+    after_data jsonb,
+    changed_fields text[],
+    redacted_fields text[],
+    context jsonb,
+    label text,
+    severity svc.audit_severity,
+    compliance text[],
+    description text
+) with (check_option=cascaded) as ...;
+
 create view svc.webhook_delivery_export (
     id uuid,
     "messageId" uuid,
@@ -377,8 +434,7 @@ create view svc.webhook_endpoint_health (
 -- Functions
 
 create function svc.audit_cap(p_snapshot jsonb, p_limit integer)
-    returns jsonb language sql immutable parallel safe
-    set search_path=pg_catalog, pg_temp;
+    returns jsonb language plpgsql immutable parallel safe;
 
 create function svc.audit_changed(p_before jsonb, p_after jsonb)
     returns text[] language sql immutable parallel safe
@@ -399,12 +455,25 @@ create function svc.audit_guard()
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_hash(p_value text)
-    returns text language sql stable parallel safe
+    returns text language plpgsql stable security definer
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_image(p_row record)
+    returns jsonb language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set TimeZone=UTC
+    set DateStyle=ISO, YMD
+    set IntervalStyle=iso_8601
+    set bytea_output=hex
+    set extra_float_digits=1
+    set lc_monetary=C;
+
+create function svc.audit_keys(p_snapshot jsonb)
+    returns text[] language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_last4(p_value text)
-    returns text language sql immutable parallel safe
-    set search_path=pg_catalog, pg_temp;
+    returns text language sql immutable parallel safe;
 
 create function svc.audit_mask_all(p_snapshot jsonb)
     returns jsonb language sql immutable parallel safe
@@ -432,6 +501,10 @@ create function svc.audit_purge_partition(p_partition oid, p_before timestamp wi
 
 create function svc.audit_purge_plan(p_before timestamp with time zone)
     returns TABLE(partition_oid oid, partition_name text, is_whole boolean, entries bigint) language plpgsql security definer
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_unsupported(p_json text, p_reason text)
+    returns jsonb language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 
 create function svc.capture_log(table_name text, operation text, record_id text DEFAULT NULL::text, before_data jsonb DEFAULT NULL::jsonb, after_data jsonb DEFAULT NULL::jsonb, label text DEFAULT NULL::text, severity text DEFAULT NULL::text, compliance text[] DEFAULT NULL::text[], description text DEFAULT NULL::text)
@@ -666,7 +739,10 @@ grant execute on function svc.audit_drifted to svc_writer;
 grant execute on function svc.audit_ensure_partitions to svc_admin;
 grant execute on function svc.audit_hash to svc_admin;
 grant execute on function svc.audit_hash to svc_writer;
-grant select on table svc.audit_hash_key to svc_writer;
+grant execute on function svc.audit_image to svc_admin;
+grant execute on function svc.audit_image to svc_writer;
+grant execute on function svc.audit_keys to svc_admin;
+grant execute on function svc.audit_keys to svc_writer;
 grant execute on function svc.audit_last4 to svc_admin;
 grant execute on function svc.audit_last4 to svc_writer;
 grant select on table svc.audit_log_export to svc_admin;
@@ -682,6 +758,8 @@ grant execute on function svc.audit_partition_end to svc_writer;
 grant execute on function svc.audit_purge_entries to svc_admin;
 grant execute on function svc.audit_purge_partition to svc_admin;
 grant execute on function svc.audit_purge_plan to svc_admin;
+grant execute on function svc.audit_unsupported to svc_admin;
+grant execute on function svc.audit_unsupported to svc_writer;
 grant execute on function svc.capture_log to svc_admin;
 grant execute on function svc.console_claim to svc_admin;
 grant delete, insert, select, update on table svc.console_events to svc_admin;

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from psycopg.sql import SQL
 
 from svc_pg.capture.postgres.change_events import change_objects
 from svc_pg.capture.postgres.triggers import capture_objects, snapshot_sql
@@ -84,7 +85,7 @@ def test_the_rendered_sql_is_the_one_that_was_reviewed(name: str) -> None:
     if name in CASES:
         table, rules = CASES[name]
         fitted = rules_for(table, AuditedTable.model_validate(rules))
-        parts = [item.sql for item in capture_objects(fitted)] + [snapshot_sql(fitted)]
+        parts = [item.sql for item in capture_objects(fitted)] + [snapshot_sql(fitted, SQL('to_jsonb("svc row")'))]
     else:
         table, values = CHANGE_EVENTS[name]
         events = [OnChange.model_validate({"table": str(table.name)} | value) for value in values]
@@ -104,7 +105,7 @@ def test_each_function_of_a_table_says_where_it_comes_from(name: str, level: str
     events = [OnChange.model_validate({"table": str(table.name), "operation": "INSERT", "event": "e"})]
     made = [*capture_objects(rules_for(table, audited)), *change_objects(table, events, redacted=set())]
     bodies = [item.sql.split("$svc$\n")[1] for item in made if item.kind == "function"]
-    assert len(bodies) == 3
+    assert len(bodies) == 4
     shown = str(table.name).replace("\r", "\\r").replace("\n", "\\n")
     for body in bodies:
         first = re.split(r"[\r\n]", body)[0]

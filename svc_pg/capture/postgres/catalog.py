@@ -23,6 +23,8 @@ class _Relation:
     kind: str
     columns: list[str]
     json_columns: list[str]
+    holds_json: bool
+    generated: RawJson
     virtual: list[str]
     key: list[str]
     unique: RawJson
@@ -31,6 +33,13 @@ class _Relation:
 
 
 _RELATIONS: Final = """
+-- json and all types whose values may contain it: domains over it, arrays, composites
+with recursive json_type (oid) as (
+    select 'json'::regtype::oid
+    union
+    select t.oid from json_type j join pg_type t on j.oid in (t.typbasetype, t.typelem)
+        or exists (select from pg_attribute a where a.attrelid = t.typrelid and a.atttypid = j.oid and a.attnum > 0)
+)
 select n.nspname as schema, c.relname as "table", c.relkind::text as kind,
        array(select a.attname::text from pg_attribute a
               where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped order by a.attnum) as columns,
@@ -38,6 +47,19 @@ select n.nspname as schema, c.relname as "table", c.relkind::text as kind,
               where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
                 -- a domain has the category of its type, which for json and jsonb is U
                 and (t.typname in ('json', 'jsonb') or t.typtype = 'd' and t.typcategory = 'U')) as json_columns,
+       exists (select from pg_attribute a join json_type j on j.oid = a.atttypid
+                where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped) as holds_json,
+       (select coalesce(json_object_agg(name, columns), '{}')
+          from (select g.attname as name, array_agg(distinct a.attname) as columns
+                  from pg_attribute g
+                  left join pg_attrdef e on e.adrelid = g.attrelid and e.adnum = g.attnum
+                  join pg_depend d on (d.classid, d.objid, d.objsubid)  -- on 13 and 14 it is the column that depends
+                    in (('pg_class'::regclass, g.attrelid, g.attnum), ('pg_attrdef'::regclass, e.oid, 0))
+                  join pg_attribute a on a.attrelid = d.refobjid and a.attnum = d.refobjsubid
+                 where g.attrelid = c.oid and g.attgenerated = 's' and not g.attisdropped
+                   and d.refclassid = 'pg_class'::regclass and d.refobjid = c.oid
+                   and d.refobjsubid not in (0, g.attnum)
+                 group by g.attname) g) as generated,
        array(select a.attname::text from pg_attribute a
               where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = 'v'
               order by a.attnum) as virtual,
@@ -104,6 +126,8 @@ def _table(name: TableName, relation: _Relation) -> Table:
         name=name,
         columns=[column for column in relation.columns if column not in relation.virtual],
         json_columns=relation.json_columns,
+        holds_json=relation.holds_json,
+        generated=relation.generated.value,
         key=relation.key,
         virtual=relation.virtual,
         unique=relation.unique.value,

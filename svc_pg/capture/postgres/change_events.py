@@ -9,13 +9,13 @@ import psycopg
 from psycopg import Connection
 from psycopg.sql import SQL, Composable, Identifier
 
-from svc_pg.capture.postgres.expressions import texts
+from svc_pg.capture.postgres.expressions import parse, texts
 from svc_pg.capture.table import Table, check_column
 from svc_pg.config import OnChange
 from svc_pg.config.change_events import ChangeOperation, RowValue
 from svc_pg.errors import ConfigError
 from svc_pg.render import MAX_IDENTIFIER_BYTES, render
-from svc_pg.schema_objects import CHANGE_EVENTS, SchemaObject, function_name
+from svc_pg.schema_objects import CHANGE_EVENTS, SEND_CHANGES, SchemaObject, function_name
 from svc_pg.table_names import TableName
 
 Row = Literal["before", "after"]
@@ -45,14 +45,14 @@ def by_table(rules: Iterable[OnChange]) -> dict[TableName, list[OnChange]]:
 
 
 def change_objects(table: Table, rules: Sequence[OnChange], *, redacted: Set[str]) -> list[SchemaObject]:
-    """The function, then the triggers that call it. Raises ConfigError if a rule does not fit the table.
+    """The functions, then the triggers that call them. Raises ConfigError if a rule does not fit the table.
 
     ``redacted`` columns never enter a payload.
     """
     for rule in rules:
         check(table, rule, redacted=redacted)
     operations = [operation for operation in _OPERATIONS if any(operation in rule.operations for rule in rules)]
-    return [_function(table, rules, operations, redacted), *_triggers(table, operations)]
+    return [_sender(table, rules), _function(table, rules, operations, redacted), *_triggers(table, operations)]
 
 
 def check(table: Table, rule: OnChange, *, redacted: Set[str]) -> None:
@@ -91,7 +91,7 @@ def check(table: Table, rule: OnChange, *, redacted: Set[str]) -> None:
 
 
 def check_when(conn: Connection[Any], table: Table, rules: Iterable[OnChange]) -> None:
-    """Plan every condition as the function will. Raises ConfigError if PostgreSQL cannot."""
+    """Let PostgreSQL parse every condition as in the function. Raises ConfigError if PostgreSQL cannot."""
     for rule in rules:
         if rule.when is None:
             continue
@@ -100,8 +100,7 @@ def check_when(conn: Connection[Any], table: Table, rules: Iterable[OnChange]) -
                 check_column(table, "when", column)
         probe = _PROBE.format(table=Identifier(*table.name), when=SQL(rule.when))
         try:
-            with conn.transaction():
-                conn.execute(probe, prepare=True)  # prepared, because that allows one statement only
+            parse(conn, probe)
         except psycopg.OperationalError:  # not the condition's fault: a lock, or a lost connection
             raise
         except psycopg.Error as error:
@@ -120,6 +119,14 @@ select from {table} as after left join {table} as before on false where ({when}
 """)
 
 
+def _sender(table: Table, rules: Sequence[OnChange]) -> SchemaObject:
+    """The function that may send, for that of the triggers, which may not."""
+    function, table_name = function_name(SEND_CHANGES, table.name), str(table.name)
+    events = sorted({rule.event for rule in rules})
+    body = render("events/send_changes.sql.j2", function=function, table_name=table_name, events=events)
+    return SchemaObject("function", f"svc.{function}", body, audited_table=table_name)
+
+
 def _function(
     table: Table, rules: Sequence[OnChange], operations: Sequence[ChangeOperation], redacted: Set[str]
 ) -> SchemaObject:
@@ -127,6 +134,7 @@ def _function(
     body = render(
         "events/change_function.sql.j2",
         function=function,
+        sender=function_name(SEND_CHANGES, table.name),
         table_name=str(table.name),
         key_before=_key("before", table),
         key_after=_key("after", table),
@@ -171,6 +179,8 @@ def _for_operation(table: Table, rule: OnChange, operation: ChangeOperation, red
         payload = _WHOLE.format(_ROWS[row], texts(column for column in table.columns if column not in redacted))
     else:
         payload = _object(rule.values or key, row)
+    if redacted and rule.payload is not None:
+        payload = _GUARDED.format(_ROWS[row], texts(sorted(redacted)), payload)
     return _Rule(
         event=rule.event,
         payload=payload,
@@ -210,11 +220,16 @@ def _columns(row: Row, columns: Iterable[str]) -> Composable:
     return SQL(", ").join(_value(RowValue(row, column), row) for column in columns)
 
 
-# By name, so that columns may be added and dropped; added ones are sent after the next install
+# By name, so that columns may be added and dropped; added ones are sent after the next install. As json, because jsonb
+# cannot hold every row.
 _WHOLE: Final = SQL("""(
-                           select jsonb_object_agg(field.key, field.value)
-                             from jsonb_each(to_jsonb({}.*)) field where field.key = any ({})
+                           select '{{' || string_agg(to_json(field.key)::text || ':' || field.value::text, ',') || '}}'
+                             from json_each(row_to_json({}.*)) field where field.key = any ({})
                        )::json""")
+# Null, so that only the key is sent, if a redacted column is gone: it may have the name of another
+_GUARDED: Final = SQL("""case when array(
+                           select json_object_keys(row_to_json({}.*))
+                       ) @> {} then {} end""")
 
 
 def _object(values: Mapping[str, RowValue], row: Row, *, truncated: bool = False) -> Composable:

@@ -55,19 +55,25 @@ def enrichment(rules: Sequence[EnrichmentRule], operation: Operation | None) -> 
 
 
 def check_conditions(conn: Connection[Any], table: str, rules: Sequence[EnrichmentRule]) -> None:
-    """Evaluate every condition once, on NULL. Raises ConfigError if PostgreSQL cannot."""
+    """Let PostgreSQL parse every condition. Raises ConfigError if it cannot."""
     for rule in rules:
         if rule.when is None:
             continue
         try:
-            with conn.transaction():
-                # prepared, because that allows one statement only
-                conn.execute(_PROBE.format(condition(rule.when)), prepare=True)
+            parse(conn, _PROBE.format(condition(rule.when)))
         except psycopg.Error as error:
             raise ConfigError(
                 f'table "{table}": a condition cannot be evaluated: {error.diag.message_primary}',
                 hint="Conditions in SQL see before and after (jsonb) and actor_id (text), and name functions in full.",
             ) from error
+
+
+def parse(conn: Connection[Any], query: Composable) -> None:
+    """Parse one query, and do not plan it: that may call functions of others, with the rights of the installer."""
+    with conn.transaction():
+        # by the extended protocol, because that allows one statement only
+        conn.execute(SQL("prepare svc_pg_probe as {}").format(query), prepare=True)
+        conn.execute("deallocate svc_pg_probe")
 
 
 _PROBE: Final = SQL("""

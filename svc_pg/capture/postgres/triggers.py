@@ -18,45 +18,57 @@ _TRIGGERS: Final = {
     "row": ("00_svc_audit_write", "00_svc_audit_update", _TRUNCATE),
     "statement": ("00_svc_audit_insert", "00_svc_audit_update", "00_svc_audit_delete", _TRUNCATE),
 }
+_SAFE_BYTES: Final = 500_000
+"""No compression packs a value that jsonb cannot hold, of 256 MB, into a row of this size."""
 _BEFORE: Final = SQL("v_before")
 _AFTER: Final = SQL("v_after")
 _RECORD_IMAGES: Final = {"UPDATE": _AFTER, "INSERT": _AFTER, "DELETE": _BEFORE, "TRUNCATE": None}
 
 
 def capture_objects(rules: TableRules) -> list[SchemaObject]:
-    """The functions, then the triggers that call them."""
-    redact = [_redact_function(rules)] if rules.is_redacted else []
-    return [*redact, _capture_function(rules), *_triggers(rules)]
+    """The view and the functions, then the triggers that call them."""
+    redact = [_redact_function(rules)] if rules.has_redact_function else []
+    return [_record_view(rules), *redact, _capture_function(rules), *_triggers(rules)]
 
 
-def snapshot_sql(rules: TableRules) -> str:
-    """The statements that write a SNAPSHOT entry for each row that the log does not know, in one transaction."""
+def snapshot_sql(rules: TableRules, image: Composable) -> str:
+    """The statements that write a SNAPSHOT entry for each row that the log does not know, in one transaction.
+
+    ``image`` is the snapshot of ``"svc row"``, a row of the table.
+    """
     return render(
         "capture/snapshot.sql.j2",
         table=tuple(rules.table.name),
         table_name=str(rules.table.name),
+        is_partitioned=rules.table.is_partitioned,
         has_key=bool(rules.key),
-        image=_image(rules, SQL('"svc row"')),
+        image=_image(rules, image),
         record_id=_record_id(rules, _AFTER),
         after=_recorded(rules, _AFTER),
         redacted=_redacted_fields(rules),
     )
 
 
+def _record_view(rules: TableRules) -> SchemaObject:
+    """The view through which the capture function writes: see ``sql/access/access_changes.sql.j2`` for who may."""
+    view, table_name = function_name("record", rules.table.name), str(rules.table.name)
+    sql = render("capture/record_view.sql.j2", view=view, table_name=table_name)
+    return SchemaObject("view", f"svc.{view}", sql, audited_table=table_name)
+
+
 def _redact_function(rules: TableRules) -> SchemaObject:
     """The function that redacts a snapshot."""
     removed = sorted(column for column, kind in rules.redactions.items() if kind == "remove")
-    kept = None if rules.columns is None else sorted(rules.columns.difference(removed))
     function = function_name("redact", rules.table.name)
     sql = render(
         "capture/redact_function.sql.j2",
         function=function,
         table_name=str(rules.table.name),
-        guarded=sorted({*rules.redactions, *(kept or ())}),
-        columns=kept,
+        guarded=rules.guarded,
+        known=sorted(rules.table.columns) if rules.masks_newer_columns else None,
+        columns=None if rules.columns is None else sorted(rules.columns.difference(removed)),
         removed=removed,
         replaced=sorted((column, kind) for column, kind in rules.redactions.items() if kind != "remove"),
-        max_value_bytes=rules.audited.max_value_bytes,
         on_drift=rules.audited.on_drift,
     )
     return SchemaObject("function", f"svc.{function}", sql, audited_table=str(rules.table.name))
@@ -67,12 +79,14 @@ def _capture_function(rules: TableRules) -> SchemaObject:
     function = function_name("capture", table.name)
     values: dict[str, object] = {
         "function": function,
+        "view": function_name("record", table.name),
         "table_name": str(table.name),
         "columns": sorted(set(table.columns).difference(table.json_columns)),
         "json_columns": sorted(table.json_columns),
         "known": sorted(table.columns),
         "before": _recorded(rules, _BEFORE),
         "after": _recorded(rules, _AFTER),
+        "is_redacted": rules.is_redacted,
         "redacted": _redacted_fields(rules),
         "on_error": rules.audited.on_error,
     }
@@ -80,8 +94,10 @@ def _capture_function(rules: TableRules) -> SchemaObject:
         template = "capture/function.sql.j2"
         operations = [(operation, enrichment(rules.audited.enrich, operation)) for operation in _OPERATIONS]
         values |= {
-            "old": _image(rules, SQL("old")),
-            "new": _image(rules, SQL("new")),
+            "old": _image(rules, SQL("to_jsonb(old)")),
+            "new": _image(rules, SQL("to_jsonb(new)")),
+            "careful_old": _image(rules, SQL("svc.audit_image(old)")),
+            "careful_new": _image(rules, SQL("svc.audit_image(new)")),
             "record_ids": {operation: _record_id(rules, image) for operation, image in _RECORD_IMAGES.items()},
             "operations": operations,
             "has_choice": any(words and words.choice for _, words in operations),
@@ -89,8 +105,8 @@ def _capture_function(rules: TableRules) -> SchemaObject:
     else:
         template = "capture/statement_function.sql.j2"
         values |= {
-            "old": _image(rules, SQL('"svc old"')),
-            "new": _image(rules, SQL('"svc new"')),
+            "old": _image(rules, _careful_image(rules, SQL('"svc old"'))),
+            "new": _image(rules, _careful_image(rules, SQL('"svc new"'))),
             "record_id": _record_id(rules, SQL("coalesce(v_after, v_before)"), has_truncate=True),
             "pairing": _pairing(rules),
             "enrichment": enrichment(rules.audited.enrich, None),
@@ -98,17 +114,27 @@ def _capture_function(rules: TableRules) -> SchemaObject:
     return SchemaObject("function", f"svc.{function}", render(template, **values), audited_table=str(table.name))
 
 
-def _image(rules: TableRules, row: Composable) -> Composable:
+def _image(rules: TableRules, image: Composable) -> Composable:
     """The snapshot of a row of a trigger, without the columns that a trigger cannot see."""
-    image = SQL("to_jsonb({})").format(row)
     return SQL("{} - {}").format(image, texts(rules.table.virtual)) if rules.table.virtual else image
+
+
+def _careful_image(rules: TableRules, row: Composable) -> Composable:
+    """The snapshot of a row in a query, which cannot catch the error of to_jsonb: it looks at the row before."""
+    if rules.table.holds_json:
+        return SQL("svc.audit_image({})").format(row)
+    return SQL("case when pg_column_size({0}) <= {1} then to_jsonb({0}) else svc.audit_image({0}) end").format(
+        row, _SAFE_BYTES
+    )
 
 
 def _recorded(rules: TableRules, image: Composable) -> Composable:
     """The part of a snapshot that may be recorded."""
-    if not rules.is_redacted:
-        return image
-    return SQL("svc.{}({})").format(Identifier(function_name("redact", rules.table.name)), image)
+    if rules.has_redact_function:
+        image = SQL("svc.{}({})").format(Identifier(function_name("redact", rules.table.name)), image)
+    if rules.audited.max_value_bytes is not None:
+        image = SQL("svc.audit_cap({}, {})").format(image, rules.audited.max_value_bytes)
+    return image
 
 
 def _record_id(rules: TableRules, image: Composable | None, *, has_truncate: bool = False) -> Composable:
@@ -129,11 +155,19 @@ def _pairing(rules: TableRules) -> Composable:
 
 
 def _redacted_fields(rules: TableRules) -> Composable:
-    """The fields that are removed or masked in an entry; ``*`` if a redacted column was gone, so that all are."""
-    if not rules.redactions:
-        return SQL("null")
-    names = SQL("array[{}]").format(SQL(", ").join(Literal(field) for field in sorted(rules.redactions)))
-    return SQL("case when coalesce(v_after, v_before) ?& {0} then {0} else '{{*}}' end").format(names)
+    """The fields that are removed or masked in an entry, newer columns among them; ``*`` if all are."""
+    if not rules.has_redact_function:
+        return SQL("null::text[]")
+    row = SQL("coalesce(v_after, v_before)")
+    names = texts(sorted(rules.redactions)) if rules.redactions else SQL("null")
+    newer: Composable = SQL("")
+    if rules.masks_newer_columns:
+        newer = SQL("when {0} - {1} <> '{{}}' then {2} || svc.audit_keys({0} - {1})").format(
+            row, texts(sorted(rules.table.columns)), names
+        )
+    return SQL("case when {0} is null then null when not {0} ?& {1} then '{{*}}'::text[] {2} else {3} end").format(
+        row, texts(rules.guarded), newer, names
+    )
 
 
 def _triggers(rules: TableRules) -> Iterable[SchemaObject]:

@@ -76,8 +76,8 @@ def script(conn: Connection[Any], config: Config, *, prune: bool = False, roles:
         *_roles(target.access, [step for step in steps if step.kind == "role" and step.action == "replace"]),
         *(_step(step) for step in steps if step.kind not in ("role", "partition", "access")),
         *([inventory.RECORD] if any(step.kind == "migration" for step in steps) else []),
-        *_access(target.access),
         *_record([step.item for step in objects if step.item is not None]),
+        *_access(target.access),
         render("script/end.sql"),
     ]
     tables = [step.audited_table for step in objects if step.audited_table and step.item is not None]

@@ -6,6 +6,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from svc_pg import audit, schema
+from svc_pg.query import scalar
 from tests.support.tables import audited, create_and_audit, log
 
 CUSTOMER = "create table customer (id int primary key, email text, secret text, balance numeric(10, 2))"
@@ -73,13 +74,30 @@ def test_where_a_redacted_column_is_gone_the_write_goes_on_and_the_snapshot_is_m
     assert set(entry["after_data"].values()) == set(entry["before_data"].values()) == {"[masked]"}
 
 
-def test_columns_that_are_newer_than_the_function_are_recorded(db: psycopg.Connection[Any]) -> None:
+@pytest.mark.parametrize(("redact", "recorded"), [([], "1"), (["secret"], "[masked]")])
+def test_columns_that_are_newer_than_the_function_are_recorded_unless_others_are_redacted(
+    db: psycopg.Connection[Any], redact: list[str], recorded: str
+) -> None:
+    schema.install(db, audited("customer", redact=redact))
     db.execute("insert into customer values (1, 'a', 's', 1)")
     db.execute("alter table customer add column phone text")
     db.execute("update customer set phone = '1', email = 'b'")
     entry = log(db)[-1]
-    assert entry["after_data"]["phone"] == "1"
+    assert entry["after_data"]["phone"] == recorded
     assert entry["changed_fields"] == ["email", "phone"]
+    assert entry["redacted_fields"] == ([*redact, "phone"] if redact else None)
+
+
+def test_a_redacted_column_is_masked_under_a_new_name_also_if_another_takes_the_old_one(
+    db: psycopg.Connection[Any],
+) -> None:
+    db.execute("alter table customer rename column secret to tax")
+    db.execute("alter table customer add column secret text")
+    db.execute("insert into customer (id, tax, secret) values (1, 'hush-1', 'hush-2')")
+    db.execute("update customer set tax = 'hush-3'")
+    db.execute("delete from customer")
+    assert scalar(db, "select count(*) from svc.audit_logs l where l::text like '%hush%'") == 0
+    assert {tuple(entry["redacted_fields"]) for entry in log(db)} == {("secret", "tax")}
 
 
 def test_renaming_and_dropping_other_columns_does_not_break_writes(db: psycopg.Connection[Any]) -> None:
@@ -87,7 +105,7 @@ def test_renaming_and_dropping_other_columns_does_not_break_writes(db: psycopg.C
     db.execute("alter table customer rename column email to mail")
     db.execute("alter table customer drop column balance")
     db.execute("update customer set mail = 'b'")
-    assert log(db)[-1]["after_data"] == {"id": 1, "mail": "b"}
+    assert log(db)[-1]["after_data"] == {"id": 1, "mail": "[masked]"}  # it might be the redacted column's new name
 
 
 def test_a_composite_key_is_a_json_array_and_a_table_without_key_has_none(database: str) -> None:

@@ -214,8 +214,8 @@ def test_a_value_of_ten_megabytes_is_recorded(connect: Connect) -> None:
 
 def test_on_error_raise_stops_the_write_and_on_error_warn_lets_it_go_on(connect: Connect) -> None:
     conn = connect()
-    conn.execute("alter table svc.audit_logs rename to elsewhere")
-    with pytest.raises(psycopg.DatabaseError, match=r"svc\.audit_logs"):
+    conn.execute("alter view svc.record_public_t rename to elsewhere")
+    with pytest.raises(psycopg.DatabaseError, match=r"svc\.record_public_t"):
         conn.execute("insert into t (id) values (1)")
 
 
@@ -223,7 +223,7 @@ def test_on_error_warn_says_what_is_not_on_record(connect: Connect) -> None:
     conn = connect(on_error="warn")
     notices: list[str] = []
     conn.add_notice_handler(lambda notice: notices.append(notice.message_primary or ""))
-    conn.execute("alter table svc.audit_logs rename to elsewhere")
+    conn.execute("alter view svc.record_public_t rename to elsewhere")
     conn.execute("insert into t (id) values (1)")
     assert conn.execute("select count(*) from t").fetchone() == (1,)
     assert ["public.t" in notice and "not on record" in notice for notice in notices] == [True]

@@ -84,7 +84,7 @@ def test_an_installer_who_may_create_roles_needs_no_superuser(dbname: str, bob: 
     with as_role(dbname, bob) as conn:
         taken = schema.install(conn, config)
         assert {step.identity for step in taken if step.kind == "role"} == set(ROLES)
-        assert scalar(conn, OWNERS) == ["svc_owner", "svc_writer"]
+        assert scalar(conn, OWNERS) == ["svc_owner", bob, "svc_writer"]
         conn.execute("insert into customer values (1, 'hush')")
         assert [entry["db_user"] for entry in log(conn)] == [bob]
         conn.commit()
@@ -117,7 +117,9 @@ def test_without_the_right_to_create_roles_the_error_names_them_and_the_way_out(
     alice = stack.enter_context(new_role(own_server))
     database = shop(own_server, stack, alice)
     with as_role(database, alice) as conn:
-        with pytest.raises(InstallError, match="svc_owner, svc_writer, svc_sender, svc_reader, svc_admin") as caught:
+        with pytest.raises(
+            InstallError, match="svc_owner, svc_writer, svc_capture, svc_sender, svc_reader, svc_admin"
+        ) as caught:
             schema.install(conn, Config())
         assert caught.value.hint is not None
         assert "create role svc_owner nologin;" in caught.value.hint
@@ -157,7 +159,7 @@ def test_a_database_can_be_given_to_the_roles_and_taken_back(dbname: str, bob: s
         schema.install(conn, config, roles=False)
         planned = [step.identity for step in schema.plan(conn, config, roles=True)]
         assert [step.identity for step in schema.install(conn, config, roles=True)] == planned
-        assert scalar(conn, OWNERS) == ["svc_owner", "svc_writer"]
+        assert scalar(conn, OWNERS) == ["svc_owner", bob, "svc_writer"]
         conn.commit()
         assert is_ok(conn, config)
         schema.install(conn, config, roles=False)

@@ -53,6 +53,8 @@ def test_everything_in_svc_has_a_comment(conn: psycopg.Connection[Any]) -> None:
     relations = conn.execute(_RELATIONS).fetchall()
     said = dict(relations)
     for name, _ in relations:
+        if name.startswith("record_"):  # a view for each audited table, with columns of the log
+            continue
         said |= {f"{name}.{column}": comment for column, _, comment in conn.execute(_COLUMNS, (name,))}
     said |= {name: comment for name, _, _, comment in conn.execute(_FUNCTIONS, (PUBLIC,))}
     assert {"audit_logs.record_id", "audit_log_export.tableName", "installed_objects.kind", *PUBLIC} < said.keys()

@@ -1,0 +1,242 @@
+"""Code of a table's or type's owner, which capture meets in a row's values, never has more rights than that owner."""
+
+from collections.abc import Iterator
+from typing import Any, LiteralString
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from svc_pg import Config, schema
+from svc_pg.config import AuditConfig, AuditedTable
+from svc_pg.query import scalar
+from tests.support.hooks import hooks_config
+from tests.support.roles import as_role, execute, new_role
+from tests.support.tables import log
+
+# Each type has a cast to json, which to_jsonb calls, and one to text. The code writes down who runs it, and leaves a
+# search_path behind in which = is the owner's own.
+TYPES: LiteralString = """
+create schema shop authorization {0};
+set role {0};
+create type shop.mood as enum ('low', 'high');
+create type shop.span as range (subtype = integer);
+create type shop.pair as (mood shop.mood, n integer);
+create domain shop.temper as shop.mood;
+create table shop.seen (by text, may_forge boolean, may_read_key boolean);
+grant insert on shop.seen to public;
+create function shop.spy() returns boolean language plpgsql as $$
+begin
+    insert into shop.seen values (current_user, has_table_privilege('svc.audit_logs', 'insert'),
+                                  has_table_privilege('svc.audit_hash_key', 'select'));
+    perform set_config('search_path', 'shop, pg_catalog', false);
+    return true;
+end $$;
+create function shop.equal(text, text) returns boolean language plpgsql as
+    'begin perform shop.spy(); return $1 operator(pg_catalog.=) $2; end';
+create function shop.equal(jsonb, jsonb) returns boolean language plpgsql as
+    'begin perform shop.spy(); return $1 operator(pg_catalog.=) $2; end';
+create operator shop.= (leftarg = text, rightarg = text, function = shop.equal);
+create operator shop.= (leftarg = jsonb, rightarg = jsonb, function = shop.equal);
+"""
+CASTS: LiteralString = """
+set role {0};
+create function shop.as_json(shop.mood) returns json language plpgsql as
+    'begin perform shop.spy(); return ''"as json"''; end';
+create function shop.as_json(shop.span) returns json language plpgsql as
+    'begin perform shop.spy(); return ''"as json"''; end';
+create function shop.as_text(shop.mood) returns text language plpgsql as
+    'begin perform shop.spy(); return ''as text''; end';
+create cast (shop.mood as json) with function shop.as_json(shop.mood);
+create cast (shop.span as json) with function shop.as_json(shop.span);
+create cast (shop.mood as text) with function shop.as_text(shop.mood) as implicit;
+"""
+TABLES: LiteralString = """
+set role {0};
+create table shop.by_row (id int primary key, name text, secret text, m shop.mood, s shop.span, p shop.pair,
+    t shop.temper, list shop.mood[]);
+create table shop.by_statement (like shop.by_row including all);
+create table shop.parent (like shop.by_row including all) partition by range (id);
+create table shop.leaf partition of shop.parent for values from (0) to (100);
+"""
+WRITE: LiteralString = """
+set role {0};
+insert into shop.by_row values (1, 'a', 's', 'low', '[1,2]', ('low', 1), 'low', '{{low}}');
+insert into shop.by_statement select * from shop.by_row;
+insert into shop.parent select * from shop.by_row;
+update shop.by_row set name = 'b';
+update shop.by_statement set name = 'b';
+update shop.leaf set name = 'b';
+delete from shop.by_row;
+delete from shop.by_statement;
+delete from shop.parent;
+"""
+NAMES = ("shop.by_row", "shop.by_statement", "shop.parent")
+
+
+@pytest.fixture(scope="module")
+def owner(postgres: str) -> Iterator[str]:
+    with new_role(postgres) as name:
+        yield name
+
+
+@pytest.fixture(params=[True, False], ids=["roles", "no roles"])
+def shop(request: pytest.FixtureRequest, database: str, owner: str) -> Iterator[str]:
+    """Tables of the owner, audited by a superuser before the owner makes its casts."""
+    try:
+        execute(database, TYPES, owner)
+        execute(database, TABLES, owner)
+        with psycopg.connect(database) as conn:
+            schema.install(conn, config(), roles=request.param)
+        execute(database, CASTS, owner)
+        yield database
+    finally:
+        execute(database, "drop owned by {} cascade", owner)
+
+
+def config() -> Config:
+    rules = hooks_config("mood.changed")
+    rules.audit = AuditConfig(tables=[AuditedTable(name=name, redact={"secret": "hash"}) for name in NAMES])
+    rules.audit.tables[1].level = "statement"
+    rules.audit.enrich(
+        "shop.by_row", "*", label="changed", description="{after[m]}", when={"sql": "shop.spy() and after ->> 'm' = ''"}
+    )
+    for name in NAMES:
+        rules.webhooks.on_change(
+            name,
+            ["INSERT", "UPDATE", "DELETE"],
+            event="mood.changed",
+            payload="row",
+            tenant="m",
+            when="before.m::text = after.m::text or shop.spy()",
+        )
+    return rules
+
+
+def seen(conninfo: str) -> set[tuple[Any, ...]]:
+    with psycopg.connect(conninfo) as conn:
+        return set(conn.execute('select "by", may_forge, may_read_key from shop.seen').fetchall())
+
+
+def test_writes_run_the_code_of_types_with_the_rights_of_the_owner(shop: str, owner: str) -> None:
+    execute(shop, WRITE, owner)
+    with psycopg.connect(shop) as conn:
+        assert {entry["table_name"] for entry in log(conn)} == set(NAMES)
+    assert seen(shop) == {(owner, False, False)}
+
+
+def test_writes_of_a_superuser_run_it_with_the_rights_of_the_owner(shop: str, owner: str) -> None:
+    with psycopg.connect(shop, autocommit=True) as conn:
+        conn.execute(sql.SQL(WRITE).format(sql.Identifier(owner)).as_string(conn).replace("set role", "-- ").encode())
+    assert {who for who, _, _ in seen(shop)} == {owner}
+
+
+def test_a_backfill_by_a_superuser_runs_none_of_it(shop: str) -> None:
+    with psycopg.connect(shop) as conn:
+        conn.execute("set session_replication_role = replica")
+        conn.execute(
+            "insert into shop.by_row values (1, 'a', 's', 'low', '[1,2]', ('low', 1), 'low', '{low,null,high}'),"
+            " (2, 'b', 't', null, null, null, null, null)"
+        )
+        conn.commit()
+        conn.execute("reset session_replication_role")
+        conn.commit()
+        assert schema.backfill(conn, config()) == {"shop.by_row": 2, "shop.by_statement": 0, "shop.parent": 0}
+        first, second = (entry["after_data"] for entry in log(conn))
+        assert first.pop("secret")
+        assert first == {
+            "id": 1, "name": "a", "m": "low", "s": "[1,2]", "p": "(low,1)", "t": "low", "list": ["low", None, "high"],
+        }  # fmt: skip
+        assert {second[name] for name in ("m", "s", "p", "t", "list")} == {None}
+    assert seen(shop) == set()
+
+
+def test_status_plan_and_install_run_none_of_it(shop: str) -> None:
+    with psycopg.connect(shop) as conn:
+        schema.status(conn, config())
+        schema.plan(conn, config())
+        changed = config()
+        changed.audit.tables[0].redact["name"] = "mask"
+        schema.install(conn, changed)
+    assert seen(shop) == set()
+
+
+def test_a_column_that_is_added_later_changes_nothing_about_it(shop: str, owner: str) -> None:
+    execute(
+        shop,
+        "set role {0}; create type shop.size as enum ('s'); alter table shop.by_row add column size shop.size;"
+        " create function shop.as_json(shop.size) returns json language plpgsql as"
+        " 'begin perform shop.spy(); return ''0''; end';"
+        " create cast (shop.size as json) with function shop.as_json(shop.size);"
+        " insert into shop.by_row (id, size) values (1, 's')",
+        owner,
+    )
+    assert seen(shop) == {(owner, False, False)}
+
+
+def test_the_triggers_of_a_superusers_table_run_as_a_role_without_other_rights(shop: str) -> None:
+    rules = Config(audit=AuditConfig(tables=[AuditedTable(name="public.boss")]))
+    with psycopg.connect(shop) as conn:
+        has_roles = scalar(conn, "select has_roles from svc.installation")
+        conn.execute("grant usage on schema shop to public")
+        conn.execute("create table public.boss (id int primary key, m shop.mood)")
+        conn.commit()
+        schema.install(conn, rules, prune=True)
+        conn.execute("insert into public.boss values (1, 'low')")
+        assert [entry["table_name"] for entry in log(conn)] == ["public.boss"]
+        conn.commit()
+        assert [entry for entry in schema.status(conn, rules) if entry.state != "ok"] == []
+        assert schema.install(conn, rules) == []
+        schema.uninstall(conn, drop_data=True)
+        assert scalar(conn, "select to_regrole('svc_capture') is null") or has_roles
+    assert seen(shop) == {("svc_capture", False, False)}
+
+
+def test_a_new_owner_of_the_table_becomes_that_of_its_triggers_by_an_install(
+    shop: str, owner: str, postgres: str
+) -> None:
+    with new_role(postgres) as heir:
+        execute(shop, "alter table shop.by_row owner to {}", heir)
+        execute(shop, "grant usage on schema shop to {0}; grant all on all tables in schema shop to {0}", heir)
+        try:
+            with psycopg.connect(shop) as conn:
+                differing = [entry.identity for entry in schema.status(conn, config()) if entry.state != "ok"]
+                assert {"function svc.capture_shop_by_row()", "table svc.record_shop_by_row"} <= set(differing)
+                schema.install(conn, config())
+                assert {entry.state for entry in schema.status(conn, config())} == {"ok"}
+            with as_role(shop, heir) as conn:
+                conn.execute("insert into shop.by_row values (1)")
+            assert {who for who, _, _ in seen(shop)} <= {heir}
+        finally:
+            execute(shop, "reassign owned by {} to {}", heir, owner)
+            execute(shop, "drop owned by {}", heir)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "insert into svc.record_shop_by_row (table_name, table_oid, operation) values ('shop.parent', 0, 'INSERT')",
+        "insert into svc.record_shop_by_row (table_name, table_oid, operation) values ('shop', 0, 'INSERT')",
+    ],
+)
+def test_the_owner_can_write_no_entry_about_another_table(shop: str, owner: str, statement: LiteralString) -> None:
+    with as_role(shop, owner) as conn, pytest.raises(psycopg.errors.WithCheckOptionViolation):
+        conn.execute(statement)
+
+
+def test_the_owner_can_send_no_other_event(shop: str, owner: str) -> None:
+    with as_role(shop, owner) as conn:
+        conn.execute("select svc.send_changes_shop_by_row('mood.changed', '{}', '{}')")
+        for event in ("audit.forged", None):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege, match="is not sent"), conn.transaction():
+                conn.execute("select svc.send_changes_shop_by_row(%s, array['{}'::json], array['t'])", (event,))
+
+
+def test_nobody_but_the_owner_hashes(shop: str, owner: str, postgres: str) -> None:
+    with as_role(shop, owner) as conn:
+        assert scalar(conn, "select length(svc.audit_hash('guess'))") == 64
+    with new_role(postgres) as other:
+        execute(shop, "grant usage on schema svc to {}", other)
+        with as_role(shop, other) as conn, pytest.raises(psycopg.errors.InsufficientPrivilege):
+            conn.execute("select svc.audit_hash('guess')")
+        execute(shop, "drop owned by {}", other)
