@@ -5,20 +5,21 @@ install compares all owners and privileges with the rules in ``sql/access/access
 differences. Rights that somebody has as a member of a role are no difference.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from hashlib import sha256
 from typing import Any, Final, Literal, LiteralString
 
 from psycopg import Connection
-from psycopg.rows import tuple_row
 
 from svc_pg.config import Grants
 from svc_pg.errors import ConfigError
-from svc_pg.query import Query, fetch, scalar
 from svc_pg.render import render
+from svc_pg.schema import scope
+from svc_pg.schema.installation import Installation
 
-_ROUNDS: Final = 3  # a revoke from a table also removes the grants on its columns, and the next round restores them
+_ROUNDS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +36,15 @@ class AccessChange:
 
     object: str
     sql: str
+    is_revoking: bool
 
 
-def wanted(conn: Connection[Any], grants: Grants, *, roles: bool | None = None) -> Access:
+def wanted(installation: Installation, grants: Grants, *, roles: bool | None = None) -> Access:
     """The access rules; ``roles`` None means as the database remembers, and with roles if it is new.
 
     Raises ConfigError if ``grants`` names a role that does not exist.
     """
-    known = [name for (name,) in conn.cursor(row_factory=tuple_row).execute("select rolname from pg_roles")]
+    known = installation.around.roles
     for right, names in grants:
         for name in names:
             if name not in known:
@@ -51,31 +53,34 @@ def wanted(conn: Connection[Any], grants: Grants, *, roles: bool | None = None) 
                     f'grants.{right}: role "{name}" does not exist',
                     hint=f'Did you mean "{near[0]}"?' if near else "Create it first; svc-pg makes only its own roles.",
                 )
-    if roles is None and scalar(conn, "select to_regclass('svc.installation') is not null"):
-        roles = scalar(conn, "select has_roles from svc.installation")
+    if roles is None:
+        roles = installation.has_roles
     return Access(has_roles=roles is not False, grants=grants)
 
 
-def compare(conn: Connection[Any], access: Access) -> list[AccessChange]:
-    """The differences: none if svc is not installed. The roles must exist."""
-    return fetch(conn, Query(_rendered("access/access_changes.sql.j2", access), (), AccessChange))
+def compare(conn: Connection[Any], access: Access, *, names: Sequence[str] | None = None) -> list[AccessChange]:
+    """The differences: none if svc is not installed. The roles must exist.
+
+    With ``names`` only those of the functions, views and tables with these names.
+    """
+    text = _rendered("access/access_changes.sql.j2", access, is_scoped=names is not None)
+    params = [] if names is None else [names]
+    return [AccessChange(*row) for row in scope.execute(conn, text, params)]
 
 
-def apply(conn: Connection[Any], access: Access) -> None:
+def apply(conn: Connection[Any], access: Access, *, names: Sequence[str] | None = None) -> None:
     """Correct the differences, in the caller's transaction."""
     for _ in range(_ROUNDS):
-        changes = compare(conn, access)
-        for change in changes:
-            conn.execute(change.sql.encode())
-        if not changes:
+        changes = compare(conn, access, names=names)
+        conn.execute("\n".join(change.sql for change in changes).encode())
+        # a revoke from a table also removes the grants on its columns, and the next round restores them
+        if not any(change.is_revoking for change in changes):
             break
 
 
-def state(conn: Connection[Any], access: Access) -> Literal["outdated", "tampered"]:
+def state(installation: Installation, access: Access) -> Literal["outdated", "tampered"]:
     """The reason for differences: new rules since the last install (outdated), or else somebody changed the rights."""
-    is_installed = scalar(conn, "select to_regclass('svc.installation') is not null")
-    recorded = scalar(conn, "select access_sha256 from svc.installation") if is_installed else None
-    return "tampered" if recorded == fingerprint(access) else "outdated"
+    return "tampered" if installation.access_sha256 == fingerprint(access) else "outdated"
 
 
 def fingerprint(access: Access) -> str:
@@ -85,15 +90,16 @@ def fingerprint(access: Access) -> str:
 
 def access_sql(access: Access) -> str:
     """As ``apply``, but a statement for those who install by script."""
-    return _rendered("access/access.sql.j2", access)
+    return _rendered("access/access.sql.j2", access, is_scoped=False)
 
 
-def _rendered(template: str, access: Access) -> LiteralString:
+def _rendered(template: str, access: Access, *, is_scoped: bool) -> LiteralString:
     def holders(role: str, names: list[str]) -> list[str]:
         return [role, *names] if access.has_roles else names
 
     return render(
         template,
+        is_scoped=is_scoped,
         has_roles=access.has_roles,
         writer=holders("svc_writer", []),
         send=holders("svc_sender", access.grants.send),

@@ -10,7 +10,7 @@ from psycopg.pq import TransactionStatus
 from svc_pg.errors import InstallError
 from svc_pg.query import Query, fetch, scalar
 from svc_pg.render import ident
-from svc_pg.schema import roles
+from svc_pg.schema.installation import look_around
 from svc_pg.schema.transactions import transaction
 from svc_pg.table_names import TableName
 
@@ -77,7 +77,7 @@ def _holders(conn: Connection[Any], table: str | None) -> str:
 def _not_allowed(conn: Connection[Any], reason: str, table: str | None) -> InstallError:
     with transaction(conn):
         owner = scalar(conn, _OWNER, tuple(TableName.parse(table))) if table else None
-        me = roles.installer(conn).name
+        me = look_around(conn).installer
     if owner is None:
         return InstallError(reason, hint=f'You are "{me}". Install as the owner of the database or a superuser.')
     return InstallError(

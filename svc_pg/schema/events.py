@@ -7,8 +7,9 @@ from typing import Any, Literal
 from psycopg import Connection
 
 from svc_pg.config import EventDefinition
-from svc_pg.query import Query, RawJson, fetch, scalar
+from svc_pg.query import Query, RawJson, fetch
 from svc_pg.render import render
+from svc_pg.schema.installation import Installation
 
 _TYPES = "select name, description, schema from svc.webhook_event_types where not name ^@ 'webhook.'"  # not our own
 
@@ -29,10 +30,12 @@ class EventState:
     sql: str
 
 
-def compare_events(conn: Connection[Any], events: dict[str, EventDefinition]) -> list[EventState]:
+def compare_events(
+    conn: Connection[Any], installation: Installation, events: dict[str, EventDefinition]
+) -> list[EventState]:
     """The state of every defined event type, then those that the configuration does not name."""
     stored: dict[str, _EventType] = {}
-    if scalar(conn, "select to_regclass('svc.webhook_event_types') is not null"):
+    if installation.has("webhook_event_types"):
         stored = {row.name: row for row in fetch(conn, Query(_TYPES, (), _EventType))}
     result = []
     for name, definition in events.items():

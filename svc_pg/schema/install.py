@@ -1,6 +1,7 @@
 """Make a database equal to a configuration, or free of svc-pg, in transactions that each leave it consistent."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -9,15 +10,17 @@ from psycopg import Connection, Error
 
 from svc_pg import __version__
 from svc_pg.config import Config, Grants
-from svc_pg.errors import DatabaseNewerError, InstallError, RemovalRefusedError
+from svc_pg.errors import InstallError, RemovalRefusedError
 from svc_pg.query import scalar
-from svc_pg.schema import access, diagnosis, installed, inventory, migrations, partitions, preflight
-from svc_pg.schema.access import Access
+from svc_pg.schema import access, diagnosis, installation, inventory, partitions, preflight
+from svc_pg.schema.installation import Installation, look_around, next_revision
 from svc_pg.schema.roles import drop_unused, join
-from svc_pg.schema.status import Status, look, objects
+from svc_pg.schema.scope import Scope
+from svc_pg.schema.status import Status, look
+from svc_pg.schema.steps import Plan, take
 from svc_pg.schema.target import Target, guards, target_of
 from svc_pg.schema.transactions import Patience, locked
-from svc_pg.schema_objects import OBJECT_KINDS, sends_changes
+from svc_pg.schema_objects import sends_changes
 
 Result = TypeVar("Result")
 
@@ -50,18 +53,20 @@ def install(
     the finished tables stay, and the next install continues.
     """
     unit = partial(_unit, conn, Patience(for_install=wait_for_install, for_table=wait_for_table))
-    target, steps, done = unit(lambda: _install_schema(conn, config, prune=prune, with_roles=roles))
-    changing = {step.audited_table for step in steps}
-    unfinished = [table for table in target.tables if table in changing]
+    plan, done = unit(lambda: _install_schema(conn, config, prune=prune, with_roles=roles))
+    rights = [step for step in plan.steps if step.kind == "access"]  # taken with the others, and last in the plan
+    unfinished = [table for table in plan.target.tables if table in plan.by_table]
     failures: dict[str, InstallError] = {}
     for table in list(unfinished):
         try:
-            done += unit(partial(_install_table, conn, target, table), table=table)
-            unfinished.remove(table)
+            plan, taken = unit(partial(_install_table, conn, plan, table), table=table)
         except InstallError as error:
             failures[table] = error
             if conn.closed:
                 break
+        else:
+            done += taken
+            unfinished.remove(table)
     if failures:
         raise InstallError(
             f"not installed: {', '.join(unfinished)} (the rest is)\n"
@@ -71,9 +76,9 @@ def install(
             ),
             hint="Install again when the cause is gone; it goes on with what is left.",
         )
-    if any(step.action == "remove" for step in steps):
-        done += unit(lambda: _take(conn, [step for step in look(conn, target) if step.action == "remove"]))
-    return done + [step for step in steps if step.kind == "access"]  # taken with the others, and last in the plan
+    if plan.removals(prune=prune):
+        done += unit(lambda: _remove(conn, plan, prune=prune))
+    return done + rights
 
 
 def _unit(conn: Connection[Any], patience: Patience, work: Callable[[], Result], *, table: str | None = None) -> Result:
@@ -91,75 +96,60 @@ def _unit(conn: Connection[Any], patience: Patience, work: Callable[[], Result],
 
 def _install_schema(
     conn: Connection[Any], config: Config, *, prune: bool, with_roles: bool | None
-) -> tuple[Target, list[Status], list[Status]]:
-    """Return the target, all steps to it, and those taken here: all except audited tables and removals."""
+) -> tuple[Plan, list[Status]]:
+    """Plan, and take all steps except those of audited tables and removals; return both."""
     preflight.check_server(conn)
-    preflight.check_rights(conn)
-    refuse_newer(conn)
-    target = target_of(conn, config, roles=with_roles)
-    steps = [step for step in look(conn, target) if step.action != "keep"]
+    around = look_around(conn)
+    preflight.check_rights(conn, around)
+    present = installation.read(conn, around)
+    preflight.refuse_newer(present)
+    plan = Plan.of(conn, present, target_of(conn, present, config, roles=with_roles))
     if not prune:
-        refuse_removals(steps)
-    preflight.check_roles(conn, target.access)
-    refuse_lost(steps)
-    done = _take(conn, [step for step in steps if step.action != "remove" and not step.audited_table])
+        refuse_removals(plan.steps)
+    preflight.check_roles(around, plan.target.access)
+    refuse_lost(plan.steps)
+    done = take(conn, [step for step in plan.by_table.get(None, []) if step.action != "remove"])
     if any(step.kind == "migration" for step in done):
         inventory.record(conn)
-    _finish_schema(conn, target.access)
-    return target, steps, done
+    return replace(plan, revision=_finish_schema(conn, present, plan, done)), done
 
 
-def _install_table(conn: Connection[Any], target: Target, table: str) -> list[Status]:
-    done = _take(conn, [step for step in objects(conn, target) if step.audited_table == table])
-    access.apply(conn, target.access)
-    return done
-
-
-def _take(conn: Connection[Any], steps: list[Status]) -> list[Status]:
-    """Execute the steps to be taken, and return them; rights and partitions are corrected after all of them."""
-    known = {str(migration): migration for migration in migrations.released()}
-    taken = [step for step in steps if step.action != "keep" and step.kind != "access"]
-    for step in taken:
-        if step.kind == "migration":
-            migrations.apply(conn, known[step.identity])
-        elif step.item is not None:
-            installed.create(conn, step.item)
-        elif step.kind in OBJECT_KINDS:
-            installed.remove(conn, step.kind, step.identity, step.sql)
-        elif step.kind != "partition":
-            conn.execute(step.sql.encode())
-    installed.record(conn, [step.item for step in taken if step.item is not None])
-    return taken
-
-
-def _finish_schema(conn: Connection[Any], wanted: Access) -> None:
-    if wanted.has_roles:
-        join(conn)
-    access.apply(conn, wanted)
+def _finish_schema(conn: Connection[Any], present: Installation, plan: Plan, done: list[Status]) -> int:
+    """Correct rights and partitions, and record the install; return the revision."""
+    wanted = plan.target.access
+    if wanted.has_roles and (done or present.around.lacking):
+        join(conn, look_around(conn))
+    if done or any(step.kind == "access" for step in plan.steps):
+        access.apply(conn, wanted)
     conn.execute(partitions.ENSURE)
-    conn.execute(
-        """insert into svc.installation (version, has_roles, access_sha256) values (%s, %s, %s)
+    record = (__version__, wanted.has_roles, access.fingerprint(wanted))
+    if not done and record == (present.version, present.has_roles, present.access_sha256):
+        return present.revision
+    revision: int = scalar(
+        conn,
+        """insert into svc.installation as i (version, has_roles, access_sha256) values (%s, %s, %s)
            on conflict (is_only) do update
-              set version = excluded.version, has_roles = excluded.has_roles, access_sha256 = excluded.access_sha256
-            where installation is distinct from excluded""",
-        (__version__, wanted.has_roles, access.fingerprint(wanted)),
+              set version = excluded.version, has_roles = excluded.has_roles, access_sha256 = excluded.access_sha256,
+                  revision = i.revision + 1
+           returning revision""",
+        record,
     )
+    return revision
 
 
-def refuse_newer(conn: Connection[Any]) -> None:
-    """Raise DatabaseNewerError if a newer svc-pg has installed."""
-    if not installed.is_installed(conn):
-        return
-    version = scalar(conn, "select version from svc.installation")
-    if version is not None and _order(version) > _order(__version__):
-        raise DatabaseNewerError(
-            f"the database was installed by svc-pg {version}, and this is {__version__}",
-            hint=f"Upgrade this one to {version} or later.",
-        )
+def _install_table(conn: Connection[Any], plan: Plan, table: str) -> tuple[Plan, list[Status]]:
+    plan = plan.next(conn)
+    done = take(conn, plan.by_table.get(table, []))
+    if names := Scope.of([step.item for step in done if step.item is not None]).names:
+        access.apply(conn, plan.target.access, names=names)
+    return plan, done
 
 
-def _order(version: str) -> list[int]:
-    return [int(part) for part in version.split(".") if part.isdigit()]
+def _remove(conn: Connection[Any], plan: Plan, *, prune: bool) -> list[Status]:
+    done = take(conn, plan.next(conn).removals(prune=prune))
+    if any(step.audited_table for step in done):  # the owner of the table had rights
+        access.apply(conn, plan.target.access)
+    return done
 
 
 def refuse_lost(steps: list[Status]) -> None:
@@ -202,14 +192,18 @@ def uninstall(
 
 
 def _uninstall(conn: Connection[Any], *, drop_data: bool) -> list[Status]:
-    if scalar(conn, "select to_regnamespace('svc') is null"):
+    around = look_around(conn)
+    if around.schema_owner is None:
         return []
-    preflight.check_rights(conn)
-    if not installed.is_installed(conn):
+    preflight.check_rights(conn, around)
+    present = installation.read(conn, around)
+    if not present.has("installed_objects"):
         return []
-    kept = Target(schema=guards(), tables={}, events={}, access=access.wanted(conn, Grants()))
-    steps = [step for step in look(conn, kept) if step.action == "remove" and step.kind != "event"]
-    done = _take(conn, steps)
+    kept = Target(schema=guards(), tables={}, events={}, access=access.wanted(present, Grants()))
+    steps = [step for step in look(conn, present, kept) if step.action == "remove" and step.kind != "event"]
+    done = take(conn, steps)
+    if done and present.has("installation"):
+        next_revision(conn)
     if drop_data:
         done += _drop_schema(conn, has_roles=kept.access.has_roles)
     return done

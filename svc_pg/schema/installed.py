@@ -1,76 +1,36 @@
 """Compare the functions, views and triggers that should be installed with the catalog and with our record of it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal, LiteralString
 
 from psycopg import Connection
 from psycopg.errors import InvalidFunctionDefinition, InvalidTableDefinition
 
-from svc_pg.query import Query, fetch, scalar
-from svc_pg.schema_objects import ObjectKind, SchemaObject
+from svc_pg.query import Query, fetch
+from svc_pg.render import render
+from svc_pg.schema import scope
+from svc_pg.schema.installation import Installation
+from svc_pg.schema.scope import Scope
+from svc_pg.schema_objects import OBJECT_KINDS, ObjectKind, SchemaObject
 
 State = Literal["ok", "missing", "outdated", "tampered", "disabled", "orphan"]
 
-# All facts that decide what a function, view or trigger does. Types print qualified, since the installer pins
-# search_path.
-FOUND = """
-with recursive relation as (
-    select c.oid, (select string_agg(case when part ~ '[."]' then '"' || replace(part, '"', '""') || '"' else part end,
-                                     '.' order by ordinality)
-                     from unnest(array[n.nspname::text, c.relname::text]) with ordinality u(part, ordinality)) as name
-      from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where c.relkind in ('r', 'p') and not (n.nspname = 'svc' and c.relispartition)
-),
--- a trigger and its clones on the partitions below, each of which can be disabled
-family as (
-    select t.oid as root, t.oid, t.tgenabled
-      from pg_trigger t join relation r on r.oid = t.tgrelid join pg_proc p on p.oid = t.tgfoid
-     where p.pronamespace = to_regnamespace('svc') and t.tgparentid = 0
-    union all
-    select f.root, t.oid, t.tgenabled
-      from family f join pg_trigger t on t.tgparentid = f.oid join relation r on r.oid = t.tgrelid
-),
-found as (
-    select 'function' as kind, 'svc.' || p.proname as identity,
-           json_build_array(
-               pg_get_function_arguments(p.oid), pg_get_function_result(p.oid), l.lanname, p.prosrc, p.proconfig,
-               p.prosecdef, p.provolatile, p.proparallel, p.proisstrict, p.proleakproof
-           )::text as facts,
-           format('drop function %s', p.oid::regprocedure) as drop_sql, false as is_disabled
-      from pg_proc p join pg_language l on l.oid = p.prolang
-     where p.pronamespace = to_regnamespace('svc')
-    union all
-    select 'view', 'svc.' || c.relname, json_build_array(pg_get_viewdef(c.oid), c.reloptions)::text,
-           format('drop view %s', c.oid::regclass), false
-      from pg_class c
-     where c.relnamespace = to_regnamespace('svc') and c.relkind = 'v'
-    union all
-    select 'trigger', t.tgname || ' on ' || r.name,
-           json_build_array(pg_get_triggerdef(t.oid), f.enabled)::text,
-           format('drop trigger %I on %s', t.tgname, t.tgrelid::regclass), f.is_disabled
-      from pg_trigger t join relation r on r.oid = t.tgrelid
-      join (
-          select root, array_agg(distinct tgenabled) as enabled, bool_or(tgenabled in ('D', 'R')) as is_disabled
-            from family group by root
-      ) f on f.root = t.oid
-)
-select kind, identity, string_agg(drop_sql, ';' || chr(10)) || ';' as drop_sql,
-       encode(sha256(convert_to(string_agg(facts, '' order by facts), 'UTF8')), 'hex') as sha256,
-       bool_or(is_disabled) as is_disabled
-  from found group by kind, identity
-"""
-_RECORDED = """
+FOUND: Final[LiteralString] = render("installed/objects.sql.j2", is_scoped=False)
+_FOUND_IN_SCOPE: Final[LiteralString] = render("installed/objects.sql.j2", is_scoped=True)
+_RECORD: Final[LiteralString] = render("installed/record.sql.j2")
+_RECORDED: Final = """
 select kind, identity, audited_table, source_sha256, catalog_sha256,
        postgres_major = current_setting('server_version_num')::integer / 10000 as is_of_this_postgres
   from svc.installed_objects
 """
-_RECORD = """
-insert into svc.installed_objects (kind, identity, audited_table, source_sha256, catalog_sha256)
-values (%s, %s, %s, %s, %s)
-on conflict (kind, identity) do update
-   set audited_table = excluded.audited_table, source_sha256 = excluded.source_sha256,
-       catalog_sha256 = excluded.catalog_sha256, postgres_major = excluded.postgres_major, installed_at = now()
+_OVERLOADED: Final = """
+select 'svc.' || proname from pg_proc
+ where pronamespace = to_regnamespace('svc') and proname = any ($1) group by proname having count(*) > 1
+"""
+_FORGET: Final = """
+delete from svc.installed_objects o using unnest($1::text[], $2::text[]) removed(kind, identity)
+ where o.kind = removed.kind and o.identity = removed.identity
 """
 
 Key = tuple[ObjectKind, str]
@@ -108,22 +68,30 @@ class ObjectState:
     is_recorded: bool
 
 
-def compare(conn: Connection[Any], wanted: Iterable[SchemaObject]) -> list[ObjectState]:
+def compare(conn: Connection[Any], installation: Installation, wanted: Iterable[SchemaObject]) -> list[ObjectState]:
     """The state of every wanted object, in the given order, then all other objects of ours, as orphans."""
-    found = _found(conn)
-    notes = _recorded(conn)
+    found = {(row.kind, row.identity): row for row in fetch(conn, Query(FOUND, (), _Found))}
+    notes: dict[Key, _Recorded] = {}
+    if installation.has("installed_objects"):
+        notes = {(row.kind, row.identity): row for row in fetch(conn, Query(_RECORDED, (), _Recorded))}
     by_key = {(item.kind, item.identity): item for item in wanted}
     result = []
     for key, item in by_key.items():
         state = _state(item, found.get(key), notes.get(key))
         drop_sql = found[key].drop_sql if key in found else None
         result.append(ObjectState(item.kind, item.identity, state, item.audited_table, item, drop_sql, key in notes))
-    for key in sorted((found.keys() | notes.keys()) - by_key.keys(), reverse=True):  # users before things used
+    # users before things used, and triggers first: their drop makes writers wait
+    for key in sorted((found.keys() | notes.keys()) - by_key.keys(), key=_order, reverse=True):
         orphan = found.get(key) or notes[key]
         table = notes[key].audited_table if key in notes else None
         drop_sql = found[key].drop_sql if key in found else None
         result.append(ObjectState(orphan.kind, orphan.identity, "orphan", table, None, drop_sql, key in notes))
     return result
+
+
+def _order(key: Key) -> tuple[int, str]:
+    kind, identity = key
+    return OBJECT_KINDS.index(kind), identity
 
 
 def _state(item: SchemaObject, found: _Found | None, note: _Recorded | None) -> State:
@@ -136,53 +104,42 @@ def _state(item: SchemaObject, found: _Found | None, note: _Recorded | None) -> 
     return "ok" if note.source_sha256 == item.source_sha256 else "outdated"
 
 
-def is_installed(conn: Connection[Any]) -> bool:
-    """Whether the database has our record of installed objects."""
-    return bool(scalar(conn, "select to_regclass('svc.installed_objects') is not null"))
-
-
-def create(conn: Connection[Any], item: SchemaObject) -> None:
-    """Create or replace one object, also if its signature or columns have changed: svc has no overloaded functions."""
+def create(conn: Connection[Any], items: Sequence[SchemaObject]) -> None:
+    """Create or replace these objects in order, also if signatures or columns have changed, and record them."""
+    limits = Scope.of(items)
     try:
-        with conn.transaction():
-            conn.execute(item.sql.encode())
+        _execute(conn, items)
     except (InvalidFunctionDefinition, InvalidTableDefinition):  # another result, other parameter names or columns
-        _drop(conn, item)
-        conn.execute(item.sql.encode())
-    if item.kind == "function" and scalar(conn, _OVERLOADS, (item.identity,)) > 1:
-        _drop(conn, item)
-        conn.execute(item.sql.encode())
+        for item in items:
+            _replace(conn, item)
+    overloaded = {identity for (identity,) in scope.execute(conn, _OVERLOADED, [limits.names])}
+    for item in items:
+        if item.identity in overloaded:
+            _recreate(conn, item)
+    columns = zip(*((item.kind, item.identity, item.audited_table, item.source_sha256) for item in items), strict=True)
+    scope.execute(conn, _RECORD, [*limits.params, *map(list, columns)])
 
 
-_OVERLOADS = "select count(*) from pg_proc where pronamespace = to_regnamespace('svc') and 'svc.' || proname = %s"
+def _replace(conn: Connection[Any], item: SchemaObject) -> None:
+    try:
+        _execute(conn, [item])
+    except (InvalidFunctionDefinition, InvalidTableDefinition):
+        _recreate(conn, item)
 
 
-def _drop(conn: Connection[Any], item: SchemaObject) -> None:
-    conn.execute(_found(conn)[item.kind, item.identity].drop_sql.encode())
+def _recreate(conn: Connection[Any], item: SchemaObject) -> None:
+    for kind, identity, drop_sql, *_ in scope.execute(conn, _FOUND_IN_SCOPE, Scope.of([item]).params):
+        if (kind, identity) == (item.kind, item.identity):
+            conn.execute(drop_sql.encode())
+    _execute(conn, [item])
 
 
-def record(conn: Connection[Any], items: Iterable[SchemaObject]) -> None:
-    """Record the state of these objects in the catalog."""
-    found = _found(conn)
-    rows = [
-        (item.kind, item.identity, item.audited_table, item.source_sha256, found[item.kind, item.identity].sha256)
-        for item in items
-    ]
-    conn.cursor().executemany(_RECORD, rows)
+def _execute(conn: Connection[Any], items: Sequence[SchemaObject]) -> None:
+    with conn.transaction():
+        conn.execute("\n".join(item.sql for item in items).encode())
 
 
-def remove(conn: Connection[Any], kind: str, identity: str, drop_sql: str) -> None:
-    """Drop one object, if it is there, and its record."""
-    if drop_sql:
-        conn.execute(drop_sql.encode())
-    conn.execute("delete from svc.installed_objects where kind = %s and identity = %s", (kind, identity))
-
-
-def _found(conn: Connection[Any]) -> dict[Key, _Found]:
-    return {(row.kind, row.identity): row for row in fetch(conn, Query(FOUND, (), _Found))}
-
-
-def _recorded(conn: Connection[Any]) -> dict[Key, _Recorded]:
-    if not is_installed(conn):
-        return {}
-    return {(row.kind, row.identity): row for row in fetch(conn, Query(_RECORDED, (), _Recorded))}
+def remove(conn: Connection[Any], objects: Sequence[tuple[str, str, str]]) -> None:
+    """Drop objects, each a kind, an identity and the SQL that drops it if it is there; and forget them."""
+    conn.execute("\n".join(drop_sql for _, _, drop_sql in objects).encode())
+    scope.execute(conn, _FORGET, [[kind for kind, *_ in objects], [identity for _, identity, _ in objects]])

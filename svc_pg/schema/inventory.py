@@ -5,7 +5,8 @@ from typing import Any, Final, Literal, LiteralString
 
 from psycopg import Connection
 
-from svc_pg.query import Query, fetch, scalar
+from svc_pg.query import Query, fetch
+from svc_pg.schema.installation import Installation
 
 InventoryKind = Literal["table", "column", "index", "constraint"]
 
@@ -54,9 +55,9 @@ class MissingObject:
     sql: str | None
 
 
-def missing(conn: Connection[Any]) -> list[MissingObject]:
+def missing(conn: Connection[Any], installation: Installation) -> list[MissingObject]:
     """The missing objects; of a missing table, only the table."""
-    if scalar(conn, "select to_regclass('svc.installed_inventory') is null"):
+    if not installation.has("installed_inventory"):
         return []
     return fetch(conn, Query(_MISSING, (), MissingObject))
 

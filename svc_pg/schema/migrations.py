@@ -7,10 +7,9 @@ from importlib.resources import files
 from typing import Any
 
 from psycopg import Connection
-from psycopg.rows import tuple_row
 
 from svc_pg.errors import DatabaseNewerError, InstallError, MigrationChangedError
-from svc_pg.query import scalar
+from svc_pg.schema.installation import Installation
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,27 +39,21 @@ def released() -> tuple[Migration, ...]:
     return tuple(sorted(found, key=lambda migration: migration.number))
 
 
-def pending(conn: Connection[Any]) -> list[Migration]:
+def pending(installation: Installation) -> list[Migration]:
     """The migrations that this database has not run.
 
     Raises DatabaseNewerError if it ran one that this program does not know, MigrationChangedError if it ran another
     text, and InstallError if a schema ``svc`` exists that is not ours.
     """
-    if scalar(conn, "select to_regclass('svc.migrations') is null"):
-        if scalar(conn, "select to_regnamespace('svc') is not null"):
+    if not installation.has("migrations"):
+        if installation.around.schema_owner is not None:
             raise InstallError(
                 "a schema svc exists in this database, and svc-pg did not make it",
                 hint="Rename or drop it; the name is fixed.",
             )
         return list(released())
-    applied = {
-        number: (name, digest)
-        for number, name, digest in conn.cursor(row_factory=tuple_row).execute(
-            "select number, name, sha256 from svc.migrations"
-        )
-    }
-    _refuse_foreign(applied)
-    return [migration for migration in released() if migration.number not in applied]
+    _refuse_foreign(installation.migrations)
+    return [migration for migration in released() if migration.number not in installation.migrations]
 
 
 def _refuse_foreign(applied: dict[int, tuple[str, str]]) -> None:

@@ -5,7 +5,8 @@ from typing import Any, Final, Literal
 
 from psycopg import Connection
 
-from svc_pg.query import Query, fetch, scalar
+from svc_pg.query import Query, fetch
+from svc_pg.schema.installation import Installation
 
 ENSURE: Final = "select svc.audit_ensure_partitions();"
 
@@ -39,11 +40,11 @@ class PartitionState:
     state: Literal["ok", "missing", "outdated", "tampered", "disabled"]
 
 
-def compare(conn: Connection[Any]) -> list[PartitionState]:
+def compare(conn: Connection[Any], installation: Installation) -> list[PartitionState]:
     """The state of the log as a whole, then every missing, disabled or altered guard of a partition."""
-    if scalar(conn, "select to_regclass('svc.audit_logs_default') is null"):
+    if not installation.has("audit_logs_default"):
         return [PartitionState("svc.audit_logs", "missing")]
     found = fetch(conn, Query(_STATE, (), PartitionState))
-    if scalar(conn, "select to_regproc('svc.audit_guard') is not null"):
+    if installation.around.has_guard:
         found += fetch(conn, Query(_GUARDS, (), PartitionState))
     return found

@@ -6,9 +6,10 @@ from typing import Any, Literal
 from psycopg import Connection
 
 from svc_pg.config import Config
-from svc_pg.schema import access, installed, inventory, migrations, partitions, roles
+from svc_pg.schema import access, installation, installed, inventory, migrations, partitions, preflight, roles
 from svc_pg.schema.access import Access
 from svc_pg.schema.events import compare_events
+from svc_pg.schema.installation import Installation
 from svc_pg.schema.installed import State
 from svc_pg.schema.inventory import InventoryKind
 from svc_pg.schema.target import Target, target_of
@@ -60,37 +61,46 @@ def status(conn: Connection[Any], config: Config) -> list[Status]:
 
     ``conn`` must be outside a transaction. Raises the errors of ``install`` that come before any change.
     """
-    with transaction(conn):
-        return look(conn, target_of(conn, config))
+    return _differences(conn, config, roles=None)
 
 
 def plan(conn: Connection[Any], config: Config, *, roles: bool | None = None) -> list[Status]:
     """The steps of an install, in its order; removals are last and only done with ``prune``. Changes nothing."""
+    return [step for step in _differences(conn, config, roles=roles) if step.action != "keep"]
+
+
+def _differences(conn: Connection[Any], config: Config, *, roles: bool | None) -> list[Status]:
+    preflight.check_server(conn)
     with transaction(conn):
-        return [step for step in look(conn, target_of(conn, config, roles=roles)) if step.action != "keep"]
+        present = installation.read(conn, installation.look_around(conn))
+        return look(conn, present, target_of(conn, present, config, roles=roles))
 
 
-def look(conn: Connection[Any], target: Target) -> list[Status]:
+def look(conn: Connection[Any], present: Installation, target: Target) -> list[Status]:
     """As ``status``, inside a transaction that pins the search_path."""
-    pending = set(migrations.pending(conn))
-    wanted_roles = roles.compare(conn) if target.access.has_roles else []
+    pending = set(migrations.pending(present))
+    wanted_roles = roles.compare(present.around) if target.access.has_roles else []
     found = [Status("role", role.name, role.state, role.sql) for role in wanted_roles]
-    found += [Status(gone.kind, gone.identity, "missing", gone.sql or "") for gone in inventory.missing(conn)]
+    found += [Status(gone.kind, gone.identity, "missing", gone.sql or "") for gone in inventory.missing(conn, present)]
     found += [
         Status("migration", str(migration), "missing" if migration in pending else "ok", migration.sql)
         for migration in migrations.released()
     ]
-    made = objects(conn, target)
+    made = objects(conn, present, target)
     found += [entry for entry in made if not entry.audited_table]
-    found += [Status("partition", part.identity, part.state, partitions.ENSURE) for part in partitions.compare(conn)]
-    found += [Status("event", event.name, event.state, event.sql) for event in compare_events(conn, target.events)]
+    found += [
+        Status("partition", part.identity, part.state, partitions.ENSURE) for part in partitions.compare(conn, present)
+    ]
+    found += [
+        Status("event", event.name, event.state, event.sql) for event in compare_events(conn, present, target.events)
+    ]
     found += [entry for entry in made if entry.audited_table]
     is_new = any(entry.kind in ("role", "migration") and entry.action == "create" for entry in found)
-    found += _access(conn, target.access, is_new=is_new)
+    found += _access(conn, present, target.access, is_new=is_new)
     return sorted(found, key=lambda entry: entry.action == "remove")
 
 
-def objects(conn: Connection[Any], target: Target) -> list[Status]:
+def objects(conn: Connection[Any], present: Installation, target: Target) -> list[Status]:
     """The functions, views and triggers of ``look``."""
     served = {(item.audited_table, sends_changes(item.identity)) for item in target.objects if item.audited_table}
     return [
@@ -104,15 +114,15 @@ def objects(conn: Connection[Any], target: Target) -> list[Status]:
             is_superseded=entry.state == "orphan" and (entry.audited_table, sends_changes(entry.identity)) in served,
             item=entry.item,
         )
-        for entry in installed.compare(conn, target.objects)
+        for entry in installed.compare(conn, present, target.objects)
     ]
 
 
-def _access(conn: Connection[Any], wanted: Access, *, is_new: bool) -> list[Status]:
+def _access(conn: Connection[Any], present: Installation, wanted: Access, *, is_new: bool) -> list[Status]:
     """Each object with wrong rights; objects that are still to be created get theirs when they are created."""
     if is_new:
         return [Status("access", "schema svc", "missing", access.access_sql(wanted))]
-    state = access.state(conn, wanted)
+    state = access.state(present, wanted)
     changes = access.compare(conn, wanted)
     return [Status("access", change.object, state, change.sql) for change in changes] or [
         Status("access", "schema svc", "ok", "")

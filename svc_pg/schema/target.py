@@ -19,6 +19,7 @@ from svc_pg.config import Config, EventDefinition
 from svc_pg.render import render
 from svc_pg.schema import access
 from svc_pg.schema.access import Access
+from svc_pg.schema.installation import Installation
 from svc_pg.schema_objects import ObjectKind, SchemaObject
 from svc_pg.webhooks.worker.backoff import max_attempts
 
@@ -45,7 +46,9 @@ class Target:
         return [*self.schema, *(item for items in self.tables.values() for item in items)]
 
 
-def target_of(conn: Connection[Any], config: Config, *, roles: bool | None = None) -> Target:
+def target_of(
+    conn: Connection[Any], installation: Installation, config: Config, *, roles: bool | None = None
+) -> Target:
     """Render everything; ``roles`` None means as the database remembers.
 
     Raises UnknownTableError, which names every missing table, and ConfigError.
@@ -58,7 +61,7 @@ def target_of(conn: Connection[Any], config: Config, *, roles: bool | None = Non
         ],
         tables=_of_tables(conn, config),
         events=dict(config.webhooks.events),
-        access=access.wanted(conn, config.grants, roles=roles),
+        access=access.wanted(installation, config.grants, roles=roles),
     )
 
 

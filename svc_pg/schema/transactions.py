@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 from psycopg import Connection
 from psycopg.errors import LockNotAvailable
@@ -22,6 +22,9 @@ class Patience:
     for_table: timedelta = timedelta(seconds=5)
 
 
+_SETTINGS: Final = "set transaction isolation level read committed; set local search_path = pg_catalog, pg_temp"
+
+
 @contextmanager
 def transaction(conn: Connection[Any]) -> Iterator[None]:
     """A transaction of its own. Raises TransactionError if the connection is in one already."""
@@ -31,8 +34,7 @@ def transaction(conn: Connection[Any]) -> Iterator[None]:
         )
     with conn.transaction():
         # each statement must see the commits of the previous holder of the lock
-        conn.execute("set transaction isolation level read committed")
-        conn.execute("set local search_path = pg_catalog, pg_temp")
+        conn.execute(_SETTINGS, prepare=False)  # as one: a statement that is prepared would have to be alone
         yield
 
 

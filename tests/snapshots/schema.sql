@@ -124,6 +124,7 @@ create table svc.installation (
     version text not null,
     has_roles boolean not null,
     access_sha256 text not null,
+    revision bigint default 1 not null,
     constraint installation_is_only_check CHECK (is_only),
     constraint installation_pkey PRIMARY KEY (is_only)
 );

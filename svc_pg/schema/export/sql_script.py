@@ -12,11 +12,12 @@ from psycopg.sql import SQL
 from svc_pg import __version__
 from svc_pg.config import Config
 from svc_pg.render import render
-from svc_pg.schema import installed, inventory
+from svc_pg.schema import installation, installed, inventory, preflight
 from svc_pg.schema.access import Access, access_sql, fingerprint
-from svc_pg.schema.install import refuse_lost, refuse_newer, refuse_removals
+from svc_pg.schema.install import refuse_lost, refuse_removals
+from svc_pg.schema.installation import OWNERS, Installation
 from svc_pg.schema.migrations import Migration, released
-from svc_pg.schema.roles import OWNERS, ROLES
+from svc_pg.schema.roles import ROLES
 from svc_pg.schema.status import Status, look
 from svc_pg.schema.target import guards, target_of
 from svc_pg.schema.transactions import transaction
@@ -59,11 +60,13 @@ def script(conn: Connection[Any], config: Config, *, prune: bool = False, roles:
     ``prune`` and ``roles`` are those of ``install``. ``conn`` must be outside a transaction. Raises the errors of
     ``install`` that come before any change.
     """
+    preflight.check_server(conn)
     with transaction(conn):
-        refuse_newer(conn)
-        target = target_of(conn, config, roles=roles)
-        steps = [step for step in look(conn, target) if step.action != "keep"]
-        notes = _notes(conn)
+        present = installation.read(conn, installation.look_around(conn))
+        preflight.refuse_newer(present)
+        target = target_of(conn, present, config, roles=roles)
+        steps = [step for step in look(conn, present, target) if step.action != "keep"]
+        notes = _notes(conn, present)
     if not prune:
         refuse_removals(steps)
     refuse_lost(steps)
@@ -146,9 +149,9 @@ def _downgrade(objects: list[Status], *, is_first: bool) -> str:
     return "\n".join([render("script/begin.sql.j2"), removal, render("script/end.sql")])
 
 
-def _notes(conn: Connection[Any]) -> dict[tuple[str, str], str]:
+def _notes(conn: Connection[Any], present: Installation) -> dict[tuple[str, str], str]:
     """The fingerprint of the source of every function, view and trigger that is recorded."""
-    if not installed.is_installed(conn):
+    if not present.has("installed_objects"):
         return {}
     rows = conn.cursor(row_factory=tuple_row).execute("select kind, identity, source_sha256 from svc.installed_objects")
     return {(kind, identity): sha256 for kind, identity, sha256 in rows}

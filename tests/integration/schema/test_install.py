@@ -149,6 +149,7 @@ def test_an_index_that_somebody_adds_is_theirs(db: psycopg.Connection[Any]) -> N
     ("drop", "identity"),
     [
         ("drop table svc.webhook_messages cascade", "svc.webhook_messages"),
+        ("drop table svc.installation", "svc.installation"),
         ("alter table svc.webhook_messages drop column tenant cascade", "tenant of svc.webhook_messages"),
     ],
 )

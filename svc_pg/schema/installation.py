@@ -1,0 +1,119 @@
+"""One look at a database before an install: the server, the installer, the roles and earlier installs."""
+
+from dataclasses import dataclass
+from typing import Any, Final, LiteralString
+
+from psycopg import Connection
+from psycopg.rows import tuple_row
+
+from svc_pg.query import Query, fetch_one, scalar
+
+OWNERS: Final = ("svc_owner", "svc_writer")
+CAPTURE: Final = "svc_capture"
+OPTIONS_SINCE: Final = 160000
+"""The server version from which a membership says whether it inherits and may SET ROLE."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The facts that everybody may read in the catalog.
+
+    ``roles`` are all of the cluster, and ``login_roles`` those of ours that nobody should be able to log in as. ``lacking`` are
+    the owners that exist and that the installer cannot act as. ``relations`` are the tables of schema ``svc``.
+    """
+
+    server_version: int
+    is_standby: bool
+    is_read_only: bool
+    installer: str
+    is_superuser: bool
+    creates_roles: bool
+    creates_schemas: bool
+    schema_owner: str | None
+    acts_as_schema_owner: bool
+    roles: list[str]
+    login_roles: list[str]
+    lacking: list[str]
+    relations: list[str]
+    has_guard: bool
+
+    @property
+    def has_options(self) -> bool:
+        """Whether a membership says whether it inherits and may SET ROLE."""
+        return self.server_version >= OPTIONS_SINCE
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """The surroundings, and the record of what is installed: without a version if nothing is.
+
+    ``revision`` rises with every transaction that changes what is installed. ``migrations`` are the names and
+    fingerprints of those that have run, by number.
+    """
+
+    around: Surroundings
+    version: str | None
+    has_roles: bool | None
+    access_sha256: str | None
+    revision: int
+    migrations: dict[int, tuple[str, str]]
+
+    def has(self, table: str) -> bool:
+        """Whether schema ``svc`` has this table."""
+        return table in self.around.relations
+
+
+_SURROUNDINGS: Final[LiteralString] = """
+select current_setting('server_version_num')::integer as server_version,
+       pg_is_in_recovery() as is_standby,
+       current_setting('transaction_read_only')::boolean as is_read_only,
+       me.rolname::text as installer,
+       me.rolsuper as is_superuser,
+       me.rolsuper or me.rolcreaterole as creates_roles,
+       has_database_privilege(current_database(), 'CREATE') as creates_schemas,
+       pg_get_userbyid(n.nspowner)::text as schema_owner,
+       n.oid is not null and pg_has_role(n.nspowner, 'USAGE') as acts_as_schema_owner,
+       array(select rolname::text from pg_roles) as roles,
+       array(select rolname::text from pg_roles where rolname = any(%(closed)s) and rolcanlogin) as login_roles,
+       array(select rolname::text from pg_roles
+              where rolname = any(%(owners)s)
+                and not (pg_has_role(oid, 'USAGE') and pg_has_role(oid, case
+                    when current_setting('server_version_num')::integer >= %(options_since)s then 'SET' else 'MEMBER'
+                end)) order by rolname) as lacking,
+       array(select relname::text from pg_class where relnamespace = n.oid and relkind in ('r', 'p')) as relations,
+       exists (select from pg_proc where pronamespace = n.oid and proname = 'audit_guard') as has_guard
+  from pg_roles me left join pg_namespace n on n.nspname = 'svc'
+ where me.rolname = current_user
+"""
+_RECORD: Final[LiteralString] = "select version, has_roles, access_sha256, revision from svc.installation"
+
+
+def look_around(conn: Connection[Any]) -> Surroundings:
+    """Read the catalog."""
+    params = {"owners": list(OWNERS), "closed": [*OWNERS, CAPTURE], "options_since": OPTIONS_SINCE}
+    return fetch_one(conn, Query(_SURROUNDINGS, params, Surroundings))
+
+
+def read(conn: Connection[Any], around: Surroundings) -> Installation:
+    """Read the record, as far as there is one."""
+    rows = conn.cursor(row_factory=tuple_row)
+    record = rows.execute(_RECORD).fetchone() if "installation" in around.relations else None
+    version, has_roles, access_sha256, revision = record or (None, None, None, 0)
+    migrations = {}
+    if "migrations" in around.relations:
+        rows.execute("select number, name, sha256 from svc.migrations")
+        migrations = {number: (name, sha256) for number, name, sha256 in rows}
+    return Installation(
+        around=around,
+        version=version,
+        has_roles=has_roles,
+        access_sha256=access_sha256,
+        revision=revision,
+        migrations=migrations,
+    )
+
+
+def next_revision(conn: Connection[Any]) -> int:
+    """Count a transaction that changes what is installed; return its number."""
+    number: int = scalar(conn, "update svc.installation set revision = revision + 1 returning revision")
+    return number

@@ -1,0 +1,77 @@
+"""The steps of an install, found by one look at the database, and taken in few statements."""
+
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+from psycopg import Connection
+
+from svc_pg.schema import installation, installed, migrations, preflight
+from svc_pg.schema.installation import Installation, look_around, next_revision
+from svc_pg.schema.status import Status, look
+from svc_pg.schema.target import Target
+from svc_pg.schema_objects import OBJECT_KINDS
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The target, the steps to it, also by the table whose changes they concern, and the revision that was looked at.
+
+    As long as nobody else installs, the steps hold, so one look is enough for all transactions of an install.
+    """
+
+    target: Target
+    steps: list[Status]
+    by_table: dict[str | None, list[Status]]
+    revision: int
+
+    @classmethod
+    def of(cls, conn: Connection[Any], present: Installation, target: Target) -> "Plan":
+        """Look at the database. Raises the errors of ``look``."""
+        steps = [step for step in look(conn, present, target) if step.action != "keep"]
+        by_table: dict[str | None, list[Status]] = {}
+        for step in steps:
+            by_table.setdefault(step.audited_table, []).append(step)
+        return cls(target, steps, by_table, present.revision)
+
+    def removals(self, *, prune: bool) -> list[Status]:
+        """The steps that are taken last: all removals but those beside something new of the same table."""
+        return [
+            step
+            for step in self.steps
+            if step.action == "remove" and step.audited_table not in self.target.tables
+            if prune or not step.needs_prune
+        ]
+
+    def next(self, conn: Connection[Any]) -> "Plan":
+        """The plan for the next transaction, which is counted; made anew if somebody else has installed meanwhile."""
+        revision = next_revision(conn)
+        if revision == self.revision + 1:
+            return replace(self, revision=revision)
+        present = installation.read(conn, look_around(conn))
+        preflight.refuse_newer(present)
+        return Plan.of(conn, present, self.target)
+
+
+def take(conn: Connection[Any], steps: list[Status]) -> list[Status]:
+    """Execute the steps in order, those of a kind together, and return them; rights and partitions come after all."""
+    known = {str(migration): migration for migration in migrations.released()}
+    taken = [step for step in steps if step.kind != "access"]
+    for trade, group in groupby((step for step in taken if step.kind != "partition"), key=_trade):
+        together = list(group)
+        if trade == "migration":
+            for step in together:
+                migrations.apply(conn, known[step.identity])
+        elif trade == "object":
+            installed.create(conn, [step.item for step in together if step.item is not None])
+        elif trade == "removal":
+            installed.remove(conn, [(step.kind, step.identity, step.sql) for step in together])
+        else:
+            conn.execute("\n".join(step.sql for step in together).encode())
+    return taken
+
+
+def _trade(step: Status) -> str:
+    if step.kind in OBJECT_KINDS:
+        return "removal" if step.item is None else "object"
+    return "migration" if step.kind == "migration" else "statement"
