@@ -32,11 +32,15 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class AccessChange:
-    """An object with a wrong owner or privileges, such as ``table svc.audit_logs``, and the SQL that corrects it."""
+    """An object with a wrong owner or privileges, such as ``table svc.audit_logs``, and the SQL that corrects it.
+
+    Others may follow a change that ``is_first``: a role that it makes owns something, and a revoke from a table also
+    removes the grants on its columns.
+    """
 
     object: str
     sql: str
-    is_revoking: bool
+    is_first: bool
 
 
 def wanted(installation: Installation, grants: Grants, *, roles: bool | None = None) -> Access:
@@ -73,8 +77,7 @@ def apply(conn: Connection[Any], access: Access, *, names: Sequence[str] | None 
     for _ in range(_ROUNDS):
         changes = compare(conn, access, names=names)
         conn.execute("\n".join(change.sql for change in changes).encode())
-        # a revoke from a table also removes the grants on its columns, and the next round restores them
-        if not any(change.is_revoking for change in changes):
+        if not any(change.is_first for change in changes):
             break
 
 

@@ -18,8 +18,9 @@ OPTIONS_SINCE: Final = 160000
 class Surroundings:
     """The facts that everybody may read in the catalog.
 
-    ``roles`` are all of the cluster, and ``login_roles`` those of ours that nobody should be able to log in as. ``lacking`` are
-    the owners that exist and that the installer cannot act as. ``relations`` are the tables of schema ``svc``.
+    ``roles`` are all of the cluster, and ``login_roles`` those of ours that somebody can log in as and nobody should.
+    ``lacking`` are the owners that exist and that the installer cannot act as. ``relations`` are the tables of schema
+    ``svc``.
     """
 
     server_version: int

@@ -155,9 +155,8 @@ select 'public.customer', v_table, 'SNAPSHOT', v_record_id,
   from (
     select v_table, v_before, v_after, v_after ->> 'id' as v_record_id
       from (
-        select "svc row".tableoid as v_table, null::jsonb as v_before, svc.audit_image(plain.*) as v_after
+        select "svc row".tableoid as v_table, null::jsonb as v_before, to_jsonb("svc row") - array['display_name']::text[] as v_after
           from only "public"."customer" "svc row"
-         cross join lateral (select "svc row".*) plain
         offset 0
       ) image
     offset 0

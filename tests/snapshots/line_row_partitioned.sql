@@ -169,9 +169,8 @@ select 'shop.Order Line', v_table, 'SNAPSHOT', v_record_id,
   from (
     select v_table, v_before, v_after, jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text as v_record_id
       from (
-        select "svc row".tableoid as v_table, null::jsonb as v_before, svc.audit_image(plain.*) as v_after
+        select "svc row".tableoid as v_table, null::jsonb as v_before, to_jsonb("svc row") as v_after
           from "shop"."Order Line" "svc row"
-         cross join lateral (select "svc row".*) plain
         offset 0
       ) image
     offset 0

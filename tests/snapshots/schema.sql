@@ -459,7 +459,7 @@ create function svc.audit_hash(p_value text)
     returns text language plpgsql stable security definer
     set search_path=pg_catalog, pg_temp;
 
-create function svc.audit_image(p_row record)
+create function svc.audit_image(p_row anyelement)
     returns jsonb language plpgsql stable
     set search_path=pg_catalog, pg_temp
     set TimeZone=UTC
@@ -504,7 +504,7 @@ create function svc.audit_purge_plan(p_before timestamp with time zone)
     returns TABLE(partition_oid oid, partition_name text, is_whole boolean, entries bigint) language plpgsql security definer
     set search_path=pg_catalog, pg_temp;
 
-create function svc.audit_unsupported(p_json text, p_reason text)
+create function svc.audit_unsupported(p_text text, p_reason text)
     returns jsonb language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 

@@ -153,6 +153,20 @@ def test_without_roles_everything_is_the_installers_now_and_later(own_server: st
             conn.execute("select * from svc.audit_logs")
 
 
+def test_without_roles_a_superusers_table_still_has_one_for_its_triggers(own_server: str, stack: ExitStack) -> None:
+    database = stack.enter_context(new_database(own_server))
+    with psycopg.connect(database) as conn:
+        conn.execute("create table customer (id int primary key)")
+        conn.commit()
+        schema.install(conn, audited("customer"), roles=False)
+        assert scalar(conn, OWNERS) == ["postgres", "svc_capture"]
+        conn.commit()
+        assert is_ok(conn, audited("customer"))
+        assert existing(own_server) == {"svc_capture"}
+        schema.uninstall(conn, drop_data=True)
+    assert existing(own_server) == set()
+
+
 def test_a_database_can_be_given_to_the_roles_and_taken_back(dbname: str, bob: str, own_server: str) -> None:
     config = audited("customer")
     with as_role(dbname, bob) as conn:
