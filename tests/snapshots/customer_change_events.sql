@@ -39,12 +39,7 @@ begin
         for v_payload, v_tenant in
             select case when octet_length(payload::text) <= 262144 then payload else thin end, tenant
               from (
-                select case when array(
-                           select json_object_keys(row_to_json(after.*))
-                       ) @> array['card_number', 'password_hash']::text[] then (
-                           select '{' || string_agg(to_json(field.key)::text || ':' || field.value::text, ',') || '}'
-                             from json_each(row_to_json(after.*)) field where field.key = any (array['id', 'name', 'email', 'status', 'credit', 'settings']::text[])
-                       )::json end as payload,
+                select svc.webhook_row(row_to_json(after.*), array['id', 'name', 'email', 'status', 'credit', 'settings']::text[], array['card_number', 'password_hash']::text[]) as payload,
                        (select row_to_json(payload.*) from (select after."id" as "id", true as truncated) as payload) as thin,
                        after."name"::text as tenant
                   from new_rows as after left join new_rows as before on false
@@ -69,9 +64,7 @@ begin
         for v_payload, v_tenant in
             select case when octet_length(payload::text) <= 262144 then payload else thin end, tenant
               from (
-                select case when array(
-                           select json_object_keys(row_to_json(after.*))
-                       ) @> array['card_number', 'password_hash']::text[] then (select row_to_json(payload.*) from (select after."id" as "id", before."status" as "oldStatus") as payload) end as payload,
+                select case when svc.webhook_row(row_to_json(after.*), '{}', array['card_number', 'password_hash']::text[]) is not null then (select row_to_json(payload.*) from (select after."id" as "id", before."status" as "oldStatus") as payload) end as payload,
                        (select row_to_json(payload.*) from (select after."id" as "id", true as truncated) as payload) as thin,
                        null::text as tenant
                   -- paired by key, as jsonb because every type converts to it; a single row is paired with itself
@@ -104,12 +97,7 @@ begin
         for v_payload, v_tenant in
             select case when octet_length(payload::text) <= 262144 then payload else thin end, tenant
               from (
-                select case when array(
-                           select json_object_keys(row_to_json(before.*))
-                       ) @> array['card_number', 'password_hash']::text[] then (
-                           select '{' || string_agg(to_json(field.key)::text || ':' || field.value::text, ',') || '}'
-                             from json_each(row_to_json(before.*)) field where field.key = any (array['id', 'name', 'email', 'status', 'credit', 'settings']::text[])
-                       )::json end as payload,
+                select svc.webhook_row(row_to_json(before.*), array['id', 'name', 'email', 'status', 'credit', 'settings']::text[], array['card_number', 'password_hash']::text[]) as payload,
                        (select row_to_json(payload.*) from (select before."id" as "id", true as truncated) as payload) as thin,
                        before."name"::text as tenant
                   from old_rows as before left join old_rows as after on false

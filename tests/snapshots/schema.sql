@@ -714,6 +714,10 @@ create function svc.webhook_retry_one(p_delivery uuid)
     returns SETOF svc.webhook_deliveries language plpgsql
     set search_path=pg_catalog, pg_temp;
 
+create function svc.webhook_row(p_row json, p_columns text[], p_needed text[])
+    returns json language plpgsql immutable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.webhook_set_status(p_endpoint uuid, p_status text, p_reason text DEFAULT NULL::text)
     returns SETOF svc.webhook_endpoints language plpgsql
     set search_path=pg_catalog, pg_temp;
@@ -838,5 +842,7 @@ grant execute on function svc.webhook_record_lost to svc_admin;
 grant execute on function svc.webhook_refuse_event to svc_admin;
 grant execute on function svc.webhook_retry to svc_admin;
 grant execute on function svc.webhook_retry_one to svc_admin;
+grant execute on function svc.webhook_row to svc_admin;
+grant execute on function svc.webhook_row to svc_writer;
 grant execute on function svc.webhook_set_status to svc_admin;
 grant execute on function svc.webhook_uuid7 to svc_admin;

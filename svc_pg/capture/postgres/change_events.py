@@ -174,13 +174,13 @@ def _key(row: Row, table: Table) -> Composable:
 def _for_operation(table: Table, rule: OnChange, operation: ChangeOperation, redacted: Set[str]) -> _Rule:
     row: Row = "before" if operation == "DELETE" else "after"
     key = {column: RowValue("row", column) for column in _identity(table) if column not in redacted}
-    payload: Composable
+    guard = texts(sorted(redacted))
+    payload = _object(rule.values or key, row)
     if rule.payload == "row":
-        payload = _WHOLE.format(_ROWS[row], texts(column for column in table.columns if column not in redacted))
-    else:
-        payload = _object(rule.values or key, row)
-    if redacted and rule.payload is not None:
-        payload = _GUARDED.format(_ROWS[row], texts(sorted(redacted)), payload)
+        sent = texts(column for column in table.columns if column not in redacted)
+        payload = SQL("svc.webhook_row(row_to_json({}.*), {}, {})").format(_ROWS[row], sent, guard)
+    elif rule.payload is not None and redacted:
+        payload = _GUARDED.format(_ROWS[row], guard, payload)
     return _Rule(
         event=rule.event,
         payload=payload,
@@ -220,16 +220,8 @@ def _columns(row: Row, columns: Iterable[str]) -> Composable:
     return SQL(", ").join(_value(RowValue(row, column), row) for column in columns)
 
 
-# By name, so that columns may be added and dropped; added ones are sent after the next install. As json, because jsonb
-# cannot hold every row.
-_WHOLE: Final = SQL("""(
-                           select '{{' || string_agg(to_json(field.key)::text || ':' || field.value::text, ',') || '}}'
-                             from json_each(row_to_json({}.*)) field where field.key = any ({})
-                       )::json""")
 # Null, so that only the key is sent, if a redacted column is gone: it may have the name of another
-_GUARDED: Final = SQL("""case when array(
-                           select json_object_keys(row_to_json({}.*))
-                       ) @> {} then {} end""")
+_GUARDED: Final = SQL("""case when svc.webhook_row(row_to_json({}.*), '{{}}', {}) is not null then {} end""")
 
 
 def _object(values: Mapping[str, RowValue], row: Row, *, truncated: bool = False) -> Composable:

@@ -121,11 +121,10 @@ def _image(rules: TableRules, image: Composable) -> Composable:
 
 def _careful_image(rules: TableRules, row: Composable) -> Composable:
     """The snapshot of a row in a query, which cannot catch the error of to_jsonb: it looks at the row before."""
+    image = SQL("svc.audit_image(row({}.*)::{})").format(row, Identifier(*rules.table.name))
     if rules.table.holds_json:
-        return SQL("svc.audit_image({})").format(row)
-    return SQL("case when pg_column_size({0}) <= {1} then to_jsonb({0}) else svc.audit_image({0}) end").format(
-        row, _SAFE_BYTES
-    )
+        return image
+    return SQL("case when pg_column_size({0}) <= {1} then to_jsonb({0}) else {2} end").format(row, _SAFE_BYTES, image)
 
 
 def _recorded(rules: TableRules, image: Composable) -> Composable:

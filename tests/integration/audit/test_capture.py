@@ -1,11 +1,13 @@
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from svc_pg import audit, schema
+from svc_pg import Config, audit, schema
+from svc_pg.errors import ConfigError
 from svc_pg.query import scalar
 from tests.support.tables import audited, create_and_audit, log
 
@@ -106,6 +108,46 @@ def test_renaming_and_dropping_other_columns_does_not_break_writes(db: psycopg.C
     db.execute("alter table customer drop column balance")
     db.execute("update customer set mail = 'b'")
     assert log(db)[-1]["after_data"] == {"id": 1, "mail": "[masked]"}  # it might be the redacted column's new name
+
+
+@pytest.mark.parametrize("operation", ["INSERT", "UPDATE", "DELETE"])
+def test_a_description_tells_no_redacted_value_under_the_name_of_another_column(database: str, operation: Any) -> None:
+    rules = audited("customer", redact=["secret"])
+    rules.audit.enrich("customer", operation, label="edited", description="{before[email]} {after[email]}")
+    create_and_audit(database, CUSTOMER, rules)
+    with psycopg.connect(database) as conn:
+        conn.execute("alter table customer drop column email")
+        conn.execute("alter table customer rename column secret to email")
+        conn.execute("insert into customer values (1, 'hush')")
+        conn.execute("update customer set balance = 2")
+        conn.execute("delete from customer")
+        assert scalar(conn, "select count(*) from svc.audit_logs l where l::text like '%hush%'") == 0
+        assert "[masked]" in {word for entry in log(conn) for word in (entry["description"] or "").split()}
+
+
+COMPUTED = '"shown" is computed from "secret", which is redacted'
+
+
+@pytest.mark.parametrize(
+    ("refused", "options"),
+    [
+        (pytest.raises(ConfigError, match=COMPUTED), {"redact": ["secret"]}),
+        (nullcontext(), {"redact": ["secret", "shown"]}),
+        (nullcontext(), {"redact": ["secret"], "columns": ["email"]}),
+        (pytest.raises(ConfigError, match=COMPUTED), {"redact": ["secret"], "columns": ["shown"]}),
+        (nullcontext(), {"redact": ["email"]}),
+    ],
+)
+def test_a_column_that_is_computed_from_a_redacted_one_must_be_redacted_too(
+    database: str, refused: AbstractContextManager[object], options: dict[str, Any]
+) -> None:
+    rules = Config.model_validate({"audit": {"tables": [{"name": "customer"} | options]}})
+    with psycopg.connect(database) as conn:
+        conn.execute(CUSTOMER)
+        conn.execute("alter table customer add shown text generated always as (left(secret, 2)) stored")
+        conn.commit()
+        with refused:
+            schema.install(conn, rules)
 
 
 def test_a_composite_key_is_a_json_array_and_a_table_without_key_has_none(database: str) -> None:

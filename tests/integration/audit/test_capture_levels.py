@@ -1,6 +1,7 @@
 """What both levels of capture must record, and where they may differ."""
 
 from collections.abc import Callable
+from hashlib import sha256
 from typing import Any
 
 import psycopg
@@ -9,6 +10,7 @@ import pytest
 from svc_pg import Config, audit, schema
 from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.errors import ConfigError
+from svc_pg.query import scalar
 from tests.support.tables import create_and_audit, log
 
 Connect = Callable[..., psycopg.Connection[Any]]
@@ -210,6 +212,44 @@ def test_a_value_of_ten_megabytes_is_recorded(connect: Connect) -> None:
     conn = connect()
     conn.execute("insert into t (id, a) values (1, repeat('x', 10000000))")
     assert len(log(conn)[0]["after_data"]["a"]) == 10_000_000
+
+
+UNSUPPORTED: Any = ['{"a": "\\u0000"}', "1e1000000", '["\\ud800"]']
+
+
+@pytest.mark.parametrize("value", UNSUPPORTED)
+def test_json_that_jsonb_cannot_hold_is_recorded_as_text(connect: Connect, value: str) -> None:
+    conn = connect()
+    conn.execute("insert into t (id, a, j) values (1, 'a', %s), (2, 'b', '[1]')", (value,))
+    conn.execute("update t set a = 'c' where id = 1")
+    conn.execute("delete from t where id = 1")
+    inserted, other, updated, deleted = log(conn)
+    assert other["after_data"]["j"] == [1]
+    assert updated["changed_fields"] == ["a"]
+    for snapshot in (inserted["after_data"], updated["before_data"], updated["after_data"], deleted["before_data"]):
+        marker = snapshot["j"]
+        assert (marker["text"], marker["bytes"]) == (value, len(value))
+        assert marker["sha256"] == sha256(value.encode()).hexdigest()
+        assert marker["unsupported"]
+    assert [entry["record_id"] for entry in log(conn)] == ["1", "2", "1", "1"]
+
+
+@pytest.mark.parametrize("kind", ["remove", "mask", "hash", "last4"])
+def test_nothing_of_such_json_is_recorded_if_it_is_redacted(connect: Connect, kind: str) -> None:
+    conn = connect(redact={"j": kind})
+    conn.execute("insert into t (id, j) values (1, %s)", ('{"hush": "\\u0000 hush"}',))
+    conn.execute("update t set a = 'c'")
+    assert scalar(conn, "select count(*) from svc.audit_logs l where l::text like '%hush%'") == 0
+    assert len(log(conn)) == 2
+
+
+def test_a_value_too_large_for_jsonb_is_recorded_by_its_size(connect: Connect) -> None:
+    conn = connect("create table t (id int primary key, a text, b bytea)", max_value_bytes=1000)
+    conn.execute("insert into t (id, a, b) values (1, 'a', decode(repeat('00', 140000000), 'hex'))")
+    [entry] = log(conn)
+    assert entry["after_data"]["a"] == "a"
+    assert entry["after_data"]["b"].keys() == {"unsupported", "bytes", "sha256"}
+    assert entry["after_data"]["b"]["bytes"] == 2 * 140_000_000 + len("\\x")
 
 
 def test_on_error_raise_stops_the_write_and_on_error_warn_lets_it_go_on(connect: Connect) -> None:

@@ -283,3 +283,14 @@ def test_the_tenant_of_a_message_is_that_of_the_row(db: psycopg.Connection[Any])
     db.execute("delete from orders where id = 1")
     tenants = db.execute("select tenant from svc.webhook_messages order by tenant").fetchall()
     assert tenants == [("north",), ("south",), ("south",), (None,)]
+
+
+@pytest.mark.parametrize(
+    ("note", "payload"), [("1e1000000", '{"id":1,"note":1e1000000}'), (r'"\ud800"', '{"id":1,"truncated":true}')]
+)
+def test_a_row_that_jsonb_cannot_hold_is_sent_as_json_or_as_its_key(
+    db: psycopg.Connection[Any], note: str, payload: str
+) -> None:
+    install(db, config({"payload": "row"}), ddl="create table orders (id int primary key, note json)")
+    db.execute("insert into orders values (1, %s)", (note,))
+    assert scalar(db, "select payload::text from svc.webhook_messages") == payload

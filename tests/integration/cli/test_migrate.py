@@ -124,10 +124,12 @@ def test_the_script_is_the_same_as_an_install(project: Project) -> None:
     execute(project, project.run("migrate", "--format", "sql").stdout)
     facts = """
         select array_agg(fact order by fact) from (
-            select p.oid::regprocedure || pg_get_functiondef(p.oid) || pg_get_userbyid(p.proowner) || p.proacl::text
+            select p.oid::regprocedure || pg_get_functiondef(p.oid) || pg_get_userbyid(p.proowner)
+                   || array(select item::text from unnest(p.proacl) item order by 1)::text
               from pg_proc p where pronamespace = 'svc'::regnamespace
             union all
-            select c.relname || c.relkind::text || pg_get_userbyid(c.relowner) || coalesce(c.relacl::text, '')
+            select c.relname || c.relkind::text || pg_get_userbyid(c.relowner)
+                   || array(select item::text from unnest(c.relacl) item order by 1)::text
               from pg_class c where relnamespace = 'svc'::regnamespace
             union all
             select tgrelid::regclass || pg_get_triggerdef(oid) || tgenabled::text
