@@ -36,10 +36,10 @@ create or replace function svc."capture_public_customer"() returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 set "TimeZone" = 'UTC'
+set extra_float_digits = 1
 set "DateStyle" = 'ISO, YMD'
 set "IntervalStyle" = 'iso_8601'
 set bytea_output = 'hex'
-set extra_float_digits = 1
 set lc_monetary = 'C'
 as $svc$
 -- made by svc-pg from its configuration for public.customer; change it there
@@ -90,7 +90,8 @@ begin
             label, severity, compliance, description,
             changed_fields, redacted_fields, context
         ) values (
-            'public.customer', tg_relid, 'UPDATE', v_record_id,
+            'public.customer', tg_relid, 'UPDATE',
+            v_record_id,
             nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             case v_rule when 0 then 'customer edited' when 1 then null when 2 then 'customer changed' end, case v_rule when 0 then 'medium'::svc.audit_severity when 1 then 'high'::svc.audit_severity when 2 then 'low'::svc.audit_severity end,
@@ -113,7 +114,8 @@ begin
             label, severity, compliance, description,
             changed_fields, redacted_fields, context
         ) values (
-            'public.customer', tg_relid, 'INSERT', v_record_id,
+            'public.customer', tg_relid, 'INSERT',
+            v_record_id,
             nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             'customer changed', 'low'::svc.audit_severity,
@@ -136,7 +138,8 @@ begin
             label, severity, compliance, description,
             changed_fields, redacted_fields, context
         ) values (
-            'public.customer', tg_relid, 'DELETE', v_record_id,
+            'public.customer', tg_relid, 'DELETE',
+            v_record_id,
             nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             'customer changed', 'low'::svc.audit_severity,
@@ -150,7 +153,8 @@ begin
             label, severity, compliance, description,
             changed_fields, redacted_fields, context
         ) values (
-            'public.customer', tg_relid, 'TRUNCATE', v_record_id,
+            'public.customer', tg_relid, 'TRUNCATE',
+            v_record_id,
             nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             'customer changed', 'low'::svc.audit_severity,
@@ -181,10 +185,10 @@ create trigger "00_svc_audit_truncate"
 
 -- Write a SNAPSHOT entry for every row that is new to the log, or that the log last saw deleted. The table is locked.
 set local "TimeZone" = 'UTC';
+set local extra_float_digits = 1;
 set local "DateStyle" = 'ISO, YMD';
 set local "IntervalStyle" = 'iso_8601';
 set local bytea_output = 'hex';
-set local extra_float_digits = 1;
 set local lc_monetary = 'C';
 -- an error is better than the rows that a policy shows
 set local row_security = off;

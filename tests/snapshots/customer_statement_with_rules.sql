@@ -36,10 +36,10 @@ create or replace function svc."capture_public_customer"() returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 set "TimeZone" = 'UTC'
+set extra_float_digits = 1
 set "DateStyle" = 'ISO, YMD'
 set "IntervalStyle" = 'iso_8601'
 set bytea_output = 'hex'
-set extra_float_digits = 1
 set lc_monetary = 'C'
 set enable_nestloop = off  -- the plan is kept from a first statement of one row, and would be quadratic for many
 as $svc$
@@ -214,10 +214,10 @@ create trigger "00_svc_audit_truncate"
 
 -- Write a SNAPSHOT entry for every row that is new to the log, or that the log last saw deleted. The table is locked.
 set local "TimeZone" = 'UTC';
+set local extra_float_digits = 1;
 set local "DateStyle" = 'ISO, YMD';
 set local "IntervalStyle" = 'iso_8601';
 set local bytea_output = 'hex';
-set local extra_float_digits = 1;
 set local lc_monetary = 'C';
 -- an error is better than the rows that a policy shows
 set local row_security = off;

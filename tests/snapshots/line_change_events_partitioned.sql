@@ -19,10 +19,10 @@ create or replace function svc."change_events_shop_Order Line"() returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 set "TimeZone" = 'UTC'
+set extra_float_digits = 1
 set "DateStyle" = 'ISO, YMD'
 set "IntervalStyle" = 'iso_8601'
 set bytea_output = 'hex'
-set extra_float_digits = 1
 set lc_monetary = 'C'
 set enable_nestloop = off  -- the plan is kept from a first statement of one row, and would be quadratic for many
 set jit = off  -- if a nested loop is the only plan, its price would have it compiled

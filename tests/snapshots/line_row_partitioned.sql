@@ -12,10 +12,10 @@ create or replace function svc."capture_shop_Order Line"() returns trigger
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 set "TimeZone" = 'UTC'
+set extra_float_digits = 1
 set "DateStyle" = 'ISO, YMD'
 set "IntervalStyle" = 'iso_8601'
 set bytea_output = 'hex'
-set extra_float_digits = 1
 set lc_monetary = 'C'
 as $svc$
 -- made by svc-pg from its configuration for shop.Order Line; change it there
@@ -24,7 +24,6 @@ declare
     v_after jsonb;
     v_changed text[];
     v_key text;
-    v_record_id text;
 begin
     if tg_op = 'UPDATE' then
         begin
@@ -48,12 +47,12 @@ begin
                 v_after - array['order_id', 'place', 'quantity']::text[]
             );
         end if;
-        v_record_id := jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text;
         insert into svc."record_shop_Order Line" (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
             changed_fields, redacted_fields, context
         ) values (
-            'shop.Order Line', tg_relid, 'UPDATE', v_record_id,
+            'shop.Order Line', tg_relid, 'UPDATE',
+            jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text,
             nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,
@@ -65,12 +64,12 @@ begin
         exception when others then
             v_after := svc.audit_image(new);
         end;
-        v_record_id := jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text;
         insert into svc."record_shop_Order Line" (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
             changed_fields, redacted_fields, context
         ) values (
-            'shop.Order Line', tg_relid, 'INSERT', v_record_id,
+            'shop.Order Line', tg_relid, 'INSERT',
+            jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text,
             nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,
@@ -82,12 +81,12 @@ begin
         exception when others then
             v_before := svc.audit_image(old);
         end;
-        v_record_id := jsonb_build_array(v_before -> 'order_id', v_before -> 'place')::text;
         insert into svc."record_shop_Order Line" (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
             changed_fields, redacted_fields, context
         ) values (
-            'shop.Order Line', tg_relid, 'DELETE', v_record_id,
+            'shop.Order Line', tg_relid, 'DELETE',
+            jsonb_build_array(v_before -> 'order_id', v_before -> 'place')::text,
             nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,
@@ -98,7 +97,8 @@ begin
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
             changed_fields, redacted_fields, context
         ) values (
-            'shop.Order Line', tg_relid, 'TRUNCATE', v_record_id,
+            'shop.Order Line', tg_relid, 'TRUNCATE',
+            null::text,
             nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,
@@ -146,10 +146,10 @@ alter table "shop"."line_2027" enable always trigger "00_svc_audit_truncate";
 
 -- Write a SNAPSHOT entry for every row that is new to the log, or that the log last saw deleted. The table is locked.
 set local "TimeZone" = 'UTC';
+set local extra_float_digits = 1;
 set local "DateStyle" = 'ISO, YMD';
 set local "IntervalStyle" = 'iso_8601';
 set local bytea_output = 'hex';
-set local extra_float_digits = 1;
 set local lc_monetary = 'C';
 -- an error is better than the rows that a policy shows
 set local row_security = off;

@@ -463,10 +463,10 @@ create function svc.audit_image(p_row anyelement)
     returns jsonb language plpgsql stable
     set search_path=pg_catalog, pg_temp
     set TimeZone=UTC
+    set extra_float_digits=1
     set DateStyle=ISO, YMD
     set IntervalStyle=iso_8601
     set bytea_output=hex
-    set extra_float_digits=1
     set lc_monetary=C;
 
 create function svc.audit_keys(p_snapshot jsonb)
@@ -516,30 +516,30 @@ create function svc.capture_svc_console_sessions()
     returns trigger language plpgsql security definer
     set search_path=pg_catalog, pg_temp
     set TimeZone=UTC
+    set extra_float_digits=1
     set DateStyle=ISO, YMD
     set IntervalStyle=iso_8601
     set bytea_output=hex
-    set extra_float_digits=1
     set lc_monetary=C;
 
 create function svc.capture_svc_tenants()
     returns trigger language plpgsql security definer
     set search_path=pg_catalog, pg_temp
     set TimeZone=UTC
+    set extra_float_digits=1
     set DateStyle=ISO, YMD
     set IntervalStyle=iso_8601
     set bytea_output=hex
-    set extra_float_digits=1
     set lc_monetary=C;
 
 create function svc.capture_svc_webhook_endpoints()
     returns trigger language plpgsql security definer
     set search_path=pg_catalog, pg_temp
     set TimeZone=UTC
+    set extra_float_digits=1
     set DateStyle=ISO, YMD
     set IntervalStyle=iso_8601
     set bytea_output=hex
-    set extra_float_digits=1
     set lc_monetary=C;
 
 create function svc.console_claim(p_session_id uuid, p_device_hash bytea, p_token_hash bytea, p_permission text, p_expires_at timestamp with time zone, p_ip inet, p_user_agent text)

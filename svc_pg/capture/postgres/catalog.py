@@ -24,6 +24,7 @@ class _Relation:
     columns: list[str]
     json_columns: list[str]
     holds_json: bool
+    has_simple_types: bool
     generated: RawJson
     virtual: list[str]
     key: list[str]
@@ -49,6 +50,13 @@ select n.nspname as schema, c.relname as "table", c.relkind::text as kind,
                 and (t.typname in ('json', 'jsonb') or t.typtype = 'd' and t.typcategory = 'U')) as json_columns,
        exists (select from pg_attribute a join json_type j on j.oid = a.atttypid
                 where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped) as holds_json,
+       not exists (select from pg_attribute a join pg_type t on t.oid = a.atttypid
+                    where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+                      and case when t.typcategory = 'A' then t.typelem else t.oid end <> all (array[
+                              'boolean', 'smallint', 'integer', 'bigint', 'numeric', 'real', 'double precision', 'text',
+                              'varchar', 'bpchar', 'name', 'uuid', 'json', 'jsonb', 'date', 'time', 'timestamp',
+                              'timestamptz', 'inet', 'cidr', 'macaddr', 'oid'
+                          ]::regtype[])) as has_simple_types,
        (select coalesce(json_object_agg(name, columns), '{}')
           from (select g.attname as name, array_agg(distinct a.attname) as columns
                   from pg_attribute g
@@ -127,6 +135,7 @@ def _table(name: TableName, relation: _Relation) -> Table:
         columns=[column for column in relation.columns if column not in relation.virtual],
         json_columns=relation.json_columns,
         holds_json=relation.holds_json,
+        has_simple_types=relation.has_simple_types,
         generated=relation.generated.value,
         key=relation.key,
         virtual=relation.virtual,

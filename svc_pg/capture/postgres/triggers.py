@@ -86,6 +86,7 @@ def _capture_function(rules: TableRules) -> SchemaObject:
         "known": sorted(table.columns),
         "before": _recorded(rules, _BEFORE),
         "after": _recorded(rules, _AFTER),
+        "has_simple_types": table.has_simple_types and not rules.audited.enrich,  # conditions may depend on settings
         "is_redacted": rules.is_redacted,
         "redacted": _redacted_fields(rules),
         "on_error": rules.audited.on_error,
