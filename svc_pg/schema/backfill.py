@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from psycopg import Connection
+from psycopg import Connection, Error
 from psycopg.sql import SQL, Identifier
 
 from svc_pg.capture.postgres.catalog import read_tables
@@ -10,8 +10,10 @@ from svc_pg.capture.postgres.patterns import resolve
 from svc_pg.capture.postgres.plain_rows import plain_image
 from svc_pg.capture.postgres.triggers import snapshot_sql
 from svc_pg.capture.rules import rules_for
-from svc_pg.config import Config
+from svc_pg.config import AuditedTable, Config
+from svc_pg.schema.diagnosis import diagnose
 from svc_pg.schema.transactions import Patience, locked, transaction
+from svc_pg.table_names import TableName
 
 
 def backfill(conn: Connection[Any], config: Config) -> dict[str, int]:
@@ -29,11 +31,18 @@ def backfill(conn: Connection[Any], config: Config) -> dict[str, int]:
         read_tables(conn, audited)
     written = {}
     for name, rules in audited.items():
-        with locked(conn, Patience()):
-            conn.execute(SQL("lock table {} in share row exclusive mode").format(Identifier(*name)))
-            table = read_tables(conn, [name])[name]
-            cursor = conn.execute(snapshot_sql(rules_for(table, rules), plain_image(conn, name)).encode())
-            while cursor.nextset():
-                pass
-            written[str(name)] = cursor.rowcount
+        try:
+            with locked(conn, Patience()):
+                written[str(name)] = _write(conn, name, rules)
+        except Error as error:
+            raise diagnose(conn, error, table=str(name)) from error
     return written
+
+
+def _write(conn: Connection[Any], name: TableName, rules: AuditedTable) -> int:
+    conn.execute(SQL("lock table {} in share row exclusive mode").format(Identifier(*name)))
+    table = read_tables(conn, [name])[name]
+    cursor = conn.execute(snapshot_sql(rules_for(table, rules), plain_image(conn, name)).encode())
+    while cursor.nextset():
+        pass
+    return cursor.rowcount

@@ -8,21 +8,21 @@ create or replace view svc."record_public_customer" as
       with check option;
 comment on view svc."record_public_customer" is 'Internal: the way of a table''s entries into the log.';
 
--- The part of a row that may be recorded. Has no SET, so that it can be inlined: its callers pin the search_path.
-create or replace function svc."redact_public_customer"(p_row jsonb) returns jsonb
+-- The part of a row that may be recorded. p_newer are its columns that the rules do not know: it may be that one is a
+-- redacted one under another name. Has no SET, so that it can be inlined: its callers pin the search_path.
+create or replace function svc."redact_public_customer"(p_row jsonb, p_newer jsonb) returns jsonb
 language sql stable parallel safe
 as $svc$
 -- made by svc-pg from its configuration for public.customer; change it there
     select case
         when p_row is null then null
         when not p_row ?& array['card_number', 'password_hash']::text[] then svc.audit_mask_all(p_row)
-        -- a column that is newer than this function may be a redacted one under another name
-        when p_row - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] <> '{}' then
+        when p_newer <> '{}' then
             p_row - array['password_hash']::text[]
             || pg_catalog.jsonb_build_object(
                 'card_number', svc.audit_last4(p_row ->> 'card_number')
             )
-            || svc.audit_mask_all(p_row - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[])
+            || svc.audit_mask_all(p_newer)
         else
             p_row - array['password_hash']::text[]
             || pg_catalog.jsonb_build_object(
@@ -30,7 +30,7 @@ as $svc$
             )
     end
 $svc$;
-revoke all on function svc."redact_public_customer"(jsonb) from public;
+revoke all on function svc."redact_public_customer"(jsonb, jsonb) from public;
 
 create or replace function svc."capture_public_customer"() returns trigger
 language plpgsql security definer
@@ -66,7 +66,7 @@ begin
             -- rules see the whole row, descriptions what may be recorded of it
             select v_operation, v_changed, coalesce(v_after, v_before) ->> 'id' as v_record_id,
                    case when coalesce(v_after, v_before) is null then null when not coalesce(v_after, v_before) ?& array['card_number', 'password_hash']::text[] then '{*}'::text[] when coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] <> '{}' then array['card_number', 'password_hash']::text[] || svc.audit_keys(coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) else array['card_number', 'password_hash']::text[] end as v_redacted,
-                   svc."redact_public_customer"(v_before) as v_before, svc."redact_public_customer"(v_after) as v_after,
+                   svc."redact_public_customer"(v_before, coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) as v_before, svc."redact_public_customer"(v_after, coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) as v_after,
                    case  when v_operation = 'UPDATE' and (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when v_operation = 'UPDATE' and (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end as v_rule
               from (
                 select 'INSERT' as v_operation, null::jsonb as v_before, case when pg_column_size("svc new") <= 500000 then to_jsonb("svc new") else svc.audit_image(row("svc new".*)::"public"."customer") end - array['display_name']::text[] as v_after,
@@ -91,7 +91,7 @@ begin
             -- rules see the whole row, descriptions what may be recorded of it
             select v_operation, v_changed, coalesce(v_after, v_before) ->> 'id' as v_record_id,
                    case when coalesce(v_after, v_before) is null then null when not coalesce(v_after, v_before) ?& array['card_number', 'password_hash']::text[] then '{*}'::text[] when coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] <> '{}' then array['card_number', 'password_hash']::text[] || svc.audit_keys(coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) else array['card_number', 'password_hash']::text[] end as v_redacted,
-                   svc."redact_public_customer"(v_before) as v_before, svc."redact_public_customer"(v_after) as v_after,
+                   svc."redact_public_customer"(v_before, coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) as v_before, svc."redact_public_customer"(v_after, coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) as v_after,
                    case  when v_operation = 'UPDATE' and (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when v_operation = 'UPDATE' and (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end as v_rule
               from (
                 -- rows are paired by their key; one that moved to another key is a DELETE and an INSERT
@@ -152,7 +152,7 @@ begin
             -- rules see the whole row, descriptions what may be recorded of it
             select v_operation, v_changed, coalesce(v_after, v_before) ->> 'id' as v_record_id,
                    case when coalesce(v_after, v_before) is null then null when not coalesce(v_after, v_before) ?& array['card_number', 'password_hash']::text[] then '{*}'::text[] when coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] <> '{}' then array['card_number', 'password_hash']::text[] || svc.audit_keys(coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) else array['card_number', 'password_hash']::text[] end as v_redacted,
-                   svc."redact_public_customer"(v_before) as v_before, svc."redact_public_customer"(v_after) as v_after,
+                   svc."redact_public_customer"(v_before, coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) as v_before, svc."redact_public_customer"(v_after, coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) as v_after,
                    case  when v_operation = 'UPDATE' and (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when v_operation = 'UPDATE' and (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end as v_rule
               from (
                 select 'DELETE' as v_operation, case when pg_column_size("svc old") <= 500000 then to_jsonb("svc old") else svc.audit_image(row("svc old".*)::"public"."customer") end - array['display_name']::text[] as v_before, null::jsonb as v_after,
@@ -177,7 +177,7 @@ begin
             -- rules see the whole row, descriptions what may be recorded of it
             select v_operation, v_changed, coalesce(v_after, v_before) ->> 'id' as v_record_id,
                    case when coalesce(v_after, v_before) is null then null when not coalesce(v_after, v_before) ?& array['card_number', 'password_hash']::text[] then '{*}'::text[] when coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] <> '{}' then array['card_number', 'password_hash']::text[] || svc.audit_keys(coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) else array['card_number', 'password_hash']::text[] end as v_redacted,
-                   svc."redact_public_customer"(v_before) as v_before, svc."redact_public_customer"(v_after) as v_after,
+                   svc."redact_public_customer"(v_before, coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) as v_before, svc."redact_public_customer"(v_after, coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) as v_after,
                    case  when v_operation = 'UPDATE' and (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when v_operation = 'UPDATE' and (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end as v_rule
               from (
                 select 'TRUNCATE' as v_operation, null::jsonb as v_before, null::jsonb as v_after,
@@ -232,7 +232,7 @@ insert into svc.audit_logs (
 )
 select 'public.customer', v_table, 'SNAPSHOT', v_record_id,
        nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
-       nullif(current_setting('role'), 'none'), svc."redact_public_customer"(v_after),
+       nullif(current_setting('role'), 'none'), svc."redact_public_customer"(v_after, coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]),
        case when coalesce(v_after, v_before) is null then null when not coalesce(v_after, v_before) ?& array['card_number', 'password_hash']::text[] then '{*}'::text[] when coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] <> '{}' then array['card_number', 'password_hash']::text[] || svc.audit_keys(coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) else array['card_number', 'password_hash']::text[] end, nullif(current_setting('svc.context', true), '')::jsonb
   from (
     select v_table, v_before, v_after, v_after ->> 'id' as v_record_id

@@ -582,10 +582,10 @@ create function svc.console_verify(p_session_id uuid, p_device_hash bytea, p_cod
     returns record language plpgsql
     set search_path=pg_catalog, pg_temp;
 
-create function svc.redact_svc_console_sessions(p_row jsonb)
+create function svc.redact_svc_console_sessions(p_row jsonb, p_newer jsonb)
     returns jsonb language sql stable parallel safe;
 
-create function svc.redact_svc_webhook_endpoints(p_row jsonb)
+create function svc.redact_svc_webhook_endpoints(p_row jsonb, p_newer jsonb)
     returns jsonb language sql stable parallel safe;
 
 create function svc.send(event text, payload json, idempotency_key text DEFAULT NULL::text, tenant text DEFAULT NULL::text, delay interval DEFAULT '00:00:00'::interval, trace_context text DEFAULT NULL::text)

@@ -44,8 +44,8 @@ def snapshot_sql(rules: TableRules, image: Composable) -> str:
         has_key=bool(rules.key),
         image=_image(rules, image),
         record_id=_record_id(rules, _AFTER),
-        after=_recorded(rules, _AFTER),
-        redacted=_redacted_fields(rules),
+        after=_recorded(rules, _AFTER, _newer(rules)),
+        redacted=_redacted_fields(rules, _newer(rules)),
     )
 
 
@@ -65,7 +65,6 @@ def _redact_function(rules: TableRules) -> SchemaObject:
         function=function,
         table_name=str(rules.table.name),
         guarded=rules.guarded,
-        known=sorted(rules.table.columns) if rules.masks_newer_columns else None,
         columns=None if rules.columns is None else sorted(rules.columns.difference(removed)),
         removed=removed,
         replaced=sorted((column, kind) for column, kind in rules.redactions.items() if kind != "remove"),
@@ -77,6 +76,7 @@ def _redact_function(rules: TableRules) -> SchemaObject:
 def _capture_function(rules: TableRules) -> SchemaObject:
     table = rules.table
     function = function_name("capture", table.name)
+    newer = SQL("v_newer") if rules.audited.level == "row" else _newer(rules)
     values: dict[str, object] = {
         "function": function,
         "view": function_name("record", table.name),
@@ -84,11 +84,11 @@ def _capture_function(rules: TableRules) -> SchemaObject:
         "columns": sorted(set(table.columns).difference(table.json_columns)),
         "json_columns": sorted(table.json_columns),
         "known": sorted(table.columns),
-        "before": _recorded(rules, _BEFORE),
-        "after": _recorded(rules, _AFTER),
+        "before": _recorded(rules, _BEFORE, newer),
+        "after": _recorded(rules, _AFTER, newer),
         "has_simple_types": table.has_simple_types and not rules.audited.enrich,  # conditions may depend on settings
         "is_redacted": rules.is_redacted,
-        "redacted": _redacted_fields(rules),
+        "redacted": _redacted_fields(rules, newer),
         "on_error": rules.audited.on_error,
     }
     if rules.audited.level == "row":
@@ -128,13 +128,18 @@ def _careful_image(rules: TableRules, row: Composable) -> Composable:
     return SQL("case when pg_column_size({0}) <= {1} then to_jsonb({0}) else {2} end").format(row, _SAFE_BYTES, image)
 
 
-def _recorded(rules: TableRules, image: Composable) -> Composable:
-    """The part of a snapshot that may be recorded."""
+def _recorded(rules: TableRules, image: Composable, newer: Composable) -> Composable:
+    """The part of a snapshot that may be recorded; ``newer`` is that of columns which the rules do not know."""
     if rules.has_redact_function:
-        image = SQL("svc.{}({})").format(Identifier(function_name("redact", rules.table.name)), image)
+        function = Identifier(function_name("redact", rules.table.name))
+        image = SQL("svc.{}({}, {})").format(function, image, newer)
     if rules.audited.max_value_bytes is not None:
         image = SQL("svc.audit_cap({}, {})").format(image, rules.audited.max_value_bytes)
     return image
+
+
+def _newer(rules: TableRules) -> Composable:
+    return SQL("coalesce(v_after, v_before) - {}").format(texts(sorted(rules.table.columns)))
 
 
 def _record_id(rules: TableRules, image: Composable | None, *, has_truncate: bool = False) -> Composable:
@@ -154,19 +159,15 @@ def _pairing(rules: TableRules) -> Composable:
     return SQL(" and ").join(equal)
 
 
-def _redacted_fields(rules: TableRules) -> Composable:
+def _redacted_fields(rules: TableRules, newer: Composable) -> Composable:
     """The fields that are removed or masked in an entry, newer columns among them; ``*`` if all are."""
     if not rules.has_redact_function:
         return SQL("null::text[]")
     row = SQL("coalesce(v_after, v_before)")
     names = texts(sorted(rules.redactions)) if rules.redactions else SQL("null")
-    newer: Composable = SQL("")
-    if rules.masks_newer_columns:
-        newer = SQL("when {0} - {1} <> '{{}}' then {2} || svc.audit_keys({0} - {1})").format(
-            row, texts(sorted(rules.table.columns)), names
-        )
+    added = SQL("when {0} <> '{{}}' then {1} || svc.audit_keys({0})").format(newer, names)
     return SQL("case when {0} is null then null when not {0} ?& {1} then '{{*}}'::text[] {2} else {3} end").format(
-        row, texts(rules.guarded), newer, names
+        row, texts(rules.guarded), added if rules.masks_newer_columns else SQL(""), names
     )
 
 

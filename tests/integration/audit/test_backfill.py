@@ -1,11 +1,13 @@
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 import pytest
 from psycopg import sql
 
 from svc_pg import Config, schema
+from svc_pg.errors import InstallError
 from tests.support.replay import contents, replay
+from tests.support.roles import as_role, execute, new_role
 from tests.support.tables import log
 
 
@@ -75,3 +77,71 @@ def test_a_table_without_key_is_recorded_while_it_has_no_entries(database: str) 
         schema.install(conn, wanted)
         assert schema.backfill(conn, wanted) == {"public.k": 2}
         assert schema.backfill(conn, wanted) == {"public.k": 0}
+
+
+def test_rows_of_an_inheriting_table_are_not_those_of_its_parent(database: str) -> None:
+    with psycopg.connect(database) as conn:
+        conn.execute("create table t (id int primary key); create table child () inherits (t)")
+        conn.execute("insert into t values (1); insert into child values (2)")
+        conn.commit()
+        schema.install(conn, config())
+        assert schema.backfill(conn, config()) == {"public.t": 1}
+        assert [e["record_id"] for e in log(conn)] == ["1"]
+
+
+@pytest.mark.parametrize("key", ["primary key", ""])
+def test_rows_that_came_unseen_after_a_truncate_are_recorded(database: str, key: LiteralString) -> None:
+    with psycopg.connect(database) as conn:
+        conn.execute("create table t (id int " + key + ")")
+        conn.commit()
+        schema.install(conn, config())
+        conn.execute("insert into t values (1), (2)")
+        conn.execute("truncate t")
+        conn.execute("set session_replication_role = replica; insert into t values (1), (3)")
+        conn.execute("reset session_replication_role")
+        conn.commit()
+        assert schema.backfill(conn, config()) == {"public.t": 2}
+        assert schema.backfill(conn, config()) == {"public.t": 0}
+
+
+def test_rows_of_a_truncated_partition_are_recorded_and_those_of_others_are_not(database: str) -> None:
+    with psycopg.connect(database) as conn:
+        conn.execute("create table t (id int primary key) partition by range (id)")
+        conn.execute("create table t1 partition of t for values from (1) to (10)")
+        conn.execute("create table t2 partition of t for values from (10) to (20)")
+        conn.commit()
+        schema.install(conn, config())
+        conn.execute("insert into t values (1), (11)")
+        conn.execute("truncate t1")
+        conn.execute("set session_replication_role = replica; insert into t values (1)")
+        conn.execute("reset session_replication_role")
+        conn.commit()
+        assert schema.backfill(conn, config()) == {"public.t": 1}
+        assert [(e["operation"], e["record_id"]) for e in log(conn)][-1] == ("SNAPSHOT", "1")
+
+
+def test_a_table_without_key_is_not_recorded_again_when_a_row_is_deleted(database: str) -> None:
+    with psycopg.connect(database) as conn:
+        conn.execute("create table t (a text)")
+        conn.execute("insert into t values ('x'), ('y')")
+        conn.commit()
+        schema.install(conn, config())
+        assert schema.backfill(conn, config()) == {"public.t": 2}
+        conn.execute("delete from t where a = 'x'")
+        conn.commit()
+        assert schema.backfill(conn, config()) == {"public.t": 0}
+
+
+def test_rows_that_a_policy_hides_are_an_error(db: psycopg.Connection[Any], postgres: str) -> None:
+    schema.install(db, config())
+    with new_role(postgres) as owner:
+        execute(db.info.dsn, "grant svc_owner, svc_writer to {}", owner)
+        execute(db.info.dsn, "alter table t owner to {}", owner)
+        execute(db.info.dsn, "alter table t enable row level security")
+        execute(db.info.dsn, "alter table t force row level security")
+        with as_role(db.info.dsn, owner) as conn, pytest.raises(InstallError, match=r'row-level security.* table "t"'):
+            schema.backfill(conn, config())
+        assert log(db) == []
+        db.commit()
+        execute(db.info.dsn, "reassign owned by {} to current_user", owner)
+        execute(db.info.dsn, "drop owned by {}", owner)
