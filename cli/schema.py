@@ -88,7 +88,10 @@ def status(
             "", ["state", "kind", "what"], [[line.state, line.kind, line.what] for line in lines], folding={"what"}
         )
         if differing:
-            output.words(f"{len(differing)} of {len(found)} objects differ. To put them right: svc-pg install")
+            output.words(f"{len(differing)} of {len(found)} objects differ.{_advice(differing)}")
+            for entry in differing:
+                if entry.action == "keep":
+                    output.words(f"An install keeps {entry.kind} {entry.identity}. To change it: {entry.sql}")
         else:
             output.words(f"ok: all {len(found)} objects are as they should be.")
     if differing:
@@ -117,6 +120,10 @@ def uninstall(
     _say(steps, verbose=verbose)
     kept = "" if drop_data else " The data in schema svc is kept; --drop-data drops it."
     output.words(f"{len(steps)} objects removed.{kept}" if steps else "Nothing to remove.")
+
+
+def _advice(differing: list[Status]) -> str:
+    return " To put them right: svc-pg install" if any(entry.action != "keep" for entry in differing) else ""
 
 
 def _say(steps: list[Status], *, verbose: bool) -> None:

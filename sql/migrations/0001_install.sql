@@ -6,7 +6,8 @@ create table svc.installation (
     version text not null,
     has_roles boolean not null, -- whether everything belongs to the roles svc_*, or to the installer
     access_sha256 text not null, -- of the rules of who may do what
-    revision bigint not null default 1 -- so that an install sees that another one came between two of its transactions
+    revision bigint not null default 1, -- tells an install that another one came between two of its transactions
+    hash_key_sha256 text
 );
 
 create table svc.migrations (
@@ -45,6 +46,7 @@ comment on column svc.installation.version is 'The version of svc-pg.';
 comment on column svc.installation.has_roles is 'Whether the roles svc_* own everything.';
 comment on column svc.installation.access_sha256 is 'The digest of the rules of access.';
 comment on column svc.installation.revision is 'The number of transactions that have changed what is installed.';
+comment on column svc.installation.hash_key_sha256 is 'The digest of the key of hashed columns.';
 
 comment on table svc.migrations is 'Internal: the migrations that have run.';
 comment on column svc.migrations.number is 'Its number.';

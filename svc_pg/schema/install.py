@@ -121,13 +121,14 @@ def _finish_schema(conn: Connection[Any], present: Installation, plan: Plan, don
         join(conn, look_around(conn))
     if done or any(step.kind == "access" for step in plan.steps):
         access.apply(conn, wanted)
-    conn.execute(partitions.ENSURE)
+    conn.execute(partitions.REPAIR)
     record = (__version__, wanted.has_roles, access.fingerprint(wanted))
     if not done and record == (present.version, present.has_roles, present.access_sha256):
         return present.revision
     revision: int = scalar(
         conn,
-        """insert into svc.installation as i (version, has_roles, access_sha256) values (%s, %s, %s)
+        """insert into svc.installation as i (version, has_roles, access_sha256, hash_key_sha256)
+           values (%s, %s, %s, (select encode(sha256(inner_pad || outer_pad), 'hex') from svc.audit_hash_key))
            on conflict (is_only) do update
               set version = excluded.version, has_roles = excluded.has_roles, access_sha256 = excluded.access_sha256,
                   revision = i.revision + 1

@@ -6,10 +6,13 @@ from typing import Any, Final, LiteralString
 from psycopg import Connection
 from psycopg.rows import tuple_row
 
-from svc_pg.query import Query, fetch_one, scalar
+from svc_pg.query import Query, RawJson, fetch_one, scalar
 
 OWNERS: Final = ("svc_owner", "svc_writer")
 CAPTURE: Final = "svc_capture"
+CLOSED: Final = (*OWNERS, CAPTURE)
+"""The roles that nobody should be able to log in as."""
+ROLES: Final = (*CLOSED, "svc_sender", "svc_reader", "svc_admin")
 OPTIONS_SINCE: Final = 160000
 """The server version from which a membership says whether it inherits and may SET ROLE."""
 
@@ -18,9 +21,9 @@ OPTIONS_SINCE: Final = 160000
 class Surroundings:
     """The facts that everybody may read in the catalog.
 
-    ``roles`` are all of the cluster, and ``login_roles`` those of ours that somebody can log in as and nobody should.
-    ``lacking`` are the owners that exist and that the installer cannot act as. ``relations`` are the tables of schema
-    ``svc``.
+    ``roles`` are all of the cluster. ``excess`` has, for each role of svc with powers that it should not have, the
+    options that take them away. ``lacking`` are the owners that exist and that the installer cannot act as.
+    ``relations`` are the tables of schema ``svc``.
     """
 
     server_version: int
@@ -33,7 +36,7 @@ class Surroundings:
     schema_owner: str | None
     acts_as_schema_owner: bool
     roles: list[str]
-    login_roles: list[str]
+    excess: dict[str, str]
     lacking: list[str]
     relations: list[str]
     has_guard: bool
@@ -75,7 +78,14 @@ select current_setting('server_version_num')::integer as server_version,
        pg_get_userbyid(n.nspowner)::text as schema_owner,
        n.oid is not null and pg_has_role(n.nspowner, 'USAGE') as acts_as_schema_owner,
        array(select rolname::text from pg_roles) as roles,
-       array(select rolname::text from pg_roles where rolname = any(%(closed)s) and rolcanlogin) as login_roles,
+       (select coalesce(jsonb_object_agg(rolname, concat_ws(
+                   ' ', case when rolsuper then 'nosuperuser' end, case when rolcreaterole then 'nocreaterole' end,
+                   case when rolbypassrls then 'nobypassrls' end, case when rolreplication then 'noreplication' end,
+                   case when rolcanlogin and rolname = any(%(closed)s) then 'nologin' end
+               )), '{}')
+          from pg_roles
+         where rolname = any(%(svc_roles)s) and (rolsuper or rolcreaterole or rolbypassrls or rolreplication
+                                             or rolcanlogin and rolname = any(%(closed)s))) as excess,
        array(select rolname::text from pg_roles
               where rolname = any(%(owners)s)
                 and not (pg_has_role(oid, 'USAGE') and pg_has_role(oid, case
@@ -89,10 +99,19 @@ select current_setting('server_version_num')::integer as server_version,
 _RECORD: Final[LiteralString] = "select version, has_roles, access_sha256, revision from svc.installation"
 
 
+def _surroundings(*, excess: RawJson, **facts: Any) -> Surroundings:
+    return Surroundings(excess=excess.value, **facts)
+
+
 def look_around(conn: Connection[Any]) -> Surroundings:
     """Read the catalog."""
-    params = {"owners": list(OWNERS), "closed": [*OWNERS, CAPTURE], "options_since": OPTIONS_SINCE}
-    return fetch_one(conn, Query(_SURROUNDINGS, params, Surroundings))
+    params = {
+        "owners": list(OWNERS),
+        "closed": list(CLOSED),
+        "svc_roles": list(ROLES),
+        "options_since": OPTIONS_SINCE,
+    }
+    return fetch_one(conn, Query(_SURROUNDINGS, params, _surroundings))
 
 
 def read(conn: Connection[Any], around: Surroundings) -> Installation:

@@ -1,4 +1,4 @@
-"""Check the partitions of the audit log: this month's exists, and each has its guards."""
+"""Check the partitions of the audit log: this month's exists, each has its guards, and nobody has detached one."""
 
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -9,12 +9,19 @@ from svc_pg.query import Query, fetch
 from svc_pg.schema.installation import Installation
 
 ENSURE: Final = "select svc.audit_ensure_partitions();"
+REPAIR: Final = "select svc.audit_ensure_partitions(p_attaches => true);"
 
 _STATE: Final = """
 select 'svc.audit_logs' as identity,
        case when to_regclass(to_char(now() at time zone 'UTC', '"svc.audit_logs_"YYYY_MM')) is null then 'missing'
             when exists (select from svc.audit_logs_default) then 'outdated'
             else 'ok' end as state
+union all
+(select c.oid::regclass::text, 'tampered'
+   from pg_class c
+  where c.relnamespace = 'svc'::regnamespace and c.relname ~ '^audit_logs_(\\d{4}_\\d\\d|default)$' and c.relkind = 'r'
+    and not c.relispartition
+  order by 1)
 """
 # Row triggers of the parent are cloned and refer to it by tgparentid (13 has only tgisinternal); statement triggers are
 # each partition's own. 34 is a trigger before TRUNCATE for the statement.
@@ -34,14 +41,14 @@ select format('%s on %s', guard, i.inhrelid::regclass) as identity,
 
 @dataclass(frozen=True, slots=True)
 class PartitionState:
-    """The log, if this month's partition is missing or the default one has rows (outdated); or a lost guard."""
+    """The log, if this month's partition is missing or the default one has rows (outdated); or a lost guard or part."""
 
     identity: str
     state: Literal["ok", "missing", "outdated", "tampered", "disabled"]
 
 
 def compare(conn: Connection[Any], installation: Installation) -> list[PartitionState]:
-    """The state of the log as a whole, then every missing, disabled or altered guard of a partition."""
+    """The state of the log as a whole, then every detached partition, and each guard that is missing or altered."""
     if not installation.has("audit_logs_default"):
         return [PartitionState("svc.audit_logs", "missing")]
     found = fetch(conn, Query(_STATE, (), PartitionState))

@@ -9,7 +9,7 @@ from svc_pg.errors import DatabaseNewerError, InstallError
 from svc_pg.render import ident
 from svc_pg.schema import roles
 from svc_pg.schema.access import Access
-from svc_pg.schema.installation import OWNERS, Installation, Surroundings
+from svc_pg.schema.installation import OWNERS, ROLES, Installation, Surroundings
 
 OLDEST: Final = 130000
 
@@ -59,7 +59,7 @@ def check_rights(conn: Connection[Any], around: Surroundings) -> None:
 
 def check_roles(around: Surroundings, access: Access) -> None:
     """Raise InstallError if roles are missing that the installer cannot create."""
-    missing = [role for role in roles.ROLES if role not in around.roles] if access.has_roles else []
+    missing = [role for role in ROLES if role not in around.roles] if access.has_roles else []
     if missing and not around.creates_roles:
         made = " ".join(f"create role {role} nologin;" for role in missing)
         me = around.installer

@@ -13,21 +13,19 @@ with the data, and only if no database needs it any more.
 """
 
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from psycopg import Connection
 from psycopg.errors import DependentObjectsStillExist, InsufficientPrivilege
 
 from svc_pg.errors import InstallError
 from svc_pg.render import ident, render
-from svc_pg.schema.installation import CAPTURE, OWNERS, Surroundings, look_around
-
-ROLES: Final = (*OWNERS, CAPTURE, "svc_sender", "svc_reader", "svc_admin")
+from svc_pg.schema.installation import CAPTURE, OWNERS, ROLES, Surroundings, look_around
 
 
 @dataclass(frozen=True, slots=True)
 class RoleState:
-    """One role and its state; ``tampered`` is an owner that somebody can log in as."""
+    """One role and its state; ``tampered`` is a role with powers that svc-pg did not give it."""
 
     name: str
     state: Literal["ok", "missing", "tampered"]
@@ -43,8 +41,8 @@ def _state(role: str, around: Surroundings) -> RoleState:
     if role not in around.roles:
         grantee = around.installer if role in OWNERS and not around.is_superuser else None
         return RoleState(role, "missing", _role_sql(role, around, grantee=grantee, is_missing=True))
-    if role in around.login_roles:
-        return RoleState(role, "tampered", f"alter role {ident(role)} nologin;")
+    if role in around.excess:
+        return RoleState(role, "tampered", f"alter role {ident(role)} {around.excess[role]};")
     return RoleState(role, "ok", "")
 
 

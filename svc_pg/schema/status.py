@@ -6,9 +6,10 @@ from typing import Any, Literal
 from psycopg import Connection
 
 from svc_pg.config import Config
-from svc_pg.schema import access, installation, installed, inventory, migrations, partitions, preflight, roles
+from svc_pg.schema import access, foreign, installation, installed, inventory, migrations, partitions, preflight, roles
 from svc_pg.schema.access import Access
 from svc_pg.schema.events import compare_events
+from svc_pg.schema.foreign import ForeignKind
 from svc_pg.schema.installation import Installation
 from svc_pg.schema.installed import State
 from svc_pg.schema.inventory import InventoryKind
@@ -16,19 +17,20 @@ from svc_pg.schema.target import Target, target_of
 from svc_pg.schema.transactions import transaction
 from svc_pg.schema_objects import ObjectKind, SchemaObject, sends_changes
 
-Kind = ObjectKind | InventoryKind | Literal["role", "migration", "partition", "event", "access", "schema"]
+Kind = ObjectKind | InventoryKind | ForeignKind | Literal["role", "migration", "partition", "event", "access", "schema"]
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """One role, migration, function, view, trigger, partition, event type or object's access rights, and its state.
+    """One role, migration, function, view, trigger, partition, event type or object's access rights, and its state;
+    or a rule, policy, default or setting of somebody else's that ends or falsifies captures.
 
     ``state`` is ``ok``; ``missing``; ``outdated``, if the configuration or svc-pg has changed since; ``tampered``, if
     somebody else changed it; ``disabled``, for a trigger that does not fire; or ``orphan``, if the configuration does
     not name it. ``sql`` is the statement by which install corrects it, and ``audited_table`` the table whose changes
-    it records or sends. An orphan ``is_foreign`` if we did not make it, and ``is_superseded`` if its table is now
-    audited, or has change events, in another way. Tables, columns, indexes and constraints of ours are listed only if
-    they are missing, with an empty ``sql`` if only a backup has them.
+    it records or sends. Install keeps what ``is_foreign``: others made it, or have to decide. An orphan
+    ``is_superseded`` if its table is now audited, or has change events, in another way. Tables, columns, indexes and
+    constraints of ours are listed only if they are missing, with an empty ``sql`` if only a backup has them.
     """
 
     kind: Kind
@@ -89,7 +91,11 @@ def look(conn: Connection[Any], present: Installation, target: Target) -> list[S
     made = objects(conn, present, target)
     found += [entry for entry in made if not entry.audited_table]
     found += [
-        Status("partition", part.identity, part.state, partitions.ENSURE) for part in partitions.compare(conn, present)
+        Status(thing.kind, thing.identity, "tampered", thing.sql, is_foreign=thing.is_kept)
+        for thing in foreign.find(conn, present, has_roles=target.access.has_roles)
+    ]
+    found += [
+        Status("partition", part.identity, part.state, partitions.REPAIR) for part in partitions.compare(conn, present)
     ]
     found += [
         Status("event", event.name, event.state, event.sql) for event in compare_events(conn, present, target.events)

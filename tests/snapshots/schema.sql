@@ -125,6 +125,7 @@ create table svc.installation (
     has_roles boolean not null,
     access_sha256 text not null,
     revision bigint default 1 not null,
+    hash_key_sha256 text,
     constraint installation_is_only_check CHECK (is_only),
     constraint installation_pkey PRIMARY KEY (is_only)
 );
@@ -445,7 +446,7 @@ create function svc.audit_drifted(p_table text)
     returns jsonb language plpgsql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 
-create function svc.audit_ensure_partitions(p_months integer DEFAULT 3)
+create function svc.audit_ensure_partitions(p_months integer DEFAULT 3, p_attaches boolean DEFAULT false)
     returns text[] language plpgsql security definer
     set search_path=pg_catalog, pg_temp
     set TimeZone=UTC

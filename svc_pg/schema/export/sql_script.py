@@ -15,9 +15,8 @@ from svc_pg.render import render
 from svc_pg.schema import installation, installed, inventory, preflight
 from svc_pg.schema.access import Access, access_sql, fingerprint
 from svc_pg.schema.install import refuse_lost, refuse_removals
-from svc_pg.schema.installation import OWNERS, Installation
+from svc_pg.schema.installation import OWNERS, ROLES, Installation
 from svc_pg.schema.migrations import Migration, released
-from svc_pg.schema.roles import ROLES
 from svc_pg.schema.status import Status, look
 from svc_pg.schema.target import guards, target_of
 from svc_pg.schema.transactions import transaction

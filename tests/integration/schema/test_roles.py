@@ -13,7 +13,7 @@ from svc_pg import Config, schema
 from svc_pg.config import Grants
 from svc_pg.errors import InstallError
 from svc_pg.query import scalar
-from svc_pg.schema.roles import ROLES
+from svc_pg.schema.installation import ROLES
 from tests.support.commands import svc_pg
 from tests.support.postgres import URL_VARIABLE, new_database, server
 from tests.support.roles import as_role, execute, new_role
@@ -276,3 +276,37 @@ def test_the_command_line_installs_without_roles(own_server: str, stack: ExitSta
     for arguments in (["install", "--no-roles"], ["install"], ["status"]):
         assert svc_pg(*arguments, folder=tmp_path, variables=variables).returncode == 0
     assert existing(own_server) == set()
+
+
+@pytest.mark.parametrize("power", ["superuser", "createrole", "bypassrls", "login"])
+def test_an_owner_with_powers_of_its_own_is_tampered_and_loses_them(
+    own_server: str, stack: ExitStack, power: str
+) -> None:
+    dbname = stack.enter_context(new_database(own_server))
+    with psycopg.connect(dbname, autocommit=True) as conn:
+        schema.install(conn, Config())
+        conn.execute(f"alter role svc_writer {power}".encode())
+        [entry] = [entry for entry in schema.status(conn, Config()) if entry.state != "ok"]
+        assert (entry.kind, entry.identity, entry.state) == ("role", "svc_writer", "tampered")
+        assert [step.identity for step in schema.install(conn, Config())] == ["svc_writer"]
+        assert is_ok(conn, Config())
+
+
+def test_an_application_that_became_a_member_of_an_owner_is_named_and_kept(own_server: str, stack: ExitStack) -> None:
+    app = stack.enter_context(new_role(own_server))
+    dbname = stack.enter_context(new_database(own_server))
+    with psycopg.connect(dbname, autocommit=True) as conn:
+        schema.install(conn, Config())
+        execute(own_server, "grant svc_writer to {}", app)
+        [entry] = [entry for entry in schema.status(conn, Config()) if entry.state != "ok"]
+        assert (entry.kind, entry.identity) == ("role", f"{app} as a member of svc_writer")
+        assert schema.install(conn, Config()) == []  # it may be who installs elsewhere in the cluster
+        conn.execute(entry.sql.encode())
+        assert is_ok(conn, Config())
+
+
+def test_those_who_install_are_members_of_the_owners_and_nothing_to_name(dbname: str, bob: str) -> None:
+    with as_role(dbname, bob) as conn:
+        schema.install(conn, Config())
+    with psycopg.connect(dbname) as conn:
+        assert is_ok(conn, Config())

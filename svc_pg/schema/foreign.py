@@ -1,0 +1,35 @@
+"""Find what others put on the tables and roles of svc: rules, triggers, policies, defaults, settings, members."""
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from psycopg import Connection
+
+from svc_pg.query import Query, fetch
+from svc_pg.render import render
+from svc_pg.schema.installation import OWNERS, Installation
+
+ForeignKind = Literal["rule", "trigger", "policy", "table", "column", "role", "setting"]
+
+_NEEDED: Final = ("audit_logs", "audit_hash_key", "installation")
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """A thing that can end or falsify a capture, and the SQL that takes it away.
+
+    It ``is_kept`` by an install if somebody may need it, or must first decide something.
+    """
+
+    kind: ForeignKind
+    identity: str
+    is_kept: bool
+    sql: str
+
+
+def find(conn: Connection[Any], installation: Installation, *, has_roles: bool) -> list[Foreign]:
+    """All of them; none while a table of ours is missing."""
+    if not all(installation.has(table) for table in _NEEDED):
+        return []
+    text = render("installed/foreign.sql.j2", has_roles=has_roles, owners=OWNERS)
+    return fetch(conn, Query(text, (), Foreign))
