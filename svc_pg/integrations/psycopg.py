@@ -14,8 +14,10 @@ for example VACUUM, needs ``acting_as(None)``.
 COMMIT AND CHAIN, and a COMMIT and BEGIN in one text, begin a transaction unseen: it has no actor.
 """
 
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from functools import cache
+from inspect import isgeneratorfunction, signature
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
 
 from psycopg import (
@@ -30,6 +32,7 @@ from psycopg import (
     ServerCursor,
     generators,
 )
+from psycopg import __version__ as psycopg_version
 from psycopg.abc import PQGen, Query
 from psycopg.errors import error_from_result
 from psycopg.pq import ExecStatus, Format, TransactionStatus
@@ -44,6 +47,33 @@ Target = TypeVar(
     "Target", bound=Connection[Any] | AsyncConnection[Any] | ConnectionPool[Any] | AsyncConnectionPool[Any]
 )
 _SEVERAL: Final = object()
+_OVERRIDDEN: Final = {"_exec_command": ["self", "command", "result_format"], "_start_query": ["self"]}
+
+
+def check_overridden(connection: Any = BaseConnection, cursor: Any = Cursor) -> None:
+    """Raise ImportError if psycopg has not the methods that are overridden here: actors would be lost without a word.
+
+    They are private, so another version may rename them or send BEGIN in another way.
+    """
+    for name, expected in _OVERRIDDEN.items():
+        method = getattr(connection, name, None)
+        if not isgeneratorfunction(method) or [*signature(method).parameters] != expected:
+            break
+    else:
+        if "_exec_command" in _called(connection._start_query) and "_start_query" in _called(cursor._start_query):
+            return
+    raise ImportError(
+        f"psycopg {psycopg_version} sends statements in a way that with_audit does not know, so no actor could be set;"
+        " install another version of psycopg, or a newer svc-pg"
+    )
+
+
+def _called(method: Any) -> Sequence[str]:
+    names: tuple[str, ...] = method.__code__.co_names
+    return names
+
+
+check_overridden()
 
 
 def with_audit(target: Target) -> Target:
