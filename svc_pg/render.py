@@ -3,10 +3,13 @@
 A hole is written ``{{ x | ident }}``, ``{{ x | idents }}``, ``{{ x | literal }}``, ``{{ x | comment }}`` after ``--``,
 ``{{ "claim" | lock }}`` for the key of an advisory lock, or ``{{ x | expression }}`` for SQL that Python composed of
 such parts. Any other hole is refused when the template is rendered. Rendering is pure: equal input gives equal bytes.
+If a value contains the dollar tag of the templates, which would end a function's body, they get another tag.
 """
 
+import re
 from collections.abc import Iterable
 from functools import cache
+from itertools import count
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, TemplateError, Undefined
 from psycopg import sql
@@ -15,6 +18,8 @@ from svc_pg.advisory_locks import Lock
 from svc_pg.errors import RenderError
 
 DOLLAR_TAG = "$svc$"
+_TAG_IN_VALUE = re.compile(r"\$(?=svc\$)")
+_MARK = "\0"  # no value has it
 MAX_IDENTIFIER_BYTES = 63  # NAMEDATALEN - 1; PostgreSQL would cut a longer name silently
 
 LiteralValue = str | int | bool | None | Iterable[str]
@@ -92,8 +97,6 @@ def _text(value: str) -> str:
 def _checked(value: str) -> str:
     if "\0" in value:
         raise RenderError(f"{value!r} contains NUL, which PostgreSQL cannot store")
-    if DOLLAR_TAG in value:
-        raise RenderError(f"{value!r} contains {DOLLAR_TAG}, which would end a function's body")
     try:
         value.encode()
     except UnicodeEncodeError as error:
@@ -109,7 +112,7 @@ def _refuse_undefined(value: object) -> None:
 def _refuse_unquoted(value: object) -> object:
     _refuse_undefined(value)
     if isinstance(value, _Quoted):
-        return value
+        return _TAG_IN_VALUE.sub(f"${_MARK}", value)
     raise RenderError(f"unquoted value {value!r} in a template", hint="Write {{ x | ident }} or {{ x | literal }}.")
 
 
@@ -131,6 +134,13 @@ def _environment() -> Environment:
 def render(template: str, /, **values: object) -> str:
     """Render the template of that path below ``sql/``. Raises RenderError for an unquoted, unsafe or missing value."""
     try:
-        return _environment().get_template(template).render(values)
+        text = _environment().get_template(template).render(values)
     except TemplateError as error:
         raise RenderError(f"{template}: {error}") from error
+    return _with_another_tag(text) if _MARK in text else text
+
+
+def _with_another_tag(text: str) -> str:
+    plain = text.replace(_MARK, "")
+    tag = next(tag for number in count(1) if (tag := f"$svc{number}$") not in plain)
+    return text.replace(DOLLAR_TAG, tag).replace(_MARK, "")

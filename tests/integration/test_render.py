@@ -42,7 +42,7 @@ def rendered(template: str, **values: object) -> str:
 
 
 def is_storable(text: str) -> bool:
-    return not any(part in text for part in ("\0", "$svc$")) and not any("\ud800" <= each <= "\udfff" for each in text)
+    return "\0" not in text and not any("\ud800" <= each <= "\udfff" for each in text)
 
 
 def is_name(text: str) -> bool:

@@ -370,7 +370,10 @@ def test_uninstall_does_not_drop_views_of_the_application(db: psycopg.Connection
     assert differing(db, Config()) == {}
 
 
-@pytest.mark.parametrize("name", ["Odd Name", 'quo"te', "dot.ted", "ä" * 31, "x" * 63, "semi;colon", "new\nline", "$1"])
+@pytest.mark.parametrize(
+    "name",
+    ["Odd Name", 'quo"te', "dot.ted", "ä" * 31, "x" * 63, "semi;colon", "new\nline", "$1", "$svc$", "$svc$svc$svc1$"],
+)
 def test_tables_with_odd_names_are_audited(db: psycopg.Connection[Any], name: str) -> None:
     identifier = psycopg.sql.Identifier(name)
     column = psycopg.sql.Identifier(name[:60])
