@@ -43,6 +43,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what runs in its background
         signal.signal(signal.SIGINT, signal.default_int_handler)  # or every program that a test starts ignores Ctrl-C
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # or the server would outlive the session
     choice: str | None = config.getoption("--postgres")
     if choice is None:
         return
