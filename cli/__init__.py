@@ -28,11 +28,24 @@ def main() -> None:
 
         app()
     except Exception as error:
+        if isinstance(error, UnicodeEncodeError) and (argument := _undecoded()) and not output.debug:
+            output.words(f"error: argument {argument} is not UTF-8")
+            sys.exit(2)
         known = _explained(error)
         if known is None or output.debug:
             raise
         output.fail(known)
         sys.exit(1)
+
+
+def _undecoded() -> int | None:
+    """The number of the first argument that is not UTF-8; a file may have such a name, but no text in PostgreSQL."""
+    for number, argument in enumerate(sys.argv[1:], 1):
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            return number
+    return None
 
 
 def _explained(error: Exception) -> Exception | None:

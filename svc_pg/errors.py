@@ -14,7 +14,7 @@ SvcError
 │   ├── MigrationChangedError    a released migration was edited
 │   └── RemovalRefusedError      install would take capture or an event away
 ├── AppendOnlyError              somebody tried to change the audit log
-├── QueryError                   a filter or a cursor is not acceptable
+├── QueryError                   a filter, a cursor or a text is not acceptable
 ├── AccessError                  the database's role may not use schema svc
 ├── UnknownEventError            the event is not defined
 ├── PayloadError                 a webhook payload is too large or not JSON
@@ -106,7 +106,7 @@ class AppendOnlyError(SvcError):
 
 
 class QueryError(SvcError):
-    """A filter or a cursor is not acceptable."""
+    """A filter, a cursor or a text of a call is not acceptable."""
 
 
 class AccessError(SvcError):

@@ -11,7 +11,8 @@ from psycopg import AsyncConnection, Connection
 
 from svc_pg import durations
 from svc_pg.errors import QueryError
-from svc_pg.query import Query, afetch, fetch, is_storable
+from svc_pg.query import Query, afetch, fetch
+from svc_pg.storable_texts import is_storable
 
 MAX_SIZE: Final = 1000
 DEFAULT_SIZE: Final = 100

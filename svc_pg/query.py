@@ -77,11 +77,6 @@ def _present(query: Query[Row], rows: list[Row]) -> list[Row]:
     return rows
 
 
-def is_storable(text: str) -> bool:
-    """Whether PostgreSQL has such a text: one without NUL and lone surrogates."""
-    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
-
-
 def scalar(conn: Connection[Any], text: LiteralString, params: Sequence[object] = ()) -> Any:
     """Run ``text`` and return the first column of its first row, or None."""
     return conn.cursor(row_factory=scalar_row).execute(text, params or None).fetchone()

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from svc_pg.errors import ConfigError
 
-_PART = r'"(?:[^"]|"")+"|[^."]+'
+_PART = r'"(?:[^"\0\ud800-\udfff]|"")+"|[^."\0\ud800-\udfff]+'  # PostgreSQL stores no NUL and no lone surrogate
 _QUALIFIED = re.compile(rf"(?:(?P<schema>{_PART})\.)?(?P<table>{_PART})")
 
 

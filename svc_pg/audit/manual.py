@@ -9,6 +9,7 @@ from psycopg import Connection
 from svc_pg.config.audit import Severity
 from svc_pg.errors import translating
 from svc_pg.query import scalar
+from svc_pg.storable_texts import refuse_unstorable
 
 _CAPTURE: Final = "select svc.capture_log(%s, %s, %s, %s::jsonb, %s::jsonb, %s, %s, %s, %s)::text"
 
@@ -30,8 +31,17 @@ def capture_log(
 
     ``table_name`` may be any name, for example of a file, another system or a table on another server. The actor,
     tenant and context are those of the transaction. Nothing is redacted: pass only what may be recorded. Needs the
-    right to execute ``svc.capture_log``. Raises NotInstalledError.
+    right to execute ``svc.capture_log``. Raises NotInstalledError, and QueryError for a text that cannot be stored.
     """
+    refuse_unstorable(
+        table_name=table_name,
+        operation=operation,
+        record_id=record_id,
+        label=label,
+        severity=severity,
+        compliance="".join(compliance),
+        description=description,
+    )
     values = (table_name, operation, record_id, _json(before), _json(after), label, severity)
     with translating():
         entry_id: str = scalar(conn, _CAPTURE, (*values, list(compliance) or None, description))

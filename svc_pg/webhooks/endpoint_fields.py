@@ -7,7 +7,7 @@ from typing import Final
 from uuid import UUID
 
 from svc_pg.errors import EndpointError
-from svc_pg.query import is_storable
+from svc_pg.storable_texts import is_storable
 from svc_pg.webhooks.http.guard import check_custom_headers
 from svc_pg.webhooks.secrets import KeyRing
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, LiteralString, Protocol, TypeVar
 from uuid import UUID
 
 from svc_pg.errors import PayloadError, sqlstate, translating
+from svc_pg.storable_texts import refuse_unstorable
 from svc_pg.webhooks.payloads import Payload, SchemaCheck, json_text
 from svc_pg.webhooks.tracing import current_traceparent
 
@@ -111,6 +112,7 @@ async def asend_many(
 def _sent_one(
     event: str, payload: Payload, idempotency_key: str | None, tenant: str | None, delay: timedelta
 ) -> Generator[Statement, Sequence[Any], Any]:
+    refuse_unstorable(event=event, tenant=tenant, idempotency_key=idempotency_key)
     text = json_text(payload)
     return _sent(_SEND, event, [text], (event, text, idempotency_key, tenant, delay, current_traceparent()))
 
@@ -123,6 +125,8 @@ def _sent_many(
     delay: timedelta,
 ) -> Generator[Statement, Sequence[Any], Any]:
     keys = None if idempotency_keys is None else list(idempotency_keys)
+    for key in keys or [None]:
+        refuse_unstorable(event=event, tenant=tenant, idempotency_key=key)
     tenants = None if tenant is None else [tenant] * len(payloads)
     texts = [json_text(payload) for payload in payloads]
     return _sent(_SEND_MANY, event, texts, (event, texts, keys, tenants, delay, current_traceparent()))

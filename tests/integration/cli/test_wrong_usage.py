@@ -78,9 +78,9 @@ def test_a_wrong_duration_is_refused_with_the_forms_to_write(tmp_path: Path, arg
     ],
 )
 def test_a_wrong_time_is_refused_with_both_forms(tmp_path: Path, arguments: list[str]) -> None:
-    for value, what in (("soon", "is not a time"), ("2026-01-31", "has no time zone")):
+    for value, what in (("soon", "is not a time"), ("2026-01-31T12:00", "has no time zone")):
         said = refusal(tmp_path, *arguments, value)
-        assert f"'{arguments[-1]}': '{value}' {what}; write 1h, 7d or 2026-01-31T12:00:00Z" in said
+        assert f"'{arguments[-1]}': '{value}' {what}; write 1h, 7d, 2026-01-31 or 2026-01-31T12:00:00Z" in said
 
 
 @pytest.mark.parametrize(
@@ -137,3 +137,13 @@ def test_debug_shows_a_hint_once(tmp_path: Path) -> None:
     assert done.stderr.splitlines()[-1].startswith("hint: Set what the other workers")
     assert done.stderr.count("hint: ") == 1
     assert svc_pg("worker", folder=tmp_path).stderr.count("hint: ") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments", [["plan", "--database-url", "\udcff"], ["send", "\udcff", "{}"], ["log", "--table", "\udcff"]]
+)
+def test_an_argument_that_is_not_utf_8_is_refused_without_a_traceback(tmp_path: Path, arguments: list[str]) -> None:
+    done = svc_pg(*arguments, folder=tmp_path, variables={"DATABASE_URL": "postgresql://127.0.0.1:1/none"})
+    assert done.returncode in (1, 2)
+    assert "Traceback" not in done.stderr
+    assert "error: " in done.stderr

@@ -1,0 +1,38 @@
+"""Texts that PostgreSQL cannot store are refused by our own errors, before anything is sent."""
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from svc_pg import Config, audit, webhooks
+from svc_pg.errors import ConfigError, QueryError
+
+TEXTS = ["a\0b", "a\udcff"]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("option", ["event", "tenant", "idempotency_key"])
+def test_a_message_with_one_is_refused(conn: psycopg.Connection[Any], option: str, text: str) -> None:
+    values: dict[str, Any] = {"event": "order.created", option: text}
+    with pytest.raises(QueryError, match=option):
+        webhooks.send(conn, payload={}, **values)
+    values["idempotency_keys"] = [values.pop("idempotency_key", None)]
+    with pytest.raises(QueryError, match=option):
+        webhooks.send_many(conn, payloads=[{}], **values)
+    assert conn.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("option", ["table_name", "record_id", "label", "description", "compliance"])
+def test_an_entry_with_one_is_refused(conn: psycopg.Connection[Any], option: str, text: str) -> None:
+    values: dict[str, Any] = {"table_name": "file", option: [text] if option == "compliance" else text}
+    with pytest.raises(QueryError, match=option):
+        audit.capture_log(conn, operation="INSERT", **values)
+    assert conn.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_table_with_one_is_no_table_name(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"table name|valid string"):
+        Config().audit.table(text)
