@@ -1,6 +1,7 @@
 """The commands export, log and purge."""
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -41,7 +42,10 @@ class ExportFormat(StrEnum):
     csv = "csv"
 
 
-Since = Annotated[str | None, point_in_time(meaning="Only changes since this time: 7d, 1h, or 2026-01-31T12:00:00Z.")]
+Since = Annotated[
+    str | None,
+    point_in_time(meaning="Only changes since this time: 7d, 1h30m, 2026-01-31 (UTC) or 2026-01-31T12:00:00Z."),
+]
 Table = Annotated[str | None, typer.Option(metavar="TABLE", help="Only changes of this table.")]
 Record = Annotated[str | None, typer.Option(metavar="KEY", help="Only changes of the record with this key.")]
 Actor = Annotated[str | None, typer.Option(metavar="ACTOR", help="Only changes by this actor.")]
@@ -210,14 +214,31 @@ def _opened(file: Path) -> Iterator[BinaryIO]:
         if file == STANDARD_OUTPUT:
             yield sys.stdout.buffer
             sys.stdout.flush()
-        else:
+        elif file.exists() and not file.is_file():  # a device or a pipe
             with file.open("wb") as out:
+                yield out
+        else:
+            with _replaced(file.resolve()) as out:
                 yield out
     except BrokenPipeError:
         raise
     except OSError as error:
         name = "standard output" if file == STANDARD_OUTPUT else str(file)
         raise SvcError(f"{name} cannot be written: {error.strerror}") from error
+
+
+@contextmanager
+def _replaced(file: Path) -> Iterator[BinaryIO]:
+    """A new file that takes the place of the old one at the end, so that a failure leaves the old one as it was."""
+    part = file.with_name(f".{file.name[:200]}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as out:
+            yield out
+        if file.exists():
+            shutil.copymode(file, part)
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 @contextmanager

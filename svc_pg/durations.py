@@ -1,15 +1,23 @@
-"""Durations and points in time as people write them: ``30s``, ``15m``, ``1h``, ``7d``, ``2w``, ``PT15M``, or a time."""
+"""Durations and points in time as people write them: ``30s``, ``1h30m``, ``7d``, ``1y``, ``PT15M``, or a time."""
 
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Annotated
 
 from pydantic import BeforeValidator, TypeAdapter, ValidationError
 
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_SHORT = re.compile(r"([0-9]{1,9})([smhdw])")
+_UNITS = {
+    "y": timedelta(days=365),
+    "w": timedelta(weeks=1),
+    "d": timedelta(days=1),
+    "h": timedelta(hours=1),
+    "m": timedelta(minutes=1),
+    "s": timedelta(seconds=1),
+}
+_SHORT = re.compile("".join(f"(?:([0-9]{{1,9}}){unit})?" for unit in _UNITS))
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _ISO_8601 = TypeAdapter(timedelta)
-_TIMES = "write 1h, 7d or 2026-01-31T12:00:00Z"
+_TIMES = "write 1h, 7d, 2026-01-31 or 2026-01-31T12:00:00Z"
 
 
 def parse(value: object) -> timedelta:
@@ -19,14 +27,14 @@ def parse(value: object) -> timedelta:
     except (ValidationError, OverflowError):
         duration = None
     if duration is None or duration <= timedelta(0):
-        raise ValueError(f"{value!r} is not a duration; write 30s, 15m, 1h, 7d, 2w or ISO 8601 such as PT15M")
+        raise ValueError(f"{value!r} is not a duration; write 30s, 15m, 1h30m, 7d, 2w, 1y or ISO 8601 such as PT15M")
     return duration
 
 
 def text(duration: timedelta) -> str:
     """Write a duration in the largest unit up to days that needs no fraction, such as ``15s``; ``parse`` reads it."""
     for unit in "dhms":
-        count, rest = divmod(duration, timedelta(**{_UNITS[unit]: 1}))
+        count, rest = divmod(duration, _UNITS[unit])
         if count and not rest:
             return f"{count}{unit}"
     return f"PT{duration.total_seconds():.6f}".rstrip("0").rstrip(".") + "S" if duration else "0s"
@@ -35,19 +43,22 @@ def text(duration: timedelta) -> str:
 def point_in_time(text: str) -> str | datetime:
     """Read a point in time for queries: a time with its zone, or a duration before now, which stays as written.
 
-    Raises ValueError with both forms if it is neither, or a time without a zone: a guess would be off by hours.
+    A date is its beginning in UTC. Raises ValueError with both forms if it is neither, or a time without a zone: a
+    guess would be off by hours.
     """
     try:
-        time = datetime.fromisoformat(text)
+        if _DATE.fullmatch(text):
+            return datetime.combine(date.fromisoformat(text), time(tzinfo=UTC))
+        point = datetime.fromisoformat(text)
     except ValueError:
         try:
             parse(text)
         except ValueError as error:
             raise ValueError(f"{text!r} is not a time; {_TIMES}") from error
         return text
-    if time.tzinfo is None:
+    if point.tzinfo is None:
         raise ValueError(f"{text!r} has no time zone; {_TIMES}")
-    return time
+    return point
 
 
 def _read(value: object) -> timedelta | None:
@@ -55,8 +66,9 @@ def _read(value: object) -> timedelta | None:
         return value
     if not isinstance(value, str):
         return None
-    if match := _SHORT.fullmatch(value):
-        return timedelta(**{_UNITS[match[2]]: int(match[1])})
+    if value and (match := _SHORT.fullmatch(value)):
+        counts = zip(match.groups(), _UNITS.values(), strict=True)
+        return sum((int(count) * unit for count, unit in counts if count), timedelta())
     return _ISO_8601.validate_python(value) if value.startswith("P") else None
 
 

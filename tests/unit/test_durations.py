@@ -13,6 +13,7 @@ UNITS = {
     "h": timedelta(hours=1),
     "d": timedelta(days=1),
     "w": timedelta(weeks=1),
+    "y": timedelta(days=365),
 }
 
 
@@ -25,12 +26,14 @@ def test_a_count_and_a_unit_is_that_many_of_it(count: int, unit: str) -> None:
     ("written", "expected"),
     [
         ("PT15M", timedelta(minutes=15)),
+        ("1h30m", timedelta(minutes=90)),
+        ("1y2w3d4h5m6s", timedelta(days=382, hours=4, minutes=5, seconds=6)),
         ("P1DT2H", timedelta(days=1, hours=2)),
         ("P2W", timedelta(weeks=2)),
         ("PT0.5S", timedelta(milliseconds=500)),
     ],
 )
-def test_iso_8601_is_read(written: str, expected: timedelta) -> None:
+def test_iso_8601_and_several_units_are_read(written: str, expected: timedelta) -> None:
     assert parse(written) == expected
 
 
@@ -47,8 +50,9 @@ def test_a_timedelta_is_itself() -> None:
         "1.5h",
         "1 h",
         "-5m",
-        "1h30m",
-        "1y",
+        "30m1h",
+        "1h1h",
+        "1h 30m",
         "1H",
         "PT",
         "P",
@@ -92,7 +96,7 @@ def test_a_duration_is_longer_than_nothing(value: object) -> None:
         parse(value)
 
 
-@given(st.text(st.sampled_from("0123456789PTYMWDHS.,-+smhdw")) | st.from_regex(r"P[0-9]+[YMWD](T[0-9]+[HMS])?"))
+@given(st.text(st.sampled_from("0123456789PTYMWDHS.,-+smhdwy")) | st.from_regex(r"P[0-9]+[YMWD](T[0-9]+[HMS])?"))
 def test_any_text_is_a_positive_duration_or_a_value_error(text: str) -> None:
     try:
         duration = parse(text)
@@ -114,21 +118,23 @@ def test_a_duration_beyond_measure_is_a_value_error(text: str) -> None:
         ("2026-01-31 12:00:00.5+01:00", datetime(2026, 1, 31, 12, 0, 0, 500_000, timezone(timedelta(hours=1)))),
         ("7d", "7d"),
         ("PT15M", "PT15M"),
+        ("1h30m", "1h30m"),
+        ("2026-01-31", datetime(2026, 1, 31, tzinfo=UTC)),
     ],
 )
 def test_a_point_in_time_is_a_time_with_its_zone_or_a_duration_before_now(text: str, expected: str | datetime) -> None:
     assert point_in_time(text) == expected
 
 
-@pytest.mark.parametrize("text", ["2026-01-31", "2026-01-31T12:00:00", "20260131"])
+@pytest.mark.parametrize("text", ["2026-01-31T12:00:00", "20260131"])
 def test_a_time_without_a_zone_is_refused_with_both_forms(text: str) -> None:
-    with pytest.raises(ValueError, match="has no time zone; write 1h, 7d or 2026-01-31T12:00:00Z"):
+    with pytest.raises(ValueError, match="has no time zone; write 1h, 7d, 2026-01-31 or 2026-01-31T12:00:00Z"):
         point_in_time(text)
 
 
-@pytest.mark.parametrize("text", ["", "soon", "0s", "1 fortnight", "2026-02-30T12:00:00Z", "12:00Z"])
+@pytest.mark.parametrize("text", ["", "soon", "0s", "1 fortnight", "2026-02-30T12:00:00Z", "2026-02-30", "12:00Z"])
 def test_what_is_no_point_in_time_is_refused_with_both_forms(text: str) -> None:
-    with pytest.raises(ValueError, match="is not a time; write 1h, 7d or 2026-01-31T12:00:00Z"):
+    with pytest.raises(ValueError, match="is not a time; write 1h, 7d, 2026-01-31 or 2026-01-31T12:00:00Z"):
         point_in_time(text)
 
 

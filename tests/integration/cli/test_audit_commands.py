@@ -2,6 +2,7 @@ import csv
 import getpass
 import io
 import json
+import resource
 import signal
 import stat
 import subprocess
@@ -136,6 +137,35 @@ def test_a_full_disk_is_an_error_and_no_traceback(run: Run) -> None:
     done = run("export", "-o", "/dev/full")
     assert done.returncode == 1
     assert "/dev/full cannot be written" in done.stderr
+
+
+def test_an_export_that_fails_leaves_the_old_file_as_it_was(database: str, tmp_path: Path) -> None:
+    file = tmp_path / "log.json"
+    file.write_text("the last export", encoding="utf-8")
+    file.chmod(0o640)
+    with psycopg.connect(database) as conn:
+        conn.execute("insert into customer select n, repeat('x', 1000) from generate_series(10, 99) n")
+    export = (PROGRAM, "export", "-o", file)
+    done = subprocess.run(
+        export,
+        env=environment(DATABASE_URL=database),
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)),  # as a disk that fills up
+    )
+    assert (done.returncode, "cannot be written" in done.stderr) == (1, True)
+    assert file.read_text(encoding="utf-8") == "the last export"
+    assert list(tmp_path.iterdir()) == [file]
+    subprocess.run(export, env=environment(DATABASE_URL=database), check=True)
+    assert len(json.loads(file.read_text(encoding="utf-8"))) == 93
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_an_export_since_a_date_or_several_units_is_accepted(run: Run) -> None:
+    for since in ("2026-01-31", "1h30m", "1y"):
+        assert run("export", "--since", since).returncode == 0
 
 
 def test_the_log_is_shown_with_the_newest_last(run: Run) -> None:
