@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from svc_pg import Config, schema
+from svc_pg.config import DEFAULT_FILE
 from svc_pg.schema import Status
 
 from . import format_status, output, tables
@@ -88,7 +89,7 @@ def status(
             "", ["state", "kind", "what"], [[line.state, line.kind, line.what] for line in lines], folding={"what"}
         )
         if differing:
-            output.words(f"{len(differing)} of {len(found)} objects differ.{_advice(differing)}")
+            output.words(f"{len(differing)} of {len(found)} objects differ. {_advice(differing, config)}".rstrip())
             for entry in differing:
                 if entry.action == "keep":
                     output.words(f"An install keeps {entry.kind} {entry.identity}. To change it: {entry.sql}")
@@ -122,8 +123,12 @@ def uninstall(
     output.words(f"{len(steps)} objects removed.{kept}" if steps else "Nothing to remove.")
 
 
-def _advice(differing: list[Status]) -> str:
-    return " To put them right: svc-pg install" if any(entry.action != "keep" for entry in differing) else ""
+def _advice(differing: list[Status], config: str | None) -> str:
+    if not any(entry.needs_prune for entry in differing):
+        return "To put them right: svc-pg install" if any(entry.action != "keep" for entry in differing) else ""
+    if config is None and not DEFAULT_FILE.exists():
+        return f"There is no {DEFAULT_FILE} in this folder, so nothing is wanted: name the configuration with --config."
+    return "To put them right, and to remove what the configuration does not name: svc-pg install --prune"
 
 
 def _say(steps: list[Status], *, verbose: bool) -> None:

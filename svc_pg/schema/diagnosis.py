@@ -8,7 +8,7 @@ from psycopg.errors import DeadlockDetected, DependentObjectsStillExist, Insuffi
 from psycopg.pq import TransactionStatus
 
 from svc_pg.errors import InstallError
-from svc_pg.query import Query, fetch, scalar
+from svc_pg.query import Query, fetch
 from svc_pg.render import ident
 from svc_pg.schema.installation import look_around
 from svc_pg.schema.transactions import transaction
@@ -35,7 +35,8 @@ select coalesce('pid ' || l.pid, 'a prepared transaction') as name,
  order by a.xact_start
 """
 _OWNER: Final = """
-select pg_get_userbyid(c.relowner) from pg_class c join pg_namespace n on n.oid = c.relnamespace
+select o.rolname::text as name, o.rolsuper as is_superuser, c.oid::regclass::text as "table"
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_roles o on o.oid = c.relowner
  where n.nspname = %s and c.relname = %s and not pg_has_role(c.relowner, 'USAGE')
 """
 
@@ -44,6 +45,13 @@ select pg_get_userbyid(c.relowner) from pg_class c join pg_namespace n on n.oid 
 class _Holder:
     name: str
     facts: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Owner:
+    name: str
+    is_superuser: bool
+    table: str
 
 
 def diagnose(conn: Connection[Any], error: Error, *, table: str | None = None) -> InstallError:
@@ -76,11 +84,14 @@ def _holders(conn: Connection[Any], table: str | None) -> str:
 
 def _not_allowed(conn: Connection[Any], reason: str, table: str | None) -> InstallError:
     with transaction(conn):
-        owner = scalar(conn, _OWNER, tuple(TableName.parse(table))) if table else None
+        owners = fetch(conn, Query(_OWNER, tuple(TableName.parse(table)), _Owner)) if table else []
         me = look_around(conn).installer
-    if owner is None:
+    if not owners:
         return InstallError(reason, hint=f'You are "{me}". Install as the owner of the database or a superuser.')
+    [owner] = owners
     return InstallError(
-        f'{reason}: the table belongs to role "{owner}", and you are "{me}"',
-        hint=f"Let somebody who may execute: grant {ident(owner)} to {ident(me)};",
+        f'{reason}: the table belongs to role "{owner.name}", and you are "{me}"',
+        hint=f"Install as a superuser, or let one execute: alter table {owner.table} owner to {ident(me)};"
+        if owner.is_superuser
+        else f"Let somebody who may execute: grant {ident(owner.name)} to {ident(me)};",
     )

@@ -35,6 +35,7 @@ class Surroundings:
     creates_schemas: bool
     schema_owner: str | None
     acts_as_schema_owner: bool
+    is_schema_of_superuser: bool
     roles: list[str]
     excess: dict[str, str]
     lacking: list[str]
@@ -77,6 +78,7 @@ select current_setting('server_version_num')::integer as server_version,
        has_database_privilege(current_database(), 'CREATE') as creates_schemas,
        pg_get_userbyid(n.nspowner)::text as schema_owner,
        n.oid is not null and pg_has_role(n.nspowner, 'USAGE') as acts_as_schema_owner,
+       coalesce((select rolsuper from pg_roles where oid = n.nspowner), false) as is_schema_of_superuser,
        array(select rolname::text from pg_roles) as roles,
        (select coalesce(jsonb_object_agg(rolname, concat_ws(
                    ' ', case when rolsuper then 'nosuperuser' end, case when rolcreaterole then 'nocreaterole' end,

@@ -52,7 +52,9 @@ def check_rights(conn: Connection[Any], around: Surroundings) -> None:
     elif not around.acts_as_schema_owner:
         raise InstallError(
             f'schema svc belongs to role "{around.schema_owner}", and you are "{me}"',
-            hint=f"Install as {around.schema_owner}, or let somebody who may execute:"
+            hint=f"Install as {around.schema_owner}."
+            if around.is_schema_of_superuser
+            else f"Install as {around.schema_owner}, or let somebody who may execute:"
             f" grant {ident(around.schema_owner)} to {ident(me)};",
         )
 

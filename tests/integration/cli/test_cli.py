@@ -64,6 +64,19 @@ def test_status_is_ok_after_install_and_3_before(run: Run) -> None:
     assert after.stderr.startswith("ok: all ")
 
 
+def test_status_where_no_configuration_is_advises_none_that_would_be_refused(run: Run, tmp_path: Path) -> None:
+    run("install")
+    Path(tmp_path, "svc-pg.toml").rename(tmp_path / "moved.toml")
+    said = run("status").stderr
+    assert "There is no svc-pg.toml in this folder" in said
+    assert "svc-pg install" not in said
+    Path(tmp_path, "svc-pg.toml").write_text("", encoding="utf-8")
+    assert "svc-pg install --prune" in run("status").stderr
+    assert run("install").returncode == 1
+    assert run("install", "--prune").returncode == 0
+    assert run("status").returncode == 0
+
+
 def test_verbose_lists_every_object(run: Run) -> None:
     installed = run("install", "--verbose").stderr
     assert "create  function  svc.send\n" in installed

@@ -1,4 +1,4 @@
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
@@ -13,6 +13,7 @@ from svc_pg.advisory_locks import Lock
 from svc_pg.errors import InstallError
 from svc_pg.query import scalar
 from svc_pg.schema import preflight
+from svc_pg.schema.export.sql_script import script
 from tests.support.commands import svc_pg
 from tests.support.postgres import new_database
 from tests.support.roles import as_role, execute, new_role
@@ -119,8 +120,29 @@ def test_a_table_of_another_owner_is_named_with_the_grant_that_is_missing(shop: 
         with pytest.raises(InstallError, match=r"not installed: public\.invoice") as caught:
             schema.install(conn, CONFIG)
         assert f'the table belongs to role "postgres", and you are "{role}"' in caught.value.message
-        assert f'grant "postgres" to "{role}"' in caught.value.message
+        assert f'alter table public.invoice owner to "{role}"' in caught.value.message
+        assert "grant" not in caught.value.message  # which would make the role a superuser
         assert differing(conn) == {"public.invoice"}
+
+
+def test_a_table_of_another_role_that_is_no_superuser_is_named_with_the_grant(
+    shop: str, role: str, postgres: str
+) -> None:
+    with new_role(postgres) as owner:
+        execute(shop, "alter table customer owner to {}", role)
+        execute(shop, "alter table invoice owner to {}", owner)
+        execute(shop, "grant create on database {} to {}", psycopg.conninfo.conninfo_to_dict(shop)["dbname"], role)  # type: ignore[arg-type]
+        execute(shop, "grant svc_owner, svc_writer to {}", role)
+        with as_role(shop, role) as conn, pytest.raises(InstallError, match=f'grant "{owner}" to "{role}"'):
+            schema.install(conn, CONFIG)
+        execute(shop, "drop owned by {}", owner)
+
+
+def test_a_schema_of_a_superuser_is_not_to_be_had_by_a_grant(db: psycopg.Connection[Any], shop: str, role: str) -> None:
+    schema.install(db, CONFIG, roles=False)
+    with as_role(shop, role) as conn, pytest.raises(InstallError, match='schema svc belongs to role "postgres"') as e:
+        schema.install(conn, CONFIG)
+    assert e.value.hint == "Install as postgres."
 
 
 def test_a_read_only_session_is_told_so(db: psycopg.Connection[Any], shop: str) -> None:
@@ -141,10 +163,14 @@ def test_a_database_that_is_not_utf8_is_refused(shop: str, postgres: str) -> Non
         schema.install(conn, Config())
 
 
-def test_an_older_server_is_refused(db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("command", [schema.install, schema.status, schema.plan, script])
+def test_an_older_server_is_refused_before_its_catalog_is_read(
+    db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch, command: Callable[..., object]
+) -> None:
     monkeypatch.setattr(preflight, "OLDEST", 990000)
     with pytest.raises(InstallError, match=r"svc-pg needs 13 or later"):
-        schema.install(db, Config())
+        command(db, Config())
+    assert db.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
     assert scalar(db, "select to_regnamespace('svc') is null")
 
 
