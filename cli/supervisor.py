@@ -17,6 +17,7 @@ _log = logging.getLogger(__name__)
 
 _REPORT_EVERY: Final = 1.0  # seconds
 _SILENT: Final = 30.0  # seconds without a report after which a process counts as hanging
+_STARTING: Final = "a process is being started"
 _WAITS: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 _SETTLED: Final = 60.0  # seconds after which a process counts as stable, and its next death as the first
 
@@ -28,7 +29,7 @@ class _Slot:
     command: Sequence[str]
     past: Statistics = field(default_factory=Statistics)
     present: Statistics = field(default_factory=Statistics)
-    is_connected: bool = False
+    problem: str | None = _STARTING
     process: asyncio.subprocess.Process | None = None
     heard_at: float = 0.0
 
@@ -56,9 +57,9 @@ class Supervisor:
         return all(slot.process is None or now - slot.heard_at < _SILENT for slot in self._slots)
 
     @property
-    def is_connected(self) -> bool:
-        """Whether all have their database."""
-        return all(slot.is_connected for slot in self._slots)
+    def problem(self) -> str | None:
+        """The reason why one of them cannot deliver now; None if all can."""
+        return next((slot.problem for slot in self._slots if slot.problem is not None), None)
 
     def stop(self) -> None:
         """Let all processes finish their current work and end."""
@@ -115,7 +116,7 @@ class Supervisor:
         finally:
             writer.close()
             slot.process = None
-            slot.is_connected = False
+            slot.problem = _STARTING
             slot.past += replace(slot.present, in_flight=0)
             slot.present = Statistics()
 
@@ -123,7 +124,7 @@ class Supervisor:
 def _note(slot: _Slot, line: bytes) -> None:
     report = json.loads(line)
     slot.present = Statistics.from_json(report["statistics"])
-    slot.is_connected = report["isConnected"]
+    slot.problem = report["problem"]
     slot.heard_at = asyncio.get_running_loop().time()
 
 
@@ -139,7 +140,7 @@ async def reporting(lifeline: int, watched: Observed, *, gone: Callable[[], obje
 
     def write() -> None:
         if not writer.transport.get_write_buffer_size():  # else the supervisor hangs
-            facts = {"statistics": watched.statistics.to_json(), "isConnected": watched.is_connected}
+            facts = {"statistics": watched.statistics.to_json(), "problem": watched.problem}
             writer.write(json.dumps(facts).encode() + b"\n")
 
     async def write_regularly() -> None:

@@ -48,9 +48,9 @@ class Work:
         return self._worker is None or self._worker.is_alive
 
     @property
-    def is_connected(self) -> bool:
-        """Whether the worker has its database. Maintenance connects only when there is something to do."""
-        return self._worker is None or self._worker.is_connected
+    def problem(self) -> str | None:
+        """The reason why the worker cannot deliver now. Maintenance connects only when there is something to do."""
+        return None if self._worker is None else self._worker.problem
 
     def stop(self) -> None:
         """Finish the current work."""

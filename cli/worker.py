@@ -15,6 +15,7 @@ from svc_pg import Config, Settings, durations
 from svc_pg.config import WebhooksConfig
 from svc_pg.config.model import validated
 from svc_pg.conninfo import Conninfo
+from svc_pg.webhooks.http import open_files
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.worker.health import check_metrics, health_server
 
@@ -123,6 +124,7 @@ def worker(
             is_maintaining=only is not Part.deliveries,
         )
     served_at = None if metrics_port is None or lifeline is not None else (metrics_host, metrics_port)
+    open_files.raise_limit()
     gc.freeze()  # objects loaded by now stay
     gc.set_threshold(_UNSEARCHED)
     with _runner() as runner:

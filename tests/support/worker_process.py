@@ -10,11 +10,12 @@ from svc_pg import Config
 from tests.support.hooks import KEYS_TEXT
 
 _PROGRAM = """
-import asyncio, sys
+import asyncio, resource, sys
 from svc_pg import Config
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks import Worker
-conninfo, config, keys, concurrency = sys.argv[1:]
+conninfo, config, keys, concurrency, files = sys.argv[1:]
+resource.setrlimit(resource.RLIMIT_NOFILE, (int(files), int(files)))
 worker = Worker(
     conninfo, keys=KeyRing.parse(keys), config=Config.model_validate_json(config), concurrency=int(concurrency)
 )
@@ -26,10 +27,15 @@ Process = subprocess.Popen[bytes]
 
 @contextmanager
 def worker_process(
-    conninfo: str, config: Config, *, concurrency: int = 50, environment: Mapping[str, str] = {}
+    conninfo: str,
+    config: Config,
+    *,
+    concurrency: int = 50,
+    files: int = 1024,
+    environment: Mapping[str, str] = {},
 ) -> Iterator[Process]:
-    """Enter to start it, with more in its environment; leaving kills it with SIGKILL, unless it has ended."""
-    arguments = [conninfo, config.model_dump_json(by_alias=True), KEYS_TEXT, str(concurrency)]
+    """Enter to start it, with more in its environment and so many files at most; leaving kills it with SIGKILL."""
+    arguments = [conninfo, config.model_dump_json(by_alias=True), KEYS_TEXT, str(concurrency), str(files)]
     process = subprocess.Popen(
         [sys.executable, "-c", _PROGRAM, *arguments], stderr=subprocess.DEVNULL, env=os.environ | environment
     )

@@ -1,7 +1,6 @@
 """POST webhooks with aiohttp and c-ares."""
 
 import asyncio
-import os
 import time
 from collections.abc import Mapping
 from contextvars import ContextVar
@@ -20,11 +19,16 @@ from yarl import URL
 
 from svc_pg import __version__
 from svc_pg.errors import EndpointError
+from svc_pg.webhooks.http import open_files
+from svc_pg.webhooks.http.connector import Connector
+from svc_pg.webhooks.http.failures import failure
 from svc_pg.webhooks.http.guard import BlockedAddress, Guard
+from svc_pg.webhooks.http.local_faults import ResolverProbe, is_no_answer, local_fault
 from svc_pg.webhooks.http.response import MAX_BODY_BYTES, kept_body, kept_headers, parse_retry_after
 from svc_pg.webhooks.http.transport import Outcome, Request, Result
 
 _MAX_INTERIM_RESPONSES = 16
+_MOST_IDLE = 1000
 _URLS = 1000  # their checks are cached
 
 
@@ -35,6 +39,7 @@ class _Attempt:
     remote_ip: str | None = None
     is_pooled: bool | None = None  # whether its connection had been used before; None without a connection
     blocked: BlockedAddress | None = None
+    refused: OSError | None = None  # the socket that this machine did not give
     status: int | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     retry_after: timedelta | None = None
@@ -48,9 +53,10 @@ _attempt: ContextVar[_Attempt] = ContextVar("attempt")
 class AiohttpTransport:
     """The Transport on aiohttp and c-ares. Create it inside the event loop that uses it.
 
-    At most ``concurrency`` requests run at once; others wait, and their timeouts start after the wait. aiohttp bounds
-    the receiver's headers: 128 of at most 8 KiB each. ``proxy`` is the URL of an egress proxy. It resolves the names,
-    so that the guard sees only addresses that are written in URLs.
+    At most ``concurrency`` requests run at once; others wait, and their timeouts start after the wait. Idle connections
+    take at most a quarter of the files that the process may open. aiohttp bounds the receiver's headers: 128 of at most
+    8 KiB each. ``proxy`` is the URL of an egress proxy. It resolves the names, so that the guard sees only addresses
+    that are written in URLs.
     """
 
     def __init__(self, guard: Guard, *, concurrency: int, proxy: str | None = None) -> None:
@@ -59,12 +65,14 @@ class AiohttpTransport:
         self._has_proxy = proxy is not None
         self._slots = asyncio.Semaphore(concurrency)
         self._resolver = AsyncResolver()  # c-ares: in threads, names that do not answer hold up those that do
+        self._probe = ResolverProbe(self._resolver)
+        self._connector = Connector(
+            most_idle=min(open_files.limit() // 4, _MOST_IDLE),
+            resolver=self._resolver,
+            socket_factory=self._open_socket,
+        )
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(
-                limit=0,
-                resolver=self._resolver,
-                socket_factory=self._open_socket,
-            ),
+            connector=self._connector,
             response_class=_Response,
             headers={
                 "User-Agent": f"svc-pg/{__version__}",
@@ -88,10 +96,8 @@ class AiohttpTransport:
                 async with asyncio.timeout(request.timeout.total_seconds()):
                     await self._post(request, attempt)
                 outcome, error = _judgement(attempt.status or 0)
-            except (aiohttp.ClientError, HttpProcessingError, EndpointError, OSError, ValueError) as exc:
-                outcome, error = _failure(
-                    exc, timeout=request.timeout, connect_timeout=request.connect_timeout, blocked=attempt.blocked
-                )
+            except (aiohttp.ClientError, HttpProcessingError, EndpointError, OSError, ValueError, MemoryError) as exc:
+                outcome, error = await self._failure(exc, request, attempt)
             finally:
                 _attempt.reset(token)
             body, truncated = kept_body(attempt.body)
@@ -141,6 +147,17 @@ class AiohttpTransport:
         finally:
             response.close()  # if it was read to its end, the connection is back in the pool and stays open
 
+    async def _failure(self, exc: Exception, request: Request, attempt: _Attempt) -> tuple[Outcome, str]:
+        fault = local_fault(attempt.refused or exc)
+        if fault is None and attempt.remote_ip is None and (is_no_answer(exc) or isinstance(exc, TimeoutError)):
+            fault = await self._probe.fault()
+        if fault is None:
+            return failure(
+                exc, timeout=request.timeout, connect_timeout=request.connect_timeout, blocked=attempt.blocked
+            )
+        self._connector.close_idle()
+        return "local_error", fault
+
     def _checked_url(self, url: str) -> URL:
         return URL(self._guard.check_url(url), encoded=True)  # otherwise aiohttp rewrites its escapes
 
@@ -157,6 +174,9 @@ class AiohttpTransport:
             made = socket(*addr_info[:3]) if self._has_proxy else self._guard.socket_factory(addr_info)
         except BlockedAddress as error:  # noted, because aiohttp merges the errors of several addresses into one
             attempt.blocked = error
+            raise
+        except OSError as error:
+            attempt.refused = error
             raise
         made.setsockopt(SOL_SOCKET, SO_RCVBUF, MAX_BODY_BYTES)  # so that a flood costs little until it is cut off
         return made
@@ -208,35 +228,3 @@ def _judgement(status: int) -> tuple[Outcome, str | None]:
         return "success", None
     advice = "; redirects are not followed" if 300 <= status < 400 else ""
     return "http_error", f"the endpoint answered {status}{advice}"
-
-
-def _failure(
-    exc: Exception, *, timeout: timedelta, connect_timeout: timedelta, blocked: BlockedAddress | None
-) -> tuple[Outcome, str]:
-    """The outcome and error of an exception of aiohttp. ``blocked`` is the address that the guard refused, if any."""
-    match exc:
-        case aiohttp.ConnectionTimeoutError():
-            return "timeout", f"no connection within {connect_timeout.total_seconds():g} s"
-        case TimeoutError():
-            return "timeout", f"no complete response within {timeout.total_seconds():g} s"
-        case EndpointError():
-            return "blocked", exc.message
-        case aiohttp.ClientHttpProxyError():
-            return "connect_error", f"the proxy answered {exc.status}"
-        case aiohttp.ClientProxyConnectionError():
-            return "connect_error", f"cannot connect to the proxy: {_reason(exc)}"
-        case aiohttp.ClientConnectorDNSError():
-            return "dns_error", f"cannot resolve {exc.host}: {exc.strerror}"
-        case aiohttp.ClientSSLError():
-            return "tls_error", f"no TLS connection to {exc.host}: {exc.strerror}"
-        case aiohttp.ClientConnectorError() if blocked:
-            return "blocked", str(blocked.strerror)
-        case aiohttp.ClientConnectorError():
-            return "connect_error", f"cannot connect to {exc.host}: {_reason(exc)}"
-        case aiohttp.ClientConnectionError() | aiohttp.ClientPayloadError() | OSError():
-            return "connect_error", "the connection was lost before the response was complete"
-    return "http_error", "the response is not HTTP, or its headers are too many or too large"
-
-
-def _reason(exc: aiohttp.ClientConnectorError) -> str:
-    return os.strerror(exc.errno) if exc.errno else "none of its addresses accepts"

@@ -7,10 +7,12 @@ from typing import Literal, Protocol
 
 from svc_pg.webhooks.http.guard import check_header
 
-Outcome = Literal["success", "http_error", "timeout", "connect_error", "tls_error", "dns_error", "blocked"]
-"""The end of an attempt, as its worker reports it."""
+_Counted = Literal["success", "http_error", "timeout", "connect_error", "tls_error", "dns_error", "blocked"]
 
-RecordedOutcome = Literal[Outcome, "lost"]
+Outcome = Literal[_Counted, "local_error"]
+"""The end of an attempt, as its worker reports it; ``local_error`` if this machine was at fault: it does not count."""
+
+RecordedOutcome = Literal[_Counted, "lost"]
 """The end of an attempt, as the table has it; ``lost`` if the worker did not report one."""
 
 

@@ -17,6 +17,7 @@ from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.signing import sign
 from svc_pg.webhooks.worker import backoff
 from svc_pg.webhooks.worker.leases import Acknowledgement, EndpointSnapshot, Lease, Message
+from svc_pg.webhooks.worker.local_faults import LocalFaults
 
 _log = logging.getLogger(__name__)
 
@@ -29,10 +30,11 @@ _OVERLOADED: Final = frozenset({429, 503})
 class Attempts:
     """Makes attempts over ``transport``. Opened secrets and headers are kept as long as their endpoint's snapshot."""
 
-    def __init__(self, *, transport: Transport, keys: KeyRing, retry: Retry) -> None:
+    def __init__(self, *, transport: Transport, keys: KeyRing, retry: Retry, faults: LocalFaults) -> None:
         self._transport = transport
         self._keys = keys
         self._retry = retry
+        self._faults = faults
         self._opened: WeakKeyDictionary[EndpointSnapshot, _Opened] = WeakKeyDictionary()
 
     async def make(self, lease: Lease, message: Message, endpoint: EndpointSnapshot) -> Acknowledgement:
@@ -48,6 +50,8 @@ class Attempts:
             result = await tracing.send(
                 self._transport, request, trace_context=message.trace_context, attempt=lease.attempt
             )
+        if result.outcome == "local_error":  # as well
+            return Acknowledgement(lease, "released", result, self._faults.note(result.error or ""))
         return _judged(lease, result, self._retry)
 
     def _request(self, lease: Lease, message: Message, endpoint: EndpointSnapshot) -> Request:

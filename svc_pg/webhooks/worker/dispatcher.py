@@ -12,6 +12,7 @@ from svc_pg.conninfo import Conninfo
 from svc_pg.webhooks.worker import leases, protocol
 from svc_pg.webhooks.worker.connections import Connection, connected
 from svc_pg.webhooks.worker.leases import Acknowledgement, EndpointSnapshot, Lease, Message
+from svc_pg.webhooks.worker.local_faults import LocalFaults
 from svc_pg.webhooks.worker.results import ResultQueue
 from svc_pg.webhooks.worker.statistics import Statistics
 from svc_pg.webhooks.worker.wakeup import Wakeup
@@ -40,6 +41,7 @@ class Dispatcher:
         concurrency: int,
         interval: timedelta,
         results: ResultQueue,
+        faults: LocalFaults,
         stopping: asyncio.Event,
         statistics: Statistics,
     ) -> None:
@@ -51,6 +53,7 @@ class Dispatcher:
         self._batch = min(max(concurrency // 2, _LEAST_CLAIMED), _MOST_CLAIMED)
         self._interval = interval
         self._results = results
+        self._faults = faults
         self._stopping = stopping
         self._statistics = statistics
         self._endpoints: dict[str, EndpointSnapshot] = {}
@@ -66,6 +69,9 @@ class Dispatcher:
             await wakeup.listen()
             while not self._stopping.is_set():
                 await self._wait_for_slots()
+                if pause := self._faults.pause:
+                    await self._until_news(asyncio.sleep(pause))
+                    continue
                 self._results.acknowledged.clear()
                 if self._stopping.is_set() or await self._claim(conn):
                     continue

@@ -24,8 +24,8 @@ class Observed(Protocol):
         """Whether it runs; it may be waiting for its database."""
 
     @property
-    def is_connected(self) -> bool:
-        """Whether it is connected to its database."""
+    def problem(self) -> str | None:
+        """The reason why it cannot deliver now; None if it can."""
 
 
 def check_metrics() -> None:
@@ -41,7 +41,7 @@ async def health_server(observed: Observed, *, conninfo: Conninfo, host: str, po
     """Serve until the end of the block. Raises ConfigError if the port is not free or prometheus-client is missing.
 
     /healthz tells a supervisor whether to restart it: a worker without its database is alive, and will reconnect.
-    /readyz tells whether it is connected to its database.
+    /readyz tells whether it can deliver: it has its database, and its machine has files, ports and a resolver.
     """
     check_metrics()
     app = web.Application()
@@ -78,11 +78,11 @@ class _Pages:
         return web.Response(body=body, headers={"Content-Type": content_type})
 
     async def health(self, _: web.Request) -> web.Response:
-        return _answer(self._watched.is_alive, "alive", "not alive")
+        return _answer("alive", None if self._watched.is_alive else "not alive")
 
     async def readiness(self, _: web.Request) -> web.Response:
-        return _answer(self._watched.is_connected, "ready", "no connection to the database")
+        return _answer("ready", self._watched.problem)
 
 
-def _answer(is_good: bool, good: str, bad: str) -> web.Response:  # noqa: FBT001 - a condition, as in if
-    return web.Response(status=200 if is_good else 503, text=f"{good if is_good else bad}\n")
+def _answer(good: str, problem: str | None) -> web.Response:
+    return web.Response(status=200 if problem is None else 503, text=f"{problem or good}\n")

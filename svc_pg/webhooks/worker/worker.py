@@ -19,6 +19,7 @@ from svc_pg.webhooks.worker import protocol
 from svc_pg.webhooks.worker.attempts import Attempts
 from svc_pg.webhooks.worker.connections import Reconnecting
 from svc_pg.webhooks.worker.dispatcher import Dispatcher
+from svc_pg.webhooks.worker.local_faults import LocalFaults
 from svc_pg.webhooks.worker.results import ResultQueue
 from svc_pg.webhooks.worker.statistics import Statistics
 
@@ -60,6 +61,7 @@ class Worker:
         self._stopping = asyncio.Event()
         self._working: asyncio.Task[None] | None = None
         self._refusal: ProtocolError | None = None
+        self._faults = LocalFaults()
         self._claiming = Reconnecting(database, stopping=self._stopping, statistics=self.statistics)
         self._acknowledging = Reconnecting(database, stopping=self._stopping, statistics=self.statistics)
 
@@ -72,6 +74,11 @@ class Worker:
     def is_connected(self) -> bool:
         """Whether it is connected to the database."""
         return self._claiming.is_up and self._acknowledging.is_up
+
+    @property
+    def problem(self) -> str | None:
+        """The reason why it cannot deliver now, for people; None if it can."""
+        return self._faults.current if self.is_connected else "no connection to the database"
 
     async def run(self) -> None:
         """Deliver until ``stop`` is called. Raises NotInstalledError and ProtocolError."""
@@ -105,12 +112,13 @@ class Worker:
         transport = self._transport or AiohttpTransport(guard, concurrency=self._concurrency, proxy=self._config.proxy)
         results = ResultQueue(self.statistics)
         dispatcher = Dispatcher(
-            Attempts(transport=transport, keys=self._keys, retry=self._config.retry).make,
+            Attempts(transport=transport, keys=self._keys, retry=self._config.retry, faults=self._faults).make,
             worker=self.name,
             listen_conninfo=self._listen_conninfo,
             concurrency=self._concurrency,
             interval=self._interval,
             results=results,
+            faults=self._faults,
             stopping=self._stopping,
             statistics=self.statistics,
         )

@@ -1,0 +1,42 @@
+"""The outcome and the words of a request that failed for its receiver's fault."""
+
+import os
+from datetime import timedelta
+
+import aiohttp
+
+from svc_pg.errors import EndpointError
+from svc_pg.webhooks.http.guard import BlockedAddress
+from svc_pg.webhooks.http.transport import Outcome
+
+
+def failure(
+    exc: Exception, *, timeout: timedelta, connect_timeout: timedelta, blocked: BlockedAddress | None
+) -> tuple[Outcome, str]:
+    """The outcome and error of an exception of aiohttp. ``blocked`` is the address that the guard refused, if any."""
+    match exc:
+        case aiohttp.ConnectionTimeoutError():
+            return "timeout", f"no connection within {connect_timeout.total_seconds():g} s"
+        case TimeoutError():
+            return "timeout", f"no complete response within {timeout.total_seconds():g} s"
+        case EndpointError():
+            return "blocked", exc.message
+        case aiohttp.ClientHttpProxyError():
+            return "connect_error", f"the proxy answered {exc.status}"
+        case aiohttp.ClientProxyConnectionError():
+            return "connect_error", f"cannot connect to the proxy: {_reason(exc)}"
+        case aiohttp.ClientConnectorDNSError():
+            return "dns_error", f"cannot resolve {exc.host}: {exc.strerror}"
+        case aiohttp.ClientSSLError():
+            return "tls_error", f"no TLS connection to {exc.host}: {exc.strerror}"
+        case aiohttp.ClientConnectorError() if blocked:
+            return "blocked", str(blocked.strerror)
+        case aiohttp.ClientConnectorError():
+            return "connect_error", f"cannot connect to {exc.host}: {_reason(exc)}"
+        case aiohttp.ClientConnectionError() | aiohttp.ClientPayloadError() | OSError():
+            return "connect_error", "the connection was lost before the response was complete"
+    return "http_error", "the response is not HTTP, or its headers are too many or too large"
+
+
+def _reason(exc: aiohttp.ClientConnectorError) -> str:
+    return os.strerror(exc.errno) if exc.errno else "none of its addresses accepts"

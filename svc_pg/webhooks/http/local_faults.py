@@ -1,0 +1,109 @@
+"""Tell the faults of this machine, for which no receiver may pay, from those of receivers."""
+
+import asyncio
+import errno
+import os
+import socket
+from collections.abc import Iterator
+from typing import Final
+
+from aiodns import error as dns
+from aiohttp.abc import AbstractResolver
+
+_FRESH: Final = 5.0  # seconds
+_LONGEST_PROBE: Final = 2.0  # seconds; a lease outlives its attempt by 15
+_NO_NAME: Final = "invalid"  # never exists (RFC 6761)
+
+_EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS})
+_UNREACHABLE: Final = frozenset({errno.ENETUNREACH, errno.ENETDOWN})
+_NO_RESOLVER: Final = frozenset(
+    {
+        dns.ARES_ECONNREFUSED,  # c-ares reached no name server, or could open no socket
+        dns.ARES_EFILE,
+        dns.ARES_ENOMEM,
+        dns.ARES_ENOTINITIALIZED,
+        dns.ARES_EDESTRUCTION,
+        dns.ARES_ECANCELLED,
+    }
+)
+# Documentation addresses (RFC 5737, RFC 3849). To connect a UDP socket sends nothing: the kernel looks for a route.
+_SOMEWHERE: Final = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
+
+
+def local_fault(error: BaseException) -> str | None:
+    """The fault of this machine that this error, or one that led to it, tells of; None if it is the receiver's.
+
+    A machine without IPv6 is at fault for no receiver that has nothing else: it is only if no public address has a
+    route. If it has one, an address that cannot be assigned means that all ports are in use.
+    """
+    for cause in _causes(error):
+        if isinstance(cause, dns.DNSError):
+            if cause.args and cause.args[0] in _NO_RESOLVER:
+                return f"no name server can be asked: {cause.args[-1]}"
+        elif isinstance(cause, MemoryError):
+            return os.strerror(errno.ENOMEM)
+        elif isinstance(cause, OSError) and cause.errno is not None:
+            if cause.errno in _EXHAUSTED:
+                return os.strerror(cause.errno)
+            if cause.errno in _UNREACHABLE and not has_route():
+                return "no public address has a route"
+            if cause.errno == errno.EADDRNOTAVAIL:
+                if has_route(socket.AF_INET):
+                    return "no port is free for another connection"
+                return None if has_route() else "no public address has a route"
+    return None
+
+
+def is_no_answer(error: BaseException) -> bool:
+    """Whether the resolver waited for a name server in vain."""
+    return any(isinstance(cause, dns.DNSError) and cause.args[:1] == (dns.ARES_ETIMEOUT,) for cause in _causes(error))
+
+
+def has_route(only: socket.AddressFamily | None = None) -> bool:
+    """Whether a public address, of the one family, has a route. A lack of files counts as a route."""
+    return any(_has_route(family, address) for family, address in _SOMEWHERE if only in (None, family))
+
+
+def _has_route(family: socket.AddressFamily, address: str) -> bool:
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.connect((address, 9))
+    except OSError as error:
+        return error.errno in _EXHAUSTED
+    return True
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__
+
+
+class ResolverProbe:
+    """Tells whether any name server answers, when a name got no answer: that name's own servers may be at fault."""
+
+    def __init__(self, resolver: AbstractResolver) -> None:
+        self._resolver = resolver
+        self._asking = asyncio.Lock()
+        self._asked_at = float("-inf")
+        self._fault: str | None = None
+
+    async def fault(self) -> str | None:
+        """The fault of the resolver, if it is one. At most one question in 5 s, and at most 2 s for it."""
+        async with self._asking:
+            clock = asyncio.get_running_loop().time
+            if clock() - self._asked_at > _FRESH:
+                self._fault = None if await self._is_answered() else "no name server answers"
+                self._asked_at = clock()
+            return self._fault
+
+    async def _is_answered(self) -> bool:
+        try:
+            async with asyncio.timeout(_LONGEST_PROBE):
+                await self._resolver.resolve(_NO_NAME)
+        except TimeoutError:
+            return False
+        except OSError as error:  # that it does not exist is an answer
+            return not is_no_answer(error) and local_fault(error) is None
+        return True

@@ -1,0 +1,41 @@
+"""Faults of this machine that keep a worker from delivering: logged, shown by its readiness, and paid by nobody."""
+
+import logging
+import random
+import time
+from datetime import timedelta
+from typing import Final
+
+_log = logging.getLogger(__name__)
+
+_WAIT: Final = timedelta(seconds=5)
+_PAUSE: Final = 1.0  # seconds without claims, so that a worker does not claim and give back all the time
+_FORGOTTEN: Final = 30.0  # seconds without a fault after which the machine counts as sound
+_REMIND_EVERY: Final = 60.0  # seconds
+
+
+class LocalFaults:
+    """The faults of this machine that attempts have met."""
+
+    def __init__(self) -> None:
+        self._last: str | None = None
+        self._met_at = self._logged_at = float("-inf")
+
+    def note(self, fault: str) -> timedelta:
+        """Note a fault that an attempt met, and return the wait until its next try."""
+        now = time.monotonic()
+        if self.current is None or now - self._logged_at > _REMIND_EVERY:
+            _log.error("deliveries are given back unsent, because this machine cannot send them: %s", fault)
+            self._logged_at = now
+        self._last, self._met_at = fault, now
+        return _WAIT * random.uniform(0.8, 1.2)  # noqa: S311 - only so that they do not come back in step
+
+    @property
+    def current(self) -> str | None:
+        """The last fault, if there was one within the last 30 s."""
+        return self._last if time.monotonic() - self._met_at < _FORGOTTEN else None
+
+    @property
+    def pause(self) -> float:
+        """Seconds until claims make sense again."""
+        return max(self._met_at + _PAUSE - time.monotonic(), 0.0)

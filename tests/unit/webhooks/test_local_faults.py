@@ -1,0 +1,217 @@
+"""Faults of this machine are told from those of receivers."""
+
+import asyncio
+import errno
+import json
+import resource
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from functools import partial
+
+import pytest
+from aiohttp.resolver import AsyncResolver
+
+from svc_pg.webhooks.http import open_files
+from svc_pg.webhooks.http.aiohttp_transport import AiohttpTransport
+from svc_pg.webhooks.http.guard import Guard
+from svc_pg.webhooks.http.local_faults import local_fault
+from tests.support.name_server import name_server
+from tests.support.raw_receiver import OK, Answer, receiver, request, saying, silence
+from tests.unit.webhooks.test_transport_deadlines import SHORT
+
+pytestmark = pytest.mark.anyio
+
+PREPARE = """
+import asyncio, json, resource, subprocess, sys
+from datetime import timedelta
+from ipaddress import ip_network
+from svc_pg.webhooks.http.guard import Guard
+from svc_pg.webhooks.http.aiohttp_transport import AiohttpTransport
+from svc_pg.webhooks.http.transport import Request
+
+def request(address):
+    return Request(f"http://{address}/", b"{}", {}, timeout=timedelta(seconds=2))
+
+def transport():
+    guard = Guard([ip_network("127.0.0.0/8"), ip_network("192.0.2.0/24")], allow_http=True)
+    return AiohttpTransport(guard, concurrency=100)
+"""
+NO_RESPONSE = "no complete response within 2 s"
+FEW_FILES = """
+async def main():
+    sender = transport()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))
+    crowd = await asyncio.gather(*(sender.send(request(sys.argv[1])) for _ in range(100)))
+    later = await sender.send(request(sys.argv[2]))
+    print(json.dumps([[(result.outcome, result.error) for result in crowd], later.outcome]))
+    await sender.close()
+
+asyncio.run(main())
+"""
+NO_ROUTE = """
+async def main():
+    sender = transport()
+    result = await sender.send(request("192.0.2.1"))
+    print(json.dumps([result.outcome, result.error]))
+    await sender.close()
+
+asyncio.run(main())
+"""
+NO_PORTS = """
+async def hold(*_):
+    await asyncio.Event().wait()
+
+async def main():
+    for command in ("link set lo up", "route add default dev lo"):
+        subprocess.run(["ip", *command.split()], check=True)
+    with open("/proc/sys/net/ipv4/ip_local_port_range", "w") as ports:
+        ports.write("50000 50000")
+    sender = transport()
+    await asyncio.start_server(hold, "127.0.0.1", 8080)
+    results = await asyncio.gather(*(sender.send(request("127.0.0.1:8080")) for _ in range(3)))
+    print(json.dumps(sorted({(result.outcome, result.error) for result in results})))
+    await sender.close()
+
+asyncio.run(main())
+"""
+
+
+async def run(*command: str) -> list[object]:
+    process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE)
+    output, _ = await asyncio.wait_for(process.communicate(), 30)
+    found: list[object] = json.loads(output)
+    return found
+
+
+async def test_requests_for_which_there_are_no_files_are_no_fault_of_their_receiver() -> None:
+    async with receiver(silence) as crowded, receiver(saying(OK)) as quick:
+        crowd, later = await run(sys.executable, "-c", PREPARE + FEW_FILES, crowded, quick)
+    assert isinstance(crowd, list)
+    assert {tuple(each) for each in crowd} == {
+        ("timeout", NO_RESPONSE),
+        ("local_error", "Too many open files"),
+    }
+    assert later == "success"
+
+
+async def test_the_limit_of_files_is_raised_as_far_as_the_user_may() -> None:
+    program = """
+import json, resource
+from svc_pg.webhooks.http import open_files
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 4096))
+open_files.raise_limit()
+print(json.dumps([open_files.limit()]))
+"""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most < 4096:
+        pytest.skip("this user may not open so many files")
+    assert await run(sys.executable, "-c", program) == [4096]
+
+
+async def test_idle_connections_are_few_and_the_last_used(loopback: Guard, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(open_files, "limit", lambda: 16)
+    opened: list[int] = []
+    closed: list[int] = []
+    six_are_closed = asyncio.Event()
+
+    def answer(number: int) -> Answer:
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            opened.append(number)
+            try:
+                await saying(OK)(reader, writer)
+            finally:
+                closed.append(number)
+                if len(closed) == 6:
+                    six_are_closed.set()
+
+        return answer
+
+    async with AsyncExitStack() as stack:
+        transport = AiohttpTransport(loopback, concurrency=10)
+        addresses = [await stack.enter_async_context(receiver(answer(number))) for number in range(10)]
+        for address in addresses:
+            assert (await transport.send(request(address))).outcome == "success"
+        await asyncio.wait_for(six_are_closed.wait(), 10)
+        assert sorted(closed) == [0, 1, 2, 3, 4, 5]
+        for number in (9, 6, 0):
+            assert (await transport.send(request(addresses[number]))).outcome == "success"
+        assert opened == [*range(10), 0]
+        await transport.close()
+
+
+Asking = Callable[[str], AiohttpTransport]
+
+
+@pytest.fixture
+async def asking(monkeypatch: pytest.MonkeyPatch, loopback: Guard) -> AsyncIterator[Asking]:
+    """Make transports that ask this name server."""
+    made = []
+
+    def make(names: str) -> AiohttpTransport:
+        monkeypatch.setattr(
+            "svc_pg.webhooks.http.aiohttp_transport.AsyncResolver", partial(AsyncResolver, nameservers=[names])
+        )
+        made.append(AiohttpTransport(loopback, concurrency=100))
+        return made[-1]
+
+    yield make
+    for transport in made:
+        await transport.close()
+
+
+async def test_a_name_server_that_answers_nothing_at_all_is_no_fault_of_a_receiver(asking: Asking) -> None:
+    async with name_server(lambda _: None) as names:
+        result = await asking(names).send(request("shop.test", timeout=SHORT))
+    assert (result.outcome, result.error) == ("local_error", "no name server answers")
+
+
+async def test_a_name_that_its_own_servers_do_not_answer_is_the_fault_of_the_receiver(asking: Asking) -> None:
+    async with name_server(lambda name: None if name == "shop.test" else []) as names:
+        result = await asking(names).send(request("shop.test", timeout=SHORT))
+    assert (result.outcome, result.remote_ip) == ("timeout", None)
+
+
+async def test_a_name_server_that_is_not_there_is_no_fault_of_a_receiver(asking: Asking) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+    result = await asking(f"127.0.0.1:{port}").send(request("shop.test"))
+    assert result.outcome == "local_error"
+    assert str(result.error).startswith("no name server can be asked")
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS])
+def test_what_a_machine_runs_out_of_is_its_own_fault(number: int) -> None:
+    assert local_fault(OSError(number, "words")) is not None
+    later = ValueError("words")
+    later.__cause__ = OSError(number, "words")
+    assert local_fault(later) is not None
+
+
+@pytest.mark.parametrize("number", [errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ECONNRESET, errno.EPIPE])
+def test_what_a_receiver_does_is_not(number: int) -> None:
+    assert local_fault(OSError(number, "words")) is None
+    assert local_fault(TimeoutError()) is None
+
+
+def unshared(*command: str) -> list[str]:
+    """The command in a network of its own, in which nothing is up."""
+    alone = ["unshare", "--net", "--map-root-user"]
+    try:
+        subprocess.run([*alone, "ip", "link"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("needs unshare and ip, and the right to make a network of its own")
+    return [*alone, *command]
+
+
+async def test_a_machine_without_any_route_is_at_fault_itself() -> None:
+    found = await run(*unshared(sys.executable, "-c", PREPARE + NO_ROUTE))
+    assert found == ["local_error", "no public address has a route"]
+
+
+async def test_a_machine_without_free_ports_is_at_fault_itself() -> None:
+    found = await run(*unshared(sys.executable, "-c", PREPARE + NO_PORTS))
+    assert found == [["local_error", "no port is free for another connection"], ["timeout", NO_RESPONSE]]
