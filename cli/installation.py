@@ -5,7 +5,8 @@ from typing import Final
 
 from svc_pg.conninfo import Conninfo
 from svc_pg.errors import NotInstalledError
-from svc_pg.webhooks.worker.connections import Connection, Reconnecting
+from svc_pg.webhooks.worker.connections import Connection
+from svc_pg.webhooks.worker.reconnecting import Reconnecting
 from svc_pg.webhooks.worker.statistics import Statistics
 
 from .database import connect

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import random
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -18,13 +19,16 @@ from svc_pg.conninfo import Conninfo
 from svc_pg.errors import SvcError, TransactionError
 from svc_pg.query import scalar
 from svc_pg.schema.partitions import ENSURE
+from svc_pg.webhooks.worker.connections import break_off
 from svc_pg.webhooks.worker.statistics import Statistics
 
 _log = logging.getLogger(__name__)
 
 _BATCH: Final = 5000
 _EVERY: Final = timedelta(hours=1)
+_LONGEST_RUN: Final = 3600.0  # seconds; after that a server that does not answer is given up
 _CANCEL_EVERY: Final = 0.2  # seconds
+_LONGEST_CANCEL: Final = 5.0  # seconds after which the server is assumed not to hear
 
 Step = Callable[[Connection[Any], Config], str | None]
 
@@ -62,9 +66,13 @@ class Maintenance:
         while not await self._stops_within(wait):
             running = asyncio.create_task(asyncio.to_thread(self._run_once))
             stopping = asyncio.create_task(self._stopping.wait())
-            await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({running, stopping}, timeout=_LONGEST_RUN, return_when=asyncio.FIRST_COMPLETED)
+            last_cancel = time.monotonic() + _LONGEST_CANCEL
             while not running.done():  # a cancellation may come between two statements, and then does nothing
-                await asyncio.to_thread(self._cancel)
+                if self._conn is not None and time.monotonic() > last_cancel:
+                    break_off(self._conn)
+                else:
+                    await asyncio.to_thread(self._cancel)
                 await asyncio.wait({running}, timeout=_CANCEL_EVERY)
             stopping.cancel()
             self.statistics.maintenance["success" if running.result() else "failure"] += 1

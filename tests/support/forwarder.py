@@ -1,4 +1,4 @@
-"""A connection to a server that can be cut and opened again, as a network can."""
+"""A connection to a server that can be cut, swallow what is sent, and be opened again, as a network can."""
 
 import socket
 from collections.abc import Iterator
@@ -12,7 +12,12 @@ _BLOCK: Final = 65536
 
 
 class Forwarder:
-    """Listens on a port of 127.0.0.1 that stays the same; while it is closed, connections there are refused."""
+    """Listens on a port of 127.0.0.1 that stays the same; while it is closed, connections there are refused.
+
+    While ``is_silent``, it accepts connections and swallows everything, in both directions.
+    """
+
+    is_silent = False
 
     def __init__(self, host: str, port: int) -> None:
         self._target = (host, port)
@@ -42,7 +47,15 @@ class Forwarder:
                 server = socket.create_connection(self._target)
                 self._ends += [client, server]
                 for source, sink in ((client, server), (server, client)):
-                    Thread(target=_pump, args=(source, sink), daemon=True).start()
+                    Thread(target=self._pump, args=(source, sink), daemon=True).start()
+
+    def _pump(self, source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError):
+            while block := source.recv(_BLOCK):
+                if not self.is_silent:
+                    sink.sendall(block)
+        with suppress(OSError):
+            sink.shutdown(socket.SHUT_RDWR)
 
 
 @contextmanager
@@ -54,11 +67,3 @@ def forwarding(conninfo: str) -> Iterator[tuple[Forwarder, str]]:
         yield forwarder, make_conninfo(conninfo, host="127.0.0.1", port=forwarder.port)
     finally:
         forwarder.close()
-
-
-def _pump(source: socket.socket, sink: socket.socket) -> None:
-    with suppress(OSError):
-        while block := source.recv(_BLOCK):
-            sink.sendall(block)
-    with suppress(OSError):
-        sink.shutdown(socket.SHUT_RDWR)

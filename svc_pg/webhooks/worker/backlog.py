@@ -85,14 +85,10 @@ class BacklogReader:
 
     async def _ask(self) -> Backlog | None:
         try:
-            async with (
-                asyncio.timeout(_LONGEST_READ),
-                connected(self._conninfo) as conn,
-                conn.transaction(),
-            ):
+            async with connected(self._conninfo, longest=_LONGEST_READ) as conn, conn.transaction():
                 await conn.execute(_BEGIN)
                 [backlog] = await afetch(conn, Query(_READ, (), Backlog))
                 return backlog
-        except (psycopg.Error, TimeoutError) as error:
+        except psycopg.Error as error:
             _log.debug("cannot read the backlog: %s", error)
             return None

@@ -17,15 +17,15 @@ from svc_pg.webhooks.http.transport import Transport
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.worker import protocol
 from svc_pg.webhooks.worker.attempts import Attempts
-from svc_pg.webhooks.worker.connections import Reconnecting
 from svc_pg.webhooks.worker.dispatcher import Dispatcher
 from svc_pg.webhooks.worker.local_faults import LocalFaults
+from svc_pg.webhooks.worker.reconnecting import Reconnecting
 from svc_pg.webhooks.worker.results import ResultQueue
 from svc_pg.webhooks.worker.statistics import Statistics
 
 _log = logging.getLogger(__name__)
 
-_TRIES_WHEN_STOPPING: Final = 5
+_LAST_ACKNOWLEDGEMENTS: Final = 20.0  # seconds after the last attempt
 
 
 class Worker:
@@ -63,7 +63,8 @@ class Worker:
         self._refusal: ProtocolError | None = None
         self._faults = LocalFaults()
         self._claiming = Reconnecting(database, stopping=self._stopping, statistics=self.statistics)
-        self._acknowledging = Reconnecting(database, stopping=self._stopping, statistics=self.statistics)
+        self._finished = asyncio.Event()
+        self._acknowledging = Reconnecting(database, stopping=self._finished, statistics=self.statistics)
 
     @property
     def is_alive(self) -> bool:
@@ -72,7 +73,7 @@ class Worker:
 
     @property
     def is_connected(self) -> bool:
-        """Whether it is connected to the database."""
+        """Whether the database has answered within the last 15 s."""
         return self._claiming.is_up and self._acknowledging.is_up
 
     @property
@@ -144,9 +145,12 @@ class Worker:
         finally:
             dispatcher.cancel()
             results.close()
+            self._finished.set()
 
     async def _acknowledge(self, results: ResultQueue) -> None:
-        await self._acknowledging.run(results.acknowledge_all, tries_when_stopping=_TRIES_WHEN_STOPPING)
+        await self._acknowledging.run(
+            results.acknowledge_all, patience=lambda: _LAST_ACKNOWLEDGEMENTS if len(results) else 0.0
+        )
         if len(results):
             _log.error("stopped without the database, so that %s deliveries will be sent again", len(results))
 

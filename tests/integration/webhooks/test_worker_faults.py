@@ -142,8 +142,9 @@ def test_results_are_kept_while_the_database_is_away(database: str) -> None:
 
 
 def test_a_worker_that_stops_without_its_database_ends_and_says_what_will_be_sent_again(
-    database: str, caplog: pytest.LogCaptureFixture
+    database: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("svc_pg.webhooks.worker.worker._LAST_ACKNOWLEDGEMENTS", 1.0)
     may_answer = Event()
     with forwarding(database) as (way, conninfo), receiving(answer(may_answer)) as receiver:
         endpoint(database, CONFIG, receiver.url)

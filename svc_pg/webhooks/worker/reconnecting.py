@@ -1,0 +1,132 @@
+"""Work on a connection that is opened again whenever it is lost, without limit, until the worker stops."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Final
+
+from psycopg import OperationalError
+from psycopg.errors import ReadOnlySqlTransaction
+
+from svc_pg.conninfo import Conninfo
+from svc_pg.webhooks.worker.connections import Connection, break_off, connected
+from svc_pg.webhooks.worker.statistics import Statistics
+
+_log = logging.getLogger(__name__)
+
+_WAITS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+_SETTLED: Final = 10.0  # seconds after which a connection counts as good, and the next loss as a new one
+_REMIND_EVERY: Final = 12  # failures: about once a minute
+_BEAT: Final = 5.0  # seconds without an answer after which the server is asked for one
+_STALE: Final = 15.0  # seconds without an answer after which the connection does not count
+_LAST: Final = 5.0  # seconds for the statement under way when the worker stops
+_BROKEN_OFF: Final = 1.0  # seconds for work to notice that its connection was broken off
+
+# A server that has become a standby refuses to write; with target_session_attrs=read-write the next one is another.
+_LOST: Final = (OperationalError, ReadOnlySqlTransaction)
+
+
+def _no_time() -> float:
+    return 0.0
+
+
+class Reconnecting:
+    """Does work on a connection that is opened again whenever it is lost."""
+
+    def __init__(self, conninfo: Conninfo, *, stopping: asyncio.Event, statistics: Statistics) -> None:
+        self._conninfo = conninfo
+        self._stopping = stopping
+        self._statistics = statistics
+        self._conn: Connection | None = None
+        self._is_given_up = False
+
+    @property
+    def is_up(self) -> bool:
+        """Whether the server has answered lately."""
+        return self._conn is not None and time.monotonic() - self._conn.answered_at < _STALE
+
+    async def run(
+        self, work: Callable[[Connection], Awaitable[None]], *, patience: Callable[[], float] = _no_time
+    ) -> None:
+        """Do ``work`` to its end; start it again with a new connection whenever the last one is lost.
+
+        Once ``stopping`` is set, go on trying for as many seconds as ``patience`` says then, and give up.
+        """
+        self._is_given_up = False
+        working = asyncio.create_task(self._run(work, patience))
+        stopping = asyncio.create_task(self._stopping.wait())
+        try:
+            await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            limit = patience() if self._conn is None else max(patience(), _LAST)
+            await asyncio.wait({working}, timeout=limit)
+        finally:
+            stopping.cancel()
+            await self._give_up(working)
+        if not working.cancelled():
+            working.result()
+
+    async def _give_up(self, working: asyncio.Task[None]) -> None:
+        self._is_given_up = True
+        if self._conn is not None and not working.done():
+            break_off(self._conn)
+            await asyncio.wait({working}, timeout=_BROKEN_OFF)
+        working.cancel()
+        await asyncio.wait({working})
+
+    async def _run(self, work: Callable[[Connection], Awaitable[None]], patience: Callable[[], float]) -> None:
+        failures = 0
+        while True:
+            up_since = None
+            try:
+                async with connected(self._conninfo) as self._conn:
+                    up_since = time.monotonic()
+                    if failures:
+                        _log.info("connected to the database again")
+                        self._statistics.reconnects += 1
+                    return await _watched(work, self._conn)
+            except _LOST as error:
+                if up_since is not None and time.monotonic() - up_since > _SETTLED:
+                    failures = 0
+                if failures % _REMIND_EVERY == 0:
+                    _log.warning(
+                        "no connection to the database, trying until there is one: %s",
+                        str(error).partition("\n")[0],
+                    )
+                failures += 1
+                if self._is_given_up or (self._stopping.is_set() and not patience()):
+                    return None
+            finally:
+                self._conn = None
+            await self._pause(_WAITS[min(failures, len(_WAITS)) - 1])
+
+    async def _pause(self, seconds: float) -> None:
+        if self._stopping.is_set():
+            await asyncio.sleep(seconds)
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._stopping.wait()
+
+
+async def _watched(work: Callable[[Connection], Awaitable[None]], conn: Connection) -> None:
+    """Do ``work`` while the server answers, also when the work asks it for nothing. Raises OperationalError."""
+    working = asyncio.ensure_future(work(conn))
+    beating = asyncio.create_task(_beat(conn))
+    try:
+        await asyncio.wait({working, beating}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            beating.result()
+        await working
+    finally:
+        for task in (working, beating):
+            task.cancel()
+        await asyncio.gather(working, beating, return_exceptions=True)
+
+
+async def _beat(conn: Connection) -> None:
+    while True:
+        await asyncio.sleep(_BEAT)
+        if time.monotonic() - conn.answered_at > _BEAT and not conn.lock.locked():
+            await conn.execute("select 1")
