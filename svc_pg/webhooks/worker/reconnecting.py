@@ -7,8 +7,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Final
 
-from psycopg import OperationalError
-from psycopg.errors import ReadOnlySqlTransaction
+import psycopg
 
 from svc_pg.conninfo import Conninfo
 from svc_pg.webhooks.worker.connections import Connection, break_off, connected
@@ -24,8 +23,8 @@ _STALE: Final = 15.0  # seconds without an answer after which the connection doe
 _LAST: Final = 5.0  # seconds for the statement under way when the worker stops
 _BROKEN_OFF: Final = 1.0  # seconds for work to notice that its connection was broken off
 
-# A server that has become a standby refuses to write; with target_session_attrs=read-write the next one is another.
-_LOST: Final = (OperationalError, ReadOnlySqlTransaction)
+_NONE: Final = "no connection to the database, trying until there is one: %s"
+_LOST: Final = "the database fails, trying on other connections until it works: %s"
 
 
 def _no_time() -> float:
@@ -77,28 +76,33 @@ class Reconnecting:
 
     async def _run(self, work: Callable[[Connection], Awaitable[None]], patience: Callable[[], float]) -> None:
         failures = 0
+
+        def settle() -> None:
+            nonlocal failures
+            if failures:
+                _log.info("connected to the database again")
+            failures = 0
+
         while True:
-            up_since = None
+            settling = None
             try:
                 async with connected(self._conninfo) as self._conn:
-                    up_since = time.monotonic()
                     if failures:
-                        _log.info("connected to the database again")
                         self._statistics.reconnects += 1
+                    settling = asyncio.get_running_loop().call_later(_SETTLED, settle)
                     return await _watched(work, self._conn)
-            except _LOST as error:
-                if up_since is not None and time.monotonic() - up_since > _SETTLED:
-                    failures = 0
+            except psycopg.Error as error:
+                if not _can_heal(error):
+                    raise
                 if failures % _REMIND_EVERY == 0:
-                    _log.warning(
-                        "no connection to the database, trying until there is one: %s",
-                        str(error).partition("\n")[0],
-                    )
+                    _log.warning(_LOST if settling else _NONE, str(error).partition("\n")[0])
                 failures += 1
                 if self._is_given_up or (self._stopping.is_set() and not patience()):
                     return None
             finally:
                 self._conn = None
+                if settling is not None:
+                    settling.cancel()
             await self._pause(_WAITS[min(failures, len(_WAITS)) - 1])
 
     async def _pause(self, seconds: float) -> None:
@@ -108,6 +112,15 @@ class Reconnecting:
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._stopping.wait()
+
+
+def _can_heal(error: psycopg.Error) -> bool:
+    """Whether the same statement may succeed later, perhaps on another server.
+
+    A statement that is wrong or not allowed (class 42) stays so until somebody changes the database or the program.
+    Among the others are internal errors, limits of time, and the refusal to write of a server that became a standby.
+    """
+    return isinstance(error, psycopg.OperationalError) or not (error.sqlstate or "42").startswith("42")
 
 
 async def _watched(work: Callable[[Connection], Awaitable[None]], conn: Connection) -> None:

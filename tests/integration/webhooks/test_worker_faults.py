@@ -15,6 +15,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from svc_pg import webhooks
+from svc_pg.advisory_locks import Lock
 from svc_pg.conninfo import Conninfo
 from svc_pg.query import scalar
 from svc_pg.webhooks.worker.connections import Connection, connected
@@ -29,6 +30,7 @@ from tests.support.receiver import Receiver, receiving
 from tests.support.waiting import wait_until
 
 CONFIG = hooks_config("order.created")
+TRANSACTION_TIMEOUT_SINCE = 170000
 CONNECTIONS = range(3)  # for claims, to listen, and for acknowledgements
 
 
@@ -271,6 +273,50 @@ def set_read_only(conninfo: str, *, is_read_only: bool) -> None:
         conn.execute(sql.SQL("alter database {} set default_transaction_read_only = {}").format(name, value))
     for pid in connections(conninfo):
         terminate(conninfo, pid)
+
+
+def test_an_error_that_stays_ends_a_worker(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute("alter table svc.webhook_deliveries rename column next_attempt_at to later")
+
+    def work() -> None:
+        with working(database, CONFIG) as worker:
+            wait_until(lambda: not worker.is_alive, "it has ended")
+
+    with pytest.raises(psycopg.errors.UndefinedColumn):
+        work()
+
+
+@pytest.mark.parametrize("code", ["XX000", "25P03", "25P04", "72000", "54000", "22003", "P0001"])
+def test_an_error_that_can_heal_ends_no_worker(database: str, caplog: pytest.LogCaptureFixture, code: str) -> None:
+    with receiving() as receiver, psycopg.connect(database, autocommit=True) as conn:
+        endpoint(database, CONFIG, receiver.url)
+        definition: str = scalar(conn, "select pg_get_functiondef('svc.webhook_claim'::regproc)")
+        with working(database, CONFIG) as worker:
+            head, _, _ = definition.partition("AS $function$")
+            conn.execute(f"{head} AS $$ begin raise exception 'out of sorts' using errcode = '{code}'; end $$".encode())
+            wait_until(lambda: worker.statistics.reconnects > 1, "it has tried more than once")
+            conn.execute(definition.encode())
+            send(database, 1)
+            wait_until_delivered(database, 1)
+    assert caplog.text.count("the database fails, trying on other connections until it works: out of sorts") == 1
+    assert "connected to the database again" not in caplog.text  # it never was for long
+
+
+def test_a_limit_of_transactions_ends_no_worker(database: str, caplog: pytest.LogCaptureFixture) -> None:
+    with receiving() as receiver, psycopg.connect(database, autocommit=True) as conn:
+        if conn.info.server_version < TRANSACTION_TIMEOUT_SINCE:
+            pytest.skip("knows no transaction_timeout")
+        endpoint(database, CONFIG, receiver.url)
+        send(database, 1)
+        holder = psycopg.connect(database)
+        holder.execute("select pg_advisory_xact_lock(%s, %s)", Lock.CLAIM.key)
+        name = sql.Identifier(conn.info.dbname)
+        conn.execute(sql.SQL("alter database {} set transaction_timeout = '100 ms'").format(name))
+        with holder, working(database, CONFIG):
+            wait_until(lambda: "transaction timeout" in caplog.text, "its claim is broken off")
+            holder.rollback()
+            wait_until_delivered(database, 1)
 
 
 def test_a_worker_follows_the_server_that_writes(database: str, postgres_choice: str | None) -> None:
