@@ -55,7 +55,8 @@ def list_deliveries(
         records.show_json(page.data)
     else:
         for delivery in page.data:
-            attempts = f"{delivery.attempts}/{delivery.max_attempts} attempts"
+            lost = f", {delivery.lost_attempts} lost" if delivery.lost_attempts else ""
+            attempts = f"{delivery.attempts - delivery.lost_attempts}/{delivery.max_attempts} attempts{lost}"
             output.data(f"{delivery.id}  {delivery.event_name}  {delivery.status}  {attempts}")
             words = [f"to {delivery.endpoint_id}", printable(delivery.last_error or "")]
             output.data("    " + "  ".join(filter(None, words)))

@@ -72,6 +72,7 @@ create table svc.webhook_deliveries (
     event_name text not null,
     status text not null default 'pending' check (status in ('pending', 'delivered', 'failed', 'canceled')),
     attempts integer not null default 0 check (attempts >= 0),
+    lost_attempts integer not null default 0 check (lost_attempts >= 0),
     max_attempts integer not null check (max_attempts > 0),
     manual_attempt integer, -- the number of the attempt that somebody asked for
     next_attempt_at timestamptz default now(),
@@ -178,11 +179,13 @@ comment on column svc.webhook_deliveries.endpoint_id is 'The endpoint; it may ha
 comment on column svc.webhook_deliveries.event_name is 'The event.';
 comment on column svc.webhook_deliveries.status is 'pending, delivered, failed or canceled.';
 comment on column svc.webhook_deliveries.attempts is 'The attempts that were made, or begun.';
-comment on column svc.webhook_deliveries.max_attempts is 'The attempts after which it fails.';
+comment on column svc.webhook_deliveries.lost_attempts is
+    'How many of them were lost with their worker; these have a limit of their own, 20.';
+comment on column svc.webhook_deliveries.max_attempts is 'The attempts after which it fails, without lost ones.';
 comment on column svc.webhook_deliveries.manual_attempt is
     'Internal: the number of the attempt that somebody asked for.';
 comment on column svc.webhook_deliveries.next_attempt_at is
-    'When it is due, if it is pending; while an attempt is under way, the end of its lease.';
+    'When it is due, if it is pending; while an attempt is under way, when it is due if that is lost.';
 comment on column svc.webhook_deliveries.lease_id is 'Internal: the worker''s lease.';
 comment on column svc.webhook_deliveries.lease_until is 'Internal: when the lease ends.';
 comment on column svc.webhook_deliveries.worker is 'Internal: the worker that has or had it.';

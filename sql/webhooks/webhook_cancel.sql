@@ -20,6 +20,7 @@ begin
     return query
     update svc.webhook_deliveries d
        set status = 'canceled', finished_at = now(), next_attempt_at = null, lease_id = null, lease_until = null,
+           lost_attempts = d.lost_attempts + (d.lease_id is not null)::integer,
            last_error = 'canceled by hand', updated_at = now()
      where d.id = p_delivery
     returning *;

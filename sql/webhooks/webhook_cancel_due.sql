@@ -20,6 +20,7 @@ begin
     perform svc.webhook_record_lost(v_deliveries);
     update svc.webhook_deliveries d
        set status = 'canceled', finished_at = now(), next_attempt_at = null, lease_id = null, lease_until = null,
+           lost_attempts = d.lost_attempts + (d.lease_id is not null)::integer,
            last_error = 'the endpoint is disabled or was deleted', updated_at = now()
      where d.id = any (v_deliveries);
     if cardinality(v_deliveries) >= 1000 then

@@ -15,7 +15,8 @@ begin
     )
     update svc.webhook_deliveries d
        set status = 'pending', next_attempt_at = now(), finished_at = null,
-           max_attempts = greatest(d.max_attempts, d.attempts + 1), manual_attempt = d.attempts + 1, updated_at = now()
+           max_attempts = greatest(d.max_attempts, d.attempts - d.lost_attempts + 1), manual_attempt = d.attempts + 1,
+           updated_at = now()
       from chosen c
      where d.id = c.id
     returning d.*;

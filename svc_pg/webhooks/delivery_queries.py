@@ -19,13 +19,13 @@ STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 BULK: Final = 10_000  # as in the texts below
 
 _COLUMNS: Final = """
-id::text, message_id::text, endpoint_id::text, event_name, status, attempts, max_attempts, created_at, updated_at,
-next_attempt_at, finished_at, last_status_code, last_error
+id::text, message_id::text, endpoint_id::text, event_name, status, attempts, lost_attempts, max_attempts, created_at,
+updated_at, next_attempt_at, finished_at, last_status_code, last_error
 """
 _SELECT: Final = "select " + _COLUMNS + " from svc.webhook_deliveries d"  # noqa: S608 - constants
 _DETAIL: Final = """
-select d.id::text, d.message_id::text, d.endpoint_id::text, d.event_name, d.status, d.attempts, d.max_attempts,
-       d.created_at, d.updated_at, d.next_attempt_at, d.finished_at, d.last_status_code, d.last_error,
+select d.id::text, d.message_id::text, d.endpoint_id::text, d.event_name, d.status, d.attempts, d.lost_attempts,
+       d.max_attempts, d.created_at, d.updated_at, d.next_attempt_at, d.finished_at, d.last_status_code, d.last_error,
        m.tenant, m.idempotency_key, m.payload
   from svc.webhook_deliveries d left join svc.webhook_messages m on m.id = d.message_id
  where d.id = %s
@@ -62,7 +62,10 @@ _OF_OPEN_ENDPOINT: Final = " from svc.webhook_open_endpoint(%s)"
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One message on its way to one endpoint."""
+    """One message on its way to one endpoint.
+
+    ``lost_attempts`` of its ``attempts`` were lost with their worker; these do not count towards ``max_attempts``.
+    """
 
     id: str
     message_id: str
@@ -70,6 +73,7 @@ class Delivery:
     event_name: str
     status: Status
     attempts: int
+    lost_attempts: int
     max_attempts: int
     created_at: datetime
     updated_at: datetime

@@ -179,6 +179,7 @@ create table svc.webhook_deliveries (
     event_name text not null,
     status text default 'pending'::text not null,
     attempts integer default 0 not null,
+    lost_attempts integer default 0 not null,
     max_attempts integer not null,
     manual_attempt integer,
     next_attempt_at timestamp with time zone default now(),
@@ -195,6 +196,7 @@ create table svc.webhook_deliveries (
     constraint webhook_deliveries_check1 CHECK (((status <> 'pending'::text) = (finished_at IS NOT NULL))),
     constraint webhook_deliveries_check2 CHECK (((lease_id IS NULL) = (lease_until IS NULL))),
     constraint webhook_deliveries_check3 CHECK (((lease_id IS NULL) OR (status = 'pending'::text))),
+    constraint webhook_deliveries_lost_attempts_check CHECK ((lost_attempts >= 0)),
     constraint webhook_deliveries_max_attempts_check CHECK ((max_attempts > 0)),
     constraint webhook_deliveries_pkey PRIMARY KEY (id),
     constraint webhook_deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'canceled'::text])))

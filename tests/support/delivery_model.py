@@ -11,6 +11,7 @@ Record = tuple[int, str, str]
 """The number of an attempt, its cause and its outcome."""
 
 OPENS_AT = 10
+MOST_LOST = 20
 
 
 @dataclass
@@ -40,6 +41,7 @@ class Delivery:
     max_attempts: int
     status: str = "pending"
     attempts: int = 0
+    lost: int = 0
     manual_attempt: int | None = None
     lease: UUID | None = None
     is_under_way: bool = False
@@ -47,7 +49,12 @@ class Delivery:
 
     def seen(self) -> tuple[object, ...]:
         """The row that the database must show of it."""
-        return (self.status, self.attempts, self.max_attempts, self.lease, sorted(self.records))
+        return (self.status, self.attempts, self.lost, self.max_attempts, self.lease, sorted(self.records))
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether no attempt is left: lost ones do not count, and have a limit of their own."""
+        return self.attempts - self.lost >= self.max_attempts
 
     def record(self, outcome: str) -> None:
         cause = "manual" if self.attempts == self.manual_attempt else "auto"
@@ -60,6 +67,7 @@ class Delivery:
         """Put the attempt on record whose lease ended."""
         if self.lease is not None:
             self.record("lost")
+            self.lost += 1
             self.lease = None
 
 
@@ -113,8 +121,9 @@ class Model:
         open_ones = [(endpoint, self._room(endpoint)) for endpoint in endpoints if self._due(endpoint)]
         picked = [delivery for endpoint, room in open_ones for delivery in self._due(endpoint)[: max(room, 0)]]
         for delivery in picked[:batch]:
+            is_lost = delivery.lease is not None
             delivery.lose()
-            if delivery.attempts >= delivery.max_attempts:
+            if delivery.is_exhausted or (is_lost and delivery.lost >= MOST_LOST):
                 delivery.finish("failed")
             else:
                 delivery.attempts += 1
@@ -173,7 +182,7 @@ class Model:
         for delivery in chosen:
             delivery.status, delivery.due = "pending", now
             delivery.manual_attempt = delivery.attempts + 1
-            delivery.max_attempts = max(delivery.max_attempts, delivery.attempts + 1)
+            delivery.max_attempts = max(delivery.max_attempts, delivery.attempts - delivery.lost + 1)
         return None if chosen else "refused"
 
     def _due(self, endpoint: Endpoint) -> list[Delivery]:

@@ -101,7 +101,10 @@ class Queue(RuleBasedStateMachine):
             self.model.deliveries[key] = Delivery(key, self.model.endpoints[endpoint_id], moment, MAX_ATTEMPTS)
 
     def claim(self, conn: Connection, batch: int, after: UUID | None) -> None:
-        expected = {delivery.id: delivery.attempts for delivery in self.model.claim(batch=batch, after=after)}
+        expected = {
+            delivery.id: delivery.attempts - delivery.lost if delivery.is_under_way else delivery.attempts
+            for delivery in self.model.claim(batch=batch, after=after)
+        }
         claimed = conn.execute(
             "select delivery_id, attempt, lease_id from svc.webhook_claim('worker', %s, %s, '1 hour')", (batch, after)
         ).fetchall()
@@ -185,9 +188,9 @@ class Queue(RuleBasedStateMachine):
     @invariant()
     def the_database_says_what_the_model_says(self) -> None:
         found = {
-            row[0]: (*row[1:5], sorted(map(tuple, row[5])))
+            row[0]: (*row[1:6], sorted(map(tuple, row[6])))
             for row in self.conn.execute(
-                """select d.id, d.status, d.attempts, d.max_attempts, d.lease_id,
+                """select d.id, d.status, d.attempts, d.lost_attempts, d.max_attempts, d.lease_id,
                           coalesce((select json_agg(json_build_array(a.attempt, a.cause, a.outcome))
                                       from svc.webhook_delivery_attempts a where a.delivery_id = d.id), '[]')
                      from svc.webhook_deliveries d"""
@@ -222,7 +225,7 @@ class Queue(RuleBasedStateMachine):
 
 def dispositions(delivery: Delivery) -> st.SearchStrategy[str]:
     """What a worker may say of an attempt: it gives up only at the last one."""
-    is_last = delivery.attempts >= delivery.max_attempts
+    is_last = delivery.is_exhausted
     failures = ["failed"] if is_last else ["retry", "retry at once"]
     return st.sampled_from(["delivered", *failures, *failures, "gone", "released"])
 
