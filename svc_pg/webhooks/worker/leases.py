@@ -44,6 +44,9 @@ select id::text, version, url, timeout, secret, headers, previous_secret,
        extract(epoch from previous_secret_expires_at - now())::float8 as overlap
   from svc.webhook_endpoints where id = any(%s::uuid[])
 """
+_HELD: Final[LiteralString] = """
+select d.id::text, d.lease_id::text from svc.webhook_deliveries d where d.id = any(%s::uuid[])
+"""
 _NEXT_DUE: Final = (
     "select extract(epoch from least(svc.webhook_next_due(), now() + interval '1 day') - now())::float8 as seconds"
 )
@@ -106,10 +109,16 @@ class Acknowledgement:
 
 @dataclass(frozen=True, slots=True)
 class Acknowledged:
-    """The ids of the deliveries whose lease was still held, and of the endpoints that were disabled by the results."""
+    """The ids of the deliveries whose results are recorded, and of the endpoints that were disabled by the results."""
 
     accepted: list[str]
     disabled: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    id: str
+    lease_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +152,13 @@ async def acknowledge(conn: AsyncConnection[Any], batch: Sequence[Acknowledgemen
     records = json.dumps([_record(item) for item in batch])
     [done] = await afetch(conn, Query(_ACKNOWLEDGE, (records,), Acknowledged))
     return done
+
+
+async def held(conn: AsyncConnection[Any], batch: Sequence[Acknowledgement]) -> list[Acknowledgement]:
+    """Those of the batch whose lease is still there: somebody has locked the delivery, or had until now."""
+    query = Query(_HELD, ([item.lease.delivery_id for item in batch],), _Held)
+    found = {row.id: row.lease_id for row in await afetch(conn, query)}
+    return [item for item in batch if found.get(item.lease.delivery_id) == item.lease.lease_id]
 
 
 def _record(item: Acknowledgement) -> dict[str, object]:

@@ -152,7 +152,9 @@ class Worker:
             results.acknowledge_all, patience=lambda: _LAST_ACKNOWLEDGEMENTS if len(results) else 0.0
         )
         if len(results):
-            _log.error("stopped without the database, so that %s deliveries will be sent again", len(results))
+            _log.error(
+                "stopped with results that the database did not take: %s deliveries will be sent again", len(results)
+            )
 
 
 class _Nothing:

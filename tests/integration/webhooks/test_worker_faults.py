@@ -156,7 +156,7 @@ def test_a_worker_that_stops_without_its_database_ends_and_says_what_will_be_sen
             receiver.wait_for(1)
             way.close()
             may_answer.set()
-    assert "stopped without the database, so that 1 deliveries" in caplog.text
+    assert "the database did not take: 1 deliveries" in caplog.text
 
 
 def test_results_are_acknowledged_to_the_last_on_the_next_connection(database: str) -> None:
@@ -211,6 +211,49 @@ def test_a_worker_that_cannot_acknowledge_stops_claiming(database: str, monkeypa
             assert worker.statistics.claimed == 15
             holder.commit()
             wait_until_delivered(database, 30)
+
+
+def test_a_delivery_that_somebody_has_locked_holds_up_no_result_but_its_own(
+    database: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("svc_pg.webhooks.worker.results._AGAIN", 0.1)
+    may_answer = Event()
+    with receiving(answer(may_answer)) as receiver, psycopg.connect(database) as holder:
+        endpoint(database, CONFIG, receiver.url, max_in_flight=100)
+        for number in range(3):
+            send(database, number)
+        with working(database, CONFIG) as worker:
+            receiver.wait_for(3)
+            [(locked,)] = holder.execute("select id from svc.webhook_deliveries order by id limit 1 for update")
+            may_answer.set()
+            wait_until(lambda: worker.statistics.deliveries["delivered"] == 2, "the others are acknowledged")
+            send(database, 3)
+            wait_until(lambda: worker.statistics.deliveries["delivered"] == 3, "so are later ones")
+            [pending] = [row for row in rows(database, "webhook_deliveries") if row["status"] == "pending"]
+            assert pending["id"] == locked
+            holder.rollback()
+            wait_until_delivered(database, 4)
+        assert (worker.statistics.reconnects, worker.statistics.lost_leases) == (0, 0)
+        assert ids(receiver) == [0, 1, 2, 3]
+    assert caplog.text.count("another transaction has locked 1 deliveries; their results are kept") == 1
+
+
+def test_a_worker_that_stops_while_a_delivery_is_locked_acknowledges_the_others(
+    database: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("svc_pg.webhooks.worker.worker._LAST_ACKNOWLEDGEMENTS", 1.0)
+    monkeypatch.setattr("svc_pg.webhooks.worker.reconnecting._LAST", 1.0)
+    may_answer = Event()
+    with receiving(answer(may_answer)) as receiver, psycopg.connect(database) as holder:
+        endpoint(database, CONFIG, receiver.url)
+        send(database, 1)
+        send(database, 2)
+        with working(database, CONFIG):
+            receiver.wait_for(2)
+            holder.execute("select from svc.webhook_deliveries order by id limit 1 for update")
+            may_answer.set()
+    assert [row["status"] for row in rows(database, "webhook_deliveries")] == ["pending", "delivered"]
+    assert "the database did not take: 1 deliveries" in caplog.text
 
 
 def test_a_connection_is_closed_also_where_its_task_is_cancelled_while_it_leaves(database: str) -> None:
