@@ -206,7 +206,7 @@ comment on column svc.webhook_delivery_attempts.duration_ms is 'The duration; nu
 comment on column svc.webhook_delivery_attempts.outcome is
     'success, http_error, timeout, connect_error, tls_error, dns_error, blocked or lost (its worker died).';
 comment on column svc.webhook_delivery_attempts.status_code is 'The status of the response.';
-comment on column svc.webhook_delivery_attempts.error is 'Why it failed.';
+comment on column svc.webhook_delivery_attempts.error is 'Why it failed, and whether the request was sent twice.';
 comment on column svc.webhook_delivery_attempts.response_headers is 'The headers of the response, without cookies.';
 comment on column svc.webhook_delivery_attempts.response_body is
     'The beginning of the response''s body, up to 16 KiB.';

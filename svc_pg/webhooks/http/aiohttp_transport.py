@@ -20,7 +20,7 @@ from yarl import URL
 from svc_pg import __version__
 from svc_pg.errors import EndpointError
 from svc_pg.webhooks.http import open_files
-from svc_pg.webhooks.http.connector import Connector
+from svc_pg.webhooks.http.connector import Connector, only_new
 from svc_pg.webhooks.http.failures import failure
 from svc_pg.webhooks.http.guard import BlockedAddress, Guard
 from svc_pg.webhooks.http.local_faults import ResolverProbe, is_no_answer, local_fault
@@ -38,6 +38,7 @@ class _Attempt:
 
     remote_ip: str | None = None
     is_pooled: bool | None = None  # whether its connection had been used before; None without a connection
+    is_repeated: bool = False
     blocked: BlockedAddress | None = None
     refused: OSError | None = None  # the socket that this machine did not give
     status: int | None = None
@@ -110,6 +111,7 @@ class AiohttpTransport:
                 headers=attempt.headers,
                 body=body,
                 truncated=truncated,
+                repeated=attempt.is_repeated,
                 error=error,
             )
 
@@ -119,15 +121,19 @@ class AiohttpTransport:
         await self._resolver.close()
 
     async def _post(self, request: Request, attempt: _Attempt) -> None:
-        while True:
-            attempt.is_pooled = None
-            try:
-                return await self._exchange(request, attempt)
-            except aiohttp.ClientConnectionError:
-                # The receiver may close an idle connection just when it is used again. That is nobody's failure, and
-                # posting once more is safe: receivers know a delivery by its id.
-                if not attempt.is_pooled or attempt.status is not None:
-                    raise
+        try:
+            return await self._exchange(request, attempt)
+        except aiohttp.ClientConnectionError:
+            # The receiver may close an idle connection just when it is used again. That is nobody's failure, and
+            # posting once more is safe: receivers know a delivery by its id.
+            if not attempt.is_pooled or attempt.status is not None:
+                raise
+        attempt.is_pooled, attempt.is_repeated = None, True
+        token = only_new.set(True)
+        try:
+            await self._exchange(request, attempt)
+        finally:
+            only_new.reset(token)
 
     async def _exchange(self, request: Request, attempt: _Attempt) -> None:
         response = await self._session.post(

@@ -1,12 +1,16 @@
 """The connections of the aiohttp transport: a bounded number of them stay open while they are idle."""
 
 from collections import OrderedDict
+from contextvars import ContextVar
 from functools import partial
 from typing import Any
 
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
+
+only_new: ContextVar[bool] = ContextVar("only_new", default=False)
+"""Whether a request must have a new connection; pooled ones to its receiver are closed then."""
 
 
 class Connector(aiohttp.TCPConnector):
@@ -24,11 +28,16 @@ class Connector(aiohttp.TCPConnector):
         timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - aiohttp calls it so
     ) -> Connection:
         """A connection for the request, pooled or new."""
-        connection = await super().connect(req, traces, timeout)
-        if (protocol := connection.protocol) is not None:
+        while True:
+            connection = await super().connect(req, traces, timeout)
+            if (protocol := connection.protocol) is None:
+                return connection
+            is_pooled = protocol in self._resting
             self._resting.pop(protocol, None)
-            connection.add_callback(partial(self._rest, protocol))
-        return connection
+            if not (is_pooled and only_new.get()):
+                connection.add_callback(partial(self._rest, protocol))
+                return connection
+            connection.close()
 
     def close_idle(self) -> None:
         """Close all idle connections, to have their files."""

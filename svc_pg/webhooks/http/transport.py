@@ -36,7 +36,8 @@ class Result:
     """The result of a request. Its texts are bounded, and PostgreSQL can store them.
 
     ``status`` is None if no complete response header came; it is set even if the body then broke off. ``truncated``
-    says that the response was longer than ``body``. ``error`` is for people.
+    says that the response was longer than ``body``, and ``repeated`` that the request was sent twice, because the
+    receiver closed the pooled connection of the first. ``error`` is for people.
     """
 
     outcome: Outcome
@@ -47,6 +48,7 @@ class Result:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: str = ""
     truncated: bool = False
+    repeated: bool = False
     error: str | None = None
 
 

@@ -47,6 +47,7 @@ select id::text, version, url, timeout, secret, headers, previous_secret,
 _HELD: Final[LiteralString] = """
 select d.id::text, d.lease_id::text from svc.webhook_deliveries d where d.id = any(%s::uuid[])
 """
+_REPEATED: Final = "sent again on a new connection, because the receiver closed the idle one"
 _NEXT_DUE: Final = (
     "select extract(epoch from least(svc.webhook_next_due(), now() + interval '1 day') - now())::float8 as seconds"
 )
@@ -161,6 +162,10 @@ async def held(conn: AsyncConnection[Any], batch: Sequence[Acknowledgement]) -> 
     return [item for item in batch if found.get(item.lease.delivery_id) == item.lease.lease_id]
 
 
+def _noted(result: Result) -> str | None:
+    return "; ".join(filter(None, (result.error, _REPEATED if result.repeated else None))) or None
+
+
 def _record(item: Acknowledgement) -> dict[str, object]:
     lease, result = item.lease, item.result
     record: dict[str, object] = {
@@ -173,7 +178,7 @@ def _record(item: Acknowledgement) -> dict[str, object]:
         record |= {
             "outcome": result.outcome,
             "status": result.status,
-            "error": result.error,
+            "error": _noted(result),
             "duration_ms": result.duration_ms,
             "headers": dict(result.headers) or None,
             "body": result.body,

@@ -17,6 +17,7 @@ from standardwebhooks import Webhook
 from svc_pg import webhooks
 from svc_pg.errors import ConfigError, NotInstalledError, TransactionError
 from svc_pg.query import scalar
+from svc_pg.webhooks.http.transport import Request, Result
 from svc_pg.webhooks.worker import dispatcher
 from svc_pg.webhooks.worker.worker import Worker
 from tests.support.hooks import KEYS, KEYS_TEXT, endpoint, hooks_config, rows, working
@@ -57,6 +58,29 @@ def test_a_delivery_arrives_signed_and_is_recorded(database: str) -> None:
     [attempt] = rows(database, "webhook_delivery_attempts")
     assert (attempt["outcome"], attempt["status_code"], attempt["attempt"]) == ("success", 204, 1)
     assert str(attempt["remote_ip"]) == "127.0.0.1"
+
+
+class Repeating:
+    """A transport that always had to send twice."""
+
+    async def send(self, _: Request) -> Result:
+        return Result("success", 204, repeated=True)
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def test_an_attempt_says_that_it_was_sent_twice(database: str) -> None:
+    endpoint(database, CONFIG, "http://127.0.0.1:9/hook")
+    send(database, {})
+    with working(database, CONFIG, transport=Repeating()):
+        [delivery] = wait_for_status(database, "delivered")
+    [attempt] = rows(database, "webhook_delivery_attempts")
+    assert (attempt["outcome"], attempt["error"]) == (
+        "success",
+        "sent again on a new connection, because the receiver closed the idle one",
+    )
+    assert delivery["last_error"] is None
 
 
 def test_a_failure_is_tried_again_with_the_same_body_and_id(database: str) -> None:

@@ -73,6 +73,48 @@ async def test_a_connection_that_the_receiver_closed_meanwhile_is_replaced(trans
     assert {result.outcome for result in results} == {"success"}
 
 
+async def test_a_receiver_that_drops_pooled_connections_gets_a_request_twice_at_most(transport: Transport) -> None:
+    number, requests, is_pooling = 20, 0, asyncio.Event()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal requests
+        await read_request(reader)
+        requests += 1
+        if requests == number:
+            is_pooling.set()
+        await is_pooling.wait()  # so that each request has a connection of its own
+        writer.write(OK)
+        await read_request(reader)
+        requests += 1
+
+    async with receiver(answer) as address:
+        await asyncio.gather(*(transport.send(request(address)) for _ in range(number)))
+        assert requests == number
+        result = await transport.send(request(address))
+    assert (result.outcome, result.repeated) == ("success", True)
+    assert requests == number + 2
+
+
+async def test_a_request_that_a_new_connection_drops_too_has_failed(transport: Transport) -> None:
+    requests = 0
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal requests
+        await read_request(reader)
+        requests += 1
+        if requests == 1:
+            writer.write(OK)
+            await read_request(reader)
+            requests += 1
+
+    async with receiver(answer) as address:
+        first = await transport.send(request(address))
+        second = await transport.send(request(address))
+    assert (first.outcome, first.repeated) == ("success", False)
+    assert (second.outcome, second.repeated) == ("connect_error", True)
+    assert requests == 3
+
+
 async def test_a_connection_that_the_receiver_never_closes_is_closed_in_the_end(loopback: Guard) -> None:
     transport = AiohttpTransport(loopback, concurrency=1)
     ended = asyncio.Event()
