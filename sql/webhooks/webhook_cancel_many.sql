@@ -1,5 +1,6 @@
 -- Cancel pending deliveries. Skips those in another state, those with an attempt under way, and those that are
--- locked: waiting for them could deadlock.
+-- locked: waiting for them could deadlock. They are found by their ids alone (offset 0): if the queue was empty when
+-- it was last analysed, the planner would rather search all of it for the ids.
 create or replace function svc.webhook_cancel_many(p_deliveries uuid[]) returns setof svc.webhook_deliveries
 language sql
 set search_path = pg_catalog, pg_temp
@@ -9,10 +10,14 @@ as $svc$
            updated_at = now()
      where d.id = any (array(
         select q.id
-          from svc.webhook_deliveries q
-         where q.id = any (p_deliveries) and q.status = 'pending' and q.lease_id is null
-         order by q.id
-           for update skip locked
+          from (
+            select l.id, l.status, l.lease_id
+              from svc.webhook_deliveries l
+             where l.id = any (p_deliveries)
+             order by l.id offset 0
+               for update skip locked
+          ) q
+         where q.status = 'pending' and q.lease_id is null
      ))
     returning *
 $svc$;

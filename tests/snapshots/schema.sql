@@ -201,7 +201,7 @@ create table svc.webhook_deliveries (
     constraint webhook_deliveries_pkey PRIMARY KEY (id),
     constraint webhook_deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'canceled'::text])))
 ) with (fillfactor=80, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.1, autovacuum_analyze_scale_factor=0.05, autovacuum_vacuum_cost_delay=0);
-CREATE INDEX webhook_deliveries_due ON svc.webhook_deliveries USING btree (next_attempt_at) WHERE (status = 'pending'::text);
+CREATE INDEX webhook_deliveries_due ON svc.webhook_deliveries USING btree (next_attempt_at) WHERE ((status = 'pending'::text) AND (next_attempt_at IS NOT NULL));
 CREATE INDEX webhook_deliveries_failed ON svc.webhook_deliveries USING btree (endpoint_id, finished_at) WHERE (status = 'failed'::text);
 CREATE INDEX webhook_deliveries_leased ON svc.webhook_deliveries USING btree (endpoint_id, lease_until) WHERE (lease_id IS NOT NULL);
 CREATE INDEX webhook_deliveries_list ON svc.webhook_deliveries USING btree (endpoint_id, id DESC);
@@ -612,6 +612,7 @@ create function svc.webhook_acknowledge(p_ids uuid[], p_leases uuid[], p_disposi
     set enable_hashjoin=off
     set enable_mergejoin=off
     set enable_material=off
+    set enable_sort=off
     set plan_cache_mode=force_generic_plan;
 
 create function svc.webhook_cancel(p_delivery uuid)
@@ -642,6 +643,7 @@ create function svc.webhook_claim(p_worker text, p_batch integer, p_after uuid D
     set enable_hashjoin=off
     set enable_mergejoin=off
     set enable_material=off
+    set enable_sort=off
     set plan_cache_mode=force_generic_plan;
 
 create function svc.webhook_delete_endpoint(p_endpoint uuid)

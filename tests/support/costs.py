@@ -1,6 +1,6 @@
 """The cost of a statement, its functions included: pages touched and rows read, which hardly vary."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, LiteralString
 
@@ -31,11 +31,15 @@ def settled_cost(conn: psycopg.Connection[Any], text: LiteralString) -> Cost:
 
 
 def _vacuumed_cost(conn: psycopg.Connection[Any], text: LiteralString) -> Cost:
-    """Vacuum, run the statement in a transaction of its own, and take it back."""
     conn.execute("vacuum svc.webhook_deliveries")
+    return first_cost(conn, text)
+
+
+def first_cost(conn: psycopg.Connection[Any], text: LiteralString, params: Sequence[object] = ()) -> Cost:
+    """What it costs now, in a transaction of its own that is taken back. ``conn`` is in autocommit."""
     with conn.transaction(force_rollback=True):
         before = {name: numbers for name, *numbers in conn.execute(_READ)}
-        conn.execute(text)
+        conn.execute(text, params or None)
         after = {name: numbers for name, *numbers in conn.execute(_READ)}
     grown = {
         name: [later - earlier for later, earlier in zip(numbers, before[name], strict=True)]
