@@ -11,7 +11,7 @@ from psycopg import AsyncConnection, Connection
 
 from svc_pg import durations
 from svc_pg.errors import QueryError
-from svc_pg.query import Query, afetch, fetch
+from svc_pg.query import Query, afetch, afetch_within, fetch
 from svc_pg.storable_texts import is_storable
 
 MAX_SIZE: Final = 1000
@@ -117,9 +117,15 @@ class Listing(Generic[Row]):
         """Run on a sync connection. Never commits. Raises NotInstalledError."""
         return self._page(fetch(conn, self._query()))
 
-    async def alist(self, conn: AsyncConnection[Any]) -> Page[Row]:
-        """Run on an async connection. Never commits. Raises NotInstalledError."""
-        return self._page(await afetch(conn, self._query()))
+    async def alist(self, conn: AsyncConnection[Any], *, max_bytes: int | None = None) -> Page[Row]:
+        """Run on an async connection. Never commits. Raises NotInstalledError.
+
+        With ``max_bytes``, which needs a transaction, a page ends before it has more, but not before its first row.
+        """
+        if max_bytes is None:
+            return self._page(await afetch(conn, self._query()))
+        rows, is_all = await afetch_within(conn, self._query(), max_bytes=max_bytes)
+        return self._page(rows, is_cut=not is_all)
 
     def _where(self, condition: LiteralString, *params: object) -> Self:
         return replace(self, filter=self.filter.where(condition, *params))
@@ -132,9 +138,9 @@ class Listing(Generic[Row]):
         text = keyset.select + wanted.clause + keyset.order + " limit %s"
         return Query(text, (*wanted.params, self.size + 1), keyset.row)
 
-    def _page(self, rows: Sequence[Row]) -> Page[Row]:
+    def _page(self, rows: Sequence[Row], *, is_cut: bool = False) -> Page[Row]:
         shown = rows[: self.size]
-        return Page(shown, _encode(self.keyset.key(shown[-1])) if len(rows) > self.size else None)
+        return Page(shown, _encode(self.keyset.key(shown[-1])) if is_cut or len(rows) > self.size else None)
 
 
 def decode(cursor: str, *readers: Callable[[str], object]) -> Sequence[object]:

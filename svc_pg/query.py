@@ -1,15 +1,16 @@
 """A query is a value: text, parameters and the row it makes. Two lines run it, sync or async."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Generic, LiteralString, TypeVar
+from typing import Any, Generic, LiteralString, TypeVar, cast
 
 from psycopg import AsyncConnection, AsyncCursor, Connection, Cursor
 from psycopg.abc import Buffer
 from psycopg.adapt import Loader
-from psycopg.rows import kwargs_row, scalar_row
+from psycopg.rows import BaseRowFactory, RowMaker, kwargs_row, scalar_row
 
 from svc_pg.errors import NotFoundError, translating
 
@@ -57,6 +58,45 @@ async def afetch(conn: AsyncConnection[Any], query: Query[Row]) -> list[Row]:
     cursor = keep_json(conn.cursor(row_factory=kwargs_row(query.row)))
     with translating():
         return _present(query, await (await cursor.execute(query.text, query.params or None)).fetchall())
+
+
+async def afetch_within(conn: AsyncConnection[Any], query: Query[Row], *, max_bytes: int) -> tuple[list[Row], bool]:
+    """The first rows of ``query`` that have up to ``max_bytes`` together, at least one; and whether these are all.
+
+    If they are not, the statement is canceled, which ends the transaction of ``conn``. Raises as ``fetch`` does.
+    """
+    rows: list[Row] = []
+    used = 0
+    cursor = keep_json(conn.cursor(row_factory=_sized(query.row)))
+    with translating():
+        # row by row, as the server makes them: it waits when its client has not taken the ones before
+        found = cast(AsyncGenerator[tuple[int, Row]], cursor.stream(query.text, query.params or None))
+        async with aclosing(found):
+            async for size, row in found:
+                used += size
+                if rows and used > max_bytes:
+                    return rows, False
+                rows.append(row)
+    return _present(query, rows), True
+
+
+def _sized(row: Callable[..., Row]) -> BaseRowFactory[tuple[int, Row]]:
+    """Makes rows with the bytes of their texts."""
+
+    def factory(cursor: Any) -> RowMaker[tuple[int, Row]]:
+        make = kwargs_row(row)(cursor)
+        return lambda values: (_bytes(values), make(values))
+
+    return factory
+
+
+def _bytes(value: object) -> int:
+    match value:
+        case str():
+            return len(value) if value.isascii() else len(value.encode())
+        case list() | tuple():
+            return sum(map(_bytes, value))
+    return 0
 
 
 def fetch_one(conn: Connection[Any], query: Query[Row]) -> Row:

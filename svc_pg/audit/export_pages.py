@@ -14,6 +14,7 @@ from svc_pg.audit.log import HORIZON, AuditQuery, keyset
 from svc_pg.pagination import Listing
 
 PAGE_SIZE: Final = 500
+PART_BYTES: Final = 4 * 1024 * 1024
 
 Connect = Callable[[], AbstractAsyncContextManager[AsyncConnection[Any]]]
 
@@ -37,11 +38,11 @@ class _Line:
 
 
 async def export_pages(connect: Connect, query: AuditQuery, *, format: Format) -> AsyncIterator[bytes]:  # noqa: A002
-    """All entries that ``query`` selects, the oldest first, as ``export`` writes them; each part has up to 500.
+    """All entries that ``query`` selects, the oldest first, as ``export`` writes them.
 
-    Each part is read through a connection of its own, which is returned before the part is yielded. Entries of
-    transactions that have not ended at the beginning are left out. The query's order, limit and cursor are ignored.
-    Raises NotInstalledError.
+    Each part has up to 500 entries and 4 MiB, but at least one entry. It is read in a transaction of its own, whose
+    connection is returned before the part is yielded. Entries of transactions that have not ended at the beginning are
+    left out. The query's order, limit and cursor are ignored. Raises NotInstalledError.
     """
     shape = _SHAPES[format]
     select = 'select "timestamp", id::text, ' + shape.line + " as line from svc.audit_logs"  # noqa: S608 - only constants
@@ -52,7 +53,7 @@ async def export_pages(connect: Connect, query: AuditQuery, *, format: Format) -
     before = shape.head + shape.opening
     while True:
         async with connect() as conn:
-            page = await listing.alist(conn)
+            page = await listing.alist(conn, max_bytes=PART_BYTES)
         text = shape.separator.join(each.line + shape.end for each in page)
         if page.next_cursor is None:
             yield ((before + text if page.data else shape.head) + shape.tail).encode()

@@ -1,8 +1,11 @@
 """Convert between HTTP and the core handler's requests and responses; no decision is made here."""
 
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import AsyncExitStack, aclosing
 from ipaddress import IPv4Network, IPv6Network
+from typing import Final
 from urllib.parse import quote
 from uuid import uuid4
 
@@ -10,12 +13,22 @@ from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from svc_pg.console.clients import client_address
 from svc_pg.console.core import Core
 from svc_pg.console.prefix import mounted_path
-from svc_pg.console.requests import ConsoleRequest, Problem
+from svc_pg.console.requests import ConsoleRequest, EncodedResponse, Problem
+
+SEND_SECONDS: Final = 30
+"""The time that a client may take for each part of an answer."""
+_PART_BYTES: Final = 64 * 1024
+
+logger = logging.getLogger("svc_pg.console")
+
+
+class _ClientStalled(Exception):
+    """The client does not read its answer."""
 
 
 def asgi_app(core: Core, *, title: str, trusted_proxies: Sequence[IPv4Network | IPv6Network]) -> FastAPI:
@@ -23,17 +36,49 @@ def asgi_app(core: Core, *, title: str, trusted_proxies: Sequence[IPv4Network | 
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        async with aclosing(_chunks(request)) as chunks:
-            answer = await core.handle(_console_request(request, trusted_proxies), chunks)
-        if isinstance(answer.content, bytes):
-            response = Response(answer.content, answer.status, answer.headers)
-        else:
-            response = StreamingResponse(answer.content, answer.status, answer.headers)
-        await response(scope, receive, send)
+        console_request = _console_request(request, trusted_proxies)
+        async with AsyncExitStack() as until_sent:
+            async with aclosing(_chunks(request)) as chunks:
+                answer = await core.handle(console_request, chunks, until_sent=until_sent)
+            try:
+                await _response(answer)(scope, receive, _in_time(send))
+            except _ClientStalled:  # the server closes a connection whose answer is not complete
+                logger.info("request %s: the client does not read its answer", console_request.request_id)
 
     app = FastAPI(title=title, openapi_url=None, redirect_slashes=False)
     app.router.default = serve
     return app
+
+
+def _response(answer: EncodedResponse) -> Response:
+    """The answer in parts, so that the server asks for the next when the client has taken those before it."""
+    content, headers = answer.content, answer.headers
+    if isinstance(content, bytes):
+        if len(content) <= _PART_BYTES:
+            return Response(content, answer.status, headers)
+        headers["Content-Length"] = str(len(content))
+    return StreamingResponse(_parts(content), answer.status, headers)
+
+
+async def _parts(content: bytes | AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async for piece in _one(content) if isinstance(content, bytes) else content:
+        for start in range(0, len(piece), _PART_BYTES):
+            yield piece[start : start + _PART_BYTES]
+
+
+async def _one(content: bytes) -> AsyncIterator[bytes]:
+    yield content
+
+
+def _in_time(send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        try:
+            async with asyncio.timeout(SEND_SECONDS):
+                await send(message)
+        except TimeoutError as error:
+            raise _ClientStalled from error
+
+    return sending
 
 
 def _console_request(request: Request, trusted_proxies: Sequence[IPv4Network | IPv6Network]) -> ConsoleRequest:

@@ -24,14 +24,16 @@ from svc_pg.console.products import Product
 from svc_pg.console.requests import AuthenticatedRequest
 from svc_pg.console.sign_in.mail import EmailSender
 from svc_pg.console.sign_in.method import sign_in_of
+from svc_pg.console.turns import Turns
 from svc_pg.settings import Settings
 
 
 class Console:
     """The console API below ``/.well-known/svc``.
 
-    It uses ``pool`` and never opens or closes it; without one it opens its own for ``settings.database_url`` while its
-    ``lifespan`` runs. ``email_sender`` sends the sign-in codes instead of ``settings.console_smtp_url``.
+    It uses at most half of the connections of ``pool``, and never opens or closes it; without one it opens its own for
+    ``settings.database_url`` while its ``lifespan`` runs. ``email_sender`` sends the sign-in codes instead of
+    ``settings.console_smtp_url``.
 
     Raises ConsoleAutoApproveInProductionError or ConsoleWeakSecretError if the settings let anybody in, ConfigError if
     they let nobody in, or cannot mail; the error names all problems of the settings. Also raises ConfigError if the id
@@ -53,7 +55,11 @@ class Console:
         """Finds the session of a request, for ``webhooks_app``."""
         self.allowed_origins = cors.allowed_origins(settings)
         self.trusted_proxies = settings.console_trusted_proxies
-        self._core = Core(session_of=self.session_of, allowed_origins=self.allowed_origins, title="svc-pg console")
+        self.turns = Turns(self._database.calls_of_a_session)
+        """The calls of each session at a time, here and in ``webhooks_app``."""
+        self._core = Core(
+            session_of=self.session_of, turns=self.turns, allowed_origins=self.allowed_origins, title="svc-pg console"
+        )
         capabilities = discovery.capabilities(lambda: self._core.product_ids, [self._sign_in.method])
         self._core.add_route("GET", "/health", discovery.health, discovery.HEALTH)
         self._core.add_route("GET", "/capabilities", capabilities, discovery.CAPABILITIES)

@@ -3,10 +3,13 @@
 import inspect
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Any, Final, TypeVar
 
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
 from pydantic import JsonValue
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
@@ -20,6 +23,7 @@ from svc_pg.console.products import RESERVED_IDS, Product, ProductEndpoint, perm
 from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, EncodedResponse, Problem
 from svc_pg.console.routing import Router
 from svc_pg.console.tokens import Session
+from svc_pg.console.turns import Turns
 from svc_pg.encoding import encode
 from svc_pg.errors import ConfigError
 from svc_pg.query import RawJson
@@ -36,6 +40,7 @@ _CONVENTIONS: Final = {
 }
 _OPENAPI: Final = Documentation(summary="This document", response=dict[str, Any])
 _SERVER_URL: Final = "{server}"
+_ENCODERS: Final = 4  # threads that take turns on the interpreter
 
 _Request = TypeVar("_Request", bound=ConsoleRequest)
 
@@ -49,9 +54,17 @@ class Core:
     """
 
     def __init__(
-        self, *, session_of: SessionOf, allowed_origins: frozenset[str], title: str, console_path: str = "/console"
+        self,
+        *,
+        session_of: SessionOf,
+        turns: Turns,
+        allowed_origins: frozenset[str],
+        title: str,
+        console_path: str = "/console",
     ) -> None:
         self._session_of = session_of
+        self._turns = turns
+        self._encoders = CapacityLimiter(_ENCODERS)
         self._allowed_origins = allowed_origins
         self._title = title
         self._console_path = console_path
@@ -102,43 +115,57 @@ class Core:
         self._product_ids.append(product.id)
         self.routes += routes
 
-    async def handle(self, request: ConsoleRequest, body: AsyncIterator[bytes]) -> EncodedResponse:
-        """Answer a request. ``body`` is read only if the route and the session allow it."""
+    async def handle(
+        self, request: ConsoleRequest, body: AsyncIterator[bytes], *, until_sent: AsyncExitStack
+    ) -> EncodedResponse:
+        """Answer a request. ``body`` is read only if the route and the session allow it.
+
+        The caller closes ``until_sent`` when the answer is sent: it keeps the session's turn until then.
+        """
         origins = request.headers.getlist("origin")
         origin = origins[0] if len(origins) == 1 else None  # no browser sends two
         if request.method == "OPTIONS":
             preflight = ConsoleResponse(204, headers=cors.preflight_headers(origin, self._allowed_origins))
             response = _encoded(preflight)
         else:
-            response = await self._recovered(request, body)
+            response = await self._recovered(request, body, until_sent)
         response.headers.update(_CONVENTIONS)
         response.headers.update(cors.origin_headers(origin, self._allowed_origins))
         response.headers["X-Request-Id"] = request.request_id
         response.headers.add_vary_header("Origin")
         return response
 
-    async def _recovered(self, request: ConsoleRequest, body: AsyncIterator[bytes]) -> EncodedResponse:
+    async def _recovered(
+        self, request: ConsoleRequest, body: AsyncIterator[bytes], until_sent: AsyncExitStack
+    ) -> EncodedResponse:
         try:
-            return _encoded(await self._answer(request, body))
+            answer = await self._answer(request, body, until_sent)
+            # in a thread, because a page may have megabytes, and the application's other requests wait for this loop
+            return await run_sync(_encoded, answer, limiter=self._encoders)
         except Exception:
             logger.exception("request %s failed: %s %s", request.request_id, request.method, request.path)
             return _encoded(Problem(500, "internal_error").response(request.request_id))
 
-    async def _answer(self, request: ConsoleRequest, body: AsyncIterator[bytes]) -> ConsoleResponse:
+    async def _answer(
+        self, request: ConsoleRequest, body: AsyncIterator[bytes], until_sent: AsyncExitStack
+    ) -> ConsoleResponse:
         try:
-            return await _started(await self._routed(request, body), request.request_id)
+            return await _started(await self._routed(request, body, until_sent), request.request_id)
         except Problem as problem:
             if problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
                 cause = problem.__cause__ or problem.detail
                 logger.warning("request %s: %s: %s", request.request_id, problem.code, cause)
             return problem.response(request.request_id)
 
-    async def _routed(self, request: ConsoleRequest, body: AsyncIterator[bytes]) -> ConsoleResponse:
+    async def _routed(
+        self, request: ConsoleRequest, body: AsyncIterator[bytes], until_sent: AsyncExitStack
+    ) -> ConsoleResponse:
         if console := self._console_routes.find(request.method, request.segments):
             return await _call(console.target, await _with_body(request, body, max_bytes=CONSOLE_BODY_BYTES))
         if product := self._product_routes.find(request.method, request.segments):
             session = await self._session_of(request)
             _require(session, product.target.required_permission)
+            await until_sent.enter_async_context(self._turns.of(session.session_id))
             complete = await _with_body(request, body, max_bytes=PRODUCT_BODY_BYTES)
             return await _call(product.target.handler, complete.authenticated(session, product.params))
         raise Problem(404, "not_found", "No route has this method and path.")

@@ -1,6 +1,8 @@
 """Connections for the console: from the application's pool, or from one that the console opens and closes itself."""
 
+import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Final
@@ -17,6 +19,9 @@ from svc_pg.errors import AccessError, NotInstalledError, SvcError, translate
 
 STATEMENT_TIMEOUT_SECONDS: Final = 5
 POOL_TIMEOUT_SECONDS: Final = 5
+OWN_POOL_SIZE: Final = 10
+CALLS_OF_A_SESSION: Final = 4
+"""The most calls of one session at a time; fewer if the console has less than twice as many connections."""
 
 PROBLEMS: Final = dict.fromkeys(
     ("database_unavailable", "database_busy", "database_timeout", "not_installed", "access_denied"), 503
@@ -27,12 +32,20 @@ logger = logging.getLogger("svc_pg.console")
 
 
 class Database:
-    """The source of the console's connections. Without a pool, ``opened`` makes one."""
+    """The source of the console's connections: at most half of a given pool. Without one, ``opened`` makes one."""
 
     def __init__(self, url: SecretStr | None, pool: AsyncConnectionPool[Any] | None) -> None:
         # libpq reads PG* if it is empty
         self._conninfo = Conninfo.parse("" if url is None else url.get_secret_value(), name="DATABASE_URL")
         self._pool = pool
+        # the size of a null pool may be 0: no limit
+        self._share = OWN_POOL_SIZE if pool is None or not pool.max_size else max(1, pool.max_size // 2)
+        self._free = asyncio.Semaphore(self._share)
+
+    @property
+    def calls_of_a_session(self) -> int:
+        """The calls of one session at a time that leave connections to other sessions."""
+        return min(CALLS_OF_A_SESSION, max(1, self._share // 2))
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
@@ -45,7 +58,7 @@ class Database:
             kwargs={"fallback_application_name": "svc-pg console"},
             check=AsyncConnectionPool.check_connection,
             min_size=0,  # the application starts without its database, and an idle console holds no connection
-            max_size=10,
+            max_size=OWN_POOL_SIZE,
             open=False,
             name="svc-pg console",
         ) as pool:
@@ -79,7 +92,7 @@ class Database:
             logger.error("the console has no pool: give it one, or run its lifespan")
             raise _unavailable("database_unavailable", "The console is not connected to a database.")
         try:
-            async with self._pool.connection(POOL_TIMEOUT_SECONDS) as conn, conn.transaction():
+            async with self._pooled(self._pool) as conn, conn.transaction():
                 await conn.execute(
                     "select set_config('statement_timeout', %s, true)", [f"{STATEMENT_TIMEOUT_SECONDS}s"]
                 )
@@ -103,6 +116,21 @@ class Database:
                     detail = "The console's role may not use schema svc: it needs the rights of svc_admin."
                     raise _unavailable("access_denied", detail) from error
             raise
+
+    @asynccontextmanager
+    async def _pooled(self, pool: AsyncConnectionPool[Any]) -> AsyncIterator[AsyncConnection[Any]]:
+        """A connection of the pool, within the console's share of them. Raises PoolTimeout and TooManyRequests."""
+        ends_at = time.monotonic() + POOL_TIMEOUT_SECONDS
+        try:
+            async with asyncio.timeout(POOL_TIMEOUT_SECONDS):
+                await self._free.acquire()
+        except TimeoutError as error:
+            raise PoolTimeout("all connections of the console's share are in use") from error
+        try:
+            async with pool.connection(max(0.0, ends_at - time.monotonic())) as conn:
+                yield conn
+        finally:
+            self._free.release()
 
 
 def _unavailable(code: str, detail: str) -> Problem:

@@ -34,6 +34,7 @@ _WITH_SESSION: Final = {
     "invalid_token": 401,
     "insufficient_scope": 403,
     "invalid_value": 422,
+    "too_many_calls": 429,
     **database.PROBLEMS,
 }
 _WITH_QUERY: Final = {"invalid_parameter": 422}

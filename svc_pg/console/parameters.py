@@ -71,6 +71,9 @@ def truth(text: str) -> bool:
 point_in_time: Final = durations.point_in_time
 """Read the value of ``since`` or ``until``, as the command line does. Raises ValueError."""
 
+PAGE_BYTES: Final = 4 * 1024 * 1024
+"""The most that the rows of a page have together in the database, unless its first row has more."""
+
 PAGE: Final[Mapping[str, FilterParameter[Any]]] = {
     "limit": FilterParameter(
         lambda builder, text: builder.limit(whole_number(text)),

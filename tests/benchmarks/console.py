@@ -27,7 +27,7 @@ from pydantic import SecretStr
 
 from svc_pg import Config, schema
 from svc_pg.console import Console, tokens
-from svc_pg.settings import Settings
+from svc_pg.settings import Permission, Settings
 from tests.support.postgres import new_database, server
 
 ENTRIES: Final = 100_000
@@ -44,7 +44,7 @@ select 'public.' || (array['orders', 'customers', 'invoices'])[1 + n %% 3], 0,
   from generate_series(1, %(entries)s) n
 """
 _SESSION: Final = """
-insert into svc.console_sessions (id, email, permission, token_hash, expires_at) values (%s, %s, 'read', %s, %s)
+insert into svc.console_sessions (id, email, permission, token_hash, expires_at) values (%s, %s, %s, %s, %s)
 """
 
 
@@ -69,7 +69,7 @@ class Seen:
 def main() -> int:
     options = _parser().parse_args()
     with server(options.postgres) as maintenance, new_database(maintenance) as conninfo:
-        sessions = _prepare(conninfo, clients=options.clients)
+        sessions = prepare(conninfo, clients=options.clients)
         with socket.socket() as listener:
             listener.bind(("127.0.0.1", 0))
             base_url = f"http://127.0.0.1:{listener.getsockname()[1]}"
@@ -95,34 +95,34 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _settings(conninfo: str) -> Settings:
+def settings(conninfo: str) -> Settings:
     return Settings.load(
         env="development",
         database_url=conninfo,
         console_connection_token_hash=SecretStr(f"sha256:{KEY.decode()}"),
-        console_allowed_emails={"*@corp.example": "read"},
+        console_allowed_emails={"*@corp.example": "write"},
         console_trusted_proxies=["127.0.0.0/8"],
     )
 
 
-def _prepare(conninfo: str, *, clients: int) -> list[str]:
+def prepare(conninfo: str, *, clients: int, permission: Permission = "read", entries: int = ENTRIES) -> list[str]:
     """Install, fill the log, and give the session tokens of so many people."""
     made = []
     with psycopg.connect(conninfo) as conn:
         schema.install(conn, Config())
-        conn.execute(_FILL, {"entries": ENTRIES})
+        conn.execute(_FILL, {"entries": entries})
         for number in range(clients):
             session_id, now, lifetime = uuid4(), datetime.now(UTC).replace(microsecond=0), timedelta(hours=1)
             token = tokens.issue(
                 KEY,
                 email=f"person{number}@corp.example",
-                permissions=["read"],
+                permissions=[permission],
                 lifetime=lifetime,
                 method="magic_link",
                 session_id=session_id,
                 now=now,
             )
-            row = (session_id, f"person{number}@corp.example", tokens.token_hash(token), now + lifetime)
+            row = (session_id, f"person{number}@corp.example", permission, tokens.token_hash(token), now + lifetime)
             conn.execute(_SESSION, row)
             made.append(token)
         conn.commit()
@@ -133,7 +133,7 @@ def _prepare(conninfo: str, *, clients: int) -> list[str]:
 
 
 def _serve(conninfo: str, listener: socket.socket) -> None:
-    config = uvicorn.Config(Console(_settings(conninfo)).asgi, log_level="warning", ws="none", lifespan="on")
+    config = uvicorn.Config(Console(settings(conninfo)).asgi, log_level="warning", ws="none", lifespan="on")
     uvicorn.Server(config).run(sockets=[listener])
 
 

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import one_of
-from svc_pg.console.parameters import PAGE, FilterParameter, documented, filtered
+from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered
 from svc_pg.console.products import Product, ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
 from svc_pg.console.sign_in import sessions
@@ -35,7 +35,7 @@ def account_product(database: Database) -> Product:
     async def listed(request: AuthenticatedRequest) -> ConsoleResponse:
         wanted = filtered(sessions.query(), request.query, _FILTERS)
         async with database.connection() as conn:
-            return ConsoleResponse(200, await wanted.alist(conn))
+            return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))
 
     async def revoke(request: AuthenticatedRequest) -> ConsoleResponse:
         async with database.acting(request) as conn:

@@ -17,6 +17,7 @@ from svc_pg.console.database import Database
 from svc_pg.console.documentation import JsonSchema, one_of
 from svc_pg.console.parameters import (
     PAGE,
+    PAGE_BYTES,
     FilterParameter,
     documented,
     filtered,
@@ -138,7 +139,7 @@ def audit_product(database: Database, *, retention_days: int | None) -> Product:
 
     async def page(wanted: AuditQuery) -> ConsoleResponse:
         async with database.connection() as conn:
-            return ConsoleResponse(200, await wanted.alist(conn))
+            return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))
 
     async def entries(request: AuthenticatedRequest) -> ConsoleResponse:
         return await page(filtered(query(), request.query, _ENTRIES))

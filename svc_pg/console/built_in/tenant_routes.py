@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 
 from svc_pg.console.body import RequestBody, read_body
 from svc_pg.console.built_in.tenant_table import SVC_TENANTS, Tenant, Tenants, TenantTable
-from svc_pg.console.parameters import PAGE, documented, filtered
+from svc_pg.console.parameters import PAGE, PAGE_BYTES, documented, filtered
 from svc_pg.console.products import Product, ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, created
 from svc_pg.pagination import Page
@@ -50,7 +50,7 @@ def register_tenants(console: "Console", *, table: TenantTable = SVC_TENANTS) ->
     async def page(request: AuthenticatedRequest) -> ConsoleResponse:
         wanted = filtered(tenants.query(), request.query, PAGE)
         async with answering(console.connection()) as conn:
-            return ConsoleResponse(200, await wanted.alist(conn))
+            return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))
 
     async def get(request: AuthenticatedRequest) -> ConsoleResponse:
         async with answering(console.connection()) as conn:

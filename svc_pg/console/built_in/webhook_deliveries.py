@@ -11,7 +11,7 @@ from svc_pg.console.body import read_body
 from svc_pg.console.built_in.webhook_requests import BulkRetry, NewEvent, as_problems, changed, found
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import Parameter, one_of
-from svc_pg.console.parameters import PAGE, FilterParameter, documented, filtered, point_in_time
+from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered, point_in_time
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
 from svc_pg.errors import PayloadError
@@ -147,7 +147,7 @@ class DeliveryRoutes:
     async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
         wanted = filtered(delivery_queries.query(), request.query, _FILTERS)
         async with self.database.connection() as conn:
-            return ConsoleResponse(200, await wanted.alist(conn))
+            return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))
 
     async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
         [delivery] = await found(self.database, request, delivery_queries.get, unknown=_UNKNOWN)

@@ -21,7 +21,7 @@ from svc_pg.console.built_in.webhook_requests import (
 )
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import one_of
-from svc_pg.console.parameters import PAGE, FilterParameter, documented, filtered, point_in_time
+from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered, point_in_time
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, created
 from svc_pg.errors import EncryptionKeyError
@@ -175,7 +175,7 @@ class EndpointRoutes:
     async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
         wanted = filtered(endpoint_queries.query(), request.query, _FILTERS)
         async with self.database.connection() as conn:
-            return ConsoleResponse(200, await wanted.alist(conn))
+            return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))
 
     async def _create(self, request: AuthenticatedRequest) -> ConsoleResponse:
         body = read_body(request, NewEndpoint)

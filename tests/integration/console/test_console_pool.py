@@ -23,7 +23,6 @@ def client(shared_database: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[ht
     pool = AsyncConnectionPool[Any](shared_database, min_size=1, max_size=1, open=False)
     console = Console(settings(), pool=pool)
     with serving_with_pool(console, pool) as client:
-        client.headers.update(bearer("read"))
         yield client
 
 
@@ -31,24 +30,25 @@ def test_an_exhausted_pool_is_503_with_retry_after_and_recovers(client: httpx.Cl
     with psycopg.connect(shared_database) as blocker:
         blocker.execute("lock table svc.audit_logs in access exclusive mode")
         with ThreadPoolExecutor(CLIENTS) as threads:
-            responses = list(threads.map(lambda _: client.get("/audit/entries"), range(CLIENTS)))
+            sessions = [bearer("read") for _ in range(CLIENTS)]
+            responses = list(threads.map(lambda session: client.get("/audit/entries", headers=session), sessions))
         blocker.rollback()
     codes = {response.json()["code"] for response in responses}
     assert codes == {"database_busy", "database_timeout"}  # the latter for whoever had the connection
     for response in responses:
         assert_problem(response, 503, response.json()["code"])
         assert response.headers["retry-after"] == "5"
-    assert client.get("/audit/entries").status_code == 200
+    assert client.get("/audit/entries", headers=bearer("read")).status_code == 200
 
 
 def test_a_full_queue_of_the_pool_is_503_at_once(shared_database: str) -> None:
     async def two_while_nobody_is_served() -> tuple[httpx.Response, httpx.Response]:
-        async with AsyncConnectionPool[Any](shared_database, min_size=1, max_size=1, max_waiting=1, open=False) as pool:
+        async with AsyncConnectionPool[Any](shared_database, min_size=1, max_size=4, max_waiting=1, open=False) as pool:
             transport = httpx.ASGITransport(app=Console(settings(), pool=pool).asgi)
             async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
-                async with pool.connection():
-                    request = partial(client.get, f"{PREFIX}/audit/entries", headers=bearer("read"))
-                    calls = [asyncio.create_task(request()) for _ in range(2)]
+                async with pool.connection(), pool.connection(), pool.connection(), pool.connection():
+                    request = partial(client.get, f"{PREFIX}/audit/entries")
+                    calls = [asyncio.create_task(request(headers=bearer("read"))) for _ in range(2)]
                     [refused], [waiting] = await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
                 return refused.result(), await waiting
 
