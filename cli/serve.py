@@ -20,12 +20,14 @@ from svc_pg.errors import SvcError
 from svc_pg.settings import Settings
 
 from . import output
+from .connections import ANSWERED, BoundedProtocol
 from .installation import require_svc
 from .listening import base_url, listening
 from .options import ConfigReference, DatabaseUrl
 
 app = typer.Typer()
 
+_GRACE_SECONDS: Final = 5  # Docker kills after 10, and mail under way ends too
 _PATH: Final = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~-]+)+")
 
 
@@ -42,7 +44,10 @@ def serve(
     database_url: DatabaseUrl = None,
     config: ConfigReference = None,
 ) -> None:
-    """Serve the console and the webhooks API, until SIGTERM or Ctrl-C."""
+    """Serve the console and the webhooks API, until SIGTERM or Ctrl-C.
+
+    Requests under way then have 5 seconds to end.
+    """
     if not _PATH.fullmatch(webhooks_path):
         raise typer.BadParameter("write a path such as /api/webhooks", param_hint="--webhooks-path")
     if f"{webhooks_path}/".startswith(f"{PREFIX}/"):
@@ -60,7 +65,18 @@ def serve(
     site = Starlette(routes=[Mount(webhooks_path, webhooks_app(console))], lifespan=console.lifespan)
     console.install(site)
     # X-Forwarded-For is read by the console itself, from SVC_CONSOLE_TRUSTED_PROXIES alone
-    server = uvicorn.Server(uvicorn.Config(site, lifespan="on", ws="none", proxy_headers=False, server_header=False))
+    server = uvicorn.Server(
+        uvicorn.Config(
+            site,
+            http=BoundedProtocol,
+            lifespan="on",
+            ws="none",
+            proxy_headers=False,
+            server_header=False,
+            limit_concurrency=ANSWERED,
+            timeout_graceful_shutdown=_GRACE_SECONDS,
+        )
+    )
     with listening(host, port) as listener:
         url = base_url(host, listener)
         output.words(f"The console is at {url}{PREFIX}/, the API of webhooks at {url}{webhooks_path}/")

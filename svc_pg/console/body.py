@@ -1,5 +1,6 @@
 """Read the body of a request: JSON in UTF-8, counted while it arrives, and refused if parsers could differ on it."""
 
+import asyncio
 import json
 import math
 from collections.abc import AsyncIterator
@@ -14,6 +15,7 @@ from svc_pg.pydantic_errors import reason
 
 MAX_DEPTH: Final = 64
 MAX_ERRORS: Final = 20
+RECEIVE_SECONDS: Final = 30
 
 
 class RequestBody(BaseModel):
@@ -44,14 +46,19 @@ def _pointer(steps: tuple[int | str, ...]) -> str:
 
 
 async def read_content(headers: Headers, chunks: AsyncIterator[bytes], *, max_bytes: int) -> bytes:
-    """The body as it arrived, empty if there is none. Raises Problem 413 or 415."""
+    """The body as it arrived, empty if there is none. Raises Problem 408, 413 or 415."""
     received = bytearray()
-    async for chunk in chunks:
-        if not _is_json(headers):
-            raise Problem(415, "unsupported_media_type", "Send the body as application/json in UTF-8.")
-        received += chunk
-        if len(received) > max_bytes:
-            raise Problem(413, "body_too_large", f"The body may have {max_bytes} bytes.", max_bytes=max_bytes)
+    try:
+        async with asyncio.timeout(RECEIVE_SECONDS):
+            async for chunk in chunks:
+                if not _is_json(headers):
+                    raise Problem(415, "unsupported_media_type", "Send the body as application/json in UTF-8.")
+                received += chunk
+                if len(received) > max_bytes:
+                    raise Problem(413, "body_too_large", f"The body may have {max_bytes} bytes.", max_bytes=max_bytes)
+    except TimeoutError as error:
+        detail = f"The body did not arrive within {RECEIVE_SECONDS} s."
+        raise Problem(408, "body_too_slow", detail, headers={"Connection": "close"}) from error
     return bytes(received)
 
 

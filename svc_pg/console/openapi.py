@@ -41,6 +41,7 @@ _WITH_QUERY: Final = {"invalid_parameter": 422}
 _WITH_BODY: Final = {
     "invalid_json": 400,
     "client_disconnected": 400,
+    "body_too_slow": 408,
     "body_too_large": 413,
     "body_refused": 413,
     "unsupported_media_type": 415,

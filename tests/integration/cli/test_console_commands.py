@@ -2,9 +2,11 @@ import getpass
 import json
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
@@ -120,13 +122,14 @@ def test_no_sessions_are_said_in_words(run: Run, db: str) -> None:
     assert (shown.stdout, shown.stderr) == ("", "Nobody is signed in. Auto-approved sessions are not stored.\n")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_serve_answers_on_this_machine_until_it_is_told_to_end(db: str, tmp_path: Path, number: signal.Signals) -> None:
-    log = tmp_path / "log"
+@contextmanager
+def serving(db: str, folder: Path) -> Iterator[tuple["subprocess.Popen[bytes]", str]]:
+    """Run the server, in development, and give it with its URL; its words are in the file ``log`` of the folder."""
+    log = folder / "log"
     with log.open("w") as words:
         server = subprocess.Popen(
             [PROGRAM, "serve", "--port", "0", "--database-url", db],
-            cwd=tmp_path,
+            cwd=folder,
             env=environment(
                 SVC_ENV="development", SVC_CONSOLE_AUTO_APPROVE="true", SVC_CONSOLE_CONNECTION_TOKEN_HASH=HASH
             ),
@@ -134,22 +137,45 @@ def test_serve_answers_on_this_machine_until_it_is_told_to_end(db: str, tmp_path
             stderr=words,
         )
     try:
-        found = wait_until(lambda: re.search(r"http://127\.0\.0\.1:\d+", log.read_text()), "it listens")
-        base_url = f"{found[0]}/.well-known/svc"
+        yield server, wait_until(lambda: re.search(r"http://127\.0\.0\.1:\d+", log.read_text()), "it listens")[0]
+    finally:
+        server.kill()
+        server.wait()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_serve_answers_on_this_machine_until_it_is_told_to_end(db: str, tmp_path: Path, number: signal.Signals) -> None:
+    with serving(db, tmp_path) as (server, url):
+        base_url = f"{url}/.well-known/svc"
         assert httpx.get(f"{base_url}/console/health").json() == {"status": "ok"}
         init = httpx.post(f"{base_url}/console/session/init", json={})
         assert init.status_code == 200
         bearer = {"Authorization": f"Bearer {init.json()['sessionToken']}"}
         assert httpx.get(f"{base_url}/audit/entries", headers=bearer).status_code == 200
-        assert httpx.get(f"{found[0]}/api/webhooks/endpoints", headers=bearer).json()["data"] == []
+        assert httpx.get(f"{url}/api/webhooks/endpoints", headers=bearer).json()["data"] == []
         spoofed = httpx.post(f"{base_url}/console/session/init", json={}, headers={"X-Forwarded-For": "203.0.113.9"})
         assert spoofed.status_code == 403
         server.send_signal(number)
         assert server.wait(timeout=20) == 0
-    finally:
-        server.kill()
-        server.wait()
-    assert init.json()["sessionToken"] not in log.read_text()
+    assert init.json()["sessionToken"] not in (tmp_path / "log").read_text()
+
+
+def test_serve_ends_while_a_client_has_not_sent_its_body(db: str, tmp_path: Path) -> None:
+    head = b"POST /.well-known/svc/console/session/init HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n"
+    with serving(db, tmp_path) as (server, url), slow_client(url, head) as other:
+        other.sendall(b"Content-Type: application/json\r\n\r\n{")
+        assert httpx.get(f"{url}/.well-known/svc/console/health").status_code == 200  # and so the other is read too
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(timeout=20) == 0
+
+
+@contextmanager
+def slow_client(url: str, head: bytes) -> Iterator[socket.socket]:
+    """A connection on which the beginning of a request was sent."""
+    host, _, port = url.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port)), timeout=20) as sock:
+        sock.sendall(head)
+        yield sock
 
 
 def test_a_variable_too_names_the_address_of_serve(db: str, tmp_path: Path) -> None:
