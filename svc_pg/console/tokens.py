@@ -116,7 +116,7 @@ def verify(token: str, key: bytes, *, method: SignInMethod) -> Session:
             options={"require": _REQUIRED, "strict_aud": True, "verify_iat": False},
         )
         claims = _Claims.model_validate(decoded["payload"])
-    except jwt.PyJWTError as error:
+    except (jwt.PyJWTError, OverflowError, RecursionError) as error:
         raise TokenError(type(error).__name__) from error  # its text may repeat what the token says
     except ValidationError as error:
         raise TokenError("the claims have unexpected types") from error
@@ -128,11 +128,15 @@ def verify(token: str, key: bytes, *, method: SignInMethod) -> Session:
         raise TokenError("the token was issued in the future")
     if claims.amr != [method]:
         raise TokenError("the token is of another sign-in method")
+    try:
+        expires_at = datetime.fromtimestamp(claims.exp, UTC)
+    except (ValueError, OverflowError, OSError) as error:
+        raise TokenError("the token expires at a time that no calendar has") from error
     return Session(
         session_id=claims.session_id,
         email=claims.email,
         permissions=tuple(claims.permissions),
-        expires_at=datetime.fromtimestamp(claims.exp, UTC),
+        expires_at=expires_at,
     )
 
 

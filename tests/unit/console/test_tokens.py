@@ -81,6 +81,22 @@ def test_the_clock_of_who_signed_may_be_a_little_ahead() -> None:
         verify(signed(claims_of(new_token()) | {"iat": now + 90}))
 
 
+@pytest.mark.parametrize("number", ["1" + "0" * 30, "1e400", "-1e400", "253402300800", "-99999999999999"])
+def test_a_time_that_no_calendar_has_is_no_token(number: str) -> None:
+    claims = json.dumps(claims_of(new_token()) | {"exp": 7, "expiresAt": 7}).replace(": 7", f": {number}")
+    parts = [base64.urlsafe_b64encode(part).rstrip(b"=") for part in (json.dumps(HEADER).encode(), claims.encode())]
+    signature = hmac.digest(KEY, b".".join(parts), "sha256")
+    with pytest.raises(TokenError):
+        verify(b".".join([*parts, base64.urlsafe_b64encode(signature).rstrip(b"=")]).decode())
+
+
+def test_a_header_that_is_nested_deeper_than_a_parser_goes_is_no_token() -> None:
+    header, *rest = new_token().split(".")
+    deep = base64.urlsafe_b64encode(b"[" * 30_000).rstrip(b"=").decode()
+    with pytest.raises(TokenError):
+        verify(".".join([deep, *rest]))
+
+
 def test_two_tokens_are_two_sessions() -> None:
     assert verify(new_token()).session_id != verify(new_token()).session_id
 
