@@ -1,5 +1,6 @@
 """The client of a request: its address behind trusted proxies, and its browser in words."""
 
+import re
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Final
@@ -9,6 +10,8 @@ from starlette.datastructures import Headers
 from svc_pg.console.requests import ConsoleRequest
 
 USER_AGENT_LENGTH: Final = 256
+
+_WITH_PORT: Final = re.compile(r"(?P<v4>[0-9.]+):[0-9]{1,5}|\[(?P<v6>[^\[\]]*:[^\[\]]*)\](:[0-9]{1,5})?")
 
 # The first that occurs decides, because each browser also names some of those below it
 _BROWSERS: Final = {
@@ -44,7 +47,7 @@ def client_address(
     for hop in reversed(_forwarded(headers)):
         if address is None or not any(address in network for network in trusted_proxies):
             break
-        before = _parsed(hop)
+        before = _parsed_hop(hop)
         if before is None:
             break
         address = before
@@ -53,8 +56,8 @@ def client_address(
 
 def is_loopback(request: ConsoleRequest) -> bool:
     """Whether the client, and everybody whom a proxy names before it, is this machine."""
-    hops = [request.client, *_forwarded(request.headers)]
-    return all(address is not None and address.is_loopback for address in map(_parsed, hops))
+    hops = map(_parsed_hop, _forwarded(request.headers))
+    return all(address is not None and address.is_loopback for address in (_parsed(request.client), *hops))
 
 
 def user_agent(request: ConsoleRequest) -> str | None:
@@ -72,6 +75,12 @@ def browser(agent: str | None) -> str:
 
 def _forwarded(headers: Headers) -> list[str]:
     return [hop.strip() for header in headers.getlist("x-forwarded-for") for hop in header.split(",")]
+
+
+def _parsed_hop(text: str) -> IPv4Address | IPv6Address | None:
+    """The address of a hop, to which some proxies append its port: ``192.0.2.1:443`` or ``[2001:db8::1]:443``."""
+    found = _WITH_PORT.fullmatch(text)
+    return _parsed(text if found is None else found["v4"] or found["v6"])
 
 
 def _parsed(text: str | None) -> IPv4Address | IPv6Address | None:
