@@ -13,6 +13,8 @@ USER_AGENT_LENGTH: Final = 256
 
 _WITH_PORT: Final = re.compile(r"(?P<v4>[0-9.]+):[0-9]{1,5}|\[(?P<v6>[^\[\]]*:[^\[\]]*)\](:[0-9]{1,5})?")
 
+_FOR: Final = re.compile(r"""(?:^|;)\s*for\s*=\s*(?:"(?P<quoted>[^"]*)"|(?P<plain>[^\s;"]*))""", re.IGNORECASE)
+
 # The first that occurs decides, because each browser also names some of those below it
 _BROWSERS: Final = {
     "Edg": "Edge",
@@ -55,8 +57,9 @@ def client_address(
 
 
 def is_loopback(request: ConsoleRequest) -> bool:
-    """Whether the client, and everybody whom a proxy names before it, is this machine."""
-    hops = map(_parsed_hop, _forwarded(request.headers))
+    """Whether the client, and everybody whom a proxy names before it in any of the usual headers, is this machine."""
+    named = [*_forwarded(request.headers), *_forwarded_for(request.headers), *request.headers.getlist("x-real-ip")]
+    hops = map(_parsed_hop, named)
     return all(address is not None and address.is_loopback for address in (_parsed(request.client), *hops))
 
 
@@ -75,6 +78,13 @@ def browser(agent: str | None) -> str:
 
 def _forwarded(headers: Headers) -> list[str]:
     return [hop.strip() for header in headers.getlist("x-forwarded-for") for hop in header.split(",")]
+
+
+def _forwarded_for(headers: Headers) -> list[str]:
+    """What each element of ``Forwarded`` (RFC 7239) names as its client; nothing if it names none."""
+    elements = [element for header in headers.getlist("forwarded") for element in header.split(",")]
+    found = [_FOR.search(element) for element in elements]
+    return ["" if each is None else each["quoted"] or each["plain"] for each in found]
 
 
 def _parsed_hop(text: str) -> IPv4Address | IPv6Address | None:

@@ -2,11 +2,14 @@
 
 import re
 from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import replace
 from typing import Final
 
-from svc_pg.console import tokens
+from svc_pg.console import cors, tokens
 from svc_pg.console.clients import is_loopback
+from svc_pg.console.products import PERMISSIONS
 from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, Problem
+from svc_pg.console.sign_in.permissions import lower
 from svc_pg.console.sign_in.routes import APPROVE, DEVELOPMENT_EMAIL, Approved, SignInRoute, email_of
 from svc_pg.console.tokens import Session, SignInMethod
 from svc_pg.settings import Settings
@@ -21,6 +24,7 @@ class AutoApprove:
 
     def __init__(self, settings: Settings, *, key: bytes) -> None:
         self._permissions = settings.console_allowed_actions
+        self._allowed_origins = cors.allowed_origins(settings)
         self._lifetime = settings.console_token_lifetime
         self._key = key
 
@@ -40,6 +44,8 @@ class AutoApprove:
             raise Problem(
                 403, "loopback_required", "Auto-approve answers only on the same machine, under its own name."
             )
+        if not self._is_of_own_page(request):
+            raise Problem(403, "foreign_origin", "Auto-approve answers no pages of origins that are not allowed.")
         token = tokens.issue(
             self._key,
             email=email_of(request, default=DEVELOPMENT_EMAIL),
@@ -51,5 +57,21 @@ class AutoApprove:
         return ConsoleResponse(200, Approved(self.method, token, "Bearer", expires_in))
 
     async def authenticate(self, token: str) -> Session:
-        """The session of a token that we signed. Raises TokenError."""
-        return tokens.verify(token, self._key, method=self.method)
+        """The session of a token that we signed, with those of its permissions that are allowed today.
+
+        Raises TokenError.
+        """
+        session = tokens.verify(token, self._key, method=self.method)
+        greatest = max(self._permissions, key=PERMISSIONS.index)
+        allowed = dict.fromkeys(lower(each, greatest) for each in session.permissions)
+        return replace(session, permissions=tuple(allowed))
+
+    def _is_of_own_page(self, request: ConsoleRequest) -> bool:
+        """Whether the request comes from no browser, from a page of this server, or of an allowed origin."""
+        origins = request.headers.getlist("origin")
+        host = request.headers.get("host", "")
+        if origins:
+            return all(
+                origin in self._allowed_origins or origin in (f"http://{host}", f"https://{host}") for origin in origins
+            )
+        return request.headers.get("sec-fetch-site", "none") in ("none", "same-origin")

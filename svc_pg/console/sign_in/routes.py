@@ -111,7 +111,7 @@ APPROVE: Final = Documentation(
     summary="Sign in on the same machine",
     body=Whoever,
     response=Approved,
-    errors={"invalid_email": 422, "loopback_required": 403},
+    errors={"invalid_email": 422, "loopback_required": 403, "foreign_origin": 403},
 )
 INIT: Final = Documentation(
     summary="Have a code mailed, and get the token that binds it to this device",

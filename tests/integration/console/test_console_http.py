@@ -106,6 +106,36 @@ def test_auto_approve_for_a_foreign_peer_is_403(client: httpx.Client) -> None:
     assert_problem(response, 403, "loopback_required")
 
 
+def test_auto_approve_gives_sessions_to_no_foreign_page(client: httpx.Client) -> None:
+    def status(**headers: str) -> int:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return client.post("/console/session/init", headers=named).status_code
+
+    assert_problem(
+        client.post("/console/session/init", headers={"Origin": "https://evil.example"}), 403, "foreign_origin"
+    )
+    assert status(Origin="null") == 403
+    assert status(Origin="http://localhost:1", Host="localhost:8000") == 403
+    assert status(Sec_Fetch_Site="cross-site") == status(Sec_Fetch_Site="same-site") == 403
+    assert status(Origin=ORIGIN, Sec_Fetch_Site="cross-site") == 200
+    assert status(Origin="http://localhost:8000", Host="localhost:8000", Sec_Fetch_Site="same-origin") == 200
+    assert status(Sec_Fetch_Site="none") == 200
+
+
+def test_auto_approve_believes_what_a_proxy_forwards(client: httpx.Client) -> None:
+    response = client.post("/console/session/init", headers={"Forwarded": "for=192.0.2.1"})
+    assert_problem(response, 403, "loopback_required")
+
+
+def test_an_auto_approved_session_has_no_more_than_is_allowed_today() -> None:
+    before = bearer("read", "write", "admin")
+    with serving_installed(new_console(console_allowed_actions=["write"])) as client:
+        assert client.get("/account/session", headers=before).json()["permissions"] == ["read", "write"]
+        assert client.delete("/shop/orders", headers=before).status_code == 403
+    with serving_installed(new_console(console_allowed_actions=["read"])) as client:
+        assert client.get("/account/session", headers=bearer("admin")).json()["permissions"] == ["read"]
+
+
 # Routes of products
 
 

@@ -8,17 +8,17 @@ from svc_pg.settings import Settings
 PROXIES = Settings.load(console_trusted_proxies=["10.0.0.0/8", "fd00::/8", "127.0.0.1"]).console_trusted_proxies
 
 
-def headers(*forwarded: str, **others: str) -> Headers:
-    raw = [(b"x-forwarded-for", value.encode("latin-1")) for value in forwarded]
+def headers(*x_forwarded_for: str, **others: str) -> Headers:
+    raw = [(b"x-forwarded-for", value.encode("latin-1")) for value in x_forwarded_for]
     raw += [(name.replace("_", "-").encode(), value.encode("latin-1")) for name, value in others.items()]
     return Headers(raw=raw)
 
 
-def request(client: str | None, *forwarded: str, **others: str) -> ConsoleRequest:
+def request(client: str | None, *x_forwarded_for: str, **others: str) -> ConsoleRequest:
     return ConsoleRequest(
         method="GET",
         path="/",
-        headers=headers(*forwarded, **others),
+        headers=headers(*x_forwarded_for, **others),
         query=QueryParams(),
         request_id="r",
         client=client,
@@ -88,6 +88,31 @@ def test_what_came_from_elsewhere_is_not_loopback_even_through_a_proxy_on_this_m
     client: str | None, forwarded: list[str]
 ) -> None:
     assert not is_loopback(request(client, *forwarded))
+
+
+@pytest.mark.parametrize("here", ["for=127.0.0.1", 'For="[::1]:4711";proto=http', "for=127.0.0.1, for=127.0.0.1:80"])
+def test_forwarded_may_name_this_machine(here: str) -> None:
+    assert is_loopback(request("127.0.0.1", forwarded=here))
+    assert is_loopback(request("127.0.0.1", x_real_ip="::1"))
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        "for=198.51.100.1",
+        'proto=https;for="198.51.100.1:4711"',
+        'for="[2001:db8::1]"',
+        "for=127.0.0.1, for=198.51.100.1",
+        "for=unknown",
+        "for=_hidden",
+        "by=127.0.0.1;proto=http",
+        'for="127.0.0.1, for=198.51.100.1"',
+        "",
+    ],
+)
+def test_forwarded_may_name_another_machine_or_hide_it(elsewhere: str) -> None:
+    assert not is_loopback(request("127.0.0.1", forwarded=elsewhere))
+    assert not is_loopback(request("127.0.0.1", x_real_ip="198.51.100.1"))
 
 
 @pytest.mark.parametrize(

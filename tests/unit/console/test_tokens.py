@@ -91,7 +91,7 @@ def test_a_time_that_no_calendar_has_is_no_token(number: str) -> None:
 
 
 def test_a_header_that_is_nested_deeper_than_a_parser_goes_is_no_token() -> None:
-    header, *rest = new_token().split(".")
+    _, *rest = new_token().split(".")
     deep = base64.urlsafe_b64encode(b"[" * 30_000).rstrip(b"=").decode()
     with pytest.raises(TokenError):
         verify(".".join([deep, *rest]))
