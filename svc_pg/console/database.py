@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from svc_pg.audit.context import SET_ACTOR, Actor, acting_as, parameters
 from svc_pg.conninfo import Conninfo
 from svc_pg.console.requests import AuthenticatedRequest, Problem
+from svc_pg.console.server import Server
 from svc_pg.errors import AccessError, NotInstalledError, SvcError, translate
 
 STATEMENT_TIMEOUT_SECONDS: Final = 5
@@ -27,6 +28,8 @@ PROBLEMS: Final = dict.fromkeys(
     ("database_unavailable", "database_busy", "database_timeout", "not_installed", "access_denied"), 503
 )
 """The codes and the status of problems that make a connection unusable."""
+
+_UNREACHABLE: Final = "The database cannot be reached at the moment."
 
 logger = logging.getLogger("svc_pg.console")
 
@@ -41,6 +44,7 @@ class Database:
         # the size of a null pool may be 0: no limit
         self._share = OWN_POOL_SIZE if pool is None or not pool.max_size else max(1, pool.max_size // 2)
         self._free = asyncio.Semaphore(self._share)
+        self._server = Server()
 
     @property
     def calls_of_a_session(self) -> int:
@@ -98,13 +102,15 @@ class Database:
                 )
                 yield conn
         except (PoolTimeout, TooManyRequests) as error:
+            if not await self._server.is_reached(self._pool):
+                raise _unavailable("database_unavailable", _UNREACHABLE) from error
             raise _unavailable("database_busy", "No connection to the database became free in time.") from error
         except errors.QueryCanceled as error:
             raise _unavailable("database_timeout", "The database took too long; ask for less.") from error
         except (errors.DeadlockDetected, errors.LockNotAvailable, errors.SerializationFailure) as error:
             raise _unavailable("database_busy", "Other transactions are in the way; try again.") from error
         except psycopg.OperationalError as error:
-            raise _unavailable("database_unavailable", "The database cannot be reached at the moment.") from error
+            raise _unavailable("database_unavailable", _UNREACHABLE) from error
         except psycopg.DataError as error:
             raise Problem(422, "invalid_value", "The database cannot read a value of the request.") from error
         except (psycopg.ProgrammingError, NotInstalledError, AccessError) as error:

@@ -1,4 +1,5 @@
 import asyncio
+import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -77,3 +78,25 @@ def test_what_other_transactions_are_to_blame_for_is_503_to_be_tried_again(
 
     problem = asyncio.run(refused())
     assert (problem.status, problem.code, problem.headers["Retry-After"]) == (503, "database_busy", "5")
+
+
+def answer_without_a_server(port: int, monkeypatch: pytest.MonkeyPatch, **options: Any) -> httpx.Response:
+    monkeypatch.setattr(database, "POOL_TIMEOUT_SECONDS", 0.2)
+    pool = AsyncConnectionPool[Any](f"host=127.0.0.1 port={port}", min_size=0, max_size=2, open=False, **options)
+    with serving_with_pool(Console(settings(), pool=pool), pool) as client:
+        return client.get("/audit/entries", headers=bearer("read"))
+
+
+def test_a_database_that_is_down_is_not_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # and does not listen
+        port = nobody.getsockname()[1]
+        assert_problem(answer_without_a_server(port, monkeypatch), 503, "database_unavailable")
+        assert_problem(answer_without_a_server(9, monkeypatch, kwargs={"port": port}), 503, "database_unavailable")
+
+
+def test_a_database_that_swallows_is_not_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        answer = answer_without_a_server(deaf.getsockname()[1], monkeypatch, reconnect_timeout=1)
+    assert_problem(answer, 503, "database_unavailable")
+    assert answer.headers["retry-after"] == "5"
