@@ -21,6 +21,7 @@ from svc_pg.console.core import Core
 from svc_pg.console.database import Database
 from svc_pg.console.prefix import PREFIX, PrefixMiddleware
 from svc_pg.console.products import Product
+from svc_pg.console.readiness import READY, Readiness
 from svc_pg.console.requests import AuthenticatedRequest
 from svc_pg.console.sign_in.mail import EmailSender
 from svc_pg.console.sign_in.method import sign_in_of
@@ -61,7 +62,10 @@ class Console:
             session_of=self.session_of, turns=self.turns, allowed_origins=self.allowed_origins, title="svc-pg console"
         )
         capabilities = discovery.capabilities(lambda: self._core.product_ids, [self._sign_in.method])
-        self._core.add_route("GET", "/health", discovery.health, discovery.HEALTH)
+        readiness = Readiness(self._database)
+        for method in ("GET", "HEAD"):
+            self._core.add_route(method, "/health", discovery.health, discovery.HEALTH)
+            self._core.add_route(method, "/ready", readiness.ready, READY)
         self._core.add_route("GET", "/capabilities", capabilities, discovery.CAPABILITIES)
         for method, path, handler, documentation in self._sign_in.routes:
             self._core.add_route(method, f"/session{path}", handler, documentation)

@@ -34,6 +34,12 @@ def test_health_needs_no_session_and_no_database(client: httpx.Client) -> None:
     assert response.headers["content-type"] == "application/json"
 
 
+def test_health_may_be_asked_for_without_its_body(client: httpx.Client) -> None:
+    response = client.head("/console/health")
+    assert (response.status_code, response.content) == (200, b"")
+    assert response.headers["content-length"] == "15"
+
+
 def test_capabilities_tell_products_sign_in_and_permissions(client: httpx.Client) -> None:
     assert client.get("/console/capabilities").json() == {
         "products": ["account", "audit", "webhooks", "shop"],
