@@ -103,7 +103,12 @@ class EndpointRoutes:
                 status=204,
                 errors={_UNKNOWN: 404},
             ),
-            self._verb("pause", endpoint_queries.pause, "Send nothing for now; pending deliveries wait"),
+            self._verb(
+                "pause",
+                endpoint_queries.pause,
+                "Send nothing for now; pending deliveries wait",
+                conflict=409,  # a disabled one
+            ),
             self._verb("resume", endpoint_queries.resume, "Make it active again and forget its failures"),
             ProductEndpoint(
                 method="POST",
@@ -157,7 +162,13 @@ class EndpointRoutes:
             ),
         ]
 
-    def _verb(self, verb: str, change: Callable[[str], Query[Endpoint]], summary: str) -> ProductEndpoint:
+    def _verb(
+        self,
+        verb: str,
+        change: Callable[[str], Query[Endpoint]],
+        summary: str,
+        **errors: int,
+    ) -> ProductEndpoint:
         async def handle(request: AuthenticatedRequest) -> ConsoleResponse:
             endpoint = await self._changed(request, change)
             return ConsoleResponse(200, endpoint)
@@ -169,7 +180,7 @@ class EndpointRoutes:
             required_permission="write",
             summary=summary,
             response=Endpoint,
-            errors={_UNKNOWN: 404},
+            errors={_UNKNOWN: 404, **errors},
         )
 
     async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:

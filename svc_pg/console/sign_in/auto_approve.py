@@ -10,7 +10,7 @@ from svc_pg.console.clients import is_loopback
 from svc_pg.console.products import PERMISSIONS
 from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, Problem
 from svc_pg.console.sign_in.permissions import lower
-from svc_pg.console.sign_in.routes import APPROVE, DEVELOPMENT_EMAIL, Approved, SignInRoute, email_of
+from svc_pg.console.sign_in.routes import APPROVE, DEVELOPMENT_EMAIL, ApprovedSession, SignInRoute, email_of
 from svc_pg.console.tokens import Session, SignInMethod
 from svc_pg.settings import Settings
 
@@ -54,7 +54,7 @@ class AutoApprove:
             method=self.method,
         )
         expires_in = int(self._lifetime.total_seconds())
-        return ConsoleResponse(200, Approved(self.method, token, "Bearer", expires_in))
+        return ConsoleResponse(200, ApprovedSession(self.method, token, "Bearer", expires_in))
 
     async def authenticate(self, token: str) -> Session:
         """The session of a token that we signed, with those of its permissions that are allowed today.

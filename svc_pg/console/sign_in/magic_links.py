@@ -24,13 +24,13 @@ from svc_pg.console.sign_in.routes import (
     OUTCOMES,
     POLL,
     VERIFY,
-    Begun,
-    Claimed,
+    ClaimedSession,
     ClaimRequest,
-    Polled,
+    PendingSignIn,
     SignInRoute,
-    TypedCode,
+    SignInState,
     Verified,
+    VerifyRequest,
     email_of,
 )
 from svc_pg.console.tokens import Session, SignInMethod, TokenError
@@ -103,11 +103,11 @@ class MagicLinks:
                 public_url=self._settings.console_public_url,
             )
             self._outbox.post(write, on_failure=partial(self._mail_failed, session_id))
-        return ConsoleResponse(200, Begun(self.method, session_id, device_token, CODE_SECONDS, POLL_SECONDS))
+        return ConsoleResponse(200, PendingSignIn(self.method, session_id, device_token, CODE_SECONDS, POLL_SECONDS))
 
     async def verify(self, request: ConsoleRequest) -> ConsoleResponse:
         """Try a code. A text that cannot be a code is refused, and does not count as an attempt."""
-        body = read_body(request, TypedCode)
+        body = read_body(request, VerifyRequest)
         code = codes.typed_code(body.code)
         if code is None:
             raise Problem(422, "malformed_code", "A code has 6 characters, and none of I, O, 0 and 1.")
@@ -137,7 +137,7 @@ class MagicLinks:
             raise _rate_limited(found.retry_after, "slow_down")
         if found.state is None or found.expires_in is None:
             _refuse("unknown_session")
-        return ConsoleResponse(200, Polled(found.state, POLL_SECONDS, found.expires_in))
+        return ConsoleResponse(200, SignInState(found.state, POLL_SECONDS, found.expires_in))
 
     async def claim(self, request: ConsoleRequest) -> ConsoleResponse:
         """Make the session of a verified link, and sign its token."""
@@ -171,7 +171,7 @@ class MagicLinks:
                 outcome = claimed.outcome
         if outcome != "claimed":
             _refuse(outcome)
-        return ConsoleResponse(200, Claimed("claimed", token, "Bearer", int(lifetime.total_seconds())))
+        return ConsoleResponse(200, ClaimedSession("claimed", token, "Bearer", int(lifetime.total_seconds())))
 
     async def authenticate(self, token: str) -> Session:
         """The session of a token: its signature is ours, its row is live, and its address may still sign in.

@@ -30,19 +30,19 @@ OUTCOMES: Final[Mapping[str, tuple[int, str]]] = {
 """The outcomes of a code or a claim other than success, each with its status and a text for people."""
 
 
-class Whoever(RequestBody, extra="ignore"):
+class AutoApproveRequest(RequestBody, extra="ignore"):
     """Auto-approve believes any address."""
 
     email: str = DEVELOPMENT_EMAIL
 
 
-class Somebody(RequestBody, extra="ignore"):
+class MagicLinkRequest(RequestBody, extra="ignore"):
     """The address that the code goes to."""
 
     email: str
 
 
-class TypedCode(RequestBody):
+class VerifyRequest(RequestBody):
     """A code as somebody typed it: case, spaces and hyphens do not matter."""
 
     session_id: str
@@ -56,7 +56,7 @@ class ClaimRequest(RequestBody):
 
 
 @dataclass(frozen=True, slots=True)
-class Approved:
+class ApprovedSession:
     """A session token, which is shown only here. ``expires_in`` is in seconds."""
 
     method: SignInMethod
@@ -66,7 +66,7 @@ class Approved:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class PendingSignIn:
     """A sign-in, the same for every address. ``device_token`` is shown only here; times are in seconds."""
 
     method: SignInMethod
@@ -85,7 +85,7 @@ class Verified:
 
 
 @dataclass(frozen=True, slots=True)
-class Polled:
+class SignInState:
     """The state of a sign-in, the seconds until the next question, and the seconds that it lasts."""
 
     status: State
@@ -94,7 +94,7 @@ class Polled:
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class ClaimedSession:
     """A session token, which is shown only here. ``expires_in`` is in seconds."""
 
     status: Literal["claimed"]
@@ -109,21 +109,21 @@ def _errors(*codes: str) -> Mapping[str, int]:
 
 APPROVE: Final = Documentation(
     summary="Sign in on the same machine",
-    body=Whoever,
-    response=Approved,
+    body=AutoApproveRequest,
+    response=ApprovedSession,
     errors={"invalid_email": 422, "loopback_required": 403, "foreign_origin": 403},
 )
 INIT: Final = Documentation(
     summary="Have a code mailed, and get the token that binds it to this device",
-    body=Somebody,
+    body=MagicLinkRequest,
     body_example={"email": "ann@corp.example"},
-    response=Begun,
+    response=PendingSignIn,
     errors={"invalid_email": 422, **database.PROBLEMS},
 )
 VERIFY: Final = Documentation(
     summary="Try the code",
     needs_device_token=True,
-    body=TypedCode,
+    body=VerifyRequest,
     response=Verified,
     errors={
         "malformed_code": 422,
@@ -134,21 +134,21 @@ POLL: Final = Documentation(
     summary="Ask for the state of a sign-in",
     needs_device_token=True,
     query=[Parameter(name="sessionId", description="the sign-in that this device began", is_required=True)],
-    response=Polled,
+    response=SignInState,
     errors={"slow_down": 429, **_errors("unknown_session")},
 )
 CLAIM: Final = Documentation(
     summary="Get the session of a verified code, once",
     needs_device_token=True,
     body=ClaimRequest,
-    response=Claimed,
+    response=ClaimedSession,
     errors=_errors("unknown_session", "not_verified", "already_claimed", "expired", "locked"),
 )
 
 
 def email_of(request: ConsoleRequest, *, default: str | None = None) -> str:
     """The member ``email`` of a body, which must be one address. Raises Problem 422."""
-    body = {} if request.body is None else request.body
+    body = request.body if request.content else {}
     if not isinstance(body, dict):
         raise Problem(422, "invalid_body", "The body must be a JSON object.")
     email = body.get("email", default)

@@ -92,8 +92,10 @@ def test_what_is_not_one_address_is_422(client: httpx.Client, email: object) -> 
     assert_problem(client.post("/console/session/init", json={"email": email}), 422, "invalid_email")
 
 
-def test_a_sign_in_that_is_no_object_is_422(client: httpx.Client) -> None:
-    assert_problem(client.post("/console/session/init", json=["dev@localhost"]), 422, "invalid_body")
+@pytest.mark.parametrize("content", [b'["dev@localhost"]', b"null", b"7"])
+def test_a_sign_in_that_is_no_object_is_422(client: httpx.Client, content: bytes) -> None:
+    response = client.post("/console/session/init", content=content, headers={"Content-Type": "application/json"})
+    assert_problem(response, 422, "invalid_body")
 
 
 @pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80", "192.0.2.1"])

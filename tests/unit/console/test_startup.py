@@ -45,6 +45,29 @@ def test_the_document_tells_which_routes_need_the_token_of_a_device() -> None:
     assert found == {"/console/session/verify", "/console/session/poll", "/console/session/claim"}
 
 
+def test_the_models_of_the_document_are_named_for_what_they_are() -> None:
+    named: Any = {name for console in both_ways() for name in schemas_of(console)}
+    requests = {"AutoApproveRequest", "MagicLinkRequest", "VerifyRequest", "ClaimRequest"}
+    assert named >= requests | {"ApprovedSession", "PendingSignIn", "Verified", "SignInState", "ClaimedSession"}
+    assert not named & {"Whoever", "Somebody", "Begun", "TypedCode", "Polled", "Approved", "Claimed"}
+
+
+def both_ways() -> list[Console]:
+    return [Console(settings()), Console(settings(env="development", console_auto_approve=True))]
+
+
+def schemas_of(console: Console) -> Any:
+    components: Any = console.openapi()["components"]
+    return components["schemas"]
+
+
+def test_the_document_tells_that_a_disabled_endpoint_cannot_be_paused() -> None:
+    paths: Any = Console(settings()).openapi()["paths"]
+    responses = {verb: paths[f"/webhooks/endpoints/{{id}}/{verb}"]["post"]["responses"] for verb in ("pause", "resume")}
+    assert "409" in responses["pause"]
+    assert "409" not in responses["resume"]
+
+
 def test_auto_approve_with_the_environment_unset_is_refused() -> None:
     unset = Settings.load(console_auto_approve=True, console_connection_token_hash=f"sha256:{HEX}")
     with pytest.raises(ConsoleAutoApproveInProductionError, match="production or unset"):
