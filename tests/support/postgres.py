@@ -107,23 +107,58 @@ def _cluster(bin_folder: Path, settings: Sequence[str]) -> Iterator[str]:
         yield conninfo
 
 
+Start = Callable[[], AbstractContextManager[str]]
+"""Enter what it returns to get the conninfo of a server; leaving stops that."""
+
+
 @contextmanager
-def restartable(
-    bin_folder: Path, *, settings: Sequence[str] = QUICK
-) -> Iterator[Callable[[], AbstractContextManager[str]]]:
+def restartable(bin_folder: Path, *, settings: Sequence[str] = QUICK) -> Iterator[Start]:
     """Enter to get a function that starts a server of one's own, each time with the same data and at the same port."""
-    account = _account()
+    with _folders(*((None, memory()) if settings is QUICK else (None, None))) as (folder, data):
+        programs = _initialised(bin_folder, folder, data)
+        yield partial(_started, programs, folder, data, _account(), port=_free_port(), settings=settings)
+
+
+@contextmanager
+def upgradable(old: Path, new: Path) -> Iterator[tuple[Start, Start]]:
+    """Enter to get two functions: one starts a server, the other upgrades it by pg_upgrade, once, and starts it anew.
+
+    The old server must have been stopped before.
+    """
+    with _folders(None, None, memory(), memory()) as (folder, new_folder, data, new_data):
+        programs = _initialised(old, folder, data, "--data-checksums")  # the default of some versions; both need one
+        new_programs = _initialised(new, new_folder, new_data, "--data-checksums")
+        port = _free_port()
+        upgrade = [
+            f"--{option}={value}"
+            for option, value in {
+                "old-bindir": programs,
+                "new-bindir": new_programs,
+                "old-datadir": data,
+                "new-datadir": new_data,
+                "username": "postgres",
+                "socketdir": new_folder,
+            }.items()
+        ]
+
+        @contextmanager
+        def upgraded() -> Iterator[str]:
+            _wait(_run(new_programs / "pg_upgrade", *upgrade, folder=new_folder, account=_account()), new_folder)
+            with _started(new_programs, new_folder, new_data, _account(), port=port, settings=QUICK) as conninfo:
+                yield conninfo
+
+        yield partial(_started, programs, folder, data, _account(), port=port, settings=QUICK), upgraded
+
+
+@contextmanager
+def _folders(*parents: Path | None) -> Iterator[list[Path]]:
+    """New folders below these, or below the system's for temporary files, that belong to the server's account."""
     with ExitStack() as stack:
-        folder, data = (
-            Path(stack.enter_context(TemporaryDirectory(prefix="svc-pg-", dir=parent)))
-            for parent in (None, memory() if settings is QUICK else None)
-        )
-        if account:
-            for each in (folder, data):
+        folders = [Path(stack.enter_context(TemporaryDirectory(prefix="svc-pg-", dir=parent))) for parent in parents]
+        if account := _account():
+            for each in folders:
                 os.chown(each, account["user"], account["group"])
-            bin_folder = _reachable(bin_folder, folder, account)
-        _initialise(bin_folder, folder, data, account)
-        yield partial(_started, bin_folder, folder, data, account, port=_free_port(), settings=settings)
+        yield folders
 
 
 def memory() -> Path | None:
@@ -134,11 +169,20 @@ def memory() -> Path | None:
     return MEMORY
 
 
-def _initialise(bin_folder: Path, folder: Path, data: Path, account: "_Account") -> None:
-    process = _run(bin_folder / "initdb", f"--pgdata={data}", *INITDB_OPTIONS, folder=folder, account=account)
+def _initialised(bin_folder: Path, folder: Path, data: Path, *options: str) -> Path:
+    """Make the data of a server; return the folder where the account can run the programs."""
+    account = _account()
+    programs = _reachable(bin_folder, folder, account) if account else bin_folder
+    _wait(
+        _run(programs / "initdb", f"--pgdata={data}", *INITDB_OPTIONS, *options, folder=folder, account=account), folder
+    )
+    return programs
+
+
+def _wait(process: "subprocess.Popen[bytes]", folder: Path) -> None:
     try:
         if process.wait() != 0:
-            raise RuntimeError(f"initdb failed:\n{_output(folder)}")
+            raise RuntimeError(f"{process.args!r} failed:\n{_output(folder)}")
     finally:
         process.wait()  # after Ctrl-C too, or it would write to the folder that is being removed
 
