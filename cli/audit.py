@@ -75,8 +75,8 @@ def export(
         Path, typer.Option("-o", "--output", metavar="FILE", help="The file to write; - is standard output.")
     ] = (STANDARD_OUTPUT),
     after: Annotated[
-        int | None,
-        typer.Option(min=0, metavar="NUMBER", help="Continue after this number, which the last export printed."),
+        str | None,
+        typer.Option(metavar="CURSOR", help="Continue after this cursor, which the last export printed."),
     ] = None,
     unsettled: Annotated[
         bool,

@@ -144,6 +144,8 @@ class WebhookSignatureError(SvcError):
 # Our SQLSTATEs (class SV) and those that PostgreSQL raises if schema svc is missing.
 BY_SQLSTATE: Final[dict[str, type[SvcError]]] = {
     "SV001": AppendOnlyError,
+    "SV003": QueryError,
+    "SV004": ConflictError,
     "SV101": PayloadError,
     "SV102": UnknownEventError,
     "SV103": EndpointError,

@@ -18,7 +18,7 @@ from svc_pg.config import Config
 from svc_pg.conninfo import Conninfo
 from svc_pg.errors import SvcError, TransactionError
 from svc_pg.query import scalar
-from svc_pg.schema.partitions import ENSURE
+from svc_pg.schema.partitions import ENSURE, EPOCH
 from svc_pg.webhooks.worker.connections import break_off
 from svc_pg.webhooks.worker.statistics import Statistics
 
@@ -168,6 +168,10 @@ def _make_partitions(conn: Connection[Any], _: Config) -> str | None:
     return f"made {', '.join(made)}" if made else None
 
 
+def _begin_epoch(conn: Connection[Any], _: Config) -> None:
+    conn.execute(EPOCH)
+
+
 def _purge_log(conn: Connection[Any], config: Config) -> str | None:
     if config.audit.retention_days is None:
         return None
@@ -213,6 +217,7 @@ def _removed(rows: int) -> str | None:
 
 _STEPS: Final[tuple[tuple[str, Step], ...]] = (
     ("the log's partitions", _make_partitions),
+    ("the log's epoch", _begin_epoch),
     ("the log's retention", _purge_log),
     ("deliveries", _prune_webhooks),
     ("the console", _prune_console),

@@ -35,6 +35,25 @@ create index audit_logs_actor on svc.audit_logs (actor_id, "timestamp") where ac
 create index audit_logs_id on svc.audit_logs using brin (id) with (pages_per_range = 32, autosummarize = on);
 create index audit_logs_xact on svc.audit_logs using brin (xact_id) with (pages_per_range = 32, autosummarize = on);
 
+-- The epoch of the log. Numbers of transactions mean something in one server only, and ids of one sequence: a restore
+-- begins a new epoch. It is known by itself, since a dump leaves generated columns out and the restore computes this one
+-- anew. An install records the epoch among the known ones, in plain columns, which a dump keeps.
+create function svc.audit_new_epoch() returns jsonb
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as 'select jsonb_build_object(
+        ''epoch'', left(replace(gen_random_uuid()::text, ''-'', ''''), 12), ''at'', clock_timestamp())';
+create table svc.audit_epoch (
+    is_only boolean primary key default true check (is_only),
+    here jsonb not null generated always as (svc.audit_new_epoch()) stored
+);
+create table svc.audit_epochs (
+    name text primary key,
+    began_at timestamptz not null
+);
+insert into svc.audit_epoch default values;
+insert into svc.audit_epochs (name, began_at) select here ->> 'epoch', '-infinity' from svc.audit_epoch;
+
 -- The key of svc.audit_hash, padded as HMAC wants it (RFC 2104): made here, and never seen by anybody.
 create table svc.audit_hash_key (
     is_only boolean primary key default true check (is_only),
@@ -59,7 +78,8 @@ comment on table svc.audit_logs is 'The audit log: a row for each entry, in mont
 comment on column svc.audit_logs.id is
     'The entry''s number. Entries are numbered before they commit, so a higher one may be seen first.';
 comment on column svc.audit_logs."timestamp" is 'When the entry was written.';
-comment on column svc.audit_logs.xact_id is 'The transaction: equal for all changes that were made together.';
+comment on column svc.audit_logs.xact_id is
+    'The transaction: equal for all changes that were made together. After a restore the numbers may begin anew.';
 comment on column svc.audit_logs.table_name is
     'The table, with its schema: public.customer. Of a partition, the table that is audited.';
 comment on column svc.audit_logs.table_oid is
@@ -89,3 +109,11 @@ comment on table svc.audit_hash_key is 'Internal: the key of hashed columns. Nob
 comment on column svc.audit_hash_key.is_only is 'There is one row.';
 comment on column svc.audit_hash_key.inner_pad is 'The key, padded for the inner hash.';
 comment on column svc.audit_hash_key.outer_pad is 'The key, padded for the outer hash.';
+
+comment on table svc.audit_epoch is 'Internal: the epoch of the log, which a restore begins anew.';
+comment on column svc.audit_epoch.is_only is 'There is one row.';
+comment on column svc.audit_epoch.here is 'Its name, and when it began.';
+
+comment on table svc.audit_epochs is 'Internal: the epochs of the log that are known, with when each began.';
+comment on column svc.audit_epochs.name is 'The epoch''s name, the beginning of a cursor.';
+comment on column svc.audit_epochs.began_at is 'Older entries are of an epoch before; -infinity for the first.';

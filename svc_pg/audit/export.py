@@ -7,6 +7,7 @@ from typing import Any, BinaryIO, Final, Literal, LiteralString, get_args
 from psycopg import AsyncConnection, Connection
 from psycopg.abc import Buffer
 
+from svc_pg.audit.horizon import Horizon, horizon_after
 from svc_pg.audit.log import AuditQuery
 from svc_pg.errors import QueryError, translating
 from svc_pg.query import Query, afetch_one, fetch_one
@@ -42,7 +43,6 @@ _FREE_TEXTS: Final = frozenset(
     {"tableName", "recordId", "actorId", "tenantId", "dbUser", "dbRole", "label", "description"}
 )
 _LOG: Final = " from svc.audit_logs"
-_OLDEST_RUNNING: Final = "txid_snapshot_xmin(txid_current_snapshot())"
 
 
 def csv_cell(name: LiteralString, value: LiteralString) -> LiteralString:
@@ -67,18 +67,18 @@ _CSV: Final = _select({name: csv_cell(name, value) for name, value in FIELDS.ite
 class ExportReport:
     """The number of entries written, and of those ``held_back`` because older ones may still appear before them.
 
-    An export with ``after=horizon`` continues exactly at the end of this one: without a gap and without a duplicate.
+    An export with ``after=horizon`` continues exactly at the end of this one: without a gap and without a duplicate,
+    also in a copy of the database that was restored from a dump since.
     """
 
     entries: int
     held_back: int
-    horizon: int
+    horizon: str
 
 
 @dataclass(frozen=True, slots=True)
-class _Start:
-    horizon: int
-    held_back: int
+class _Count:
+    entries: int
 
 
 def export(
@@ -87,7 +87,7 @@ def export(
     *,
     format: Format = "json",  # noqa: A002 - the word that users know
     out: BinaryIO,
-    after: int | None = None,
+    after: str | None = None,
     is_settled: bool = True,
     progress: Callable[[int], None] = lambda _: None,
 ) -> ExportReport:
@@ -100,19 +100,20 @@ def export(
 
     ``json`` is one array and ``ndjson`` an object a line, with the fields and names of the API; ``csv`` is RFC 4180
     with a header, in which an apostrophe precedes text that a spreadsheet would run. Memory does not grow with the
-    number of entries. ``progress`` is called with the number so far. Never commits. Raises QueryError and
-    NotInstalledError.
+    number of entries. ``progress`` is called with the number so far. Never commits. Raises NotInstalledError,
+    QueryError if ``after`` is of another database, and ConflictError if entries of one were copied into the log.
     """
     _check(format)
     with translating():
-        start = fetch_one(conn, _start(query, after, is_settled=is_settled))
+        start = fetch_one(conn, horizon_after(after))
+        held_back = fetch_one(conn, _held_back(start, query)).entries if is_settled else 0
         cursor = conn.cursor()
-        with cursor.copy(*_copy(start, query, format, after, is_settled=is_settled)) as rows:
+        with cursor.copy(*_copy(start, query, format, is_settled=is_settled)) as rows:
             out.write(_HEADS[format])
             for number, row in enumerate(rows):
                 _write(row, number, format, out, progress)
             out.write(_TAILS[format])
-        return ExportReport(cursor.rowcount, start.held_back, start.horizon)
+        return ExportReport(cursor.rowcount, held_back, start.cursor)
 
 
 async def aexport(
@@ -121,23 +122,24 @@ async def aexport(
     *,
     format: Format = "json",  # noqa: A002 - the word that users know
     out: BinaryIO,
-    after: int | None = None,
+    after: str | None = None,
     is_settled: bool = True,
     progress: Callable[[int], None] = lambda _: None,
 ) -> ExportReport:
     """As ``export``, on an async connection; ``out`` is a file or a buffer, because its writes are not awaited."""
     _check(format)
     with translating():
-        start = await afetch_one(conn, _start(query, after, is_settled=is_settled))
+        start = await afetch_one(conn, horizon_after(after))
+        held_back = (await afetch_one(conn, _held_back(start, query))).entries if is_settled else 0
         cursor = conn.cursor()
-        async with cursor.copy(*_copy(start, query, format, after, is_settled=is_settled)) as rows:
+        async with cursor.copy(*_copy(start, query, format, is_settled=is_settled)) as rows:
             number = 0
             out.write(_HEADS[format])
             async for row in rows:
                 _write(row, number, format, out, progress)
                 number += 1
             out.write(_TAILS[format])
-        return ExportReport(cursor.rowcount, start.held_back, start.horizon)
+        return ExportReport(cursor.rowcount, held_back, start.cursor)
 
 
 def _check(form: Format) -> None:
@@ -145,18 +147,16 @@ def _check(form: Format) -> None:
         raise QueryError(f"{form!r} is not a format", hint=f"Write one of {', '.join(get_args(Format))}.")
 
 
-def _start(query: AuditQuery, after: int | None, *, is_settled: bool) -> Query[_Start]:
-    if not is_settled:
-        return Query("select " + _OLDEST_RUNNING + " as horizon, 0 as held_back", (), _Start)
-    younger = query.transactions(since=after).filter.where("xact_id >= " + _OLDEST_RUNNING)
-    held_back = "(select count(*)" + _LOG + younger.clause + ")"
-    return Query("select " + _OLDEST_RUNNING + " as horizon, " + held_back + " as held_back", younger.params, _Start)
+def _held_back(start: Horizon, query: AuditQuery) -> Query[_Count]:
+    wanted = start.held_back(start.since(query.filter))
+    return Query("select count(*) as entries" + _LOG + wanted.clause, wanted.params, _Count)
 
 
 def _copy(
-    start: _Start, query: AuditQuery, form: Format, after: int | None, *, is_settled: bool
+    start: Horizon, query: AuditQuery, form: Format, *, is_settled: bool
 ) -> tuple[LiteralString, tuple[object, ...]]:
-    wanted = query.transactions(since=after, before=start.horizon if is_settled else None).filter
+    wanted = start.since(query.filter)
+    wanted = start.settled(wanted) if is_settled else wanted
     chosen = wanted.clause + ' order by audit_logs."timestamp", audit_logs.id'
     if form == "csv":
         return "copy (" + _CSV + chosen + ") to stdout (format csv, encoding 'UTF8', header)", wanted.params

@@ -7,11 +7,12 @@ from datetime import datetime
 from typing import Any, Final, LiteralString, NamedTuple
 
 from psycopg import AsyncConnection
-from psycopg.rows import scalar_row
 
 from svc_pg.audit.export import FIELDS, Format, csv_cell
-from svc_pg.audit.log import HORIZON, AuditQuery, keyset
+from svc_pg.audit.horizon import horizon_after
+from svc_pg.audit.log import AuditQuery, keyset
 from svc_pg.pagination import Listing
+from svc_pg.query import afetch_one
 
 PAGE_SIZE: Final = 500
 PART_BYTES: Final = 4 * 1024 * 1024
@@ -47,8 +48,8 @@ async def export_pages(connect: Connect, query: AuditQuery, *, format: Format) -
     shape = _SHAPES[format]
     select = 'select "timestamp", id::text, ' + shape.line + " as line from svc.audit_logs"  # noqa: S608 - only constants
     async with connect() as conn:
-        horizon = await (await conn.cursor(row_factory=scalar_row).execute(HORIZON)).fetchone()
-    wanted = query.transactions(before=horizon).filter
+        horizon = await afetch_one(conn, horizon_after(None))
+    wanted = horizon.settled(query.filter)
     listing = Listing(keyset("oldest", select, _Line), wanted).limit(PAGE_SIZE)
     before = shape.head + shape.opening
     while True:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Generator, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
@@ -9,8 +10,10 @@ from psycopg import Connection
 from psycopg.pq import TransactionStatus
 from psycopg.rows import class_row
 
-from svc_pg.audit.log import ORDER_BY, SELECT, AuditQuery, Entry, horizon
+from svc_pg.audit.horizon import horizon
+from svc_pg.audit.log import ORDER_BY, SELECT, AuditQuery, Entry
 from svc_pg.errors import TransactionError, translating
+from svc_pg.pagination import Filter
 from svc_pg.query import keep_json
 
 PAUSE: Final = timedelta(milliseconds=500)
@@ -23,25 +26,26 @@ def follow(conn: Connection[Any], query: AuditQuery, *, pause: timedelta = PAUSE
 
     An entry comes when all transactions that began before its own have ended, so a slow transaction delays those after
     it, but none is lost and none comes twice. Each look at the log is a transaction of its own, with ``pause`` between
-    them; ``conn`` must be outside one. Raises TransactionError and NotInstalledError.
+    them; ``conn`` must be outside one. Raises TransactionError and NotInstalledError, and
+    ConflictError if entries of another database are copied into the log.
     """
     if conn.info.transaction_status != TransactionStatus.IDLE:
         raise TransactionError("the connection is inside a transaction", hint="Commit or roll back first.")
     with translating():
         with conn.transaction():
             seen_to = horizon(conn)
-            page = query.order("newest").transactions(before=seen_to).list(conn)
+            page = replace(query.order("newest"), filter=seen_to.settled(query.filter)).list(conn)
         yield from reversed(page.data)
         while True:
             with conn.transaction():
-                reach = horizon(conn)
-                if reach > seen_to:
-                    yield from _between(conn, query.transactions(since=seen_to, before=reach))
+                reach = horizon(conn, after=seen_to.cursor)
+                if reach.cursor != seen_to.cursor:
+                    yield from _between(conn, reach.settled(reach.since(query.filter)))
             seen_to = reach
             time.sleep(pause.total_seconds())
 
 
-def _between(conn: Connection[Any], query: AuditQuery) -> Iterator[Entry]:
+def _between(conn: Connection[Any], wanted: Filter) -> Iterator[Entry]:
     """The entries between two horizons, in batches, because one transaction may have written millions.
 
     Not by ``Cursor.stream``, which holds the connection's lock between two rows: a reader that breaks off there, as by
@@ -50,4 +54,4 @@ def _between(conn: Connection[Any], query: AuditQuery) -> Iterator[Entry]:
     with conn.cursor(_CURSOR, row_factory=class_row(Entry)) as cursor:
         keep_json(cursor)
         cursor.itersize = _BATCH
-        yield from cursor.execute(SELECT + query.filter.clause + ORDER_BY["oldest"], query.filter.params)
+        yield from cursor.execute(SELECT + wanted.clause + ORDER_BY["oldest"], wanted.params)

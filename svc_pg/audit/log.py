@@ -3,14 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final, Literal, LiteralString, Protocol, Self, TypeVar, cast, get_args
-
-from psycopg import Connection
+from typing import Final, Literal, LiteralString, Protocol, Self, TypeVar, cast, get_args
 
 from svc_pg.config.audit import Severity
 from svc_pg.errors import QueryError
 from svc_pg.pagination import Keyset, Listing, PointInTime, aware_time, decode
-from svc_pg.query import Query, RawJson, scalar
+from svc_pg.query import Query, RawJson
 from svc_pg.table_names import TableName
 
 Operation = Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT"]
@@ -33,7 +31,6 @@ ORDER_BY: Final[dict[Order, LiteralString]] = {
     "newest": " order by audit_logs.timestamp desc, audit_logs.id desc",
     "oldest": " order by audit_logs.timestamp, audit_logs.id",
 }
-HORIZON: Final = "select txid_snapshot_xmin(txid_current_snapshot())"
 # the first condition prunes partitions, which a row comparison alone does not
 _BEYOND: Final[dict[Order, LiteralString]] = {
     "newest": '"timestamp" <= %s and ("timestamp", id) < (%s, %s)',
@@ -169,12 +166,6 @@ def entry(entry_id: str) -> Query[Entry]:
     if not (entry_id.isascii() and entry_id.isdecimal() and len(entry_id) <= _ID_DIGITS):
         raise QueryError(f"{entry_id!r} is not the id of an entry", hint="Ids are whole numbers, such as 812.")
     return Query(SELECT + " where id = %s", (int(entry_id),), Entry)  # unordered, or the index of ids is not used
-
-
-def horizon(conn: Connection[Any]) -> int:
-    """The id of the oldest running transaction: all before it have ended, so no more entries of them can appear."""
-    xact_id: int = scalar(conn, HORIZON)
-    return xact_id
 
 
 def query() -> AuditQuery:

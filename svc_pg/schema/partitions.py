@@ -10,6 +10,8 @@ from svc_pg.schema.installation import Installation
 
 ENSURE: Final = "select svc.audit_ensure_partitions();"
 REPAIR: Final = "select svc.audit_ensure_partitions(p_attaches => true);"
+EPOCH: Final = "select svc.audit_begin_epoch();"
+"""Record a restore of the log, if there was one."""
 
 _STATE: Final = """
 select 'svc.audit_logs' as identity,

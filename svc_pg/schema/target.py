@@ -78,8 +78,10 @@ def _rendered(kind: ObjectKind, folders: Iterable[str], **values: object) -> lis
 
 
 def guards() -> list[SchemaObject]:
-    """The objects that keep the log append-only: all that an uninstall leaves beside the data."""
-    return [SchemaObject("function", "svc.audit_guard", render("audit/audit_guard.sql")), *_guard_triggers()]
+    """The objects that keep the log append-only and know of a restore: all that an uninstall leaves beside the data."""
+    kept = ("audit_guard", "audit_new_epoch")
+    functions = [SchemaObject("function", f"svc.{name}", render(f"audit/{name}.sql")) for name in kept]
+    return [*functions, *_guard_triggers()]
 
 
 def _guard_triggers() -> list[SchemaObject]:

@@ -5,6 +5,19 @@ create type svc.audit_severity as enum ('low', 'medium', 'high', 'critical');
 
 -- Tables
 
+create table svc.audit_epoch (
+    is_only boolean default true not null,
+    here jsonb default svc.audit_new_epoch() not null,
+    constraint audit_epoch_is_only_check CHECK (is_only),
+    constraint audit_epoch_pkey PRIMARY KEY (is_only)
+);
+
+create table svc.audit_epochs (
+    name text not null,
+    began_at timestamp with time zone not null,
+    constraint audit_epochs_pkey PRIMARY KEY (name)
+);
+
 create table svc.audit_hash_key (
     is_only boolean default true not null,
     inner_pad bytea not null,
@@ -437,6 +450,10 @@ create view svc.webhook_endpoint_health (
 
 -- Functions
 
+create function svc.audit_begin_epoch()
+    returns void language plpgsql security definer
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_cap(p_snapshot jsonb, p_limit integer)
     returns jsonb language plpgsql immutable parallel safe;
 
@@ -462,6 +479,10 @@ create function svc.audit_hash(p_value text)
     returns text language plpgsql stable security definer
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_horizon(p_after text DEFAULT NULL::text, OUT epoch text, OUT began_at timestamp with time zone, OUT oldest_running bigint, OUT first_unassigned bigint, OUT after_xact_id bigint, OUT after_from timestamp with time zone, OUT after_until timestamp with time zone)
+    returns record language plpgsql stable security definer
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_image(p_row anyelement)
     returns jsonb language plpgsql stable
     set search_path=pg_catalog, pg_temp
@@ -472,6 +493,13 @@ create function svc.audit_image(p_row anyelement)
     set bytea_output=hex
     set lc_monetary=C;
 
+create function svc.audit_is_mixed()
+    returns boolean language plpgsql stable security definer
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_indexscan=off
+    set enable_indexonlyscan=off;
+
 create function svc.audit_keys(p_snapshot jsonb)
     returns text[] language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
@@ -481,6 +509,10 @@ create function svc.audit_last4(p_value text)
 
 create function svc.audit_mask_all(p_snapshot jsonb)
     returns jsonb language sql immutable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_new_epoch()
+    returns jsonb language sql immutable
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_partition_end(p_partition oid)
@@ -738,6 +770,7 @@ grant usage on schema svc to svc_sender;
 grant usage on schema svc to svc_writer;
 grant select on table svc.audit_activity_daily to svc_admin;
 grant select on table svc.audit_activity_daily to svc_reader;
+grant execute on function svc.audit_begin_epoch to svc_admin;
 grant execute on function svc.audit_cap to svc_admin;
 grant execute on function svc.audit_cap to svc_writer;
 grant execute on function svc.audit_changed to svc_admin;
@@ -749,8 +782,13 @@ grant execute on function svc.audit_drifted to svc_writer;
 grant execute on function svc.audit_ensure_partitions to svc_admin;
 grant execute on function svc.audit_hash to svc_admin;
 grant execute on function svc.audit_hash to svc_writer;
+grant execute on function svc.audit_horizon to svc_admin;
+grant execute on function svc.audit_horizon to svc_reader;
+grant execute on function svc.audit_horizon to svc_writer;
 grant execute on function svc.audit_image to svc_admin;
 grant execute on function svc.audit_image to svc_writer;
+grant execute on function svc.audit_is_mixed to svc_admin;
+grant execute on function svc.audit_is_mixed to svc_writer;
 grant execute on function svc.audit_keys to svc_admin;
 grant execute on function svc.audit_keys to svc_writer;
 grant execute on function svc.audit_last4 to svc_admin;
@@ -763,6 +801,8 @@ grant insert on table svc.audit_logs to svc_writer;
 grant select on table svc.audit_logs_default to svc_admin;
 grant execute on function svc.audit_mask_all to svc_admin;
 grant execute on function svc.audit_mask_all to svc_writer;
+grant execute on function svc.audit_new_epoch to svc_admin;
+grant execute on function svc.audit_new_epoch to svc_writer;
 grant execute on function svc.audit_partition_end to svc_admin;
 grant execute on function svc.audit_partition_end to svc_writer;
 grant execute on function svc.audit_purge_entries to svc_admin;
