@@ -8,6 +8,7 @@ from typing import Any
 
 from psycopg import Connection
 
+from svc_pg.capture.postgres.cascades import check_cascades
 from svc_pg.capture.postgres.catalog import read_tables
 from svc_pg.capture.postgres.change_events import by_table, change_objects, check_when
 from svc_pg.capture.postgres.expressions import check_conditions
@@ -106,6 +107,7 @@ def _of_tables(conn: Connection[Any], config: Config) -> dict[str, list[SchemaOb
     for name, rules in audited.items():
         check_conditions(conn, str(name), rules.enrich)
     recorded = {name: rules_for(tables[name], rules) for name, rules in audited.items()}
+    check_cascades(conn, [name for name, rules in audited.items() if rules.level == "statement"])
     own = [rules_for(table, rules) for table, rules in OWN_TABLES]
     objects = {str(rules.table.name): capture_objects(rules) for rules in [*own, *recorded.values()]}
     for name, events in sent.items():
