@@ -7,7 +7,7 @@ from psycopg import Connection
 
 from svc_pg.query import Query, fetch
 from svc_pg.render import render
-from svc_pg.schema.installation import OWNERS, Installation
+from svc_pg.schema.installation import CLOSED, Installation
 
 ForeignKind = Literal["rule", "trigger", "policy", "table", "column", "role", "setting"]
 
@@ -31,5 +31,5 @@ def find(conn: Connection[Any], installation: Installation, *, has_roles: bool) 
     """All of them; none while a table of ours is missing."""
     if not all(installation.has(table) for table in _NEEDED):
         return []
-    text = render("installed/foreign.sql.j2", has_roles=has_roles, owners=OWNERS)
+    text = render("installed/foreign.sql.j2", has_roles=has_roles, owners=CLOSED)
     return fetch(conn, Query(text, (), Foreign))
