@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Any, Final, LiteralString
+from uuid import UUID
 
 import psycopg
 from psycopg import Connection
@@ -29,6 +30,12 @@ _EVERY: Final = timedelta(hours=1)
 _LONGEST_RUN: Final = 3600.0  # seconds; after that a server that does not answer is given up
 _CANCEL_EVERY: Final = 0.2  # seconds
 _LONGEST_CANCEL: Final = 5.0  # seconds after which the server is assumed not to hear
+
+_FIRST: Final = UUID(int=0)
+_DELIVERIES_END: Final = "select id from svc.webhook_deliveries where id > %s order by id offset %s limit 1"
+_MESSAGES_END: Final = "select id from svc.webhook_messages where id > %s order by id offset %s limit 1"
+_PRUNE_DELIVERIES: Final = "select svc.webhook_prune(%s, %s, %s, %s, %s)"
+_PRUNE_MESSAGES: Final = "select svc.webhook_prune_messages(%s, %s, %s, %s)"
 
 Step = Callable[[Connection[Any], Config], str | None]
 
@@ -190,7 +197,10 @@ def prune_deliveries(conn: Connection[Any], *, delivered: timedelta, failed: tim
     ``conn`` is not in autocommit.
     """
     _check_autocommit(conn)
-    return _in_batches(conn, "select svc.webhook_prune(%s, %s, %s)", (delivered, failed))
+    deliveries = _in_stretches(
+        conn, _DELIVERIES_END, _PRUNE_DELIVERIES, (delivered, failed), kept=min(delivered, failed)
+    )
+    return deliveries + _in_stretches(conn, _MESSAGES_END, _PRUNE_MESSAGES, (delivered,), kept=delivered)
 
 
 def _prune_webhooks(conn: Connection[Any], config: Config) -> str | None:
@@ -208,6 +218,19 @@ def _in_batches(conn: Connection[Any], statement: LiteralString, params: tuple[o
     while rows >= _BATCH:
         rows = scalar(conn, statement, (*params, _BATCH))
         removed += rows
+    return removed
+
+
+def _in_stretches(
+    conn: Connection[Any], end: LiteralString, prune: LiteralString, params: tuple[object, ...], *, kept: timedelta
+) -> int:
+    """Go once through the ids that are older than ``kept``, so that rows that stay are not read again and again."""
+    removed, after = 0, _FIRST
+    horizon = scalar(conn, "select svc.uuid7_at(now() - %s)", (kept,))
+    while after is not None and after < horizon:
+        until = scalar(conn, end, (after, _BATCH - 1))  # None: fewer than a batch are left
+        removed += scalar(conn, prune, (*params, _BATCH, after, until))
+        after = until
     return removed
 
 

@@ -728,12 +728,29 @@ create function svc.webhook_protocol(OUT oldest integer, OUT newest integer)
     returns record language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 
-create function svc.webhook_prune(p_delivered interval, p_failed interval, p_batch integer DEFAULT 5000)
+create function svc.webhook_prune(p_delivered interval, p_failed interval, p_batch integer DEFAULT 5000, p_after uuid DEFAULT '00000000-0000-0000-0000-000000000000'::uuid, p_until uuid DEFAULT NULL::uuid)
     returns integer language plpgsql
     set search_path=pg_catalog, pg_temp
+    set lock_timeout=5 s
     set enable_seqscan=off
+    set enable_bitmapscan=off
     set enable_hashjoin=off
-    set enable_mergejoin=off;
+    set enable_mergejoin=off
+    set enable_material=off
+    set enable_sort=off
+    set plan_cache_mode=force_generic_plan;
+
+create function svc.webhook_prune_messages(p_kept interval, p_batch integer DEFAULT 5000, p_after uuid DEFAULT '00000000-0000-0000-0000-000000000000'::uuid, p_until uuid DEFAULT NULL::uuid)
+    returns integer language plpgsql
+    set search_path=pg_catalog, pg_temp
+    set lock_timeout=5 s
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_hashjoin=off
+    set enable_mergejoin=off
+    set enable_material=off
+    set enable_sort=off
+    set plan_cache_mode=force_generic_plan;
 
 create function svc.webhook_record_lost(p_deliveries uuid[])
     returns void language sql
@@ -883,6 +900,7 @@ grant execute on function svc.webhook_patterns to svc_admin;
 grant execute on function svc.webhook_ping to svc_admin;
 grant execute on function svc.webhook_protocol to svc_admin;
 grant execute on function svc.webhook_prune to svc_admin;
+grant execute on function svc.webhook_prune_messages to svc_admin;
 grant execute on function svc.webhook_record_lost to svc_admin;
 grant execute on function svc.webhook_refuse_event to svc_admin;
 grant execute on function svc.webhook_retry to svc_admin;

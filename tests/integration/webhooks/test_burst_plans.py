@@ -104,3 +104,8 @@ def test_canceling_by_hand_reads_what_it_cancels(conn: Connection) -> None:
         "select array_agg(id) from (select id from svc.webhook_deliveries where status = 'pending' limit 1000) q"
     )
     assert read(conn, "select svc.webhook_cancel_many(%s)", chosen) <= 3 * 1000
+
+
+def test_retention_reads_what_it_deletes_however_many_are_due(conn: Connection) -> None:
+    assert read(conn, "select svc.webhook_prune('7 days', '30 days', 1000)") == 0
+    assert read(conn, "select svc.webhook_prune('0', '30 days', 1000)") <= 4 * 1000
