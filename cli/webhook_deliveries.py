@@ -9,6 +9,7 @@ from svc_pg import Config, durations
 from svc_pg.maintenance import prune_deliveries
 from svc_pg.query import fetch_one
 from svc_pg.webhooks import delivery_queries as deliveries
+from svc_pg.webhooks.delivery_rows import STATUSES
 
 from . import output, records
 from .completion import events, one_of
@@ -33,7 +34,7 @@ def list_deliveries(
         typer.Option(
             metavar="STATUS",
             help="Only pending, delivered, failed or canceled ones.",
-            autocompletion=one_of(*deliveries.STATUSES),
+            autocompletion=one_of(*STATUSES),
         ),
     ] = None,
     event: Annotated[

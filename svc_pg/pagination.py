@@ -80,7 +80,8 @@ class Keyset(Generic[Row]):
     """A sorted list in the database.
 
     ``key`` makes a cursor's texts of a row, ``read`` makes parameters of a cursor (see ``decode``), and ``beyond`` is
-    the condition on them that the rows after the cursor fulfil.
+    the condition on them that the rows after the cursor fulfil. ``start`` are the parameters of the first page, if it
+    has that condition too.
     """
 
     select: LiteralString
@@ -89,6 +90,7 @@ class Keyset(Generic[Row]):
     beyond: LiteralString
     key: Callable[[Row], tuple[str, ...]]
     read: Callable[[str], Sequence[object]]
+    start: Sequence[object] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +135,9 @@ class Listing(Generic[Row]):
     def _query(self) -> Query[Row]:
         """One row more than the page, which tells whether there is another."""
         keyset, wanted = self.keyset, self.filter
-        if self.position is not None:
-            wanted = wanted.where(keyset.beyond, *self.position)
+        position = keyset.start if self.position is None else self.position
+        if position is not None:
+            wanted = wanted.where(keyset.beyond, *position)
         text = keyset.select + wanted.clause + keyset.order + " limit %s"
         return Query(text, (*wanted.params, self.size + 1), keyset.row)
 

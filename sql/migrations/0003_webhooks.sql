@@ -27,6 +27,8 @@ create table svc.webhook_messages (
 -- coalesce, because unique treats null tenants as different from each other
 create unique index webhook_messages_idempotency on svc.webhook_messages (coalesce(tenant, ''), idempotency_key)
     where idempotency_key is not null;
+-- to list deliveries by event, through their messages, which never change
+create index webhook_messages_event on svc.webhook_messages (event_name, id);
 
 create table svc.webhook_endpoints (
     id uuid primary key,
@@ -105,6 +107,9 @@ create index webhook_deliveries_due on svc.webhook_deliveries (next_attempt_at)
     where status = 'pending' and next_attempt_at is not null;
 create index webhook_deliveries_leased on svc.webhook_deliveries (endpoint_id, lease_until) where lease_id is not null;
 create index webhook_deliveries_list on svc.webhook_deliveries (endpoint_id, id desc);
+-- to list them by status; an index of all of them, by status or by event, would cost every delivery an eighth more
+create index webhook_deliveries_failed_list on svc.webhook_deliveries (id) where status = 'failed';
+create index webhook_deliveries_canceled_list on svc.webhook_deliveries (id) where status = 'canceled';
 create index webhook_deliveries_failed on svc.webhook_deliveries (endpoint_id, finished_at) where status = 'failed';
 
 create table svc.webhook_delivery_attempts (

@@ -13,14 +13,8 @@ from psycopg import AsyncConnection, Connection
 from svc_pg.pagination import DEFAULT_SIZE, Page, PointInTime
 from svc_pg.query import afetch, afetch_one, fetch, fetch_one
 from svc_pg.webhooks import delivery_queries
-from svc_pg.webhooks.delivery_queries import (
-    Changed,
-    Delivery,
-    DeliveryAttempt,
-    DeliveryDetail,
-    DeliveryQuery,
-    Status,
-)
+from svc_pg.webhooks.delivery_queries import DeliveryQuery
+from svc_pg.webhooks.delivery_rows import Changed, Delivery, DeliveryAttempt, DeliveryDetail, Status
 
 __all__ = [
     "Changed",

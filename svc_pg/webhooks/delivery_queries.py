@@ -1,20 +1,15 @@
 """Queries that read, retry and cancel deliveries: one statement each."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Final, Literal, LiteralString, Self, get_args
+from typing import Final, LiteralString, Self
 from uuid import UUID
 
 from svc_pg.errors import QueryError
 from svc_pg.pagination import ALL, Keyset, Listing, PointInTime, decode
-from svc_pg.query import Query, RawJson
-from svc_pg.webhooks.http.transport import RecordedOutcome
+from svc_pg.query import Query
+from svc_pg.webhooks.delivery_rows import STATUSES, Changed, Delivery, DeliveryAttempt, DeliveryDetail
 from svc_pg.webhooks.ids import delivery_key, endpoint_key, filter_key, no_delivery
-
-Status = Literal["pending", "delivered", "failed", "canceled"]
-Cause = Literal["auto", "manual", "test"]
-
-STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 
 BULK: Final = 10_000  # as in the texts below
 
@@ -45,6 +40,10 @@ _CANCEL: Final = "select " + _COLUMNS + " from svc.webhook_cancel(%s)"  # noqa: 
 _PING: Final = "select " + _COLUMNS + " from svc.webhook_ping(%s)"  # noqa: S608 - constants
 _IS_OPEN: Final = "exists (select from svc.webhook_endpoints e where e.id = endpoint_id and e.status <> 'disabled')"
 _MATCHING: Final = "with matching as (select id from svc.webhook_deliveries"
+_LAST: Final = UUID(int=2**128 - 1)
+_OF_EVENT: Final = """message_id in (
+    select m.id from svc.webhook_messages m where m.event_name = %s and m.id <= %s
+) and (message_id, id) < (%s, %s)"""
 _COUNT: Final = "changed as (select id from matching limit 10000)"
 _RETRY_MANY: Final = (
     "status in ('failed', 'canceled') and " + _IS_OPEN,
@@ -58,64 +57,6 @@ _COUNT_CHANGED: Final = """
 select (select count(*) from changed)::integer as count, (select count(*) from matching) <= 10000 as is_complete
 """
 _OF_OPEN_ENDPOINT: Final = " from svc.webhook_open_endpoint(%s)"
-
-
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """One message on its way to one endpoint.
-
-    ``lost_attempts`` of its ``attempts`` were lost with their worker; these do not count towards ``max_attempts``.
-    """
-
-    id: str
-    message_id: str
-    endpoint_id: str
-    event_name: str
-    status: Status
-    attempts: int
-    lost_attempts: int
-    max_attempts: int
-    created_at: datetime
-    updated_at: datetime
-    next_attempt_at: datetime | None
-    finished_at: datetime | None
-    last_status_code: int | None
-    last_error: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class DeliveryDetail(Delivery):
-    """A delivery with the content of its message; ``payload`` is None once retention has deleted the message."""
-
-    tenant: str | None
-    idempotency_key: str | None
-    payload: RawJson | None
-
-
-@dataclass(frozen=True, slots=True)
-class DeliveryAttempt:
-    """One attempt, with at most 16 KiB of the body of the response, and no cookies."""
-
-    id: str
-    attempt: int
-    cause: Cause
-    started_at: datetime
-    duration_ms: int | None
-    outcome: RecordedOutcome
-    status_code: int | None
-    error: str | None
-    response_headers: RawJson | None
-    response_body: str | None
-    remote_ip: str | None
-    worker: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """The number of deliveries that were, or would be, changed; ``is_complete`` says that no more match."""
-
-    count: int
-    is_complete: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,17 +79,24 @@ class DeliveryQuery(Listing[Delivery]):
 
     def event(self, name: str) -> Self:
         """Deliveries of one event."""
-        return self._where("event_name = %s", name)
+        return replace(
+            self,
+            keyset=_newest_of_event(name) if self.filter == ALL else _NEWEST,
+            filter=self.filter.where("event_name = %s", name),
+        )
 
     def since(self, point_in_time: PointInTime) -> Self:
         """Deliveries created from then on: an aware datetime, or a duration before now, for example ``1h``."""
         # ids grow with time, and are indexed
         wanted = self.filter.compare("id >= svc.uuid7_at(", point_in_time, end=")")
-        return replace(self, filter=wanted.compare("created_at >=", point_in_time))
+        return replace(self, keyset=_NEWEST, filter=wanted.compare("created_at >=", point_in_time))
 
     def until(self, point_in_time: PointInTime) -> Self:
         """Deliveries created before then, written as for ``since``."""
-        return replace(self, filter=self.filter.compare("created_at <", point_in_time))
+        return replace(self, keyset=_NEWEST, filter=self.filter.compare("created_at <", point_in_time))
+
+    def _where(self, condition: LiteralString, *params: object) -> Self:
+        return replace(self, keyset=_NEWEST, filter=self.filter.where(condition, *params))
 
     def retry(self, *, dry_run: bool = False) -> Query[Changed]:
         """Try the failed or canceled ones again, 10,000 at most; with ``dry_run`` only count them.
@@ -183,6 +131,23 @@ _NEWEST: Final = Keyset(
     key=lambda delivery: (delivery.id,),
     read=lambda cursor: decode(cursor, UUID),
 )
+
+
+def _newest_of_event(name: str) -> Keyset[Delivery]:
+    """For an event and no other condition, found by an index of messages: one of deliveries would cost all workers."""
+
+    def position(message: object, delivery: object) -> Sequence[object]:
+        return name, message, message, delivery
+
+    return Keyset(
+        select=_SELECT,
+        row=Delivery,
+        order=" order by d.message_id desc, d.id desc",
+        beyond=_OF_EVENT,
+        key=lambda delivery: (delivery.message_id, delivery.id),
+        read=lambda cursor: position(*decode(cursor, UUID, UUID)),
+        start=position(_LAST, _LAST),
+    )
 
 
 def query() -> DeliveryQuery:

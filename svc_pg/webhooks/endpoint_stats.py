@@ -8,7 +8,7 @@ from typing import Any, Final
 from svc_pg import durations
 from svc_pg.errors import QueryError
 from svc_pg.query import Query, RawJson
-from svc_pg.webhooks.delivery_queries import Status
+from svc_pg.webhooks.delivery_rows import Status
 from svc_pg.webhooks.http.transport import RecordedOutcome
 from svc_pg.webhooks.ids import endpoint_key, no_endpoint
 

@@ -14,7 +14,7 @@ from psycopg import AsyncConnection, Connection
 from svc_pg.pagination import DEFAULT_SIZE, Page, PointInTime
 from svc_pg.query import Query, afetch_one, fetch_one
 from svc_pg.webhooks import delivery_queries, endpoint_queries, endpoint_stats
-from svc_pg.webhooks.delivery_queries import Changed, Delivery
+from svc_pg.webhooks.delivery_rows import Changed, Delivery
 from svc_pg.webhooks.endpoint_queries import OVERLAP, Endpoint, EndpointQuery, EndpointWithSecret, Status
 from svc_pg.webhooks.endpoint_stats import WINDOW, EndpointStats
 from svc_pg.webhooks.http.guard import Guard

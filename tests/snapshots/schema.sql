@@ -214,8 +214,10 @@ create table svc.webhook_deliveries (
     constraint webhook_deliveries_pkey PRIMARY KEY (id),
     constraint webhook_deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'canceled'::text])))
 ) with (fillfactor=80, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.1, autovacuum_analyze_scale_factor=0.05, autovacuum_vacuum_cost_delay=0);
+CREATE INDEX webhook_deliveries_canceled_list ON svc.webhook_deliveries USING btree (id) WHERE (status = 'canceled'::text);
 CREATE INDEX webhook_deliveries_due ON svc.webhook_deliveries USING btree (next_attempt_at) WHERE ((status = 'pending'::text) AND (next_attempt_at IS NOT NULL));
 CREATE INDEX webhook_deliveries_failed ON svc.webhook_deliveries USING btree (endpoint_id, finished_at) WHERE (status = 'failed'::text);
+CREATE INDEX webhook_deliveries_failed_list ON svc.webhook_deliveries USING btree (id) WHERE (status = 'failed'::text);
 CREATE INDEX webhook_deliveries_leased ON svc.webhook_deliveries USING btree (endpoint_id, lease_until) WHERE (lease_id IS NOT NULL);
 CREATE INDEX webhook_deliveries_list ON svc.webhook_deliveries USING btree (endpoint_id, id DESC);
 CREATE UNIQUE INDEX webhook_deliveries_message ON svc.webhook_deliveries USING btree (message_id, endpoint_id);
@@ -307,6 +309,7 @@ create table svc.webhook_messages (
     created_at timestamp with time zone default now() not null,
     constraint webhook_messages_pkey PRIMARY KEY (id)
 );
+CREATE INDEX webhook_messages_event ON svc.webhook_messages USING btree (event_name, id);
 CREATE UNIQUE INDEX webhook_messages_idempotency ON svc.webhook_messages USING btree (COALESCE(tenant, ''::text), idempotency_key) WHERE (idempotency_key IS NOT NULL);
 
 -- Views

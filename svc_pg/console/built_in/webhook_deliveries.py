@@ -18,7 +18,8 @@ from svc_pg.errors import PayloadError
 from svc_pg.pagination import Page
 from svc_pg.query import Query, afetch, afetch_one
 from svc_pg.webhooks import delivery_queries
-from svc_pg.webhooks.delivery_queries import Changed, Delivery, DeliveryAttempt, DeliveryDetail, DeliveryQuery
+from svc_pg.webhooks.delivery_queries import DeliveryQuery
+from svc_pg.webhooks.delivery_rows import STATUSES, Changed, Delivery, DeliveryAttempt, DeliveryDetail
 from svc_pg.webhooks.event_types import EventType, event_types
 from svc_pg.webhooks.events import asend
 
@@ -29,7 +30,7 @@ _FILTERS: Final[dict[str, FilterParameter[DeliveryQuery]]] = {
     "messageId": FilterParameter(
         DeliveryQuery.message, "deliveries of one message", {"type": "string", "format": "uuid"}
     ),
-    "status": FilterParameter(DeliveryQuery.status, "deliveries in that state", one_of(delivery_queries.STATUSES)),
+    "status": FilterParameter(DeliveryQuery.status, "deliveries in that state", one_of(STATUSES)),
     "event": FilterParameter(DeliveryQuery.event, "deliveries of one event"),
     "since": FilterParameter(
         lambda query, text: query.since(point_in_time(text)),

@@ -28,7 +28,7 @@ from svc_pg.errors import EncryptionKeyError
 from svc_pg.pagination import Page
 from svc_pg.query import Query, Row, afetch_one
 from svc_pg.webhooks import delivery_queries, endpoint_queries
-from svc_pg.webhooks.delivery_queries import Changed, Delivery
+from svc_pg.webhooks.delivery_rows import Changed, Delivery
 from svc_pg.webhooks.endpoint_queries import Endpoint, EndpointQuery, EndpointWithSecret
 from svc_pg.webhooks.endpoint_stats import LONGEST, EndpointStats, stats
 from svc_pg.webhooks.http.guard import Guard

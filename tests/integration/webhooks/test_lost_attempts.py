@@ -11,6 +11,7 @@ from psycopg.rows import dict_row
 from svc_pg import webhooks
 from svc_pg.query import fetch, scalar
 from svc_pg.webhooks import delivery_queries as deliveries
+from svc_pg.webhooks.delivery_rows import Delivery
 from tests.support.hooks import endpoint, hooks_config
 from tests.support.postgres import Prepare
 
@@ -55,7 +56,7 @@ def acknowledge(db: Connection, claimed: dict[str, Any], disposition: str) -> No
     )
 
 
-def the_delivery(db: Connection) -> deliveries.Delivery:
+def the_delivery(db: Connection) -> Delivery:
     [found] = deliveries.query().list(db)
     return found
 

@@ -14,6 +14,7 @@ from svc_pg.errors import ConflictError, EndpointError, NotFoundError, QueryErro
 from svc_pg.query import Query, fetch, scalar
 from svc_pg.webhooks import delivery_queries as deliveries
 from svc_pg.webhooks import endpoint_queries as endpoints
+from svc_pg.webhooks.delivery_rows import Changed
 from svc_pg.webhooks.endpoint_stats import stats
 from svc_pg.webhooks.http.guard import Guard
 from tests.support.hooks import KEYS, hooks_config, install
@@ -259,9 +260,9 @@ def test_deliveries_are_retried_by_filter_after_a_count(db: psycopg.Connection[A
     for claimed in claim(db):
         acknowledge(db, claimed, "failed")
     wanted = deliveries.query().endpoint(endpoint).event("order.created").since("1h")
-    assert one(db, wanted.retry(dry_run=True)) == deliveries.Changed(3, is_complete=True)
+    assert one(db, wanted.retry(dry_run=True)) == Changed(3, is_complete=True)
     assert {status for status, _ in queue(db, endpoint)} == {"failed"}
-    assert one(db, wanted.retry()) == deliveries.Changed(3, is_complete=True)
+    assert one(db, wanted.retry()) == Changed(3, is_complete=True)
     assert {status for status, _ in queue(db, endpoint)} == {"pending"}
     assert {status for status, _ in queue(db, other)} == {"failed"}
 
