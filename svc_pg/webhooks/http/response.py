@@ -9,6 +9,7 @@ from typing import Final
 MAX_BODY_BYTES: Final = 16 * 1024
 MAX_HEADERS: Final = 32
 MAX_HEADER_BYTES: Final = 8 * 1024
+_FOREVER: Final = timedelta(seconds=10**9)
 
 
 def kept_body(raw: bytes | bytearray) -> tuple[str, bool]:
@@ -36,8 +37,9 @@ def kept_headers(raw_headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
 
 def parse_retry_after(value: str) -> timedelta | None:
     """Seconds or an HTTP date (RFC 9110, 10.2.3); None if it is neither, or not in the future."""
-    if re.fullmatch("[0-9]{1,9}", value):
-        wait = timedelta(seconds=int(value))
+    if re.fullmatch("[0-9]+", value):
+        digits = value.lstrip("0")  # a number of so many that int() refuses them is long enough too
+        wait = timedelta(seconds=int(digits or "0")) if len(digits) < 10 else _FOREVER
     else:
         try:
             until = parsedate_to_datetime(value)
