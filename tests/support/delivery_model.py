@@ -161,6 +161,11 @@ class Model:
         """Active forgets its failures, even if it was active already."""
         if status == "active":
             endpoint.streak, endpoint.breaker, endpoint.breaker_count = 0, "closed", 0
+            if endpoint.status == "disabled":
+                for delivery in self.of(endpoint):
+                    if delivery.status == "pending" and not delivery.is_under_way:
+                        delivery.lose()
+                        delivery.finish("canceled")
         elif status == "disabled" and endpoint.status != status:
             self._cancel_waiting(endpoint)
         endpoint.status = status

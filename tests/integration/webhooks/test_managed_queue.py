@@ -1,6 +1,7 @@
 """What operators and receivers do to endpoints and deliveries, and what becomes of the queue."""
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -90,6 +91,30 @@ def test_a_disabled_endpoint_has_nothing_pending_and_gets_nothing_more(
     assert (resumed.status, resumed.disabled_reason) == ("active", None)
     assert one(db, deliveries.recover(endpoint)).count == 1
     assert [row["attempt"] for row in claim(db)] == [1]
+
+
+@pytest.mark.parametrize("is_one_transaction", [False, True])
+def test_resuming_cancels_what_disabling_left_over(
+    db: psycopg.Connection[Any], endpoint: str, *, is_one_transaction: bool
+) -> None:
+    number = 8000  # more than disabling cancels at once
+    webhooks.send_many(db, "order.created", [{}] * (number - 3))
+    webhooks.send(db, "order.created", {}, delay=timedelta(hours=1))
+    webhooks.send_many(db, "order.created", [{}] * 2)
+    under_way, lost, *_ = db.cursor(row_factory=dict_row).execute("select * from svc.webhook_claim('w', 2)")
+    db.execute(
+        "update svc.webhook_deliveries set lease_until = now(), next_attempt_at = now() where id = %s",
+        (lost["delivery_id"],),
+    )
+    with db.transaction() if is_one_transaction else nullcontext():
+        one(db, endpoints.disable(endpoint))
+        one(db, endpoints.resume(endpoint))
+    counts = dict(db.execute("select status, count(*) from svc.webhook_deliveries group by status").fetchall())
+    assert counts == {"canceled": number - 1, "pending": 1}
+    acknowledge(db, under_way, "retry")
+    webhooks.send(db, "order.created", {})
+    assert len(claim(db)) == 1  # what was sent since; the other waits for its retry
+    assert one(db, deliveries.get(str(lost["delivery_id"]))).lost_attempts == 1
 
 
 def test_an_attempt_under_way_outlives_the_disabling_and_is_on_record(
