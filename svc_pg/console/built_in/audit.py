@@ -13,6 +13,7 @@ from svc_pg.audit.log import OPERATIONS, SEVERITIES, AuditQuery, Entry, Order, q
 from svc_pg.audit.retention import OLDEST_AGE, YOUNGEST_AGE, PurgeReport
 from svc_pg.audit.stats import WINDOW, AuditStats, astats
 from svc_pg.console.built_in.audit_purge import purge
+from svc_pg.console.built_in.endpoint_urls import entries_for
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import JsonSchema, one_of
 from svc_pg.console.parameters import (
@@ -137,12 +138,13 @@ _PURGE: Final[dict[str, FilterParameter[_Purge]]] = {
 def audit_product(database: Database, *, retention_days: int | None) -> Product:
     """The product. A purge that names no age removes entries older than ``retention_days``."""
 
-    async def page(wanted: AuditQuery) -> ConsoleResponse:
+    async def page(request: AuthenticatedRequest, wanted: AuditQuery) -> ConsoleResponse:
         async with database.connection() as conn:
-            return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))
+            found = await wanted.alist(conn, max_bytes=PAGE_BYTES)
+        return ConsoleResponse(200, entries_for(request.session, found))
 
     async def entries(request: AuthenticatedRequest) -> ConsoleResponse:
-        return await page(filtered(query(), request.query, _ENTRIES))
+        return await page(request, filtered(query(), request.query, _ENTRIES))
 
     async def entry(request: AuthenticatedRequest) -> ConsoleResponse:
         unknown = Problem(404, "unknown_entry", "The log has no entry with this id.")
@@ -154,14 +156,15 @@ def audit_product(database: Database, *, retention_days: int | None) -> Product:
             found = await afetch(conn, wanted)
         if not found:
             raise unknown
-        return ConsoleResponse(200, found[0])
+        [shown] = entries_for(request.session, Page(found, None))
+        return ConsoleResponse(200, shown)
 
     async def history(request: AuthenticatedRequest) -> ConsoleResponse:
         try:
             of_record = query().resource(request.params["table"]).record(request.params["id"])
         except SvcError as error:
             raise Problem(404, "unknown_table", error.message) from error
-        return await page(filtered(of_record, request.query, _HISTORY))
+        return await page(request, filtered(of_record, request.query, _HISTORY))
 
     async def stats(request: AuthenticatedRequest) -> ConsoleResponse:
         wanted = filtered(query(), request.query, _WHICH)

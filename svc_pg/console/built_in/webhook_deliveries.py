@@ -8,6 +8,7 @@ from typing import Final, LiteralString
 from psycopg.errors import UntranslatableCharacter
 
 from svc_pg.console.body import read_body
+from svc_pg.console.built_in.endpoint_urls import delivery_for
 from svc_pg.console.built_in.webhook_requests import BulkRetry, NewEvent, as_problems, changed, found
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import Parameter, one_of
@@ -152,7 +153,7 @@ class DeliveryRoutes:
 
     async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
         [delivery] = await found(self.database, request, delivery_queries.get, unknown=_UNKNOWN)
-        return ConsoleResponse(200, delivery)
+        return ConsoleResponse(200, delivery_for(request.session, delivery))
 
     async def _attempts(self, request: AuthenticatedRequest) -> ConsoleResponse:
         attempts = await found(self.database, request, delivery_queries.attempts, unknown=_UNKNOWN)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from svc_pg import durations
 from svc_pg.console.body import read_body
+from svc_pg.console.built_in.endpoint_urls import endpoints_for
 from svc_pg.console.built_in.webhook_requests import (
     ENDPOINT_EXAMPLE,
     Disabling,
@@ -186,7 +187,8 @@ class EndpointRoutes:
     async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
         wanted = filtered(endpoint_queries.query(), request.query, _FILTERS)
         async with self.database.connection() as conn:
-            return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))
+            page = await wanted.alist(conn, max_bytes=PAGE_BYTES)
+        return ConsoleResponse(200, Page(endpoints_for(request.session, page.data), page.next_cursor))
 
     async def _create(self, request: AuthenticatedRequest) -> ConsoleResponse:
         body = read_body(request, NewEndpoint)
@@ -206,7 +208,8 @@ class EndpointRoutes:
         return created(request, endpoint.id, endpoint)
 
     async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        [endpoint] = await found(self.database, request, endpoint_queries.get, unknown=_UNKNOWN)
+        endpoints = await found(self.database, request, endpoint_queries.get, unknown=_UNKNOWN)
+        [endpoint] = endpoints_for(request.session, endpoints)
         return ConsoleResponse(200, endpoint)
 
     async def _update(self, request: AuthenticatedRequest) -> ConsoleResponse:

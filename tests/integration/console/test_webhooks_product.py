@@ -221,3 +221,30 @@ def test_changing_needs_the_permission_to_write(client: httpx.Client, permission
         ("POST", "/events"),
     ):
         assert_problem(client.request(method, f"/webhooks{path}", json={}), status, code)
+
+
+def test_a_session_that_only_reads_sees_no_query_of_an_url_which_may_be_a_token(
+    client: httpx.Client, database: str
+) -> None:
+    secret = "hush?2&x=1"
+    made = created(client, url=f"{URL}?token={secret}", events=["webhook.endpoint.disabled"])
+    other = created(client, url=f"{URL}?token={secret}")
+    assert client.post(f"/webhooks/endpoints/{other['id']}/disable", json={}).status_code == 200
+    with psycopg.connect(database) as conn:
+        [[told]] = conn.execute("select id::text from svc.webhook_deliveries").fetchall()
+        [[entry]] = conn.execute("select max(id)::text from svc.audit_logs").fetchall()
+    paths = [
+        "/webhooks/endpoints",
+        f"/webhooks/endpoints/{made['id']}",
+        f"/webhooks/deliveries/{told}",
+        "/audit/entries",
+        f"/audit/entries/{entry}",
+        f"/audit/records/svc.webhook_endpoints/{other['id']}",
+    ]
+    for path in paths:
+        seen = client.get(path, headers=bearer("read"))
+        assert seen.status_code == 200
+        assert f"{URL}?hidden" in seen.text
+        assert "hush" not in seen.text
+        assert seen.json().keys() == client.get(path).json().keys()
+        assert "hush" in client.get(path, headers=bearer("write")).text
