@@ -79,16 +79,20 @@ def issue(
     session_id: UUID | None = None,
     now: datetime | None = None,
 ) -> str:
-    """A signed token of a session that ends after ``lifetime``; without ``session_id`` and ``now``, of a new one."""
+    """A signed token of a session that ends after ``lifetime``; without ``session_id`` and ``now``, of a new one.
+
+    Equal arguments make equal tokens.
+    """
+    session = str(session_id or uuid4())
     issued_at = int(time.time() if now is None else now.timestamp())
     expires_at = issued_at + int(lifetime.total_seconds())
     claims = _Claims(
         sub=email,
         iat=issued_at,
         exp=expires_at,
-        jti=str(uuid4()),
+        jti=session,  # a session has one token
         amr=[method],
-        session_id=str(session_id or uuid4()),
+        session_id=session,
         email=email,
         permissions=list(permissions),
         expires_at=expires_at,

@@ -7,6 +7,7 @@ from typing import Final, Literal
 from uuid import UUID
 
 from svc_pg.query import Query
+from svc_pg.settings import Permission
 
 State = Literal["pending", "verified", "claimed", "locked", "expired"]
 
@@ -21,6 +22,12 @@ select email, now() as asked_at from svc.console_magic_links where session_id = 
 _CLAIM: Final = """
 select svc.console_claim(%(session_id)s, %(device_hash)s, %(token_hash)s, %(permission)s, %(expires_at)s, %(ip)s,
                          %(user_agent)s) as outcome
+"""
+_CLAIMED: Final = """
+select s.email, s.permission, s.token_hash, s.created_at, s.expires_at, now() as asked_at
+  from svc.console_magic_links l join svc.console_sessions s on s.id = l.session_id
+ where l.session_id = %s and l.device_hash = %s and l.claimed_at > now() - interval '120 s'
+   and s.revoked_at is null and s.expires_at > now()
 """
 MAIL_FAILED: Final = """
 insert into svc.console_events (event, session_id, email, detail)
@@ -70,6 +77,18 @@ class Claim:
     outcome: str
 
 
+@dataclass(frozen=True, slots=True)
+class ClaimedLink:
+    """The session that a link became."""
+
+    email: str
+    permission: Permission
+    token_hash: bytes
+    created_at: datetime
+    expires_at: datetime
+    asked_at: datetime
+
+
 def init(values: Mapping[str, object]) -> Query[Init]:
     """Begin a sign-in."""
     return Query(_INIT, values, Init)
@@ -96,3 +115,8 @@ def owner(session_id: UUID, device_hash: bytes) -> Query[Owner]:
 def claim(values: Mapping[str, object]) -> Query[Claim]:
     """Turn a verified link into a session."""
     return Query(_CLAIM, values, Claim)
+
+
+def claimed(session_id: UUID, device_hash: bytes) -> Query[ClaimedLink]:
+    """The live session that this device claimed within the last two minutes."""
+    return Query(_CLAIMED, (session_id, device_hash), ClaimedLink)

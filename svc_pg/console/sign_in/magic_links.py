@@ -140,7 +140,7 @@ class MagicLinks:
         return ConsoleResponse(200, SignInState(found.state, POLL_SECONDS, found.expires_in))
 
     async def claim(self, request: ConsoleRequest) -> ConsoleResponse:
-        """Make the session of a verified link, and sign its token."""
+        """Make the session of a verified link, and sign its token; or sign it again, if its answer was lost."""
         session_id, device_hash = _session_id(read_body(request, ClaimRequest).session_id), _device_hash(request)
         lifetime = timedelta(seconds=int(self._settings.console_token_lifetime.total_seconds()))
         outcome, token = "unknown_session", ""
@@ -169,9 +169,29 @@ class MagicLinks:
                 async with aactor(conn, link.email, context=context):
                     [claimed] = await afetch(conn, links.claim(values))
                 outcome = claimed.outcome
+            if outcome == "already_claimed":
+                for found in await afetch(conn, links.claimed(session_id, device_hash)):
+                    if again := self._again(session_id, found):
+                        return ConsoleResponse(200, again)
         if outcome != "claimed":
             _refuse(outcome)
         return ConsoleResponse(200, ClaimedSession("claimed", token, "Bearer", int(lifetime.total_seconds())))
+
+    def _again(self, session_id: UUID, found: links.ClaimedLink) -> ClaimedSession | None:
+        """The claim of a session once more, with the same token; None if it cannot be made again."""
+        begins_at = found.created_at.replace(microsecond=0)
+        token = tokens.issue(
+            self._key,
+            email=found.email,
+            permissions=included(found.permission),
+            lifetime=found.expires_at - begins_at,
+            method=self.method,
+            session_id=session_id,
+            now=begins_at,
+        )
+        if tokens.token_hash(token) != found.token_hash:  # for example since the key is another
+            return None
+        return ClaimedSession("claimed", token, "Bearer", int((found.expires_at - found.asked_at).total_seconds()))
 
     async def authenticate(self, token: str) -> Session:
         """The session of a token: its signature is ours, its row is live, and its address may still sign in.

@@ -138,7 +138,7 @@ POLL: Final = Documentation(
     errors={"slow_down": 429, **_errors("unknown_session")},
 )
 CLAIM: Final = Documentation(
-    summary="Get the session of a verified code, once",
+    summary="Get the session of a verified code; again, within two minutes, if the answer was lost",
     needs_device_token=True,
     body=ClaimRequest,
     response=ClaimedSession,

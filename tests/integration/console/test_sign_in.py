@@ -275,12 +275,54 @@ def test_a_code_of_the_last_minute_leaves_two_minutes_to_claim(
     assert device.poll().json()["expiresIn"] == 120
 
 
-def test_a_claim_before_verify_and_a_second_claim_are_409(magic: httpx.Client, mailbox: Mailbox) -> None:
+def test_a_claim_before_verify_is_409(magic: httpx.Client, mailbox: Mailbox) -> None:
     email = new_address()
     device = Device(magic, email)
     assert_problem(device.claim(), 409, "not_verified")
     device.verify(mailbox.code(email))
     assert device.claim().status_code == 200
+
+
+def claimed(magic: httpx.Client, mailbox: Mailbox) -> tuple[Device, dict[str, str]]:
+    """A device that has claimed its session, and the header that carries that."""
+    email = new_address()
+    device = Device(magic, email)
+    device.verify(mailbox.code(email))
+    return device, {"Authorization": f"Bearer {device.claim().json()['sessionToken']}"}
+
+
+def test_a_device_whose_claim_was_not_answered_claims_again_and_gets_the_same_token(
+    magic: httpx.Client, mailbox: Mailbox, console_database: str
+) -> None:
+    device, session = claimed(magic, mailbox)
+    again = device.claim()
+    assert again.status_code == 200
+    assert f"Bearer {again.json()['sessionToken']}" == session["Authorization"]
+    assert 86_000 < again.json()["expiresIn"] <= 86_400
+    assert magic.get("/account/session", headers=session).status_code == 200
+    events = "select count(*) from svc.console_events where event = 'signed_in' and session_id = %s"
+    assert rows(console_database, events, device.session_id) == [(1,)]
+
+
+def test_another_device_claims_nothing_again(magic: httpx.Client, mailbox: Mailbox) -> None:
+    device, _session = claimed(magic, mailbox)
+    other = Device(magic, new_address())
+    other.session_id = device.session_id
+    assert_problem(other.claim(), 404, "unknown_session")
+
+
+def test_a_claim_more_than_two_minutes_after_the_first_is_409(
+    magic: httpx.Client, mailbox: Mailbox, console_database: str
+) -> None:
+    device, _session = claimed(magic, mailbox)
+    earlier = "update svc.console_magic_links set claimed_at = claimed_at - interval '121 s' where session_id = %s"
+    move(console_database, earlier, device.session_id)
+    assert_problem(device.claim(), 409, "already_claimed")
+
+
+def test_a_session_that_has_ended_is_not_claimed_again(magic: httpx.Client, mailbox: Mailbox) -> None:
+    device, session = claimed(magic, mailbox)
+    assert magic.delete("/account/session", headers=session).status_code == 204
     assert_problem(device.claim(), 409, "already_claimed")
 
 
