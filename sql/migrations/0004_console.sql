@@ -54,9 +54,9 @@ create table svc.console_events (
     occurred_at timestamptz not null default now(),
     event text not null check (event in (
         'link_requested', 'mail_failed', 'code_rejected', 'link_locked', 'code_accepted', 'signed_in',
-        'session_revoked'
+        'session_revoked', 'log_exported', 'call_refused'
     )),
-    session_id uuid not null,
+    session_id uuid,
     email text not null,
     ip inet,
     user_agent text check (length(user_agent) <= 256),
@@ -97,13 +97,14 @@ comment on column svc.console_rate.key is 'The client and the request that are c
 comment on column svc.console_rate.hits is 'The number of requests.';
 comment on column svc.console_rate.ends_at is 'When the counting begins anew.';
 
-comment on table svc.console_events is 'The events of the console''s sign-in.';
+comment on table svc.console_events is 'The events of the console: sign-ins, exports and refused calls.';
 comment on column svc.console_events.id is 'The event''s id.';
 comment on column svc.console_events.occurred_at is 'When it happened.';
 comment on column svc.console_events.event is
-    'link_requested, mail_failed, code_rejected, link_locked, code_accepted, signed_in or session_revoked.';
-comment on column svc.console_events.session_id is 'The session, or the one that was asked for.';
+    'link_requested, mail_failed, code_rejected, link_locked, code_accepted, signed_in, session_revoked, log_exported or'
+    ' call_refused.';
+comment on column svc.console_events.session_id is 'The session, or the one that was asked for; null for one of the application.';
 comment on column svc.console_events.email is 'The address.';
 comment on column svc.console_events.ip is 'The address of the request.';
 comment on column svc.console_events.user_agent is 'The browser''s User-Agent.';
-comment on column svc.console_events.detail is 'More: why no mail was sent, or who revoked.';
+comment on column svc.console_events.detail is 'More: why no mail was sent, who revoked, or the request.';

@@ -19,6 +19,7 @@ from svc_pg.console.built_in.audit import audit_product
 from svc_pg.console.built_in.webhooks import webhooks_product
 from svc_pg.console.core import Core
 from svc_pg.console.database import Database
+from svc_pg.console.events import Refusals
 from svc_pg.console.prefix import PREFIX, PrefixMiddleware
 from svc_pg.console.products import Product
 from svc_pg.console.readiness import READY, Readiness
@@ -58,8 +59,14 @@ class Console:
         self.trusted_proxies = settings.console_trusted_proxies
         self.turns = Turns(self._database.calls_of_a_session)
         """The calls of each session at a time, here and in ``webhooks_app``."""
+        self.refusals = Refusals(self._database)
+        """Records of the calls that sessions may not make, here and in ``webhooks_app``."""
         self._core = Core(
-            session_of=self.session_of, turns=self.turns, allowed_origins=self.allowed_origins, title="svc-pg console"
+            session_of=self.session_of,
+            turns=self.turns,
+            on_refusal=self.refusals.record,
+            allowed_origins=self.allowed_origins,
+            title="svc-pg console",
         )
         capabilities = discovery.capabilities(lambda: self._core.product_ids, [self._sign_in.method])
         readiness = Readiness(self._database)
@@ -101,7 +108,7 @@ class Console:
     @asynccontextmanager
     async def lifespan(self, _app: object = None) -> AsyncIterator[None]:
         """For ``FastAPI(lifespan=console.lifespan)``, or ``async with console.lifespan():`` in a lifespan of yours."""
-        async with self._database.opened(), self._sign_in.opened():
+        async with self._database.opened(), self._sign_in.opened(), self.refusals.opened():
             yield
 
     def connection(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:

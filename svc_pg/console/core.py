@@ -58,12 +58,14 @@ class Core:
         *,
         session_of: SessionOf,
         turns: Turns,
+        on_refusal: Callable[[ConsoleRequest, Session], None],
         allowed_origins: frozenset[str],
         title: str,
         console_path: str = "/console",
     ) -> None:
         self._session_of = session_of
         self._turns = turns
+        self._on_refusal = on_refusal
         self._encoders = CapacityLimiter(_ENCODERS)
         self._allowed_origins = allowed_origins
         self._title = title
@@ -155,6 +157,8 @@ class Core:
             if problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
                 cause = problem.__cause__ or problem.detail
                 logger.warning("request %s: %s: %s", request.request_id, problem.code, cause)
+            elif problem.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+                logger.info("request %s from %s refused: %s", request.request_id, request.client, problem.code)
             return problem.response(request.request_id)
 
     async def _routed(
@@ -164,7 +168,9 @@ class Core:
             return await _call(console.target, await _with_body(request, body, max_bytes=CONSOLE_BODY_BYTES))
         if product := self._product_routes.find(request.method, request.segments):
             session = await self._session_of(request)
-            _require(session, product.target.required_permission)
+            if not permits(session.permissions, product.target.required_permission):
+                self._on_refusal(request, session)
+                raise _insufficient_scope(product.target.required_permission)
             await until_sent.enter_async_context(self._turns.of(session.session_id))
             complete = await _with_body(request, body, max_bytes=PRODUCT_BODY_BYTES)
             return await _call(product.target.handler, complete.authenticated(session, product.params))
@@ -176,16 +182,14 @@ async def _with_body(request: ConsoleRequest, body: AsyncIterator[bytes], *, max
     return replace(request, content=content, body=parse_json(content))
 
 
-def _require(session: Session, permission: Permission) -> None:
-    if not permits(session.permissions, permission):
-        challenge = f'{CHALLENGE}, error="insufficient_scope", scope="{permission}"'
-        raise Problem(
-            403,
-            "insufficient_scope",
-            f"This needs the permission {permission}.",
-            headers={"WWW-Authenticate": challenge},
-            required_permission=permission,
-        )
+def _insufficient_scope(permission: Permission) -> Problem:
+    return Problem(
+        403,
+        "insufficient_scope",
+        f"This needs the permission {permission}.",
+        headers={"WWW-Authenticate": f'{CHALLENGE}, error="insufficient_scope", scope="{permission}"'},
+        required_permission=permission,
+    )
 
 
 async def _call(handler: Callable[[_Request], object], request: _Request) -> ConsoleResponse:

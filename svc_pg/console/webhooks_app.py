@@ -19,6 +19,7 @@ def webhooks_app(console: Console, *, session_of: SessionOf | None = None) -> Fa
     core = Core(
         session_of=session_of or console.session_of,
         turns=console.turns,
+        on_refusal=console.refusals.record,
         allowed_origins=console.allowed_origins,
         title="Webhooks",
         console_path="",

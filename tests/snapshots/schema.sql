@@ -62,12 +62,12 @@ create table svc.console_events (
     id bigint generated always as identity not null,
     occurred_at timestamp with time zone default now() not null,
     event text not null,
-    session_id uuid not null,
+    session_id uuid,
     email text not null,
     ip inet,
     user_agent text,
     detail text,
-    constraint console_events_event_check CHECK ((event = ANY (ARRAY['link_requested'::text, 'mail_failed'::text, 'code_rejected'::text, 'link_locked'::text, 'code_accepted'::text, 'signed_in'::text, 'session_revoked'::text]))),
+    constraint console_events_event_check CHECK ((event = ANY (ARRAY['link_requested'::text, 'mail_failed'::text, 'code_rejected'::text, 'link_locked'::text, 'code_accepted'::text, 'signed_in'::text, 'session_revoked'::text, 'log_exported'::text, 'call_refused'::text]))),
     constraint console_events_pkey PRIMARY KEY (id),
     constraint console_events_user_agent_check CHECK ((length(user_agent) <= 256))
 );

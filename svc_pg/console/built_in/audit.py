@@ -16,6 +16,7 @@ from svc_pg.console.built_in.audit_purge import purge
 from svc_pg.console.built_in.endpoint_urls import entries_for
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import JsonSchema, one_of
+from svc_pg.console.events import record_export
 from svc_pg.console.parameters import (
     PAGE,
     PAGE_BYTES,
@@ -173,6 +174,7 @@ def audit_product(database: Database, *, retention_days: int | None) -> Product:
 
     async def export(request: AuthenticatedRequest) -> ConsoleResponse:
         wanted = filtered(_Export(query()), request.query, _EXPORT)
+        await record_export(database, request)
         headers = {
             "Content-Type": _MEDIA_TYPES[wanted.format],
             "Content-Disposition": f'attachment; filename="audit-log.{wanted.format}"',

@@ -1,0 +1,87 @@
+"""Events of sessions beside sign-in, in ``svc.console_events``: exports, and calls that a session may not make."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+from uuid import UUID
+
+from psycopg import Error
+
+from svc_pg.console.clients import user_agent
+from svc_pg.console.database import Database
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleRequest, Problem
+from svc_pg.console.tokens import Session
+
+SHUTDOWN_SECONDS: Final = 5
+
+_PENDING: Final = 100
+_DETAIL_LENGTH: Final = 2000
+_EXPORTED: Final = """
+insert into svc.console_events (event, session_id, email, ip, user_agent, detail)
+values ('log_exported', %(session_id)s, %(email)s, %(ip)s, %(user_agent)s, %(detail)s)
+"""
+_REFUSED: Final = """
+insert into svc.console_events (event, session_id, email, ip, user_agent, detail)
+select 'call_refused', %(session_id)s, %(email)s, %(ip)s, %(user_agent)s, %(detail)s
+ where svc.console_hit('refusals of ' || %(session)s, 30, '1 min') is null
+"""
+
+logger = logging.getLogger("svc_pg.console")
+
+
+async def record_export(database: Database, request: AuthenticatedRequest) -> None:
+    """Record an export before it begins. Raises Problem if that is not possible, and then there is none."""
+    async with database.connection() as conn:
+        await conn.execute(_EXPORTED, _values(request, request.session))
+
+
+class Refusals:
+    """Records refused calls in the background, so that no answer waits for it: 30 a minute for each session."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[None]:
+        """Wait, at the end of the block, for what is being recorded."""
+        try:
+            yield
+        finally:
+            if self._tasks:
+                await asyncio.wait(self._tasks, timeout=SHUTDOWN_SECONDS)
+
+    def record(self, request: ConsoleRequest, session: Session) -> None:
+        """Record that the session lacked the permission for a call."""
+        if len(self._tasks) < _PENDING:
+            task = asyncio.create_task(self._record(request, session))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _record(self, request: ConsoleRequest, session: Session) -> None:
+        try:
+            async with self._database.connection() as conn:
+                await conn.execute(_REFUSED, _values(request, session))
+        except (Problem, Error) as error:
+            logger.warning("request %s: its refusal was not recorded: %s", request.request_id, type(error).__name__)
+
+
+def _values(request: ConsoleRequest, session: Session) -> dict[str, object]:
+    return {
+        "session": session.session_id,
+        "session_id": _uuid(session.session_id),
+        "email": session.email,
+        "ip": request.client,
+        "user_agent": user_agent(request),
+        "detail": f"{request.method} {request.path}?{request.query}".removesuffix("?")[:_DETAIL_LENGTH],
+    }
+
+
+def _uuid(session_id: str) -> UUID | None:
+    """None for a session of the application's own, whose ids may be any text."""
+    try:
+        return UUID(session_id)
+    except ValueError:
+        return None
