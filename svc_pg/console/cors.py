@@ -1,10 +1,13 @@
 """The web origins that may read the console's answers (Fetch standard, CORS)."""
 
 from collections.abc import Collection, Mapping
+from typing import Final
 
 from svc_pg import addresses
 from svc_pg.settings import Settings
 
+EXPOSED_HEADERS: Final = "Retry-After, Location, Content-Disposition, X-Request-Id, WWW-Authenticate"
+"""The headers of responses that a browser would not show to the page without this."""
 PREFLIGHT_HEADERS: Mapping[str, str] = {
     "Access-Control-Allow-Methods": "GET, POST, PATCH, DELETE, PUT, OPTIONS",
     "Access-Control-Allow-Headers": "Content-Type, Authorization",
@@ -21,8 +24,10 @@ def allowed_origins(settings: Settings) -> frozenset[str]:
 
 
 def origin_headers(origin: str | None, allowed: Collection[str]) -> Mapping[str, str]:
-    """The header that lets a page of this origin read a response; none for other origins."""
-    return {"Access-Control-Allow-Origin": origin} if origin is not None and origin in allowed else {}
+    """The headers that let a page of this origin read a response; none for other origins."""
+    if origin is None or origin not in allowed:
+        return {}
+    return {"Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": EXPOSED_HEADERS}
 
 
 def preflight_headers(origin: str | None, allowed: Collection[str]) -> Mapping[str, str]:

@@ -58,6 +58,7 @@ _PROBLEM_SCHEMA: Final[Schema] = {
         "detail": {"type": "string"},
         "code": {"type": "string", "description": "not_found if no route has the method and the path"},
         "requestId": {"type": "string"},
+        "retryAfter": {"type": "integer", "description": "seconds, as the header Retry-After says"},
         "parameter": {"type": "string", "description": "the parameter of the query that is not acceptable"},
         "errors": {
             "type": "array",

@@ -76,7 +76,10 @@ class EncodedResponse:
 
 
 class Problem(Exception):
-    """Raised to answer with a problem document. ``members`` are further fields of it, in camelCase on the wire."""
+    """Raised to answer with a problem document. ``members`` are further fields of it, in camelCase on the wire.
+
+    The header Retry-After, in seconds, is also its member ``retryAfter``.
+    """
 
     def __init__(
         self,
@@ -100,5 +103,7 @@ class Problem(Exception):
         if self.detail is not None:
             document["detail"] = self.detail
         document |= {"code": self.code, "requestId": request_id}
+        if "Retry-After" in self.headers:
+            document["retryAfter"] = int(self.headers["Retry-After"])
         document |= {to_camel(name): value for name, value in self.members.items()}
         return ConsoleResponse(self.status, document, {**self.headers, "Content-Type": "application/problem+json"})

@@ -93,6 +93,14 @@ def test_options_is_answered_at_once_anywhere(client: httpx.Client, path: str) -
     assert response.headers["vary"] == "Origin"
 
 
+def test_a_page_of_an_allowed_origin_sees_the_headers_that_it_needs(client: httpx.Client) -> None:
+    for path in ("/console/health", "/shop/orders", "/nothing/here"):
+        exposed = client.get(path, headers={"Origin": ORIGIN}).headers["access-control-expose-headers"]
+        assert set(exposed.split(", ")) == {
+            "Retry-After", "Location", "Content-Disposition", "X-Request-Id", "WWW-Authenticate"
+        }  # fmt: skip
+
+
 def test_only_an_allowed_origin_may_read_and_never_with_credentials(client: httpx.Client) -> None:
     assert client.get("/console/health", headers={"Origin": ORIGIN}).headers["access-control-allow-origin"] == ORIGIN
     for origin in ("https://evil.example", "null", ORIGIN + ".evil.example", ORIGIN.replace("https", "http")):

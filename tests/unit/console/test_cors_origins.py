@@ -1,6 +1,6 @@
 import pytest
 
-from svc_pg.console.cors import PREFLIGHT_HEADERS, allowed_origins, origin_headers, preflight_headers
+from svc_pg.console.cors import EXPOSED_HEADERS, PREFLIGHT_HEADERS, allowed_origins, origin_headers, preflight_headers
 from svc_pg.errors import ConfigError
 from svc_pg.settings import Settings
 
@@ -73,7 +73,10 @@ def test_without_a_front_end_no_origin_is_allowed() -> None:
 
 
 def test_only_an_allowed_origin_may_read() -> None:
-    assert origin_headers(CONSOLE, {CONSOLE}) == {"Access-Control-Allow-Origin": CONSOLE}
+    assert origin_headers(CONSOLE, {CONSOLE}) == {
+        "Access-Control-Allow-Origin": CONSOLE,
+        "Access-Control-Expose-Headers": EXPOSED_HEADERS,
+    }
     for other in (None, "null", "https://evil.example", CONSOLE + ".evil.example", CONSOLE.upper()):
         assert origin_headers(other, {CONSOLE}) == {}
 
