@@ -101,9 +101,10 @@ comment on table svc.console_events is 'The events of the console: sign-ins, exp
 comment on column svc.console_events.id is 'The event''s id.';
 comment on column svc.console_events.occurred_at is 'When it happened.';
 comment on column svc.console_events.event is
-    'link_requested, mail_failed, code_rejected, link_locked, code_accepted, signed_in, session_revoked, log_exported or'
-    ' call_refused.';
-comment on column svc.console_events.session_id is 'The session, or the one that was asked for; null for one of the application.';
+    'link_requested, mail_failed, code_rejected, link_locked, code_accepted, signed_in, session_revoked, log_exported'
+    ' or call_refused.';
+comment on column svc.console_events.session_id is
+    'The session, or the one that was asked for; null for one of the application.';
 comment on column svc.console_events.email is 'The address.';
 comment on column svc.console_events.ip is 'The address of the request.';
 comment on column svc.console_events.user_agent is 'The browser''s User-Agent.';
