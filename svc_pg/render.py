@@ -2,8 +2,9 @@
 
 A hole is written ``{{ x | ident }}``, ``{{ x | idents }}``, ``{{ x | literal }}``, ``{{ x | comment }}`` after ``--``,
 ``{{ "claim" | lock }}`` for the key of an advisory lock, or ``{{ x | expression }}`` for SQL that Python composed of
-such parts. Any other hole is refused when the template is rendered. Rendering is pure: equal input gives equal bytes.
-If a value contains the dollar tag of the templates, which would end a function's body, they get another tag.
+such parts. ``{% filter statement %}`` quotes a part of a template for EXECUTE. Any other hole is refused when the
+template is rendered. Rendering is pure: equal input gives equal bytes. If a value contains the dollar tag of the
+templates, which would end a function's body, they get another tag.
 """
 
 import re
@@ -86,6 +87,16 @@ def expression(value: sql.Composable) -> str:
     return _Quoted(_checked(value.as_string(None)))
 
 
+def statement(block: str) -> str:
+    """Quote a rendered part of a template as a text."""
+    return _marked(_text(block.replace(_MARK, "")))
+
+
+def _marked(quoted: str) -> str:
+    """Tell a dollar tag in a value from those of the template."""
+    return _Quoted(_TAG_IN_VALUE.sub(f"${_MARK}", quoted))
+
+
 def _text(value: str) -> str:
     if not isinstance(value, str):
         raise RenderError(f"an array of text cannot hold {type(value).__name__}")
@@ -112,7 +123,7 @@ def _refuse_undefined(value: object) -> None:
 def _refuse_unquoted(value: object) -> object:
     _refuse_undefined(value)
     if isinstance(value, _Quoted):
-        return _TAG_IN_VALUE.sub(f"${_MARK}", value)
+        return _marked(value)
     raise RenderError(f"unquoted value {value!r} in a template", hint="Write {{ x | ident }} or {{ x | literal }}.")
 
 
@@ -127,7 +138,9 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     # No other filters: the output of a filter block does not come through finalize.
-    environment.filters = {"length": len} | {f.__name__: f for f in (ident, idents, literal, comment, lock, expression)}
+    environment.filters = {"length": len} | {
+        f.__name__: f for f in (ident, idents, literal, comment, lock, expression, statement)
+    }
     return environment
 
 

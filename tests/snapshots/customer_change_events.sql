@@ -123,17 +123,59 @@ end
 $svc$;
 revoke all on function svc."change_events_public_customer"() from public;
 
-drop trigger if exists "00_svc_change_events_insert" on "public"."customer";
-create trigger "00_svc_change_events_insert"
+do $svc$
+declare
+    v_create text := 'create ';
+begin
+    if current_setting('server_version_num')::integer >= 140000 then
+        v_create := 'create or replace ';
+    elsif exists (
+        select from pg_trigger
+         where tgrelid = '"public"."customer"'::regclass
+           and tgname = '00_svc_change_events_insert'
+    ) then
+        drop trigger "00_svc_change_events_insert" on "public"."customer";
+    end if;
+    execute v_create || 'trigger "00_svc_change_events_insert"
     after insert on "public"."customer" referencing new table as new_rows for each statement
-    execute function svc."change_events_public_customer"();
+    execute function svc."change_events_public_customer"()';
+end
+$svc$;
 
-drop trigger if exists "00_svc_change_events_update" on "public"."customer";
-create trigger "00_svc_change_events_update"
+do $svc$
+declare
+    v_create text := 'create ';
+begin
+    if current_setting('server_version_num')::integer >= 140000 then
+        v_create := 'create or replace ';
+    elsif exists (
+        select from pg_trigger
+         where tgrelid = '"public"."customer"'::regclass
+           and tgname = '00_svc_change_events_update'
+    ) then
+        drop trigger "00_svc_change_events_update" on "public"."customer";
+    end if;
+    execute v_create || 'trigger "00_svc_change_events_update"
     after update on "public"."customer" referencing old table as old_rows new table as new_rows for each statement
-    execute function svc."change_events_public_customer"();
+    execute function svc."change_events_public_customer"()';
+end
+$svc$;
 
-drop trigger if exists "00_svc_change_events_delete" on "public"."customer";
-create trigger "00_svc_change_events_delete"
+do $svc$
+declare
+    v_create text := 'create ';
+begin
+    if current_setting('server_version_num')::integer >= 140000 then
+        v_create := 'create or replace ';
+    elsif exists (
+        select from pg_trigger
+         where tgrelid = '"public"."customer"'::regclass
+           and tgname = '00_svc_change_events_delete'
+    ) then
+        drop trigger "00_svc_change_events_delete" on "public"."customer";
+    end if;
+    execute v_create || 'trigger "00_svc_change_events_delete"
     after delete on "public"."customer" referencing old table as old_rows for each statement
-    execute function svc."change_events_public_customer"();
+    execute function svc."change_events_public_customer"()';
+end
+$svc$;

@@ -113,20 +113,62 @@ end
 $svc$;
 revoke all on function svc."capture_public_customer"() from public;
 
-drop trigger if exists "00_svc_audit_write" on "public"."customer";
-create trigger "00_svc_audit_write"
+do $svc$
+declare
+    v_create text := 'create ';
+begin
+    if current_setting('server_version_num')::integer >= 140000 then
+        v_create := 'create or replace ';
+    elsif exists (
+        select from pg_trigger
+         where tgrelid = '"public"."customer"'::regclass
+           and tgname = '00_svc_audit_write'
+    ) then
+        drop trigger "00_svc_audit_write" on "public"."customer";
+    end if;
+    execute v_create || 'trigger "00_svc_audit_write"
     after insert or delete on "public"."customer" for each row
-    execute function svc."capture_public_customer"();
+    execute function svc."capture_public_customer"()';
+end
+$svc$;
 
-drop trigger if exists "00_svc_audit_update" on "public"."customer";
-create trigger "00_svc_audit_update"
+do $svc$
+declare
+    v_create text := 'create ';
+begin
+    if current_setting('server_version_num')::integer >= 140000 then
+        v_create := 'create or replace ';
+    elsif exists (
+        select from pg_trigger
+         where tgrelid = '"public"."customer"'::regclass
+           and tgname = '00_svc_audit_update'
+    ) then
+        drop trigger "00_svc_audit_update" on "public"."customer";
+    end if;
+    execute v_create || 'trigger "00_svc_audit_update"
     after update on "public"."customer" for each row when (old.* operator(pg_catalog.*<>) new.*)
-    execute function svc."capture_public_customer"();
+    execute function svc."capture_public_customer"()';
+end
+$svc$;
 
-drop trigger if exists "00_svc_audit_truncate" on "public"."customer";
-create trigger "00_svc_audit_truncate"
+do $svc$
+declare
+    v_create text := 'create ';
+begin
+    if current_setting('server_version_num')::integer >= 140000 then
+        v_create := 'create or replace ';
+    elsif exists (
+        select from pg_trigger
+         where tgrelid = '"public"."customer"'::regclass
+           and tgname = '00_svc_audit_truncate'
+    ) then
+        drop trigger "00_svc_audit_truncate" on "public"."customer";
+    end if;
+    execute v_create || 'trigger "00_svc_audit_truncate"
     after truncate on "public"."customer" for each statement
-    execute function svc."capture_public_customer"();
+    execute function svc."capture_public_customer"()';
+end
+$svc$;
 
 -- Write a SNAPSHOT entry for every row that is new to the log, or that the log last saw deleted. The table is locked.
 set local "TimeZone" = 'UTC';

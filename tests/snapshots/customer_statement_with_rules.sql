@@ -192,25 +192,81 @@ end
 $svc$;
 revoke all on function svc."capture_public_customer"() from public;
 
-drop trigger if exists "00_svc_audit_insert" on "public"."customer";
-create trigger "00_svc_audit_insert"
+do $svc$
+declare
+    v_create text := 'create ';
+begin
+    if current_setting('server_version_num')::integer >= 140000 then
+        v_create := 'create or replace ';
+    elsif exists (
+        select from pg_trigger
+         where tgrelid = '"public"."customer"'::regclass
+           and tgname = '00_svc_audit_insert'
+    ) then
+        drop trigger "00_svc_audit_insert" on "public"."customer";
+    end if;
+    execute v_create || 'trigger "00_svc_audit_insert"
     after insert on "public"."customer" referencing new table as new_rows for each statement
-    execute function svc."capture_public_customer"();
+    execute function svc."capture_public_customer"()';
+end
+$svc$;
 
-drop trigger if exists "00_svc_audit_update" on "public"."customer";
-create trigger "00_svc_audit_update"
+do $svc$
+declare
+    v_create text := 'create ';
+begin
+    if current_setting('server_version_num')::integer >= 140000 then
+        v_create := 'create or replace ';
+    elsif exists (
+        select from pg_trigger
+         where tgrelid = '"public"."customer"'::regclass
+           and tgname = '00_svc_audit_update'
+    ) then
+        drop trigger "00_svc_audit_update" on "public"."customer";
+    end if;
+    execute v_create || 'trigger "00_svc_audit_update"
     after update on "public"."customer" referencing old table as old_rows new table as new_rows for each statement
-    execute function svc."capture_public_customer"();
+    execute function svc."capture_public_customer"()';
+end
+$svc$;
 
-drop trigger if exists "00_svc_audit_delete" on "public"."customer";
-create trigger "00_svc_audit_delete"
+do $svc$
+declare
+    v_create text := 'create ';
+begin
+    if current_setting('server_version_num')::integer >= 140000 then
+        v_create := 'create or replace ';
+    elsif exists (
+        select from pg_trigger
+         where tgrelid = '"public"."customer"'::regclass
+           and tgname = '00_svc_audit_delete'
+    ) then
+        drop trigger "00_svc_audit_delete" on "public"."customer";
+    end if;
+    execute v_create || 'trigger "00_svc_audit_delete"
     after delete on "public"."customer" referencing old table as old_rows for each statement
-    execute function svc."capture_public_customer"();
+    execute function svc."capture_public_customer"()';
+end
+$svc$;
 
-drop trigger if exists "00_svc_audit_truncate" on "public"."customer";
-create trigger "00_svc_audit_truncate"
+do $svc$
+declare
+    v_create text := 'create ';
+begin
+    if current_setting('server_version_num')::integer >= 140000 then
+        v_create := 'create or replace ';
+    elsif exists (
+        select from pg_trigger
+         where tgrelid = '"public"."customer"'::regclass
+           and tgname = '00_svc_audit_truncate'
+    ) then
+        drop trigger "00_svc_audit_truncate" on "public"."customer";
+    end if;
+    execute v_create || 'trigger "00_svc_audit_truncate"
     after truncate on "public"."customer" for each statement
-    execute function svc."capture_public_customer"();
+    execute function svc."capture_public_customer"()';
+end
+$svc$;
 
 -- Write a SNAPSHOT entry for every row that is new to the log, or that the log last saw deleted. The table is locked.
 set local "TimeZone" = 'UTC';

@@ -69,17 +69,59 @@ end
 $svc$;
 revoke all on function svc."change_events_shop_Order Line"() from public;
 
-drop trigger if exists "00_svc_change_events_update" on "shop"."Order Line";
-create trigger "00_svc_change_events_update"
+do $svc$
+declare
+    v_create text := 'create ';
+begin
+    if current_setting('server_version_num')::integer >= 140000 then
+        v_create := 'create or replace ';
+    elsif exists (
+        select from pg_trigger
+         where tgrelid = '"shop"."Order Line"'::regclass
+           and tgname = '00_svc_change_events_update'
+    ) then
+        drop trigger "00_svc_change_events_update" on "shop"."Order Line";
+    end if;
+    execute v_create || 'trigger "00_svc_change_events_update"
     after update on "shop"."Order Line" referencing old table as old_rows new table as new_rows for each statement
-    execute function svc."change_events_shop_Order Line"();
+    execute function svc."change_events_shop_Order Line"()';
+end
+$svc$;
 
-drop trigger if exists "00_svc_change_events_update" on "shop"."line_2026";
-create trigger "00_svc_change_events_update"
+do $svc$
+declare
+    v_create text := 'create ';
+begin
+    if current_setting('server_version_num')::integer >= 140000 then
+        v_create := 'create or replace ';
+    elsif exists (
+        select from pg_trigger
+         where tgrelid = '"shop"."line_2026"'::regclass
+           and tgname = '00_svc_change_events_update'
+    ) then
+        drop trigger "00_svc_change_events_update" on "shop"."line_2026";
+    end if;
+    execute v_create || 'trigger "00_svc_change_events_update"
     after update on "shop"."line_2026" referencing old table as old_rows new table as new_rows for each statement
-    execute function svc."change_events_shop_Order Line"();
+    execute function svc."change_events_shop_Order Line"()';
+end
+$svc$;
 
-drop trigger if exists "00_svc_change_events_update" on "shop"."line_2027";
-create trigger "00_svc_change_events_update"
+do $svc$
+declare
+    v_create text := 'create ';
+begin
+    if current_setting('server_version_num')::integer >= 140000 then
+        v_create := 'create or replace ';
+    elsif exists (
+        select from pg_trigger
+         where tgrelid = '"shop"."line_2027"'::regclass
+           and tgname = '00_svc_change_events_update'
+    ) then
+        drop trigger "00_svc_change_events_update" on "shop"."line_2027";
+    end if;
+    execute v_create || 'trigger "00_svc_change_events_update"
     after update on "shop"."line_2027" referencing old table as old_rows new table as new_rows for each statement
-    execute function svc."change_events_shop_Order Line"();
+    execute function svc."change_events_shop_Order Line"()';
+end
+$svc$;

@@ -112,35 +112,105 @@ end
 $svc$;
 revoke all on function svc."capture_shop_Order Line"() from public;
 
-drop trigger if exists "00_svc_audit_write" on "shop"."Order Line";
-create trigger "00_svc_audit_write"
+do $svc$
+declare
+    v_create text := 'create ';
+begin
+    if current_setting('server_version_num')::integer >= 140000 then
+        v_create := 'create or replace ';
+    elsif exists (
+        select from pg_trigger
+         where tgrelid = '"shop"."Order Line"'::regclass
+           and tgname = '00_svc_audit_write_530e061f'
+    ) then
+        drop trigger "00_svc_audit_write_530e061f" on "shop"."Order Line";
+    end if;
+    execute v_create || 'trigger "00_svc_audit_write_530e061f"
     after insert or delete on "shop"."Order Line" for each row
-    execute function svc."capture_shop_Order Line"();
-alter table "shop"."Order Line" enable always trigger "00_svc_audit_write";
+    execute function svc."capture_shop_Order Line"()';
+end
+$svc$;
+alter table "shop"."Order Line" enable always trigger "00_svc_audit_write_530e061f";
 
-drop trigger if exists "00_svc_audit_update" on "shop"."Order Line";
-create trigger "00_svc_audit_update"
+do $svc$
+declare
+    v_create text := 'create ';
+begin
+    if current_setting('server_version_num')::integer >= 140000 then
+        v_create := 'create or replace ';
+    elsif exists (
+        select from pg_trigger
+         where tgrelid = '"shop"."Order Line"'::regclass
+           and tgname = '00_svc_audit_update_530e061f'
+    ) then
+        drop trigger "00_svc_audit_update_530e061f" on "shop"."Order Line";
+    end if;
+    execute v_create || 'trigger "00_svc_audit_update_530e061f"
     after update on "shop"."Order Line" for each row when (old.* operator(pg_catalog.*<>) new.*)
-    execute function svc."capture_shop_Order Line"();
-alter table "shop"."Order Line" enable always trigger "00_svc_audit_update";
+    execute function svc."capture_shop_Order Line"()';
+end
+$svc$;
+alter table "shop"."Order Line" enable always trigger "00_svc_audit_update_530e061f";
 
-drop trigger if exists "00_svc_audit_truncate" on "shop"."Order Line";
-create trigger "00_svc_audit_truncate"
+do $svc$
+declare
+    v_create text := 'create ';
+begin
+    if current_setting('server_version_num')::integer >= 140000 then
+        v_create := 'create or replace ';
+    elsif exists (
+        select from pg_trigger
+         where tgrelid = '"shop"."Order Line"'::regclass
+           and tgname = '00_svc_audit_truncate_530e061f'
+    ) then
+        drop trigger "00_svc_audit_truncate_530e061f" on "shop"."Order Line";
+    end if;
+    execute v_create || 'trigger "00_svc_audit_truncate_530e061f"
     after truncate on "shop"."Order Line" for each statement
-    execute function svc."capture_shop_Order Line"();
-alter table "shop"."Order Line" enable always trigger "00_svc_audit_truncate";
+    execute function svc."capture_shop_Order Line"()';
+end
+$svc$;
+alter table "shop"."Order Line" enable always trigger "00_svc_audit_truncate_530e061f";
 
-drop trigger if exists "00_svc_audit_truncate" on "shop"."line_2026";
-create trigger "00_svc_audit_truncate"
+do $svc$
+declare
+    v_create text := 'create ';
+begin
+    if current_setting('server_version_num')::integer >= 140000 then
+        v_create := 'create or replace ';
+    elsif exists (
+        select from pg_trigger
+         where tgrelid = '"shop"."line_2026"'::regclass
+           and tgname = '00_svc_audit_truncate_530e061f'
+    ) then
+        drop trigger "00_svc_audit_truncate_530e061f" on "shop"."line_2026";
+    end if;
+    execute v_create || 'trigger "00_svc_audit_truncate_530e061f"
     after truncate on "shop"."line_2026" for each statement
-    execute function svc."capture_shop_Order Line"();
-alter table "shop"."line_2026" enable always trigger "00_svc_audit_truncate";
+    execute function svc."capture_shop_Order Line"()';
+end
+$svc$;
+alter table "shop"."line_2026" enable always trigger "00_svc_audit_truncate_530e061f";
 
-drop trigger if exists "00_svc_audit_truncate" on "shop"."line_2027";
-create trigger "00_svc_audit_truncate"
+do $svc$
+declare
+    v_create text := 'create ';
+begin
+    if current_setting('server_version_num')::integer >= 140000 then
+        v_create := 'create or replace ';
+    elsif exists (
+        select from pg_trigger
+         where tgrelid = '"shop"."line_2027"'::regclass
+           and tgname = '00_svc_audit_truncate_530e061f'
+    ) then
+        drop trigger "00_svc_audit_truncate_530e061f" on "shop"."line_2027";
+    end if;
+    execute v_create || 'trigger "00_svc_audit_truncate_530e061f"
     after truncate on "shop"."line_2027" for each statement
-    execute function svc."capture_shop_Order Line"();
-alter table "shop"."line_2027" enable always trigger "00_svc_audit_truncate";
+    execute function svc."capture_shop_Order Line"()';
+end
+$svc$;
+alter table "shop"."line_2027" enable always trigger "00_svc_audit_truncate_530e061f";
 
 -- Write a SNAPSHOT entry for every row that is new to the log, or that the log last saw deleted. The table is locked.
 set local "TimeZone" = 'UTC';

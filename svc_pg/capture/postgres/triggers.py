@@ -1,6 +1,7 @@
 """Render the functions and the triggers that record the changes of one table."""
 
 from collections.abc import Iterable
+from hashlib import sha256
 from typing import Final
 
 from psycopg.sql import SQL, Composable, Identifier, Literal
@@ -12,12 +13,9 @@ from svc_pg.schema_objects import SchemaObject, function_name
 from svc_pg.table_names import TableName
 
 _OPERATIONS: Final[tuple[Operation, ...]] = ("UPDATE", "INSERT", "DELETE", "TRUNCATE")
-_TRUNCATE: Final = "00_svc_audit_truncate"
 # 00: PostgreSQL fires triggers in the order of their names, and capture precedes the application's own
-_TRIGGERS: Final = {
-    "row": ("00_svc_audit_write", "00_svc_audit_update", _TRUNCATE),
-    "statement": ("00_svc_audit_insert", "00_svc_audit_update", "00_svc_audit_delete", _TRUNCATE),
-}
+_PREFIX: Final = "00_svc_audit_"
+_TRIGGERS: Final = {"row": ("write", "update", "truncate"), "statement": ("insert", "update", "delete", "truncate")}
 _SAFE_BYTES: Final = 500_000
 """No compression packs a value that jsonb cannot hold, of 256 MB, into a row of this size."""
 _BEFORE: Final = SQL("v_before")
@@ -174,10 +172,15 @@ def _redacted_fields(rules: TableRules, newer: Composable) -> Composable:
 def _triggers(rules: TableRules) -> Iterable[SchemaObject]:
     table = rules.table
 
-    def trigger(name: str, on: TableName) -> SchemaObject:
+    # A partitioned table has names of its own: attaching a table that is audited by itself would fail over equal ones
+    suffix = "_" + sha256("\0".join(table.name).encode()).hexdigest()[:8] if table.is_partitioned else ""
+
+    def trigger(kind: str, on: TableName) -> SchemaObject:
+        name = f"{_PREFIX}{kind}{suffix}"
         sql = render(
             "capture/trigger.sql.j2",
             trigger=name,
+            kind=kind,
             table=tuple(on),
             level=rules.audited.level,
             function=function_name("capture", table.name),
@@ -185,6 +188,6 @@ def _triggers(rules: TableRules) -> Iterable[SchemaObject]:
         )
         return SchemaObject("trigger", f"{name} on {on}", sql, audited_table=str(table.name))
 
-    yield from (trigger(name, table.name) for name in _TRIGGERS[rules.audited.level])
+    yield from (trigger(kind, table.name) for kind in _TRIGGERS[rules.audited.level])
     # row triggers are cloned to partitions, statement triggers are not
-    yield from (trigger(_TRUNCATE, partition) for partition in table.partitions)
+    yield from (trigger("truncate", partition) for partition in table.partitions)

@@ -90,6 +90,30 @@ def test_a_lock_that_ends_in_time_is_waited_for(db: psycopg.Connection[Any], sho
     assert differing(db) == set()
 
 
+def test_a_first_install_waits_for_no_reader(db: psycopg.Connection[Any], shop: str) -> None:
+    with psycopg.connect(shop) as reader:
+        reader.execute("select from customer")
+        schema.install(db, CONFIG, wait_for_table=AT_ONCE)
+
+
+def test_a_trigger_is_replaced_beside_a_reader_and_fires_as_the_configuration_says(
+    db: psycopg.Connection[Any], shop: str
+) -> None:
+    def config(*, replica: bool) -> Config:
+        return Config.model_validate({"audit": {"tables": [{"name": "customer", "replica": replica}]}})
+
+    schema.install(db, config(replica=True))
+    with psycopg.connect(shop) as reader:
+        reader.execute("select from customer")
+        if db.info.server_version < 140000:  # has no CREATE OR REPLACE TRIGGER
+            with pytest.raises(InstallError, match=f"pid {reader.info.backend_pid} "):
+                schema.install(db, config(replica=False), wait_for_table=AT_ONCE)
+            reader.rollback()
+        schema.install(db, config(replica=False), wait_for_table=AT_ONCE)
+    fires = "select array_agg(distinct tgenabled::text) from pg_trigger where tgrelid = 'customer'::regclass"
+    assert scalar(db, fires) == ["O"]
+
+
 def test_a_locked_log_stops_the_install_before_anything_is_changed(db: psycopg.Connection[Any], shop: str) -> None:
     schema.install(db, CONFIG)
     db.execute("drop trigger audit_guard_truncate on svc.audit_logs")
