@@ -8,6 +8,7 @@ from svc_pg.capture.table import Table, check_column
 from svc_pg.config import AuditedTable, description
 from svc_pg.config.audit import Redaction
 from svc_pg.errors import ConfigError
+from svc_pg.table_names import TableName
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,17 @@ def check_pattern(audited: AuditedTable, tables: Sequence[Table]) -> None:
                 f'pattern "{audited.name}": redact names "{column}", and no table has such a column',
                 hint=f'Did you mean "{near[0]}"?' if near else None,
             )
+
+
+def check_partitions(tables: Mapping[TableName, Table]) -> None:
+    """Raise ConfigError if these audited tables include a partition of another: its rows would be recorded twice."""
+    for table in tables.values():
+        for partition in table.partitions:
+            if partition in tables:
+                raise ConfigError(
+                    f'table "{partition}" is a partition of "{table.name}", and both are audited',
+                    hint=f'Name only "{table.name}"; it covers all partitions.',
+                )
 
 
 def _check_columns(table: Table, audited: AuditedTable) -> None:

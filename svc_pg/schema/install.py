@@ -170,14 +170,20 @@ def refuse_removals(steps: list[Status]) -> None:
         names = list(dict.fromkeys(_taken_away(step) for step in removals))
         raise RemovalRefusedError(
             f"the configuration does not name what is installed: {', '.join(names)}",
-            hint="Nothing has been changed. Is this the right configuration? To remove them, add --prune.",
+            hint="Nothing has been changed. Is this the right configuration? To remove them, add --prune."
+            + (
+                " A renamed table goes on if it is named as it is now."
+                if any(step.moved_to for step in removals)
+                else ""
+            ),
         )
 
 
 def _taken_away(step: Status) -> str:
     if step.audited_table is None:
         return f"{step.kind} {step.identity}"
-    return f"events of {step.audited_table}" if sends_changes(step.identity) else step.audited_table
+    table = f"{step.audited_table} (now {step.moved_to})" if step.moved_to else step.audited_table
+    return f"events of {table}" if sends_changes(step.identity) else table
 
 
 def uninstall(

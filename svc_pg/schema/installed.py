@@ -1,6 +1,7 @@
 """Compare the functions, views and triggers that should be installed with the catalog and with our record of it."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, LiteralString
 
@@ -43,6 +44,12 @@ class _Found:
     drop_sql: str
     sha256: str
     is_disabled: bool
+    function: str | None
+
+    @property
+    def table(self) -> str:
+        """The table of a trigger."""
+        return self.identity.partition(" on ")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +64,10 @@ class _Recorded:
 
 @dataclass(frozen=True, slots=True)
 class ObjectState:
-    """One object and its state. ``item`` is None for an orphan; ``drop_sql`` is None if the object is missing."""
+    """One object and its state. ``item`` is None for an orphan; ``drop_sql`` is None if the object is missing.
+
+    ``moved_to`` is the name that the audited table of an orphan has now, if it was renamed.
+    """
 
     kind: ObjectKind
     identity: str
@@ -66,6 +76,7 @@ class ObjectState:
     item: SchemaObject | None
     drop_sql: str | None
     is_recorded: bool
+    moved_to: str | None = None
 
 
 def compare(conn: Connection[Any], installation: Installation, wanted: Iterable[SchemaObject]) -> list[ObjectState]:
@@ -74,6 +85,7 @@ def compare(conn: Connection[Any], installation: Installation, wanted: Iterable[
     notes: dict[Key, _Recorded] = {}
     if installation.has("installed_objects"):
         notes = {(row.kind, row.identity): row for row in fetch(conn, Query(_RECORDED, (), _Recorded))}
+    moved = _moved(found.values(), notes)
     by_key = {(item.kind, item.identity): item for item in wanted}
     result = []
     for key, item in by_key.items():
@@ -83,15 +95,35 @@ def compare(conn: Connection[Any], installation: Installation, wanted: Iterable[
     # users before things used, and triggers first: their drop makes writers wait
     for key in sorted((found.keys() | notes.keys()) - by_key.keys(), key=_order, reverse=True):
         orphan = found.get(key) or notes[key]
-        table = notes[key].audited_table if key in notes else None
+        note = notes.get(key) or _note_of_function(found[key], notes)
+        table = note.audited_table if note else None
         drop_sql = found[key].drop_sql if key in found else None
-        result.append(ObjectState(orphan.kind, orphan.identity, "orphan", table, None, drop_sql, key in notes))
+        result.append(
+            ObjectState(
+                orphan.kind, orphan.identity, "orphan", table, None, drop_sql, key in notes, moved.get(table or "")
+            )
+        )
     return result
 
 
 def _order(key: Key) -> tuple[int, str]:
     kind, identity = key
     return OBJECT_KINDS.index(kind), identity
+
+
+def _note_of_function(trigger: _Found, notes: Mapping[Key, _Recorded]) -> _Recorded | None:
+    """The record of the function that a trigger calls, if it calls one."""
+    return notes.get(("function", trigger.function)) if trigger.function else None
+
+
+def _moved(found: Iterable[_Found], notes: Mapping[Key, _Recorded]) -> dict[str, str]:
+    """The audited tables that were renamed, with their names now: most triggers that call the function are there."""
+    places: dict[str, Counter[str]] = {}
+    for trigger in found:
+        note = _note_of_function(trigger, notes)
+        if note and note.audited_table:
+            places.setdefault(note.audited_table, Counter())[trigger.table] += 1
+    return {table: names.most_common(1)[0][0] for table, names in places.items() if table not in names}
 
 
 def _state(item: SchemaObject, found: _Found | None, note: _Recorded | None) -> State:

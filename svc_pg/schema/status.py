@@ -11,7 +11,7 @@ from svc_pg.schema.access import Access
 from svc_pg.schema.events import compare_events
 from svc_pg.schema.foreign import ForeignKind
 from svc_pg.schema.installation import Installation
-from svc_pg.schema.installed import State
+from svc_pg.schema.installed import ObjectState, State
 from svc_pg.schema.inventory import InventoryKind
 from svc_pg.schema.target import Target, target_of
 from svc_pg.schema.transactions import transaction
@@ -29,8 +29,9 @@ class Status:
     somebody else changed it; ``disabled``, for a trigger that does not fire; or ``orphan``, if the configuration does
     not name it. ``sql`` is the statement by which install corrects it, and ``audited_table`` the table whose changes
     it records or sends. Install keeps what ``is_foreign``: others made it, or have to decide. An orphan
-    ``is_superseded`` if its table is now audited, or has change events, in another way. Tables, columns, indexes and
-    constraints of ours are listed only if they are missing, with an empty ``sql`` if only a backup has them.
+    ``is_superseded`` if its table is now audited, or has change events, in another way, also under another name, to
+    which it ``moved_to``, or as a partition. Tables, columns, indexes and constraints of ours are listed only if they
+    are missing, with an empty ``sql`` if only a backup has them.
     """
 
     kind: Kind
@@ -40,6 +41,7 @@ class Status:
     audited_table: str | None = None
     is_foreign: bool = False
     is_superseded: bool = False
+    moved_to: str | None = None
     item: SchemaObject | None = None
 
     @property
@@ -109,6 +111,14 @@ def look(conn: Connection[Any], present: Installation, target: Target) -> list[S
 def objects(conn: Connection[Any], present: Installation, target: Target) -> list[Status]:
     """The functions, views and triggers of ``look``."""
     served = {(item.audited_table, sends_changes(item.identity)) for item in target.objects if item.audited_table}
+    served |= target.covered
+
+    def is_superseded(entry: ObjectState) -> bool:
+        sends = sends_changes(entry.identity)
+        return entry.state == "orphan" and any(
+            (table, sends) in served for table in (entry.audited_table, entry.moved_to)
+        )
+
     return [
         Status(
             kind=entry.kind,
@@ -117,7 +127,8 @@ def objects(conn: Connection[Any], present: Installation, target: Target) -> lis
             sql=entry.item.sql if entry.item else entry.drop_sql or "",
             audited_table=entry.audited_table,
             is_foreign=entry.kind in ("function", "view") and entry.state == "orphan" and not entry.is_recorded,
-            is_superseded=entry.state == "orphan" and (entry.audited_table, sends_changes(entry.identity)) in served,
+            is_superseded=is_superseded(entry),
+            moved_to=entry.moved_to,
             item=entry.item,
         )
         for entry in installed.compare(conn, present, target.objects)

@@ -31,7 +31,7 @@ class Plan:
         steps = [step for step in look(conn, present, target) if step.action != "keep"]
         by_table: dict[str | None, list[Status]] = {}
         for step in steps:
-            by_table.setdefault(step.audited_table, []).append(step)
+            by_table.setdefault(_table(step, target), []).append(step)
         return cls(target, steps, by_table, present.revision)
 
     def removals(self, *, prune: bool) -> list[Status]:
@@ -39,7 +39,7 @@ class Plan:
         return [
             step
             for step in self.steps
-            if step.action == "remove" and step.audited_table not in self.target.tables
+            if step.action == "remove" and _table(step, self.target) not in self.target.tables
             if prune or not step.needs_prune
         ]
 
@@ -51,6 +51,11 @@ class Plan:
         present = installation.read(conn, look_around(conn))
         preflight.refuse_newer(present)
         return Plan.of(conn, present, self.target)
+
+
+def _table(step: Status, target: Target) -> str | None:
+    """The table with which a step is taken: captures of a renamed one end where the new ones begin."""
+    return step.moved_to if step.moved_to in target.tables else step.audited_table
 
 
 def take(conn: Connection[Any], steps: list[Status]) -> list[Status]:

@@ -15,7 +15,7 @@ from svc_pg.capture.postgres.expressions import check_conditions
 from svc_pg.capture.postgres.own_tables import OWN_TABLES
 from svc_pg.capture.postgres.patterns import resolve
 from svc_pg.capture.postgres.triggers import capture_objects
-from svc_pg.capture.rules import check_pattern, rules_for
+from svc_pg.capture.rules import check_partitions, check_pattern, rules_for
 from svc_pg.config import Config, EventDefinition
 from svc_pg.render import render
 from svc_pg.schema import access
@@ -33,13 +33,15 @@ _VIEWS = ("views",)
 class Target:
     """The objects of the schema itself, those of each table and the event types, by name, and the access rules.
 
-    ``tables`` holds the application's tables whose changes are recorded or sent, and our own audited ones.
+    ``tables`` holds the application's tables whose changes are recorded or sent, and our own audited ones. ``covered``
+    are their partitions, each with whether its changes are sent.
     """
 
     schema: list[SchemaObject]
     tables: dict[str, list[SchemaObject]]
     events: dict[str, EventDefinition]
     access: Access
+    covered: frozenset[tuple[str, bool]] = frozenset()
 
     @property
     def objects(self) -> list[SchemaObject]:
@@ -54,15 +56,17 @@ def target_of(
 
     Raises UnknownTableError, which names every missing table, and ConfigError.
     """
+    tables, covered = _of_tables(conn, config)
     return Target(
         schema=[
             *_rendered("function", _FUNCTIONS, max_attempts=max_attempts(config.webhooks.retry)),
             *_rendered("view", _VIEWS),
             *_guard_triggers(),
         ],
-        tables=_of_tables(conn, config),
+        tables=tables,
         events=dict(config.webhooks.events),
         access=access.wanted(installation, config.grants, roles=roles),
+        covered=covered,
     )
 
 
@@ -97,13 +101,16 @@ def _guard_triggers() -> list[SchemaObject]:
     ]
 
 
-def _of_tables(conn: Connection[Any], config: Config) -> dict[str, list[SchemaObject]]:
-    """The objects that record the changes of each table, then those that send them."""
+def _of_tables(
+    conn: Connection[Any], config: Config
+) -> tuple[dict[str, list[SchemaObject]], frozenset[tuple[str, bool]]]:
+    """The objects that record the changes of each table, then those that send them; and the partitions."""
     audited = resolve(conn, config.audit.tables)
     sent = by_table(config.webhooks.change_events)
     tables = read_tables(conn, [*audited, *sent])
     for pattern in config.audit.tables:
         check_pattern(pattern, [tables[name] for name in audited if audited[name] is pattern])
+    check_partitions({name: tables[name] for name in audited})
     for name, rules in audited.items():
         check_conditions(conn, str(name), rules.enrich)
     recorded = {name: rules_for(tables[name], rules) for name, rules in audited.items()}
@@ -120,4 +127,6 @@ def _of_tables(conn: Connection[Any], config: Config) -> dict[str, list[SchemaOb
             for column in recorded[relation].redacted_columns
         }
         objects.setdefault(str(name), []).extend(change_objects(table, events, redacted=redacted))
-    return objects
+    parts = [(names, sends) for names, sends in ((audited, False), (sent, True))]
+    covered = {(str(part), sends) for names, sends in parts for name in names for part in tables[name].partitions}
+    return objects, frozenset(covered)

@@ -10,6 +10,7 @@ from psycopg import Connection
 from svc_pg.capture.table import Table
 from svc_pg.errors import UnknownTableError
 from svc_pg.query import Query, RawJson, fetch
+from svc_pg.schema_objects import function_name
 from svc_pg.table_names import TableName
 
 _KINDS: Final = {"v": "a view", "m": "a materialized view", "f": "a foreign table", "i": "an index", "S": "a sequence"}
@@ -87,7 +88,7 @@ select n.nspname as schema, c.relname as "table", c.relkind::text as kind,
        array(select array[pn.nspname::text, p.relname::text]
                from pg_partition_tree(c.oid) t join pg_class p on p.oid = t.relid
                join pg_namespace pn on pn.oid = p.relnamespace
-              where t.level > 0 order by pn.nspname, p.relname) as partitions,
+              where t.level > 0 and p.relkind <> 'f' order by pn.nspname, p.relname) as partitions,
        (select array[pn.nspname::text, p.relname::text]
           from pg_inherits i join pg_class p on p.oid = i.inhparent join pg_namespace pn on pn.oid = p.relnamespace
          where c.relispartition and i.inhrelid = c.oid) as parent
@@ -99,6 +100,15 @@ _NAMES: Final[LiteralString] = """
 select n.nspname as schema, c.relname as "table"
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
  where c.relkind in ('r', 'p') and n.nspname !~ '^(pg_|information_schema$|svc$)'
+"""
+_RECORDED_AS: Final = """
+select n.nspname as schema, c.relname as "table"
+  from pg_proc p
+  join pg_trigger t on t.tgfoid = p.oid
+  join pg_class c on c.oid = t.tgrelid and not c.relispartition
+  join pg_namespace n on n.oid = c.relnamespace
+ where p.pronamespace = to_regnamespace('svc') and p.proname = %s
+ limit 1
 """
 
 
@@ -120,7 +130,7 @@ def _problem(conn: Connection[Any], name: TableName, relation: _Relation | None)
     if name.schema == "svc":
         return UnknownTableError(f'table "{name}" belongs to svc-pg')
     if relation is None:
-        return UnknownTableError(f'table "{name}" does not exist', hint=_near(conn, name))
+        return UnknownTableError(f'table "{name}" does not exist', hint=_moved(conn, name) or _near(conn, name))
     if relation.kind not in _TABLES:
         return UnknownTableError(
             f'"{name}" is {_KINDS.get(relation.kind, "of another kind")}, not a table',
@@ -149,6 +159,12 @@ def _table(name: TableName, relation: _Relation) -> Table:
 def table_names(conn: Connection[Any]) -> list[TableName]:
     """The user's tables, in order; partitions are left to their parents."""
     return fetch(conn, Query(_NAMES + " and not c.relispartition order by 1, 2", (), TableName))
+
+
+def _moved(conn: Connection[Any], name: TableName) -> str | None:
+    """A table that was renamed still has the triggers that record it under its old name."""
+    query = Query(_RECORDED_AS, (function_name("capture", name),), TableName)
+    return next((f"It is now {table}: name it so." for table in fetch(conn, query)), None)
 
 
 def _near(conn: Connection[Any], name: TableName) -> str | None:

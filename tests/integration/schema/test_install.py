@@ -213,18 +213,6 @@ def test_prune_removes_capture_and_events(db: psycopg.Connection[Any]) -> None:
     assert [entry["table_name"] for entry in log(db)] == ["public.invoice"]
 
 
-def test_a_renamed_table_is_refused_then_pruned(db: psycopg.Connection[Any]) -> None:
-    schema.install(db, audited("customer"))
-    db.execute("alter table customer rename to client")
-    db.commit()
-    with pytest.raises(RemovalRefusedError, match=r"public\.customer"):
-        schema.install(db, audited("client"))
-    schema.install(db, audited("client"), prune=True)
-    assert differing(db, audited("client")) == {}
-    db.execute("insert into client values (1)")
-    assert [entry["table_name"] for entry in log(db)] == ["public.client"]
-
-
 def test_a_function_of_somebody_else_in_our_schema_is_shown_closed_and_kept(db: psycopg.Connection[Any]) -> None:
     schema.install(db, Config())
     db.execute("create function svc.theirs() returns int language sql as 'select 1'")
