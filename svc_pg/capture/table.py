@@ -14,9 +14,10 @@ class Table:
 
     ``json_columns`` are those of type json and jsonb. ``virtual`` columns are computed when read, and triggers see NULL
     in their place. ``unique`` holds the columns of every unique index that lets no NULL in. ``partitions`` are all
-    below the table except foreign tables, ``parent`` is the table of which it is a partition. A table ``holds_json`` if a column of type json
-    is anywhere in its rows, and ``has_simple_types`` if no setting of a session but the time zone and the digits of
-    floats changes a snapshot. ``generated`` has the columns from which each stored generated column is computed.
+    below the table except foreign tables, ``parent`` is the table of which it is a partition. A table ``holds_json`` if
+    a column of type json is anywhere in its rows, and ``has_simple_types`` if no setting of a session but the time zone
+    and the digits of floats changes a snapshot. ``generated`` has the columns from which each stored generated column
+    is computed.
     """
 
     name: TableName

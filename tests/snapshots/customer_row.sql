@@ -55,7 +55,7 @@ begin
             changed_fields, redacted_fields, context
         ) values (
             'public.customer', tg_relid, 'UPDATE',
-            v_after ->> 'id',
+            case when v_after ?& array['id']::text[] then v_after ->> 'id' else svc.audit_record_id(tg_relid, v_after) end,
             nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,
@@ -72,7 +72,7 @@ begin
             changed_fields, redacted_fields, context
         ) values (
             'public.customer', tg_relid, 'INSERT',
-            v_after ->> 'id',
+            case when v_after ?& array['id']::text[] then v_after ->> 'id' else svc.audit_record_id(tg_relid, v_after) end,
             nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,
@@ -89,7 +89,7 @@ begin
             changed_fields, redacted_fields, context
         ) values (
             'public.customer', tg_relid, 'DELETE',
-            v_before ->> 'id',
+            case when v_before ?& array['id']::text[] then v_before ->> 'id' else svc.audit_record_id(tg_relid, v_before) end,
             nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,

@@ -50,7 +50,7 @@ begin
             changed_fields, redacted_fields, context
         ) values (
             'shop.Order Line', tg_relid, 'UPDATE',
-            jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text,
+            case when v_after ?& array['order_id', 'place']::text[] then jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text else svc.audit_record_id(tg_relid, v_after) end,
             nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,
@@ -67,7 +67,7 @@ begin
             changed_fields, redacted_fields, context
         ) values (
             'shop.Order Line', tg_relid, 'INSERT',
-            jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text,
+            case when v_after ?& array['order_id', 'place']::text[] then jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text else svc.audit_record_id(tg_relid, v_after) end,
             nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,
@@ -84,7 +84,7 @@ begin
             changed_fields, redacted_fields, context
         ) values (
             'shop.Order Line', tg_relid, 'DELETE',
-            jsonb_build_array(v_before -> 'order_id', v_before -> 'place')::text,
+            case when v_before ?& array['order_id', 'place']::text[] then jsonb_build_array(v_before -> 'order_id', v_before -> 'place')::text else svc.audit_record_id(tg_relid, v_before) end,
             nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,

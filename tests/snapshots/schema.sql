@@ -542,6 +542,10 @@ create function svc.audit_purge_plan(p_before timestamp with time zone)
     returns TABLE(partition_oid oid, partition_name text, is_whole boolean, entries bigint) language plpgsql security definer
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_record_id(p_table oid, p_row jsonb)
+    returns text language sql stable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_unsupported(p_text text, p_reason text)
     returns jsonb language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
@@ -828,6 +832,8 @@ grant execute on function svc.audit_partition_end to svc_writer;
 grant execute on function svc.audit_purge_entries to svc_admin;
 grant execute on function svc.audit_purge_partition to svc_admin;
 grant execute on function svc.audit_purge_plan to svc_admin;
+grant execute on function svc.audit_record_id to svc_admin;
+grant execute on function svc.audit_record_id to svc_writer;
 grant execute on function svc.audit_unsupported to svc_admin;
 grant execute on function svc.audit_unsupported to svc_writer;
 grant execute on function svc.capture_log to svc_admin;

@@ -97,7 +97,7 @@ def _capture_function(rules: TableRules) -> SchemaObject:
             "new": _image(rules, SQL("to_jsonb(new)")),
             "careful_old": _image(rules, SQL("svc.audit_image(old)")),
             "careful_new": _image(rules, SQL("svc.audit_image(new)")),
-            "record_ids": {operation: _record_id(rules, image) for operation, image in _RECORD_IMAGES.items()},
+            "record_ids": {operation: _lasting_id(rules, image) for operation, image in _RECORD_IMAGES.items()},
             "operations": operations,
             "has_choice": any(words and words.choice for _, words in operations),
         }
@@ -106,7 +106,7 @@ def _capture_function(rules: TableRules) -> SchemaObject:
         values |= {
             "old": _image(rules, _careful_image(rules, SQL('"svc old"'))),
             "new": _image(rules, _careful_image(rules, SQL('"svc new"'))),
-            "record_id": _record_id(rules, SQL("coalesce(v_after, v_before)"), has_truncate=True),
+            "record_id": _lasting_id(rules, SQL("coalesce(v_after, v_before)"), has_truncate=True),
             "pairing": _pairing(rules),
             "enrichment": enrichment(rules.audited.enrich, None),
         }
@@ -149,6 +149,17 @@ def _record_id(rules: TableRules, image: Composable | None, *, has_truncate: boo
     values = (SQL("{} -> {}").format(image, Literal(column)) for column in rules.key)
     several = SQL("jsonb_build_array({})::text").format(SQL(", ").join(values))
     return SQL("case when v_operation <> 'TRUNCATE' then {} end").format(several) if has_truncate else several
+
+
+def _lasting_id(rules: TableRules, image: Composable | None, *, has_truncate: bool = False) -> Composable:
+    """The key in a snapshot of a trigger, also if a column of the primary key was renamed after the install."""
+    record_id = _record_id(rules, image, has_truncate=has_truncate)
+    if not rules.key or image is None or rules.key != rules.table.key:
+        return record_id
+    row = SQL("{} - {}").format(image, texts(sorted(rules.redactions))) if rules.redactions else image
+    return SQL("case when {} ?& {} then {} else svc.audit_record_id(tg_relid, {}) end").format(
+        image, texts(rules.key), record_id, row
+    )
 
 
 def _pairing(rules: TableRules) -> Composable:
