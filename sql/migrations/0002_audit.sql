@@ -36,8 +36,8 @@ create index audit_logs_id on svc.audit_logs using brin (id) with (pages_per_ran
 create index audit_logs_xact on svc.audit_logs using brin (xact_id) with (pages_per_range = 32, autosummarize = on);
 
 -- The epoch of the log. Numbers of transactions mean something in one server only, and ids of one sequence: a restore
--- begins a new epoch. It is known by itself, since a dump leaves generated columns out and the restore computes this one
--- anew. An install records the epoch among the known ones, in plain columns, which a dump keeps.
+-- begins a new epoch. It is known by itself, since a dump leaves generated columns out and the restore computes this
+-- one anew. An install records the epoch among the known ones, in plain columns, which a dump keeps.
 create function svc.audit_new_epoch() returns jsonb
 language sql immutable
 set search_path = pg_catalog, pg_temp
