@@ -121,8 +121,7 @@ def _finish_schema(conn: Connection[Any], present: Installation, plan: Plan, don
         join(conn, look_around(conn))
     if done or any(step.kind == "access" for step in plan.steps):
         access.apply(conn, wanted)
-    conn.execute(partitions.REPAIR)
-    conn.execute(partitions.EPOCH)
+    conn.execute(partitions.REPAIR + partitions.EPOCH)
     record = (__version__, wanted.has_roles, access.fingerprint(wanted))
     if not done and record == (present.version, present.has_roles, present.access_sha256):
         return present.revision

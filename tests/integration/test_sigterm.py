@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import psycopg
@@ -37,7 +38,7 @@ def test_a_session_that_is_terminated_leaves_no_server(
         stdout=subprocess.DEVNULL,
     )
     try:
-        wait_until(lambda: file.exists() and file.read_text(), "the session has a server")
+        wait_until(lambda: file.exists() and file.read_text(), "the session has a server", limit=timedelta(minutes=2))
         conninfo = file.read_text()
         psycopg.connect(conninfo).close()
         session.send_signal(signal.SIGTERM)
