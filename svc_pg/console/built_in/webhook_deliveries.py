@@ -16,13 +16,14 @@ from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documen
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
 from svc_pg.errors import PayloadError
-from svc_pg.pagination import Page
+from svc_pg.pagination import Filter, Keyset, Listing, Page, decode
 from svc_pg.query import Query, afetch, afetch_one
 from svc_pg.webhooks import delivery_queries
 from svc_pg.webhooks.delivery_queries import DeliveryQuery
 from svc_pg.webhooks.delivery_rows import STATUSES, Changed, Delivery, DeliveryAttempt, DeliveryDetail
 from svc_pg.webhooks.event_types import EventType, event_types
 from svc_pg.webhooks.events import asend
+from svc_pg.webhooks.ids import delivery_key
 
 _FILTERS: Final[dict[str, FilterParameter[DeliveryQuery]]] = {
     "endpointId": FilterParameter(
@@ -93,6 +94,7 @@ class DeliveryRoutes:
                 path="/deliveries/:id/attempts",
                 handler=self._attempts,
                 summary="Its attempts, oldest first",
+                query=documented(PAGE),
                 response=Page[DeliveryAttempt],
                 errors={_UNKNOWN: 404},
             ),
@@ -156,8 +158,10 @@ class DeliveryRoutes:
         return ConsoleResponse(200, delivery_for(request.session, delivery))
 
     async def _attempts(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        attempts = await found(self.database, request, delivery_queries.attempts, unknown=_UNKNOWN)
-        return ConsoleResponse(200, Page(attempts, None))
+        with as_problems(unknown=_UNKNOWN):
+            wanted = filtered(_attempts_of(request.params["id"]), request.query, PAGE)
+            async with self.database.connection() as conn:
+                return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))
 
     async def _retry_many(self, request: AuthenticatedRequest) -> ConsoleResponse:
         body = read_body(request, BulkRetry)
@@ -199,6 +203,19 @@ class DeliveryRoutes:
                     delay=timedelta(seconds=body.delay),
                 )
         return ConsoleResponse(202, SentEvent(str(message_id)))
+
+
+def _attempts_of(delivery_id: str) -> Listing[DeliveryAttempt]:
+    attempts = delivery_queries.attempts(delivery_id)
+    oldest_first = Keyset(
+        select="select * from (" + attempts.text + ") a",  # noqa: S608 - constants
+        row=DeliveryAttempt,
+        order=" order by a.id::bigint",
+        beyond="a.id::bigint > %s",
+        key=lambda attempt: (attempt.id,),
+        read=lambda cursor: decode(cursor, int),
+    )
+    return Listing(oldest_first, Filter(params=(delivery_key(delivery_id),)))
 
 
 def _idempotency_key(request: AuthenticatedRequest) -> str | None:

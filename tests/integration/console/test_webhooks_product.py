@@ -223,6 +223,29 @@ def test_changing_needs_the_permission_to_write(client: httpx.Client, permission
         assert_problem(client.request(method, f"/webhooks{path}", json={}), status, code)
 
 
+def test_the_attempts_of_a_delivery_come_in_pages(client: httpx.Client, database: str) -> None:
+    endpoint = created(client)
+    delivery = client.post(f"/webhooks/endpoints/{endpoint['id']}/ping").json()["id"]
+    with psycopg.connect(database) as conn:
+        conn.execute(
+            "insert into svc.webhook_delivery_attempts"
+            " (delivery_id, endpoint_id, attempt, cause, started_at, outcome, response_body)"
+            " select %s, %s, n, 'manual', now(), 'http_error', repeat('x', 16000) from generate_series(1, 400) n",
+            [delivery, endpoint["id"]],
+        )
+    path = f"/webhooks/deliveries/{delivery}/attempts?limit=1000"
+    found: list[int] = []
+    cursor: str | None = ""
+    while cursor is not None:
+        page = client.get(f"{path}&cursor={cursor}" if cursor else path)
+        assert len(page.content) < 4_500_000
+        found += [attempt["attempt"] for attempt in page.json()["data"]]
+        cursor = page.json()["nextCursor"]
+    assert found == list(range(1, 401))
+    assert len(client.get(f"/webhooks/deliveries/{delivery}/attempts").json()["data"]) == 100
+    assert_problem(client.get(f"/webhooks/deliveries/{delivery}/attempts?order=newest"), 422, "invalid_parameter")
+
+
 def test_a_session_that_only_reads_sees_no_query_of_an_url_which_may_be_a_token(
     client: httpx.Client, database: str
 ) -> None:
