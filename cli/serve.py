@@ -1,5 +1,6 @@
 """The command ``serve``."""
 
+import asyncio
 import logging
 import re
 import signal
@@ -77,10 +78,16 @@ def serve(
             timeout_graceful_shutdown=_GRACE_SECONDS,
         )
     )
+    # that requests are canceled at the end is said once, not with a traceback for each
+    logging.getLogger("uvicorn.error").addFilter(lambda record: not _is_canceled(record))
     with listening(host, port) as listener:
         url = base_url(host, listener)
         output.words(f"The console is at {url}{PREFIX}/, the API of webhooks at {url}{webhooks_path}/")
         _run(server, listener)
+
+
+def _is_canceled(record: logging.LogRecord) -> bool:
+    return record.exc_info is not None and isinstance(record.exc_info[1], asyncio.CancelledError)
 
 
 def _run(server: uvicorn.Server, listener: socket.socket) -> None:

@@ -167,6 +167,9 @@ def test_serve_ends_while_a_client_has_not_sent_its_body(db: str, tmp_path: Path
         assert httpx.get(f"{url}/.well-known/svc/console/health").status_code == 200  # and so the other is read too
         server.send_signal(signal.SIGTERM)
         assert server.wait(timeout=20) == 0
+    words = (tmp_path / "log").read_text()
+    assert "Cancel 1 running task(s)" in words
+    assert "Traceback" not in words
 
 
 @contextmanager
