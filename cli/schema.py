@@ -90,6 +90,10 @@ def status(
         )
         if differing:
             output.words(f"{len(differing)} of {len(found)} objects differ. {_advice(differing, config)}".rstrip())
+            gone = [(entry.audited_table, entry.moved_to) for entry in differing if entry.needs_prune]
+            for table, now in dict.fromkeys(gone):
+                if now is not None:
+                    output.words(f"{table} is now {now}. To go on recording it, name it so.")
             for entry in differing:
                 if entry.action == "keep":
                     output.words(f"An install keeps {entry.kind} {entry.identity}. To change it: {entry.sql}")

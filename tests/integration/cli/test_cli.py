@@ -77,6 +77,18 @@ def test_status_where_no_configuration_is_advises_none_that_would_be_refused(run
     assert run("status").returncode == 0
 
 
+def test_status_says_where_a_table_has_gone(run: Run, empty_database: str, tmp_path: Path) -> None:
+    run("install")
+    with psycopg.connect(empty_database) as conn:
+        conn.execute("alter table customer rename to client; create table other (id int primary key)")
+    assert "hint: It is now public.client: name it so." in run("status").stderr
+    Path(tmp_path, "svc-pg.toml").write_text(CONFIG.replace("public.customer", "public.other"), encoding="utf-8")
+    assert "public.customer is now public.client. To go on recording it, name it so." in run("status").stderr
+    Path(tmp_path, "svc-pg.toml").write_text(CONFIG.replace("public.customer", "public.client"), encoding="utf-8")
+    assert run("install").returncode == 0
+    assert run("status").returncode == 0
+
+
 def test_verbose_lists_every_object(run: Run) -> None:
     installed = run("install", "--verbose").stderr
     assert "create  function  svc.send\n" in installed
