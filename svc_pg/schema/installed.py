@@ -17,9 +17,6 @@ from svc_pg.schema_objects import OBJECT_KINDS, ObjectKind, SchemaObject
 
 State = Literal["ok", "missing", "outdated", "tampered", "disabled", "orphan"]
 
-FOUND: Final[LiteralString] = render("installed/objects.sql.j2", is_scoped=False)
-_FOUND_IN_SCOPE: Final[LiteralString] = render("installed/objects.sql.j2", is_scoped=True)
-_RECORD: Final[LiteralString] = render("installed/record.sql.j2")
 _RECORDED: Final = """
 select kind, identity, audited_table, source_sha256, catalog_sha256,
        postgres_major = current_setting('server_version_num')::integer / 10000 as is_of_this_postgres
@@ -79,9 +76,14 @@ class ObjectState:
     moved_to: str | None = None
 
 
+def found_sql(*, is_scoped: bool = False) -> LiteralString:
+    """The query of the functions, views and triggers in the catalog; with the parameters of a Scope, of these."""
+    return render("installed/objects.sql.j2", is_scoped=is_scoped)
+
+
 def compare(conn: Connection[Any], installation: Installation, wanted: Iterable[SchemaObject]) -> list[ObjectState]:
     """The state of every wanted object, in the given order, then all other objects of ours, as orphans."""
-    found = {(row.kind, row.identity): row for row in fetch(conn, Query(FOUND, (), _Found))}
+    found = {(row.kind, row.identity): row for row in fetch(conn, Query(found_sql(), (), _Found))}
     notes: dict[Key, _Recorded] = {}
     if installation.has("installed_objects"):
         notes = {(row.kind, row.identity): row for row in fetch(conn, Query(_RECORDED, (), _Recorded))}
@@ -149,7 +151,7 @@ def create(conn: Connection[Any], items: Sequence[SchemaObject]) -> None:
         if item.identity in overloaded:
             _recreate(conn, item)
     columns = zip(*((item.kind, item.identity, item.audited_table, item.source_sha256) for item in items), strict=True)
-    scope.execute(conn, _RECORD, [*limits.params, *map(list, columns)])
+    scope.execute(conn, render("installed/record.sql.j2"), [*limits.params, *map(list, columns)])
 
 
 def _replace(conn: Connection[Any], item: SchemaObject) -> None:
@@ -160,7 +162,7 @@ def _replace(conn: Connection[Any], item: SchemaObject) -> None:
 
 
 def _recreate(conn: Connection[Any], item: SchemaObject) -> None:
-    for kind, identity, drop_sql, *_ in scope.execute(conn, _FOUND_IN_SCOPE, Scope.of([item]).params):
+    for kind, identity, drop_sql, *_ in scope.execute(conn, found_sql(is_scoped=True), Scope.of([item]).params):
         if (kind, identity) == (item.kind, item.identity):
             conn.execute(drop_sql.encode())
     _execute(conn, [item])

@@ -132,7 +132,7 @@ def _access(access: Access | None) -> Iterator[str]:
 
 def _record(made: list[SchemaObject]) -> Iterator[str]:
     if made:
-        yield render("script/record.sql.j2", made=made, found=SQL(installed.FOUND))
+        yield render("script/record.sql.j2", made=made, found=SQL(installed.found_sql()))
 
 
 def _downgrade(objects: list[Status], *, is_first: bool) -> str:
@@ -144,7 +144,7 @@ def _downgrade(objects: list[Status], *, is_first: bool) -> str:
         if step.item is not None and step.action == "create" and (step.kind, step.identity) not in kept
         if is_first or step.audited_table
     ]
-    removal = render("script/remove.sql.j2", made=made, found=SQL(installed.FOUND))
+    removal = render("script/remove.sql.j2", made=made, found=SQL(installed.found_sql()))
     return "\n".join([render("script/begin.sql.j2"), removal, render("script/end.sql")])
 
 
