@@ -1,6 +1,6 @@
 -- The end of what is settled: entries from before the epoch began, and those of transactions before the oldest running
--- one, because no more entries of these can appear. p_after is the end of an earlier reading, as epoch.number; the
--- entries since are those of its epoch, from after_from to after_until, with that number or a later one, and all
+-- one, because no more entries of these can appear. p_after is the end of an earlier reading, epoch.number. The
+-- entries since then are those of its epoch, from after_from to after_until, with that number or a later one, and all
 -- from after_until on. Refuses the end of a reading in another database, and a log that svc.audit_is_mixed.
 create or replace function svc.audit_horizon(
     p_after text default null,

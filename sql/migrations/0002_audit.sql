@@ -35,9 +35,9 @@ create index audit_logs_actor on svc.audit_logs (actor_id, "timestamp") where ac
 create index audit_logs_id on svc.audit_logs using brin (id) with (pages_per_range = 32, autosummarize = on);
 create index audit_logs_xact on svc.audit_logs using brin (xact_id) with (pages_per_range = 32, autosummarize = on);
 
--- The epoch of the log. Numbers of transactions mean something in one server only, and ids of one sequence: a restore
--- begins a new epoch. It is known by itself, since a dump leaves generated columns out and the restore computes this
--- one anew. An install records the epoch among the known ones, in plain columns, which a dump keeps.
+-- The epoch of the log. Numbers of transactions mean something in one server only, so a restore begins a new epoch. It
+-- tells of itself: a dump leaves generated columns out, and the restore computes this one anew. An install records the
+-- epoch among the known ones, in plain columns, which a dump keeps.
 create function svc.audit_new_epoch() returns jsonb
 language sql immutable
 set search_path = pg_catalog, pg_temp
@@ -76,7 +76,7 @@ create table svc.audit_logs_default partition of svc.audit_logs default;
 
 comment on table svc.audit_logs is 'The audit log: a row for each entry, in monthly partitions. Append-only.';
 comment on column svc.audit_logs.id is
-    'The entry''s number. Entries are numbered before they commit, so a higher one may be seen first.';
+    'The entry''s number: the order of capture. Numbers are given before a commit, so a higher one may be seen first.';
 comment on column svc.audit_logs."timestamp" is 'When the entry was written.';
 comment on column svc.audit_logs.xact_id is
     'The transaction: equal for all changes that were made together. After a restore the numbers may begin anew.';

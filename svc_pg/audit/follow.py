@@ -10,11 +10,12 @@ from psycopg import Connection
 from psycopg.pq import TransactionStatus
 from psycopg.rows import class_row
 
+from svc_pg.audit.change_order import by_change
 from svc_pg.audit.horizon import horizon
-from svc_pg.audit.log import ORDER_BY, SELECT, AuditQuery, Entry
+from svc_pg.audit.log import AuditQuery, Entry
 from svc_pg.errors import TransactionError, translating
 from svc_pg.pagination import Filter
-from svc_pg.query import keep_json
+from svc_pg.query import Query, keep_json
 
 PAUSE: Final = timedelta(milliseconds=500)
 _CURSOR: Final = "svc_pg_follow"
@@ -40,18 +41,23 @@ def follow(conn: Connection[Any], query: AuditQuery, *, pause: timedelta = PAUSE
             with conn.transaction():
                 reach = horizon(conn, after=seen_to.cursor)
                 if reach.cursor != seen_to.cursor:
-                    yield from _between(conn, reach.settled(reach.since(query.filter)))
+                    yield from _between(conn, query, reach.settled(reach.since(query.filter)))
             seen_to = reach
             time.sleep(pause.total_seconds())
 
 
-def _between(conn: Connection[Any], wanted: Filter) -> Iterator[Entry]:
+def _between(conn: Connection[Any], query: AuditQuery, wanted: Filter) -> Iterator[Entry]:
     """The entries between two horizons, in batches, because one transaction may have written millions.
 
     Not by ``Cursor.stream``, which holds the connection's lock between two rows: a reader that breaks off there, as by
     Ctrl-C, would wait for that lock forever when it closes the connection.
     """
+    oldest = query.order("oldest").keyset
+    if query.is_of_record:
+        between = by_change(oldest, wanted)
+    else:
+        between = Query(oldest.select + wanted.clause + oldest.order, wanted.params, Entry)
     with conn.cursor(_CURSOR, row_factory=class_row(Entry)) as cursor:
         keep_json(cursor)
         cursor.itersize = _BATCH
-        yield from cursor.execute(SELECT + wanted.clause + ORDER_BY["oldest"], wanted.params)
+        yield from cursor.execute(between.text, between.params)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Literal, LiteralString, Protocol, Self, TypeVar, cast, get_args
 
+from svc_pg.audit.change_order import by_change
 from svc_pg.config.audit import Severity
 from svc_pg.errors import QueryError
 from svc_pg.pagination import Keyset, Listing, PointInTime, aware_time, decode
@@ -65,15 +66,21 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class AuditQuery(Listing[Entry]):
-    """A query of the audit log. Every method returns a new one; ``list`` or ``alist`` runs it."""
+    """A query of the audit log. Every method returns a new one; ``list`` or ``alist`` runs it.
+
+    Entries of one transaction are in the order of capture. Those of one ``record`` are in the order of change, which
+    differs if a trigger or a foreign key changed the record while its table was being changed.
+    """
+
+    is_of_record: bool = False
 
     def resource(self, table: str) -> Self:
         """Entries of one table: ``schema.table``, or ``table`` for one in ``public``."""
         return self._where("table_name = %s", str(TableName.parse(table)))
 
     def record(self, record_id: str) -> Self:
-        """Entries of the record with this key; several key columns are a JSON array: ``[7, 2]``."""
-        return self._where("record_id = %s", record_id)
+        """Entries of the record with this key, in the order of change; several key columns are a JSON array."""
+        return replace(self._where("record_id = %s", record_id), is_of_record=True)
 
     def actor(self, actor_id: str) -> Self:
         """Entries of one actor."""
@@ -126,6 +133,11 @@ class AuditQuery(Listing[Entry]):
         """The order of the entries: the ``newest`` first, which is the default, or the ``oldest``."""
         _check_one_of("an order", first, get_args(Order))
         return replace(self, keyset=_KEYSETS[cast(Order, first)])
+
+    def _query(self) -> Query[Entry]:
+        if not self.is_of_record:
+            return Listing._query(self)
+        return by_change(self.keyset, self.filter, position=self.position, limit=self.size + 1)
 
 
 class _Dated(Protocol):

@@ -468,6 +468,10 @@ create function svc.audit_drifted(p_table text)
     returns jsonb language plpgsql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_ends(p_before text[], p_after text[])
+    returns text[] language sql immutable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_ensure_partitions(p_months integer DEFAULT 3, p_attaches boolean DEFAULT false)
     returns text[] language plpgsql security definer
     set search_path=pg_catalog, pg_temp
@@ -480,6 +484,10 @@ create function svc.audit_guard()
 
 create function svc.audit_hash(p_value text)
     returns text language plpgsql stable security definer
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_history(p_table text, p_record text, p_from timestamp with time zone DEFAULT NULL::timestamp with time zone, p_to timestamp with time zone DEFAULT NULL::timestamp with time zone)
+    returns TABLE(entry_id bigint, entry_timestamp timestamp with time zone, place_id bigint, place_timestamp timestamp with time zone, is_chained boolean) language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_horizon(p_after text DEFAULT NULL::text, OUT epoch text, OUT began_at timestamp with time zone, OUT oldest_running bigint, OUT first_unassigned bigint, OUT after_xact_id bigint, OUT after_from timestamp with time zone, OUT after_until timestamp with time zone)
@@ -503,6 +511,10 @@ create function svc.audit_is_mixed()
     set enable_indexscan=off
     set enable_indexonlyscan=off;
 
+create function svc.audit_key(p_snapshot jsonb, p_columns text[])
+    returns text language sql immutable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_keys(p_snapshot jsonb)
     returns text[] language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
@@ -516,6 +528,10 @@ create function svc.audit_mask_all(p_snapshot jsonb)
 
 create function svc.audit_new_epoch()
     returns jsonb language sql immutable
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_order(p_table text, p_record text, p_ids bigint[], p_timestamps timestamp with time zone[], p_transaction bigint)
+    returns integer[] language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_partition_end(p_partition oid)
@@ -546,8 +562,16 @@ create function svc.audit_record_id(p_table oid, p_row jsonb)
     returns text language sql stable parallel safe
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_state_before(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint)
+    returns text language plpgsql stable
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_unsupported(p_text text, p_reason text)
     returns jsonb language sql immutable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_walk(p_before text[], p_after text[], p_start text)
+    returns integer[] language plpgsql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 
 create function svc.capture_log(table_name text, operation text, record_id text DEFAULT NULL::text, before_data jsonb DEFAULT NULL::jsonb, after_data jsonb DEFAULT NULL::jsonb, label text DEFAULT NULL::text, severity text DEFAULT NULL::text, compliance text[] DEFAULT NULL::text[], description text DEFAULT NULL::text)
@@ -803,9 +827,15 @@ grant select on table svc.audit_changes to svc_admin;
 grant select on table svc.audit_changes to svc_reader;
 grant execute on function svc.audit_drifted to svc_admin;
 grant execute on function svc.audit_drifted to svc_writer;
+grant execute on function svc.audit_ends to svc_admin;
+grant execute on function svc.audit_ends to svc_reader;
+grant execute on function svc.audit_ends to svc_writer;
 grant execute on function svc.audit_ensure_partitions to svc_admin;
 grant execute on function svc.audit_hash to svc_admin;
 grant execute on function svc.audit_hash to svc_writer;
+grant execute on function svc.audit_history to svc_admin;
+grant execute on function svc.audit_history to svc_reader;
+grant execute on function svc.audit_history to svc_writer;
 grant execute on function svc.audit_horizon to svc_admin;
 grant execute on function svc.audit_horizon to svc_reader;
 grant execute on function svc.audit_horizon to svc_writer;
@@ -813,6 +843,9 @@ grant execute on function svc.audit_image to svc_admin;
 grant execute on function svc.audit_image to svc_writer;
 grant execute on function svc.audit_is_mixed to svc_admin;
 grant execute on function svc.audit_is_mixed to svc_writer;
+grant execute on function svc.audit_key to svc_admin;
+grant execute on function svc.audit_key to svc_reader;
+grant execute on function svc.audit_key to svc_writer;
 grant execute on function svc.audit_keys to svc_admin;
 grant execute on function svc.audit_keys to svc_writer;
 grant execute on function svc.audit_last4 to svc_admin;
@@ -827,6 +860,9 @@ grant execute on function svc.audit_mask_all to svc_admin;
 grant execute on function svc.audit_mask_all to svc_writer;
 grant execute on function svc.audit_new_epoch to svc_admin;
 grant execute on function svc.audit_new_epoch to svc_writer;
+grant execute on function svc.audit_order to svc_admin;
+grant execute on function svc.audit_order to svc_reader;
+grant execute on function svc.audit_order to svc_writer;
 grant execute on function svc.audit_partition_end to svc_admin;
 grant execute on function svc.audit_partition_end to svc_writer;
 grant execute on function svc.audit_purge_entries to svc_admin;
@@ -834,8 +870,14 @@ grant execute on function svc.audit_purge_partition to svc_admin;
 grant execute on function svc.audit_purge_plan to svc_admin;
 grant execute on function svc.audit_record_id to svc_admin;
 grant execute on function svc.audit_record_id to svc_writer;
+grant execute on function svc.audit_state_before to svc_admin;
+grant execute on function svc.audit_state_before to svc_reader;
+grant execute on function svc.audit_state_before to svc_writer;
 grant execute on function svc.audit_unsupported to svc_admin;
 grant execute on function svc.audit_unsupported to svc_writer;
+grant execute on function svc.audit_walk to svc_admin;
+grant execute on function svc.audit_walk to svc_reader;
+grant execute on function svc.audit_walk to svc_writer;
 grant execute on function svc.capture_log to svc_admin;
 grant execute on function svc.console_claim to svc_admin;
 grant delete, insert, select, update on table svc.console_events to svc_admin;

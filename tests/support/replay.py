@@ -1,5 +1,7 @@
-"""Rebuild a table from the audit log: the law that capture must keep."""
+"""Rebuild a table, and the states of its records, from the audit log: the laws that capture must keep."""
 
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import psycopg
@@ -19,16 +21,53 @@ delete from {0} where ctid = (
 """)
 _TRUNCATE = sql.SQL("truncate {}")
 
+_HISTORY = """
+select l.before_data, l.after_data, h.is_chained
+  from svc.audit_history(%s, %s, (select "timestamp" from svc.audit_logs where id = %s)) h
+  join svc.audit_logs l on l.id = h.entry_id and l."timestamp" = h.entry_timestamp
+ where l.id > %s
+ order by h.place_timestamp, h.place_id
+"""
+
 
 def replay(conn: Connection, table_name: str, *, into: sql.Identifier, after: int = 0) -> None:
-    """Apply the entries of a table to the table ``into``, in their order; every image before must be found there."""
+    """Bring the entries of a table into the table ``into``, which has its rows from before them.
+
+    The law needs no order: the images before are taken out as often as they occur, and those after put in. What came
+    before a TRUNCATE does not count. Every image that is left to be taken out must be found.
+    """
+    images: Counter[str] = Counter()
     for operation, before, image in conn.execute(_ENTRIES, (table_name, after)).fetchall():
         if operation == "TRUNCATE":
             conn.execute(_TRUNCATE.format(into))
-        if before is not None:
-            assert conn.execute(_DELETE.format(into), (before,)).rowcount == 1, before
-        if image is not None:
+            images.clear()
+        images.update([image] if image is not None else [])
+        images.subtract([before] if before is not None else [])
+    for image, count in images.items():
+        for _ in range(-count):
+            assert conn.execute(_DELETE.format(into), (image,)).rowcount == 1, image
+        for _ in range(count):
             conn.execute(_INSERT.format(into), (image,))
+
+
+def history(conn: Connection, table_name: str, record: str, *, after: int) -> list[tuple[Any, Any, bool]]:
+    """The images before and after each change of a record since an entry, in order, and whether they are chained."""
+    return conn.execute(_HISTORY, (table_name, record, after, after)).fetchall()
+
+
+def states(
+    changes: Sequence[tuple[Any, Any, bool]], moved_away: Sequence[Any] = (), *, start: Any = None
+) -> Iterator[Any]:
+    """The states of a record, None if there is none, after each of its changes, which must follow each other.
+
+    ``moved_away`` are the images that another key took over; these changes are the other record's.
+    """
+    state = start
+    for before, image, is_chained in changes:
+        assert is_chained, changes
+        assert before == state or (before is None and state in moved_away), changes
+        state = image
+        yield state
 
 
 def contents(conn: Connection, table: sql.Identifier) -> list[str]:

@@ -215,7 +215,7 @@ def audit_product(database: Database, *, retention_days: int | None) -> Product:
                 method="GET",
                 path="/records/:table/:id",
                 handler=history,
-                summary="The entries of one record, newest first",
+                summary="The entries of one record in the order of change, newest first",
                 query=documented(_HISTORY),
                 response=Page[Entry],
                 errors={"unknown_table": 404},

@@ -1,5 +1,6 @@
 """The law of capture: replaying the log rebuilds the table, whatever was done to it."""
 
+from collections import Counter
 from typing import Any
 
 import psycopg
@@ -93,7 +94,22 @@ def test_replaying_the_log_rebuilds_the_table(
         take(conn, step, first, second, names, columns)
     replay(conn, "public.t", into=sql.Identifier("copy"), after=start)
     assert contents(conn, sql.Identifier("copy")) == contents(conn, sql.Identifier("t"))
+    check_order(conn, start)
     conn.commit()
+
+
+def check_order(conn: psycopg.Connection[Any], after: int) -> None:
+    """Without nested changes, each image before is there in the order of ids too."""
+    rows: Counter[str] = Counter()
+    entries = "select operation, before_data::text, after_data::text from svc.audit_logs where id > %s order by id"
+    for operation, before, image in conn.execute(entries, (after,)).fetchall():
+        if operation == "TRUNCATE":
+            rows.clear()
+        if before is not None:
+            assert rows[before], before
+            rows[before] -= 1
+        if image is not None:
+            rows[image] += 1
 
 
 def take(conn: psycopg.Connection[Any], step: str, first: int, second: int, names: list[str], kinds: list[str]) -> None:

@@ -1,0 +1,11 @@
+-- The images that are more often after than before: with one, a walk over these entries ends there; with none, it ends
+-- where it began.
+create or replace function svc.audit_ends(p_before text[], p_after text[]) returns text[]
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $svc$
+    select array(
+        select image from (select unnest(p_after) as image, 1 as n union all select unnest(p_before), -1) half
+         group by image having sum(n) > 0
+    )
+$svc$;

@@ -1,0 +1,43 @@
+-- The image of a record before one of its entries, as its earlier entries tell; '' if there was no such record, and
+-- null if they do not tell.
+create or replace function svc.audit_state_before(
+    p_table text, p_record text, p_timestamp timestamptz, p_id bigint
+) returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $svc$
+declare
+    v_truncated bigint;
+    v_transaction bigint;
+    v_before text[];
+    v_after text[];
+    v_ends text[];
+    v_entry record;
+begin
+    select l.id into v_truncated from svc.audit_logs l
+     where l.table_name = p_table and l.record_id is null and l.operation = 'TRUNCATE'
+       and l."timestamp" <= p_timestamp and l.id < p_id
+     order by l."timestamp" desc, l.id desc limit 1;
+    for v_entry in
+        select l.id, l.xact_id,
+               coalesce(case when l.operation in ('UPDATE', 'DELETE') then l.before_data::text end, '') as before,
+               coalesce(case when l.operation <> 'DELETE' then l.after_data::text end, '') as after
+          from svc.audit_logs l
+         where l.table_name = p_table and l.record_id = p_record
+           and l."timestamp" <= p_timestamp and (l."timestamp", l.id) < (p_timestamp, p_id)
+         order by l."timestamp" desc, l.id desc
+    loop
+        if v_entry.xact_id is distinct from v_transaction or v_entry.id < v_truncated then
+            exit when cardinality(svc.audit_ends(v_before, v_after)) > 0;
+            v_transaction := v_entry.xact_id;
+            v_before := '{}';
+            v_after := '{}';
+            exit when v_entry.id < v_truncated;
+        end if;
+        v_before := v_before || v_entry.before;
+        v_after := v_after || v_entry.after;
+    end loop;
+    v_ends := svc.audit_ends(v_before, v_after);
+    return case cardinality(v_ends) when 1 then v_ends[1] when 0 then case when v_truncated > 0 then '' end end;
+end
+$svc$;
