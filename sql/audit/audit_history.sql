@@ -11,41 +11,37 @@ language plpgsql stable rows 100
 set search_path = pg_catalog, pg_temp
 as $svc$
 declare
-    v_from timestamptz := p_from;
-    v_to timestamptz := p_to;
-    v_transaction bigint;
+    v_from record; -- the last entry of the transaction before, and the first of the one after
+    v_to record;
     v_entry record;
     v_order integer[];
 begin
-    select l.xact_id into v_transaction from svc.audit_logs l
-     where l.table_name = p_table and l.record_id = p_record and l."timestamp" >= p_from
-     order by l."timestamp", l.id limit 1;
-    for v_entry in
-        select l.xact_id, l."timestamp" from svc.audit_logs l
-         where l.table_name = p_table and l.record_id = p_record and l."timestamp" < p_from
-         order by l."timestamp" desc, l.id desc
-    loop
-        exit when v_entry.xact_id is distinct from v_transaction;
-        v_from := v_entry."timestamp";
-    end loop;
-    select l.xact_id into v_transaction from svc.audit_logs l
-     where l.table_name = p_table and l.record_id = p_record and l."timestamp" <= p_to
+    select l."timestamp", l.id into v_from from svc.audit_logs l
+     where l.table_name = p_table and l.record_id = p_record and l."timestamp" < p_from
+       and l.xact_id <> (
+           select f.xact_id from svc.audit_logs f
+            where f.table_name = p_table and f.record_id = p_record and f."timestamp" >= p_from
+            order by f."timestamp", f.id limit 1
+       )
      order by l."timestamp" desc, l.id desc limit 1;
-    for v_entry in
-        select l.xact_id, l."timestamp" from svc.audit_logs l
-         where l.table_name = p_table and l.record_id = p_record and l."timestamp" > p_to
-         order by l."timestamp", l.id
-    loop
-        exit when v_entry.xact_id is distinct from v_transaction;
-        v_to := v_entry."timestamp";
-    end loop;
+    select l."timestamp", l.id into v_to from svc.audit_logs l
+     where l.table_name = p_table and l.record_id = p_record and l."timestamp" > p_to
+       and l.xact_id <> (
+           select f.xact_id from svc.audit_logs f
+            where f.table_name = p_table and f.record_id = p_record and f."timestamp" <= p_to
+            order by f."timestamp" desc, f.id desc limit 1
+       )
+     order by l."timestamp", l.id limit 1;
     for v_entry in
         with entry as (
             select l.id, l."timestamp", l.xact_id, lag(l.id) over w as before_id,
                    lag(l."timestamp") over w as before_timestamp, lag(l.xact_id) over w as before_xact_id
               from svc.audit_logs l
              where l.table_name = p_table and l.record_id = p_record
-               and l."timestamp" >= coalesce(v_from, '-infinity') and l."timestamp" <= coalesce(v_to, 'infinity')
+               and l."timestamp" >= coalesce(v_from."timestamp", '-infinity')
+               and l."timestamp" <= coalesce(v_to."timestamp", 'infinity')
+               and (v_from.id is null or (l."timestamp", l.id) > (v_from."timestamp", v_from.id))
+               and (v_to.id is null or (l."timestamp", l.id) < (v_to."timestamp", v_to.id))
             window w as (order by l."timestamp", l.id)
         ),
         -- a TRUNCATE parts a transaction: it waits for no trigger, so what was written before it came before

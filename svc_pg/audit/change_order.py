@@ -32,9 +32,14 @@ _AND_SEEN: Final = """
     union all
     select table_name, record_id, "timestamp" from seen
 """
+# Found by their keys, one by one: from a filter on the record the planner would read all that is about it
 _PLACED: Final = """
-  join history on history.entry_id = audit_logs.id and history.entry_timestamp = audit_logs."timestamp"
-"""
+  from history
+ cross join lateral (
+    select * from svc.audit_logs l
+     where l."timestamp" = history.entry_timestamp and l.id = history.entry_id
+    offset 0
+ ) audit_logs"""
 _PLACE: Final = "(history.place_timestamp, history.place_id)"
 _SEEN_PLACE: Final = """(
     select coalesce(max(h.place_timestamp), %s), coalesce(max(h.place_id), %s) from history h
@@ -42,9 +47,14 @@ _SEEN_PLACE: Final = """(
 
 
 def by_change(
-    keyset: Keyset[Row], wanted: Filter, *, position: tuple[object, ...] | None = None, limit: int | None = None
+    columns: LiteralString,
+    keyset: Keyset[Row],
+    wanted: Filter,
+    *,
+    position: tuple[object, ...] | None = None,
+    limit: int | None = None,
 ) -> Query[Row]:
-    """The wanted entries, in the direction of ``keyset``; ``position`` is what it reads from a cursor.
+    """These columns of the wanted entries, in the direction of ``keyset``; ``position`` is what it reads from a cursor.
 
     Between transactions the order is that of the log. Of one transaction, an entry gets the place that is its own in
     the order of change, also if the filter leaves others out.
@@ -67,5 +77,5 @@ def by_change(
         shown = wanted.where(_PLACE + comparison + _SEEN_PLACE, *seen, *seen)
         opening, also = _SEEN, ")" + _AND_SEEN
     text = opening + _NEAR + near.clause + keyset.order + ending + also + _HISTORY
-    text += keyset.select + _PLACED + shown.clause + order + ending
+    text += columns + _PLACED + shown.clause + order + ending
     return Query(text, (*seen, *near.params, *limits, *shown.params, *limits), keyset.row)

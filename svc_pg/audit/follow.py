@@ -12,7 +12,7 @@ from psycopg.rows import class_row
 
 from svc_pg.audit.change_order import by_change
 from svc_pg.audit.horizon import horizon
-from svc_pg.audit.log import AuditQuery, Entry
+from svc_pg.audit.log import COLUMNS, AuditQuery, Entry
 from svc_pg.errors import TransactionError, translating
 from svc_pg.pagination import Filter
 from svc_pg.query import Query, keep_json
@@ -54,7 +54,7 @@ def _between(conn: Connection[Any], query: AuditQuery, wanted: Filter) -> Iterat
     """
     oldest = query.order("oldest").keyset
     if query.is_of_record:
-        between = by_change(oldest, wanted)
+        between = by_change(COLUMNS, oldest, wanted)
     else:
         between = Query(oldest.select + wanted.clause + oldest.order, wanted.params, Entry)
     with conn.cursor(_CURSOR, row_factory=class_row(Entry)) as cursor:

@@ -21,12 +21,12 @@ _ID_DIGITS: Final = 18
 
 Order = Literal["newest", "oldest"]
 
-SELECT: Final[LiteralString] = """
+COLUMNS: Final[LiteralString] = """
 select id::text, "timestamp", table_name, operation::text, record_id, actor_id, tenant_id, db_user, db_role,
        before_data, after_data, changed_fields, label, severity::text, compliance, description, redacted_fields,
        context, xact_id::text
-  from svc.audit_logs
 """
+SELECT: Final[LiteralString] = COLUMNS + "  from svc.audit_logs"
 # Qualified with the table: a bare id would be the text in SELECT
 ORDER_BY: Final[dict[Order, LiteralString]] = {
     "newest": " order by audit_logs.timestamp desc, audit_logs.id desc",
@@ -137,7 +137,7 @@ class AuditQuery(Listing[Entry]):
     def _query(self) -> Query[Entry]:
         if not self.is_of_record:
             return Listing._query(self)
-        return by_change(self.keyset, self.filter, position=self.position, limit=self.size + 1)
+        return by_change(COLUMNS, self.keyset, self.filter, position=self.position, limit=self.size + 1)
 
 
 class _Dated(Protocol):

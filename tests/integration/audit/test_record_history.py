@@ -145,6 +145,35 @@ def test_a_reader_reads_a_history(db: Connection) -> None:
     assert changes(audit.query().resource("t").record("2").order("oldest").list(db)) == done
 
 
+READ = """
+select sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::int from pg_stat_xact_user_tables
+ where schemaname = 'svc' and relname like 'audit_logs%'
+"""
+
+
+@pytest.mark.parametrize("order", ["newest", "oldest"])
+def test_a_page_of_a_record_with_many_entries_reads_few_of_them(database: str, order: str) -> None:
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute(
+            """insert into svc.audit_logs ("timestamp", xact_id, table_name, table_oid, operation, record_id,
+                                           before_data, after_data)
+               select timestamptz '2020-01-01Z' + n * interval '10 min', n / 2, 'public.t', 0, 'UPDATE', '1',
+                      jsonb_build_object('a', n), jsonb_build_object('a', n + 1)
+                 from generate_series(0, 19999) n"""
+        )
+        conn.execute("select svc.audit_ensure_partitions()")
+        conn.execute("vacuum analyze svc.audit_logs")
+        query = audit.query().resource("t").record("1").order(order).limit(10)
+        cursor = query.list(conn).next_cursor
+        assert cursor
+        for ask in (query, query.after(cursor)):
+            with conn.transaction():
+                before = scalar(conn, READ)
+                assert len(ask.list(conn).data) == 10
+                read = scalar(conn, READ) - before
+            assert 10 <= read <= 200
+
+
 def places(conn: Connection, record: str) -> list[tuple[str, bool]]:
     rows = conn.execute(
         "select l.operation::text, h.is_chained from svc.audit_history('public.t', %s) h"
