@@ -31,8 +31,8 @@ begin
             v_before := to_jsonb(old) - array['display_name']::text[];
             v_after := to_jsonb(new) - array['display_name']::text[];
         exception when others then
-            v_before := svc.audit_image(old) - array['display_name']::text[];
-            v_after := svc.audit_image(new) - array['display_name']::text[];
+            v_before := svc.audit_image(old, tg_relid) - array['display_name']::text[];
+            v_after := svc.audit_image(new, tg_relid) - array['display_name']::text[];
         end;
         v_newer := v_after - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[];
         -- a loop over constants costs half as much as an expression for each column, and a fifth of jsonb_each
@@ -65,7 +65,7 @@ begin
         begin
             v_after := to_jsonb(new) - array['display_name']::text[];
         exception when others then
-            v_after := svc.audit_image(new) - array['display_name']::text[];
+            v_after := svc.audit_image(new, tg_relid) - array['display_name']::text[];
         end;
         insert into svc."record_public_customer" (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
@@ -82,7 +82,7 @@ begin
         begin
             v_before := to_jsonb(old) - array['display_name']::text[];
         exception when others then
-            v_before := svc.audit_image(old) - array['display_name']::text[];
+            v_before := svc.audit_image(old, tg_relid) - array['display_name']::text[];
         end;
         insert into svc."record_public_customer" (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,

@@ -58,8 +58,8 @@ begin
             v_before := to_jsonb(old) - array['display_name']::text[];
             v_after := to_jsonb(new) - array['display_name']::text[];
         exception when others then
-            v_before := svc.audit_image(old) - array['display_name']::text[];
-            v_after := svc.audit_image(new) - array['display_name']::text[];
+            v_before := svc.audit_image(old, tg_relid) - array['display_name']::text[];
+            v_after := svc.audit_image(new, tg_relid) - array['display_name']::text[];
         end;
         v_newer := v_after - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[];
         -- a loop over constants costs half as much as an expression for each column, and a fifth of jsonb_each
@@ -101,7 +101,7 @@ begin
         begin
             v_after := to_jsonb(new) - array['display_name']::text[];
         exception when others then
-            v_after := svc.audit_image(new) - array['display_name']::text[];
+            v_after := svc.audit_image(new, tg_relid) - array['display_name']::text[];
         end;
         v_newer := v_after - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[];
         v_record_id := case when v_after ?& array['id']::text[] then v_after ->> 'id' else svc.audit_record_id(tg_relid, v_after - array['card_number', 'password_hash']::text[]) end;
@@ -126,7 +126,7 @@ begin
         begin
             v_before := to_jsonb(old) - array['display_name']::text[];
         exception when others then
-            v_before := svc.audit_image(old) - array['display_name']::text[];
+            v_before := svc.audit_image(old, tg_relid) - array['display_name']::text[];
         end;
         v_newer := v_before - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[];
         v_record_id := case when v_before ?& array['id']::text[] then v_before ->> 'id' else svc.audit_record_id(tg_relid, v_before - array['card_number', 'password_hash']::text[]) end;

@@ -69,7 +69,7 @@ begin
                    svc."redact_public_customer"(v_before, coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) as v_before, svc."redact_public_customer"(v_after, coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) as v_after,
                    case  when v_operation = 'UPDATE' and (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when v_operation = 'UPDATE' and (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end as v_rule
               from (
-                select 'INSERT' as v_operation, null::jsonb as v_before, case when pg_column_size("svc new") <= 500000 then to_jsonb("svc new") else svc.audit_image(row("svc new".*)::"public"."customer") end - array['display_name']::text[] as v_after,
+                select 'INSERT' as v_operation, null::jsonb as v_before, case when pg_column_size("svc new") <= 500000 then to_jsonb("svc new") else svc.audit_image("svc new", tg_relid) end - array['display_name']::text[] as v_after,
                        null::text[] as v_changed
                   from new_rows "svc new"
                 offset 0
@@ -126,10 +126,10 @@ begin
                            ) end
                        end as v_changed
                   from (
-                    select "svc old" as row, case when pg_column_size("svc old") <= 500000 then to_jsonb("svc old") else svc.audit_image(row("svc old".*)::"public"."customer") end - array['display_name']::text[] as v_before from old_rows "svc old" offset 0
+                    select "svc old" as row, case when pg_column_size("svc old") <= 500000 then to_jsonb("svc old") else svc.audit_image("svc old", tg_relid) end - array['display_name']::text[] as v_before from old_rows "svc old" offset 0
                   ) o
                   full join (
-                    select "svc new" as row, case when pg_column_size("svc new") <= 500000 then to_jsonb("svc new") else svc.audit_image(row("svc new".*)::"public"."customer") end - array['display_name']::text[] as v_after from new_rows "svc new" offset 0
+                    select "svc new" as row, case when pg_column_size("svc new") <= 500000 then to_jsonb("svc new") else svc.audit_image("svc new", tg_relid) end - array['display_name']::text[] as v_after from new_rows "svc new" offset 0
                   ) n on v_before -> 'id' = v_after -> 'id'
                  -- strict, so null if a side is missing
                  where (o.row operator(pg_catalog.*<>) n.row) is not false
@@ -155,7 +155,7 @@ begin
                    svc."redact_public_customer"(v_before, coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) as v_before, svc."redact_public_customer"(v_after, coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) as v_after,
                    case  when v_operation = 'UPDATE' and (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when v_operation = 'UPDATE' and (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end as v_rule
               from (
-                select 'DELETE' as v_operation, case when pg_column_size("svc old") <= 500000 then to_jsonb("svc old") else svc.audit_image(row("svc old".*)::"public"."customer") end - array['display_name']::text[] as v_before, null::jsonb as v_after,
+                select 'DELETE' as v_operation, case when pg_column_size("svc old") <= 500000 then to_jsonb("svc old") else svc.audit_image("svc old", tg_relid) end - array['display_name']::text[] as v_before, null::jsonb as v_after,
                        null::text[] as v_changed
                   from old_rows "svc old"
                 offset 0

@@ -31,8 +31,8 @@ begin
             v_before := to_jsonb(old);
             v_after := to_jsonb(new);
         exception when others then
-            v_before := svc.audit_image(old);
-            v_after := svc.audit_image(new);
+            v_before := svc.audit_image(old, tg_relid);
+            v_after := svc.audit_image(new, tg_relid);
         end;
         v_newer := v_after - array['order_id', 'place', 'quantity']::text[];
         -- a loop over constants costs half as much as an expression for each column, and a fifth of jsonb_each
@@ -60,7 +60,7 @@ begin
         begin
             v_after := to_jsonb(new);
         exception when others then
-            v_after := svc.audit_image(new);
+            v_after := svc.audit_image(new, tg_relid);
         end;
         insert into svc."record_shop_Order Line" (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
@@ -77,7 +77,7 @@ begin
         begin
             v_before := to_jsonb(old);
         exception when others then
-            v_before := svc.audit_image(old);
+            v_before := svc.audit_image(old, tg_relid);
         end;
         insert into svc."record_shop_Order Line" (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,

@@ -494,7 +494,7 @@ create function svc.audit_horizon(p_after text DEFAULT NULL::text, OUT epoch tex
     returns record language plpgsql stable security definer
     set search_path=pg_catalog, pg_temp;
 
-create function svc.audit_image(p_row anyelement)
+create function svc.audit_image(p_row record, p_table oid)
     returns jsonb language plpgsql stable
     set search_path=pg_catalog, pg_temp
     set TimeZone=UTC

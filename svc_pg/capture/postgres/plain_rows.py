@@ -56,7 +56,7 @@ def plain_image(conn: Connection[Any], table: TableName) -> Composable:
     """The snapshot of ``"svc row"``, a row of this table, which the caller has locked."""
     columns = fetch(conn, Query(_COLUMNS, tuple(table), _Column))
     if all(column.is_plain for column in columns):
-        return SQL('svc.audit_image("svc row")')
+        return SQL('svc.audit_image("svc row", "svc row".tableoid)')
     values = SQL(", ").join(_value(column).format(Identifier(column.name)) for column in columns)
     return SQL("(select to_jsonb(plain) from (select {}) plain)").format(values)
 

@@ -95,8 +95,8 @@ def _capture_function(rules: TableRules) -> SchemaObject:
         values |= {
             "old": _image(rules, SQL("to_jsonb(old)")),
             "new": _image(rules, SQL("to_jsonb(new)")),
-            "careful_old": _image(rules, SQL("svc.audit_image(old)")),
-            "careful_new": _image(rules, SQL("svc.audit_image(new)")),
+            "careful_old": _image(rules, SQL("svc.audit_image(old, tg_relid)")),
+            "careful_new": _image(rules, SQL("svc.audit_image(new, tg_relid)")),
             "record_ids": {operation: _lasting_id(rules, image) for operation, image in _RECORD_IMAGES.items()},
             "operations": operations,
             "has_choice": any(words and words.choice for _, words in operations),
@@ -120,7 +120,7 @@ def _image(rules: TableRules, image: Composable) -> Composable:
 
 def _careful_image(rules: TableRules, row: Composable) -> Composable:
     """The snapshot of a row in a query, which cannot catch the error of to_jsonb: it looks at the row before."""
-    image = SQL("svc.audit_image(row({}.*)::{})").format(row, Identifier(*rules.table.name))
+    image = SQL("svc.audit_image({}, tg_relid)").format(row)
     if rules.table.holds_json:
         return image
     return SQL("case when pg_column_size({0}) <= {1} then to_jsonb({0}) else {2} end").format(row, _SAFE_BYTES, image)
