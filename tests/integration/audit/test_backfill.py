@@ -6,6 +6,7 @@ from psycopg import sql
 
 from svc_pg import Config, schema
 from svc_pg.errors import InstallError
+from svc_pg.query import scalar
 from tests.support.replay import contents, replay
 from tests.support.roles import as_role, execute, new_role
 from tests.support.tables import log
@@ -54,6 +55,26 @@ def test_only_rows_that_the_log_does_not_know_are_recorded(db: psycopg.Connectio
     db.commit()
     assert schema.backfill(db, config()) == {"public.t": 4}
     assert {e["record_id"] for e in log(db) if e["operation"] == "SNAPSHOT"} == {"2", "3", "4", "5"}
+
+
+@pytest.mark.parametrize("level", ["row", "statement"])
+def test_rows_that_a_trigger_brought_back_are_known(db: psycopg.Connection[Any], level: str) -> None:
+    db.execute("""
+        create function bring_back() returns trigger language plpgsql as $$
+        begin
+            insert into t values (6 - old.id, 'back') on conflict do nothing;
+            return null;
+        end $$;
+        create trigger zz_bring_back after delete on t for each row execute function bring_back();
+    """)
+    db.commit()
+    schema.install(db, config(level=level))
+    schema.backfill(db, config(level=level))
+    db.execute("delete from t")
+    db.commit()
+    assert scalar(db, "select count(*) from t where a = 'back'") == 5
+    db.commit()
+    assert schema.backfill(db, config(level=level)) == {"public.t": 0}
 
 
 def test_rows_of_an_attached_partition_are_recorded(database: str) -> None:
