@@ -306,5 +306,9 @@ select 'public.customer', v_table, 'SNAPSHOT', v_record_id,
      where l.table_name = 'public.customer' and l.record_id = v_record_id
      order by l."timestamp" desc, l.id desc limit 1
   ) last on true
- where last.id is null or last.operation = 'DELETE'
+ where last.id is null
+    or last.operation = 'DELETE'  -- by its number; a trigger may have brought the row back before that was recorded
+       and coalesce(svc.audit_state_before(
+           'public.customer', v_record_id, last."timestamp", last.id + 1
+       ), '') = ''
     or (last."timestamp", last.id) < (t."timestamp", t.id);
