@@ -202,7 +202,7 @@ def test_a_worker_that_cannot_acknowledge_stops_claiming(database: str, monkeypa
             send(database, number)
         with working(database, CONFIG, concurrency=10) as worker:
             receiver.wait_for(10)
-            holder.execute("lock table svc.webhook_delivery_attempts in exclusive mode")
+            holder.execute("lock table svc.webhook_endpoint_state in share mode")
             for number in range(10, 30):
                 send(database, number)
             may_answer.set()
