@@ -37,7 +37,8 @@ select coalesce('pid ' || l.pid, 'a prepared transaction') as name,
 _OWNER: Final = """
 select o.rolname::text as name, o.rolsuper as is_superuser, c.oid::regclass::text as "table"
   from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_roles o on o.oid = c.relowner
- where n.nspname = %s and c.relname = %s and not pg_has_role(c.relowner, 'USAGE')
+ where n.nspname = %s and c.relname = %s
+   and not (pg_has_role(c.relowner, 'USAGE') and pg_has_role(c.relowner, %s))
 """
 
 
@@ -84,8 +85,10 @@ def _holders(conn: Connection[Any], table: str | None) -> str:
 
 def _not_allowed(conn: Connection[Any], reason: str, table: str | None) -> InstallError:
     with transaction(conn):
-        owners = fetch(conn, Query(_OWNER, tuple(TableName.parse(table)), _Owner)) if table else []
-        me = look_around(conn).installer
+        around = look_around(conn)
+        needed = "SET" if around.has_options else "MEMBER"  # to make the owner that of the functions as well
+        owners = fetch(conn, Query(_OWNER, (*TableName.parse(table), needed), _Owner)) if table else []
+    me = around.installer
     if not owners:
         return InstallError(reason, hint=f'You are "{me}". Install as the owner of the database or a superuser.')
     [owner] = owners
