@@ -78,7 +78,7 @@ begin
             v_changed := v_changed || svc.audit_changed(v_before - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[], v_newer);
         end if;
         v_rule := case  when (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end;
-        v_record_id := case when v_after ?& array['id']::text[] then v_after ->> 'id' else svc.audit_record_id(tg_relid, v_after - array['card_number', 'password_hash']::text[]) end;
+        v_record_id := case when v_after ?& array['card_number', 'id', 'password_hash']::text[] and v_newer = '{}' then v_after ->> 'id' else svc.audit_record_id(tg_relid, v_after - array['card_number', 'password_hash']::text[]) end;
         -- from here on the row is what may be recorded of it: rules see all of it, descriptions do not
         v_redacted := case when coalesce(v_after, v_before) is null then null when not coalesce(v_after, v_before) ?& array['card_number', 'password_hash']::text[] then '{*}'::text[] when v_newer <> '{}' then array['card_number', 'password_hash']::text[] || svc.audit_keys(v_newer) else array['card_number', 'password_hash']::text[] end;
         v_before := svc.audit_cap(svc."redact_public_customer"(v_before, v_newer), 65536);
@@ -104,7 +104,7 @@ begin
             v_after := svc.audit_image(new, tg_relid) - array['display_name']::text[];
         end;
         v_newer := v_after - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[];
-        v_record_id := case when v_after ?& array['id']::text[] then v_after ->> 'id' else svc.audit_record_id(tg_relid, v_after - array['card_number', 'password_hash']::text[]) end;
+        v_record_id := case when v_after ?& array['card_number', 'id', 'password_hash']::text[] and v_newer = '{}' then v_after ->> 'id' else svc.audit_record_id(tg_relid, v_after - array['card_number', 'password_hash']::text[]) end;
         -- from here on the row is what may be recorded of it: rules see all of it, descriptions do not
         v_redacted := case when coalesce(v_after, v_before) is null then null when not coalesce(v_after, v_before) ?& array['card_number', 'password_hash']::text[] then '{*}'::text[] when v_newer <> '{}' then array['card_number', 'password_hash']::text[] || svc.audit_keys(v_newer) else array['card_number', 'password_hash']::text[] end;
         v_after := svc.audit_cap(svc."redact_public_customer"(v_after, v_newer), 65536);
@@ -129,7 +129,7 @@ begin
             v_before := svc.audit_image(old, tg_relid) - array['display_name']::text[];
         end;
         v_newer := v_before - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[];
-        v_record_id := case when v_before ?& array['id']::text[] then v_before ->> 'id' else svc.audit_record_id(tg_relid, v_before - array['card_number', 'password_hash']::text[]) end;
+        v_record_id := case when v_before ?& array['card_number', 'id', 'password_hash']::text[] and v_newer = '{}' then v_before ->> 'id' else svc.audit_record_id(tg_relid, v_before - array['card_number', 'password_hash']::text[]) end;
         -- from here on the row is what may be recorded of it: rules see all of it, descriptions do not
         v_redacted := case when coalesce(v_after, v_before) is null then null when not coalesce(v_after, v_before) ?& array['card_number', 'password_hash']::text[] then '{*}'::text[] when v_newer <> '{}' then array['card_number', 'password_hash']::text[] || svc.audit_keys(v_newer) else array['card_number', 'password_hash']::text[] end;
         v_before := svc.audit_cap(svc."redact_public_customer"(v_before, v_newer), 65536);

@@ -97,7 +97,7 @@ def _capture_function(rules: TableRules) -> SchemaObject:
             "new": _image(rules, SQL("to_jsonb(new)")),
             "careful_old": _image(rules, SQL("svc.audit_image(old, tg_relid)")),
             "careful_new": _image(rules, SQL("svc.audit_image(new, tg_relid)")),
-            "record_ids": {operation: _lasting_id(rules, image) for operation, image in _RECORD_IMAGES.items()},
+            "record_ids": {operation: _lasting_id(rules, image, newer) for operation, image in _RECORD_IMAGES.items()},
             "operations": operations,
             "has_choice": any(words and words.choice for _, words in operations),
         }
@@ -106,7 +106,7 @@ def _capture_function(rules: TableRules) -> SchemaObject:
         values |= {
             "old": _image(rules, _careful_image(rules, SQL('"svc old"'))),
             "new": _image(rules, _careful_image(rules, SQL('"svc new"'))),
-            "record_id": _lasting_id(rules, SQL("coalesce(v_after, v_before)"), has_truncate=True),
+            "record_id": _lasting_id(rules, SQL("coalesce(v_after, v_before)"), newer, has_truncate=True),
             "pairing": _pairing(rules),
             "enrichment": enrichment(rules.audited.enrich, None),
         }
@@ -151,15 +151,26 @@ def _record_id(rules: TableRules, image: Composable | None, *, has_truncate: boo
     return SQL("case when v_operation <> 'TRUNCATE' then {} end").format(several) if has_truncate else several
 
 
-def _lasting_id(rules: TableRules, image: Composable | None, *, has_truncate: bool = False) -> Composable:
-    """The key in a snapshot of a trigger, also if a column of the primary key was renamed after the install."""
+def _lasting_id(
+    rules: TableRules, image: Composable | None, newer: Composable, *, has_truncate: bool = False
+) -> Composable:
+    """The key in a snapshot of a trigger, also if a column of the primary key was renamed after the install.
+
+    A redacted column may have the name of the key since then. So if a column that redaction names is gone, or one is
+    new, the catalog says which is the key.
+    """
     record_id = _record_id(rules, image, has_truncate=has_truncate)
-    if not rules.key or image is None or rules.key != rules.table.key:
+    if not rules.key or image is None:
         return record_id
+    if rules.key != rules.table.key:
+        if not rules.has_redact_function:
+            return record_id
+        return SQL("case when {} ?& {} then {} end").format(image, texts(rules.guarded), record_id)
     row = SQL("{} - {}").format(image, texts(sorted(rules.redactions))) if rules.redactions else image
-    return SQL("case when {} ?& {} then {} else svc.audit_record_id(tg_relid, {}) end").format(
-        image, texts(rules.key), record_id, row
-    )
+    known = SQL("{} ?& {}").format(image, texts(sorted({*rules.key, *rules.guarded})))
+    if rules.has_redact_function:
+        known = SQL("{} and {} = '{{}}'").format(known, newer)
+    return SQL("case when {} then {} else svc.audit_record_id(tg_relid, {}) end").format(known, record_id, row)
 
 
 def _pairing(rules: TableRules) -> Composable:

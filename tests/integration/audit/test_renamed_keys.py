@@ -70,3 +70,22 @@ def test_a_key_of_the_configuration_is_not_mixed_with_the_primary_key(db: psycop
     db.execute("alter table t rename number to nr")
     db.execute("insert into t values (2, 200)")
     assert record_ids(db) == [("INSERT", "100"), ("INSERT", None)]
+
+
+@pytest.mark.parametrize("level", ["row", "statement"])
+def test_a_redacted_column_that_takes_the_name_of_the_key_is_not_told(db: psycopg.Connection[Any], level: str) -> None:
+    db.execute("create table t (id int primary key, ssn text, n int)")
+    schema.install(db, config("t", redact=["ssn"], level=level))
+    db.execute("alter table t rename id to number; alter table t rename ssn to id")
+    db.execute("insert into t values (1, '123-45-6789', 0)")
+    db.execute("alter table t add ssn text")
+    db.execute("insert into t values (2, '123-45-6789', 0)")
+    assert record_ids(db) == [("INSERT", "1"), ("INSERT", "2")]
+
+
+def test_a_redacted_column_that_takes_the_name_of_a_chosen_key_is_not_told(db: psycopg.Connection[Any]) -> None:
+    db.execute("create table t (id int primary key, number int not null unique, ssn text)")
+    schema.install(db, config("t", key=["number"], redact=["ssn"]))
+    db.execute("alter table t rename number to nr; alter table t rename ssn to number")
+    db.execute("insert into t values (1, 100, '123-45-6789')")
+    assert record_ids(db) == [("INSERT", None)]
