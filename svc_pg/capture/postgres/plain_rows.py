@@ -22,7 +22,8 @@ class _Column:
     is_array: bool
 
 
-# Types of an extension are trusted like the extension. A virtual column is left out, as by the triggers.
+# Types of a superuser, as those of most extensions are, are trusted. To belong to an extension is not enough: whoever
+# made a trusted one can add types to it. A virtual column is left out, as by the triggers.
 _COLUMNS: Final = """
 with recursive part (attnum, name, type, is_whole) as (  -- the type of each column, and all types inside it
     select a.attnum, a.attname, a.atttypid, true
@@ -41,7 +42,8 @@ with recursive part (attnum, name, type, is_whole) as (  -- the type of each col
 )
 select p.name::text,
        bool_and(t.oid < 16384 or t.typtype in ('c', 'd', 'p') or t.typcategory = 'A' or exists (
-           select from pg_depend d where d.classid = 'pg_type'::regclass and d.objid = t.oid and d.deptype = 'e'
+           select from pg_depend d join pg_roles o on o.oid = t.typowner and o.rolsuper
+            where d.classid = 'pg_type'::regclass and d.objid = t.oid and d.deptype = 'e'
        )) as is_plain,
        bool_or(p.is_whole and t.typcategory = 'A') as is_array
   from part p join pg_type t on t.oid = p.type

@@ -151,6 +151,23 @@ def test_a_backfill_by_a_superuser_runs_none_of_it(shop: str) -> None:
     assert seen(shop) == set()
 
 
+def test_a_backfill_runs_none_of_a_type_that_somebody_added_to_an_extension(shop: str) -> None:
+    with psycopg.connect(shop, autocommit=True) as conn:
+        conn.execute("alter extension plpgsql add type shop.mood")
+        conn.execute("alter extension plpgsql add type shop.span")
+        try:
+            conn.execute("set session_replication_role = replica")
+            conn.execute("insert into shop.by_row (id, m, s) values (1, 'low', '[1,2]')")
+            conn.execute("reset session_replication_role")
+            schema.backfill(conn, config())
+        finally:
+            conn.execute("alter extension plpgsql drop type shop.mood")
+            conn.execute("alter extension plpgsql drop type shop.span")
+        [entry] = log(conn)
+        assert (entry["after_data"]["m"], entry["after_data"]["s"]) == ("low", "[1,2]")
+    assert seen(shop) == set()
+
+
 def test_status_plan_and_install_run_none_of_it(shop: str) -> None:
     with psycopg.connect(shop) as conn:
         schema.status(conn, config())
