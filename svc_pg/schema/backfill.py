@@ -7,7 +7,7 @@ from psycopg.sql import SQL, Identifier
 
 from svc_pg.capture.postgres.catalog import read_tables
 from svc_pg.capture.postgres.patterns import resolve
-from svc_pg.capture.postgres.plain_rows import plain_image
+from svc_pg.capture.postgres.plain_rows import check_planned, plain_image
 from svc_pg.capture.postgres.triggers import snapshot_sql
 from svc_pg.capture.rules import rules_for
 from svc_pg.config import AuditedTable, Config
@@ -24,7 +24,8 @@ def backfill(conn: Connection[Any], config: Config) -> dict[str, int]:
     key all rows are written, if it has no entries since it was last truncated; of a partitioned one, if it has none.
     Run it after ``install``, on a connection outside a transaction: one transaction for each table, which waits for its
     writers and lets them wait. Raises the errors of ``install`` if the configuration does not fit the tables, and
-    InstallError if a right is missing: for row security, too, which would hide rows.
+    InstallError if a right is missing: for row security, too, which would hide rows; and if the planner would run code
+    of others, such as the function of an index, with the rights of this connection.
     """
     with transaction(conn):
         audited = resolve(conn, config.audit.tables)
@@ -42,6 +43,7 @@ def backfill(conn: Connection[Any], config: Config) -> dict[str, int]:
 def _write(conn: Connection[Any], name: TableName, rules: AuditedTable) -> int:
     conn.execute(SQL("lock table {} in share row exclusive mode").format(Identifier(*name)))
     table = read_tables(conn, [name])[name]
+    check_planned(conn, name)
     cursor = conn.execute(snapshot_sql(rules_for(table, rules), plain_image(conn, name)).encode())
     while cursor.nextset():
         pass

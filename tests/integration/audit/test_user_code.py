@@ -9,6 +9,7 @@ from psycopg import sql
 
 from svc_pg import Config, schema
 from svc_pg.config import AuditConfig, AuditedTable
+from svc_pg.errors import InstallError
 from svc_pg.query import scalar
 from tests.support.hooks import hooks_config
 from tests.support.roles import as_role, execute, new_role
@@ -165,6 +166,34 @@ def test_a_backfill_runs_none_of_a_type_that_somebody_added_to_an_extension(shop
             conn.execute("alter extension plpgsql drop type shop.span")
         [entry] = log(conn)
         assert (entry["after_data"]["m"], entry["after_data"]["s"]) == ("low", "[1,2]")
+    assert seen(shop) == set()
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "create index trap on shop.by_row ((id + shop.constant()))",
+        "create index trap on shop.by_row (id) where id operator(shop.+) 1 > 0",
+        "create index trap on shop.leaf ((id + shop.constant()))",
+        "alter table shop.leaf add constraint trap check (id < shop.constant())",
+    ],
+)
+def test_a_backfill_refuses_a_table_whose_definition_has_code_that_the_planner_calls(
+    shop: str, owner: str, definition: LiteralString
+) -> None:
+    execute(
+        shop,
+        "set role {}; create function shop.constant() returns integer immutable language sql as 'select 1000';"
+        " create function shop.plus(integer, integer) returns integer immutable language sql as 'select $1 + $2';"
+        " create operator shop.+ (leftarg = integer, rightarg = integer, function = shop.plus); " + definition + ";"
+        " create or replace function shop.constant() returns integer immutable language plpgsql as"
+        " 'begin perform shop.spy(); return 1000; end'",
+        owner,
+    )
+    with psycopg.connect(shop) as conn:
+        with pytest.raises(InstallError, match=f'trap.* calls shop.*"{owner}"'):
+            schema.backfill(conn, config())
+        assert schema.install(conn, config()) == []
     assert seen(shop) == set()
 
 
