@@ -12,7 +12,7 @@ begin
            count(*) filter (where f.key = any (p_needed))
       into v_fields, v_found
       from json_each(p_row) f;
-    return case when v_found = cardinality(p_needed) then '{' || coalesce(v_fields, '') || '}' end;
+    return (case when v_found = cardinality(p_needed) then '{' || coalesce(v_fields, '') || '}' end)::json;
 exception when invalid_text_representation or untranslatable_character then
     return null;
 end

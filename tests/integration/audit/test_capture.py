@@ -110,6 +110,16 @@ def test_renaming_and_dropping_other_columns_does_not_break_writes(db: psycopg.C
     assert log(db)[-1]["after_data"] == {"id": 1, "mail": "[masked]"}  # it might be the redacted column's new name
 
 
+def test_a_value_too_large_for_jsonb_is_recorded_by_its_size(database: str) -> None:
+    create_and_audit(database, "create table file (id int primary key, content bytea)", audited("file"))
+    with psycopg.connect(database) as conn:
+        conn.execute("insert into file values (1, decode(repeat('00', 140000000), 'hex'))")
+        [entry] = log(conn)
+        assert entry["record_id"] == "1"
+        assert entry["after_data"]["content"].keys() == {"unsupported", "bytes", "sha256"}
+        assert entry["after_data"]["content"]["bytes"] == 2 * 140_000_000 + len("\\x")
+
+
 @pytest.mark.parametrize("operation", ["INSERT", "UPDATE", "DELETE"])
 def test_a_description_tells_no_redacted_value_under_the_name_of_another_column(database: str, operation: Any) -> None:
     rules = audited("customer", redact=["secret"])

@@ -243,15 +243,6 @@ def test_nothing_of_such_json_is_recorded_if_it_is_redacted(connect: Connect, ki
     assert len(log(conn)) == 2
 
 
-def test_a_value_too_large_for_jsonb_is_recorded_by_its_size(connect: Connect) -> None:
-    conn = connect("create table t (id int primary key, a text, b bytea)", max_value_bytes=1000)
-    conn.execute("insert into t (id, a, b) values (1, 'a', decode(repeat('00', 140000000), 'hex'))")
-    [entry] = log(conn)
-    assert entry["after_data"]["a"] == "a"
-    assert entry["after_data"]["b"].keys() == {"unsupported", "bytes", "sha256"}
-    assert entry["after_data"]["b"]["bytes"] == 2 * 140_000_000 + len("\\x")
-
-
 def test_on_error_raise_stops_the_write_and_on_error_warn_lets_it_go_on(connect: Connect) -> None:
     conn = connect()
     conn.execute("alter view svc.record_public_t rename to elsewhere")
