@@ -9,6 +9,7 @@ import psycopg
 from psycopg import Connection
 from psycopg.sql import SQL, Composable, Identifier
 
+from svc_pg.capture.postgres.constants import check_constants
 from svc_pg.capture.postgres.expressions import parse, texts
 from svc_pg.capture.table import Table, check_column
 from svc_pg.config import OnChange
@@ -98,6 +99,7 @@ def check_when(conn: Connection[Any], table: Table, rules: Iterable[OnChange]) -
         for column in table.virtual:
             if re.search(rf'\b(before|after)\s*\.\s*"?{re.escape(column)}\b', rule.when):
                 check_column(table, "when", column)
+        check_constants(conn, table.name, rule.when)
         probe = _PROBE.format(table=Identifier(*table.name), when=SQL(rule.when))
         try:
             parse(conn, probe)

@@ -9,7 +9,7 @@ from psycopg import sql
 
 from svc_pg import Config, schema
 from svc_pg.config import AuditConfig, AuditedTable
-from svc_pg.errors import InstallError
+from svc_pg.errors import ConfigError, InstallError
 from svc_pg.query import scalar
 from tests.support.hooks import hooks_config
 from tests.support.roles import as_role, execute, new_role
@@ -204,6 +204,42 @@ def test_status_plan_and_install_run_none_of_it(shop: str) -> None:
         changed = config()
         changed.audit.tables[0].redact["name"] = "mask"
         schema.install(conn, changed)
+    assert seen(shop) == set()
+
+
+@pytest.mark.parametrize(
+    ("columns", "condition"),
+    [
+        ("tags shop.checked[]", "after.tags = '{urgent}'"),
+        ("tags shop.checked[]", "after.tags = $$ {urgent}$$"),
+        ("tags shop.checked[]", r"after.tags = E'\x7burgent}'"),
+        ("span shop.checked_span", "after.span = '[a,b]'"),
+        ("pair shop.checked_pair", "coalesce(after.pair, '(a)') is null"),
+        ("name shop.checked", "coalesce(after, '(a)') is null"),
+    ],
+)
+def test_the_constants_of_conditions_run_none_of_it(
+    shop: str, owner: str, columns: LiteralString, condition: str
+) -> None:
+    execute(
+        shop,
+        "set role {}; create function shop.check(text) returns boolean language sql as 'select shop.spy()';"
+        " create domain shop.checked as text check (shop.check(value));"
+        " create type shop.checked_span as range (subtype = shop.checked);"
+        " create type shop.checked_pair as (name shop.checked);"
+        " create table shop.trap (" + columns + ")",
+        owner,
+    )
+    rules = hooks_config("trap.changed")
+    rules.webhooks.on_change("shop.trap", ["INSERT"], event="trap.changed", payload="row", when=condition)
+    with psycopg.connect(shop) as conn:
+        for step in (schema.status, schema.plan, schema.install):
+            with pytest.raises(ConfigError, match=f'domain shop.checked of role "{owner}"'):
+                step(conn, rules)
+            conn.rollback()
+        if "tags" in columns:
+            rules.webhooks.change_events[0].when = "after.tags = array['urgent']::shop.checked[]"
+            schema.plan(conn, rules)
     assert seen(shop) == set()
 
 
