@@ -1,6 +1,7 @@
 -- Refuse a write: a column that must not be recorded is missing, and the configuration has on_drift = "raise".
+-- Stable: PostgreSQL calls an immutable function of constants while it plans, though no column is missing.
 create or replace function svc.audit_drifted(p_table text) returns jsonb
-language plpgsql immutable parallel safe
+language plpgsql stable parallel safe
 set search_path = pg_catalog, pg_temp
 as $svc$
 begin

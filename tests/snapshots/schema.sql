@@ -465,7 +465,7 @@ create function svc.audit_changed(p_before jsonb, p_after jsonb)
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_drifted(p_table text)
-    returns jsonb language plpgsql immutable parallel safe
+    returns jsonb language plpgsql stable parallel safe
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_ends(p_before text[], p_after text[])

@@ -184,6 +184,8 @@ def test_where_a_redacted_column_is_gone_everything_is_masked_and_the_entry_says
 
 def test_on_drift_raise_refuses_the_write(connect: Connect) -> None:
     conn = connect(redact=["secret"], on_drift="raise")
+    conn.execute("insert into t (id) values (0)")
+    assert [e["record_id"] for e in log(conn)] == ["0"]
     conn.execute("alter table t drop column secret")
     with pytest.raises(psycopg.DatabaseError, match="renamed or dropped") as caught:
         conn.execute("insert into t (id) values (1)")
