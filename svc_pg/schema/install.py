@@ -1,6 +1,6 @@
 """Make a database equal to a configuration, or free of svc-pg, in transactions that each leave it consistent."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -21,6 +21,7 @@ from svc_pg.schema.steps import Plan, take
 from svc_pg.schema.target import Target, guards, target_of
 from svc_pg.schema.transactions import Patience, locked
 from svc_pg.schema_objects import sends_changes
+from svc_pg.table_names import TableName
 
 Result = TypeVar("Result")
 
@@ -108,6 +109,7 @@ def _install_schema(
         refuse_removals(plan.steps)
     preflight.check_roles(around, plan.target.access)
     refuse_lost(plan.steps)
+    preflight.check_partition_keys(conn, _with_triggers(plan.steps))
     done = take(conn, [step for step in plan.by_table.get(None, []) if step.action != "remove"])
     if any(step.kind == "migration" for step in done):
         inventory.record(conn)
@@ -151,6 +153,13 @@ def _remove(conn: Connection[Any], plan: Plan, *, prune: bool) -> list[Status]:
     if any(step.audited_table for step in done):  # the owner of the table had rights
         access.apply(conn, plan.target.access)
     return done
+
+
+def _with_triggers(steps: list[Status]) -> Iterator[TableName]:
+    """The tables whose triggers are made or dropped."""
+    for step in steps:
+        if step.kind == "trigger":
+            yield TableName.parse(step.identity.partition(" on ")[2])
 
 
 def refuse_lost(steps: list[Status]) -> None:
@@ -208,6 +217,7 @@ def _uninstall(conn: Connection[Any], *, drop_data: bool) -> list[Status]:
         return []
     kept = Target(schema=guards(), tables={}, events={}, access=access.wanted(present, Grants()))
     steps = [step for step in look(conn, present, kept) if step.action == "remove" and step.kind != "event"]
+    preflight.check_partition_keys(conn, _with_triggers(steps))
     done = take(conn, steps)
     if done and present.has("installation"):
         next_revision(conn)

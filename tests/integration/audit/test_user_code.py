@@ -337,3 +337,31 @@ def test_status_names_a_column_whose_type_belongs_to_somebody_else(shop: str, ow
             conn.commit()
             assert not [entry for entry in schema.status(conn, config()) if entry.kind == "column"]
         execute(shop, "drop owned by {} cascade", other)
+
+
+KEYED: LiteralString = """
+set role {0};
+create function shop.shift() returns integer language sql immutable as 'select 0';
+create table shop.keyed (id int, name text) partition by range ((id + shop.shift()));
+create table shop.keyed_0 partition of shop.keyed for values from (0) to (10);
+create or replace function shop.shift() returns integer language plpgsql immutable as
+    'begin perform shop.spy(); return 0; end';
+"""
+
+
+def test_neither_install_nor_uninstall_runs_the_functions_of_a_partition_key(shop: str, owner: str) -> None:
+    wanted = config()
+    wanted.audit.tables.append(AuditedTable(name="shop.keyed"))
+    execute(shop, KEYED, owner)
+    with psycopg.connect(shop) as conn:
+        with pytest.raises(InstallError, match=f'calls shop.shift\\(\\), which belongs to role "{owner}"'):
+            schema.install(conn, wanted)
+        conn.execute("alter function shop.shift() owner to current_user")
+        conn.commit()
+        schema.install(conn, wanted)
+        conn.execute(sql.SQL("alter function shop.shift() owner to {}").format(sql.Identifier(owner)))
+        conn.execute("truncate shop.seen")
+        conn.commit()
+        with pytest.raises(InstallError, match=r"calls shop.shift"):
+            schema.uninstall(conn)
+    assert seen(shop) == set()
