@@ -14,7 +14,7 @@ from svc_pg.console.database import Database
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleRequest, Problem
 from svc_pg.console.tokens import Session
 
-SHUTDOWN_SECONDS: Final = 5
+SHUTDOWN_SECONDS: Final = 2
 
 _PENDING: Final = 100
 _DETAIL_LENGTH: Final = 2000

@@ -163,21 +163,18 @@ def test_a_table_of_another_role_that_is_no_superuser_is_named_with_the_grant(
 
 
 def test_whoever_may_not_act_as_the_owner_of_a_table_is_told_the_grant(shop: str, role: str, postgres: str) -> None:
+    with psycopg.connect(shop) as conn:
+        if conn.info.server_version < 160000:
+            pytest.skip("a membership has no options before PostgreSQL 16")
     with new_role(postgres) as owner:
         execute(shop, "alter table customer owner to {}", role)
         execute(shop, "alter table invoice owner to {}", owner)
         execute(shop, "grant create on database {} to {}", psycopg.conninfo.conninfo_to_dict(shop)["dbname"], role)  # type: ignore[arg-type]
         execute(shop, "grant svc_owner, svc_writer to {}", role)
-        with psycopg.connect(shop) as conn:
-            if conn.info.server_version < 160000:
-                pytest.skip("a membership has no options before PostgreSQL 16")
-            grant = sql.SQL("grant {} to {} with inherit true, set false")
-            conn.execute(grant.format(sql.Identifier(owner), sql.Identifier(role)))
-        try:
-            with as_role(shop, role) as conn, pytest.raises(InstallError, match=f'grant "{owner}" to "{role}"'):
-                schema.install(conn, CONFIG)
-        finally:
-            execute(shop, "drop owned by {}", owner)
+        execute(shop, "grant {} to {} with inherit true, set false", owner, role)
+        with as_role(shop, role) as conn, pytest.raises(InstallError, match=f'grant "{owner}" to "{role}"'):
+            schema.install(conn, CONFIG)
+        execute(shop, "drop owned by {}", owner)
 
 
 def test_a_schema_of_a_superuser_is_not_to_be_had_by_a_grant(db: psycopg.Connection[Any], shop: str, role: str) -> None:
