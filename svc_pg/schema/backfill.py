@@ -6,8 +6,9 @@ from psycopg import Connection, Error
 from psycopg.sql import SQL, Identifier
 
 from svc_pg.capture.postgres.catalog import read_tables
+from svc_pg.capture.postgres.code_of_others import check_planned
 from svc_pg.capture.postgres.patterns import resolve
-from svc_pg.capture.postgres.plain_rows import check_planned, plain_image
+from svc_pg.capture.postgres.plain_rows import plain_image
 from svc_pg.capture.postgres.triggers import snapshot_sql
 from svc_pg.capture.rules import rules_for
 from svc_pg.config import AuditedTable, Config

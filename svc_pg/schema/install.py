@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 from psycopg import Connection, Error
 
 from svc_pg import __version__
+from svc_pg.capture.postgres.code_of_others import check_partition_keys
 from svc_pg.config import Config, Grants
 from svc_pg.errors import InstallError, RemovalRefusedError
 from svc_pg.query import scalar
@@ -109,7 +110,7 @@ def _install_schema(
         refuse_removals(plan.steps)
     preflight.check_roles(around, plan.target.access)
     refuse_lost(plan.steps)
-    preflight.check_partition_keys(conn, _with_triggers(plan.steps))
+    check_partition_keys(conn, _with_triggers(plan.steps))
     done = take(conn, [step for step in plan.by_table.get(None, []) if step.action != "remove"])
     if any(step.kind == "migration" for step in done):
         inventory.record(conn)
@@ -217,7 +218,7 @@ def _uninstall(conn: Connection[Any], *, drop_data: bool) -> list[Status]:
         return []
     kept = Target(schema=guards(), tables={}, events={}, access=access.wanted(present, Grants()))
     steps = [step for step in look(conn, present, kept) if step.action == "remove" and step.kind != "event"]
-    preflight.check_partition_keys(conn, _with_triggers(steps))
+    check_partition_keys(conn, _with_triggers(steps))
     done = take(conn, steps)
     if done and present.has("installation"):
         next_revision(conn)

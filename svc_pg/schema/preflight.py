@@ -1,52 +1,17 @@
-"""Refuse an install before it changes anything: another server, a missing right, a missing role, code of others."""
+"""Refuse an install before it changes anything: another server, a missing right, a missing role."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Final
 
 from psycopg import Connection
 
 from svc_pg import __version__
 from svc_pg.errors import DatabaseNewerError, InstallError
-from svc_pg.query import Query, fetch
 from svc_pg.render import ident
 from svc_pg.schema import roles
 from svc_pg.schema.access import Access
 from svc_pg.schema.installation import OWNERS, ROLES, Installation, Surroundings
-from svc_pg.table_names import TableName
 
 OLDEST: Final = 130000
-
-# PostgreSQL computes what is constant in a partition key when it makes or drops a trigger
-_PARTITION_KEYS: Final = """
-with wanted as (
-    select c.oid
-      from unnest(%s::text[], %s::text[]) w(schema, "table")
-      join pg_namespace n on n.nspname = w.schema
-      join pg_class c on c.relnamespace = n.oid and c.relname = w."table"
-),
-tree as (
-    select t.relid from wanted cross join lateral pg_partition_tree(wanted.oid) t
-    union
-    select a.relid from wanted cross join lateral pg_partition_ancestors(wanted.oid) a
-)
-select tree.relid::regclass::text as "table", p.oid::regprocedure::text as function, o.rolname::text as owner
-  from tree
-  join pg_partitioned_table k on k.partrelid = tree.relid
-  join pg_depend d on d.classid = 'pg_class'::regclass and d.objid = k.partrelid
-  left join pg_operator w on d.refclassid = 'pg_operator'::regclass and w.oid = d.refobjid
-  join pg_proc p on p.oid = case d.refclassid when 'pg_proc'::regclass then d.refobjid else w.oprcode end
-  join pg_roles o on o.oid = p.proowner and not o.rolsuper and o.rolname <> current_user
- order by 1, 2
- limit 1
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class _KeyCode:
-    table: str
-    function: str
-    owner: str
 
 
 def check_server(conn: Connection[Any]) -> None:
@@ -104,20 +69,6 @@ def check_roles(around: Surroundings, access: Access) -> None:
             f'roles are missing, and role "{me}" cannot create roles: {", ".join(missing)}',
             hint=f"Let a superuser execute: {made} grant {', '.join(OWNERS)} to {ident(me)};"
             " or install with --no-roles: everything then belongs to the installer.",
-        )
-
-
-def check_partition_keys(conn: Connection[Any], tables: Iterable[TableName]) -> None:
-    """Raise InstallError if a trigger on one of these tables would run code of somebody else."""
-    names = sorted(set(tables))
-    if not names:
-        return
-    query = Query(_PARTITION_KEYS, ([name.schema for name in names], [name.table for name in names]), _KeyCode)
-    for code in fetch(conn, query):
-        raise InstallError(
-            f'the partition key of {code.table} calls {code.function}, which belongs to role "{code.owner}" and would'
-            " run with your rights",
-            hint=f"Act as {ident(code.owner)}; or become the owner of the function, if you trust its code.",
         )
 
 

@@ -11,7 +11,6 @@ from typing import Any, Final
 from psycopg import Connection
 from psycopg.sql import SQL, Composable, Identifier
 
-from svc_pg.errors import InstallError
 from svc_pg.query import Query, fetch
 from svc_pg.table_names import TableName
 
@@ -53,52 +52,6 @@ select p.name::text,
 # format and num_nulls take any type as it is; a cast to text, or IS NULL of a composite, would not
 _AS_TEXT: Final = SQL("""case when num_nulls("svc row".{0}) = 0 then format('%s', "svc row".{0}) end as {0}""")
 _AS_TEXTS: Final = SQL("""case when num_nulls("svc row".{0}) = 0 then format('%s', "svc row".{0})::text[] end as {0}""")
-
-
-@dataclass(frozen=True, slots=True)
-class _Code:
-    user: str
-    function: str
-    owner: str
-
-
-# The planner calls immutable functions whose arguments are constant, and looks into those in SQL
-_PLANNED: Final = """
-with audited as (
-    select c.oid from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = %s and c.relname = %s
-),
-relation as (
-    select oid from audited
-    union
-    select t.relid from audited cross join lateral pg_partition_tree(audited.oid) t
-),
-definition (class, oid) as (
-    select 'pg_class'::regclass, oid from relation
-    union all
-    select 'pg_class'::regclass, i.indexrelid from pg_index i join relation r on r.oid = i.indrelid
-    union all
-    select 'pg_constraint'::regclass, k.oid from pg_constraint k join relation r on r.oid = k.conrelid
-    union all
-    select 'pg_statistic_ext'::regclass, s.oid from pg_statistic_ext s join relation r on r.oid = s.stxrelid
-)
-select pg_describe_object(f.class, f.oid, 0) as "user", p.oid::regprocedure::text as function, o.rolname::text as owner
-  from definition f
-  join pg_depend d on d.classid = f.class and d.objid = f.oid
-  left join pg_operator w on d.refclassid = 'pg_operator'::regclass and w.oid = d.refobjid
-  join pg_proc p on p.oid = case d.refclassid when 'pg_proc'::regclass then d.refobjid else w.oprcode end
-  join pg_roles o on o.oid = p.proowner and not o.rolsuper and o.rolname <> current_user
- order by 1, 2
- limit 1
-"""
-
-
-def check_planned(conn: Connection[Any], table: TableName) -> None:
-    """Raise InstallError if to plan a query of this table, which the caller has locked, may run code of others."""
-    for code in fetch(conn, Query(_PLANNED, tuple(table), _Code)):
-        raise InstallError(
-            f'{code.user} calls {code.function}, which belongs to role "{code.owner}" and would run with your rights',
-            hint="Drop the one for the time of the backfill; or become the owner of the other, if you trust its code.",
-        )
 
 
 def plain_image(conn: Connection[Any], table: TableName) -> Composable:
