@@ -86,6 +86,7 @@ def _capture_function(rules: TableRules) -> SchemaObject:
         "after": _recorded(rules, _AFTER, newer),
         "has_simple_types": table.has_simple_types and not rules.audited.enrich,  # conditions may depend on settings
         "is_redacted": rules.is_redacted,
+        "has_redact_function": rules.has_redact_function,
         "redacted": _redacted_fields(rules, newer),
         "on_error": rules.audited.on_error,
     }
