@@ -27,17 +27,17 @@ class TableRules:
 
     @property
     def is_redacted(self) -> bool:
-        """Whether a snapshot may differ from the row."""
+        """True if a snapshot may differ from the row."""
         return self.has_redact_function or self.audited.max_value_bytes is not None
 
     @property
     def has_redact_function(self) -> bool:
-        """Whether columns are left out or disguised."""
+        """True if columns are left out or disguised."""
         return bool(self.redactions) or self.columns is not None
 
     @property
     def masks_newer_columns(self) -> bool:
-        """Whether a column that the rules do not know is masked: it may be a redacted one under another name."""
+        """True if a column that the rules do not know is masked: it may be a redacted one under another name."""
         return bool(self.redactions) and self.columns is None
 
     @property

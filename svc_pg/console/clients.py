@@ -57,7 +57,7 @@ def client_address(
 
 
 def is_loopback(request: ConsoleRequest) -> bool:
-    """Whether the client, and everybody whom a proxy names before it in any of the usual headers, is this machine."""
+    """True if the client, and everybody whom a proxy names before it in any of the usual headers, is this machine."""
     named = [*_forwarded(request.headers), *_forwarded_for(request.headers), *request.headers.getlist("x-real-ip")]
     hops = map(_parsed_hop, named)
     return all(address is not None and address.is_loopback for address in (_parsed(request.client), *hops))
@@ -81,7 +81,7 @@ def _forwarded(headers: Headers) -> list[str]:
 
 
 def _forwarded_for(headers: Headers) -> list[str]:
-    """What each element of ``Forwarded`` (RFC 7239) names as its client; nothing if it names none."""
+    """The client that each element of ``Forwarded`` (RFC 7239) names; empty if it names none."""
     elements = [element for header in headers.getlist("forwarded") for element in header.split(",")]
     found = [_FOR.search(element) for element in elements]
     return ["" if each is None else each["quoted"] or each["plain"] for each in found]

@@ -17,7 +17,7 @@ class Server:
         self._reached: asyncio.Task[bool] | None = None
 
     async def is_reached(self, pool: AsyncConnectionPool[Any]) -> bool:
-        """Whether a connection beside those of the pool can be made within 2 seconds."""
+        """True if a connection beside those of the pool can be made within 2 seconds."""
         if self._reached is None or self._reached.done():
             self._reached = asyncio.create_task(_is_reached(pool))
         return await asyncio.shield(self._reached)

@@ -44,7 +44,7 @@ class Surroundings:
 
     @property
     def has_options(self) -> bool:
-        """Whether a membership says whether it inherits and may SET ROLE."""
+        """True if a membership has options: to inherit, and to SET ROLE."""
         return self.server_version >= OPTIONS_SINCE
 
 

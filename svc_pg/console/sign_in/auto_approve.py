@@ -67,7 +67,7 @@ class AutoApprove:
         return replace(session, permissions=tuple(allowed))
 
     def _is_of_own_page(self, request: ConsoleRequest) -> bool:
-        """Whether the request comes from no browser, from a page of this server, or of an allowed origin."""
+        """True if the request comes from no browser, from a page of this server, or of an allowed origin."""
         origins = request.headers.getlist("origin")
         host = request.headers.get("host", "")
         if origins:
