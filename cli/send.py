@@ -53,6 +53,9 @@ def send(
     idempotency_key: Annotated[
         str | None, typer.Option(metavar="KEY", help="Send nothing if this key was used before, for the same tenant.")
     ] = None,
+    key: Annotated[
+        str | None, typer.Option(metavar="KEY", help="Number the message among those of this key, for example order-7.")
+    ] = None,
     delay: Annotated[timedelta | None, duration(meaning="Deliver after this time, for example 10m.")] = None,
     database_url: DatabaseUrl = None,
     json: Json = False,
@@ -63,7 +66,7 @@ def send(
     with connect(database_url) as conn:
         try:
             message = webhooks.send(
-                conn, event, text, idempotency_key=idempotency_key, tenant=tenant, delay=delay or _AT_ONCE
+                conn, event, text, idempotency_key=idempotency_key, tenant=tenant, delay=delay or _AT_ONCE, key=key
             )
         except UnknownEventError as error:
             conn.rollback()

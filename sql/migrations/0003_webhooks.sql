@@ -21,6 +21,8 @@ create table svc.webhook_messages (
     payload json not null,
     tenant text,
     idempotency_key text,
+    key text,
+    sequence bigint,
     trace_context text,
     created_at timestamptz not null default now()
 );
@@ -29,6 +31,15 @@ create unique index webhook_messages_idempotency on svc.webhook_messages (coales
     where idempotency_key is not null;
 -- to list deliveries by event, through their messages, which never change
 create index webhook_messages_event on svc.webhook_messages (event_name, id);
+
+-- A sender holds the row of its key until it commits, so sequences are in the order of commits. Rows stay for ever: a
+-- key whose row were deleted would begin at 1 again, and receivers would take all that follows for stale.
+create table svc.webhook_keys (
+    tenant text not null, -- '' is none, as in the index of idempotency keys
+    key text not null check (octet_length(key) between 1 and 255),
+    sequence bigint not null check (sequence >= 0),
+    primary key (tenant, key)
+) with (fillfactor = 80, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_scale_factor = 0.02);
 
 create table svc.webhook_endpoints (
     id uuid primary key,
@@ -145,8 +156,16 @@ comment on column svc.webhook_messages.event_name is 'The event.';
 comment on column svc.webhook_messages.payload is 'The data, as it was sent.';
 comment on column svc.webhook_messages.tenant is 'The tenant of the message.';
 comment on column svc.webhook_messages.idempotency_key is 'The sender''s key: a second message with it is not stored.';
+comment on column svc.webhook_messages.key is 'The key whose messages have an order, for example order-7.';
+comment on column svc.webhook_messages.sequence is
+    'The number of the message among those of its tenant and key: from 1, in the order of commits, without gaps.';
 comment on column svc.webhook_messages.trace_context is 'The trace of the sender (W3C traceparent).';
 comment on column svc.webhook_messages.created_at is 'When the transaction began that sent it.';
+
+comment on table svc.webhook_keys is 'Internal: the last sequence of each key.';
+comment on column svc.webhook_keys.tenant is 'The tenant; empty if there is none.';
+comment on column svc.webhook_keys.key is 'The key.';
+comment on column svc.webhook_keys.sequence is 'The sequence of its last message.';
 
 comment on table svc.webhook_endpoints is
     'The receivers of messages. Secrets and headers are encrypted, and closed to readers.';

@@ -42,6 +42,8 @@ class DeliveryDetail(Delivery):
 
     tenant: str | None
     idempotency_key: str | None
+    key: str | None
+    sequence: int | None
     payload: RawJson | None
 
 

@@ -20,12 +20,12 @@ Statement = tuple[LiteralString, tuple[object, ...]]
 # One round trip: if the event has a schema, nothing is sent unless the payload is known to fit that very schema
 _SEND: Final = """
 select case when e.schema is null or e.sha256 = %s
-            then svc.send(%s, %s::json, %s, %s, %s::interval, %s)::text end as id,
+            then svc.send(%s, %s::json, %s, %s, %s::interval, %s, %s)::text end as id,
        case when e.sha256 <> %s then e.schema::text end as schema
 """
 _SEND_MANY: Final = """
 select case when e.schema is null or e.sha256 = %s
-            then svc.send_many(%s, %s::json[], %s, %s, %s::interval, %s)::text[] end as ids,
+            then svc.send_many(%s, %s::json[], %s, %s, %s::interval, %s, %s)::text[] end as ids,
        case when e.sha256 <> %s then e.schema::text end as schema
 """
 _EVENT: Final = """
@@ -53,16 +53,20 @@ def send(
     idempotency_key: str | None = None,
     tenant: str | None = None,
     delay: timedelta = _AT_ONCE,
+    key: str | None = None,
 ) -> UUID:
     """Send ``event`` to its subscribers once the caller's transaction commits; return the message's id.
 
     ``payload`` is anything that JSON can hold, or, as ``str``, a JSON text that is stored byte for byte. Another send
     with the same ``idempotency_key`` and tenant stores nothing and returns the first message's id. Never commits.
 
+    ``key``, for example ``"order-7"``, puts the messages of a tenant and key into an order: each carries a
+    ``sequence``, without gaps in the order of commits. Until your transaction ends, other senders of the key wait.
+
     Raises UnknownEventError, PayloadError, also if the payload does not fit the event's JSON Schema, and
     NotInstalledError; as after any error of the database, the transaction is then aborted.
     """
-    return UUID(_run(conn, _sent_one(event, payload, idempotency_key, tenant, delay)))
+    return UUID(_run(conn, _sent_one(event, payload, idempotency_key, tenant, delay, key)))
 
 
 async def asend(
@@ -73,9 +77,10 @@ async def asend(
     idempotency_key: str | None = None,
     tenant: str | None = None,
     delay: timedelta = _AT_ONCE,
+    key: str | None = None,
 ) -> UUID:
     """As ``send``, for an async connection of psycopg."""
-    return UUID(await _arun(conn, _sent_one(event, payload, idempotency_key, tenant, delay)))
+    return UUID(await _arun(conn, _sent_one(event, payload, idempotency_key, tenant, delay, key)))
 
 
 def send_many(
@@ -86,12 +91,13 @@ def send_many(
     idempotency_keys: Sequence[str | None] | None = None,
     tenant: str | None = None,
     delay: timedelta = _AT_ONCE,
+    keys: Sequence[str | None] | None = None,
 ) -> list[UUID]:
     """As ``send`` for many payloads of one event, in one statement; return the messages' ids in their order.
 
-    ``idempotency_keys`` has one key for each payload.
+    ``idempotency_keys`` and ``keys`` have one for each payload, or None.
     """
-    ids = _run(conn, _sent_many(event, payloads, idempotency_keys, tenant, delay)) if payloads else []
+    ids = _run(conn, _sent_many(event, payloads, idempotency_keys, tenant, delay, keys)) if payloads else []
     return [UUID(text) for text in ids]
 
 
@@ -103,18 +109,24 @@ async def asend_many(
     idempotency_keys: Sequence[str | None] | None = None,
     tenant: str | None = None,
     delay: timedelta = _AT_ONCE,
+    keys: Sequence[str | None] | None = None,
 ) -> list[UUID]:
     """As ``send_many``, for an async connection of psycopg."""
-    ids = await _arun(conn, _sent_many(event, payloads, idempotency_keys, tenant, delay)) if payloads else []
+    ids = await _arun(conn, _sent_many(event, payloads, idempotency_keys, tenant, delay, keys)) if payloads else []
     return [UUID(text) for text in ids]
 
 
 def _sent_one(
-    event: str, payload: Payload, idempotency_key: str | None, tenant: str | None, delay: timedelta
+    event: str,
+    payload: Payload,
+    idempotency_key: str | None,
+    tenant: str | None,
+    delay: timedelta,
+    key: str | None,
 ) -> Generator[Statement, Sequence[Any], Any]:
-    refuse_unstorable(event=event, tenant=tenant, idempotency_key=idempotency_key)
+    refuse_unstorable(event=event, tenant=tenant, idempotency_key=idempotency_key, key=key)
     text = json_text(payload)
-    return _sent(_SEND, event, [text], (event, text, idempotency_key, tenant, delay, current_traceparent()))
+    return _sent(_SEND, event, [text], (event, text, idempotency_key, tenant, delay, current_traceparent(), key))
 
 
 def _sent_many(
@@ -123,13 +135,21 @@ def _sent_many(
     idempotency_keys: Sequence[str | None] | None,
     tenant: str | None,
     delay: timedelta,
+    keys: Sequence[str | None] | None,
 ) -> Generator[Statement, Sequence[Any], Any]:
-    keys = None if idempotency_keys is None else list(idempotency_keys)
-    for key in keys or [None]:
-        refuse_unstorable(event=event, tenant=tenant, idempotency_key=key)
+    refuse_unstorable(event=event, tenant=tenant)
+    for idempotency_key in idempotency_keys or ():
+        refuse_unstorable(idempotency_key=idempotency_key)
+    for key in keys or ():
+        refuse_unstorable(key=key)
     tenants = None if tenant is None else [tenant] * len(payloads)
     texts = [json_text(payload) for payload in payloads]
-    return _sent(_SEND_MANY, event, texts, (event, texts, keys, tenants, delay, current_traceparent()))
+    values = (_listed(idempotency_keys), tenants, delay, current_traceparent(), _listed(keys))
+    return _sent(_SEND_MANY, event, texts, (event, texts, *values))
+
+
+def _listed(values: Sequence[str | None] | None) -> list[str | None] | None:
+    return None if values is None else list(values)
 
 
 def _sent(

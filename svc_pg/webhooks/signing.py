@@ -12,7 +12,10 @@ from typing import Any, NoReturn, Protocol
 from svc_pg.errors import WebhookSignatureError
 
 Envelope = dict[str, Any]
-"""A delivery's body: the message's ``id``, ``type`` (its event), ``timestamp`` (RFC 3339), ``data`` (its payload)."""
+"""A delivery's body: the message's ``id``, ``type`` (its event), ``timestamp`` (RFC 3339), ``data`` (its payload).
+
+If it was sent with a key, also ``key`` and ``sequence``, which grows with each message of the key.
+"""
 
 _MARK = "whsec_"
 _VERSION = "v1,"

@@ -12,12 +12,13 @@ TEXTS = ["a\0b", "a\udcff"]
 
 
 @pytest.mark.parametrize("text", TEXTS)
-@pytest.mark.parametrize("option", ["event", "tenant", "idempotency_key"])
+@pytest.mark.parametrize("option", ["event", "tenant", "idempotency_key", "key"])
 def test_a_message_with_one_is_refused(conn: psycopg.Connection[Any], option: str, text: str) -> None:
     values: dict[str, Any] = {"event": "order.created", option: text}
     with pytest.raises(QueryError, match=option):
         webhooks.send(conn, payload={}, **values)
-    values["idempotency_keys"] = [values.pop("idempotency_key", None)]
+    for name in ("key", "idempotency_key"):
+        values[name + "s"] = [values.pop(name, None)]
     with pytest.raises(QueryError, match=option):
         webhooks.send_many(conn, payloads=[{}], **values)
     assert conn.info.transaction_status == psycopg.pq.TransactionStatus.IDLE

@@ -299,12 +299,23 @@ create table svc.webhook_event_types (
     constraint webhook_event_types_pkey PRIMARY KEY (name)
 );
 
+create table svc.webhook_keys (
+    tenant text not null,
+    key text not null,
+    sequence bigint not null,
+    constraint webhook_keys_key_check CHECK (((octet_length(key) >= 1) AND (octet_length(key) <= 255))),
+    constraint webhook_keys_pkey PRIMARY KEY (tenant, key),
+    constraint webhook_keys_sequence_check CHECK ((sequence >= 0))
+) with (fillfactor=80, autovacuum_vacuum_threshold=500, autovacuum_vacuum_scale_factor=0.02);
+
 create table svc.webhook_messages (
     id uuid not null,
     event_name text not null,
     payload json not null,
     tenant text,
     idempotency_key text,
+    key text,
+    sequence bigint,
     trace_context text,
     created_at timestamp with time zone default now() not null,
     constraint webhook_messages_pkey PRIMARY KEY (id)
@@ -654,11 +665,11 @@ create function svc.redact_svc_console_sessions(p_row jsonb, p_newer jsonb)
 create function svc.redact_svc_webhook_endpoints(p_row jsonb, p_newer jsonb)
     returns jsonb language sql stable parallel safe;
 
-create function svc.send(event text, payload json, idempotency_key text DEFAULT NULL::text, tenant text DEFAULT NULL::text, delay interval DEFAULT '00:00:00'::interval, trace_context text DEFAULT NULL::text)
+create function svc.send(event text, payload json, idempotency_key text DEFAULT NULL::text, tenant text DEFAULT NULL::text, delay interval DEFAULT '00:00:00'::interval, trace_context text DEFAULT NULL::text, key text DEFAULT NULL::text)
     returns uuid language plpgsql security definer
     set search_path=pg_catalog, pg_temp;
 
-create function svc.send_many(event text, payloads json[], idempotency_keys text[] DEFAULT NULL::text[], tenants text[] DEFAULT NULL::text[], delay interval DEFAULT '00:00:00'::interval, trace_context text DEFAULT NULL::text)
+create function svc.send_many(event text, payloads json[], idempotency_keys text[] DEFAULT NULL::text[], tenants text[] DEFAULT NULL::text[], delay interval DEFAULT '00:00:00'::interval, trace_context text DEFAULT NULL::text, keys text[] DEFAULT NULL::text[])
     returns uuid[] language plpgsql security definer
     set search_path=pg_catalog, pg_temp;
 
@@ -737,6 +748,10 @@ create function svc.webhook_known_events(p_events text[])
 
 create function svc.webhook_next_due()
     returns timestamp with time zone language sql stable
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_next_sequences(p_keys text[], p_tenants text[], p_idempotency_keys text[])
+    returns bigint[] language plpgsql
     set search_path=pg_catalog, pg_temp;
 
 create function svc.webhook_notify()
@@ -941,10 +956,13 @@ grant delete, insert, select, update on table svc.webhook_event_types to svc_adm
 grant select on table svc.webhook_event_types to svc_reader;
 grant execute on function svc.webhook_existing_delivery to svc_admin;
 grant execute on function svc.webhook_existing_delivery to svc_reader;
+grant delete, insert, select, update on table svc.webhook_keys to svc_admin;
+grant select on table svc.webhook_keys to svc_reader;
 grant execute on function svc.webhook_known_events to svc_admin;
 grant delete, insert, select, update on table svc.webhook_messages to svc_admin;
 grant select on table svc.webhook_messages to svc_reader;
 grant execute on function svc.webhook_next_due to svc_admin;
+grant execute on function svc.webhook_next_sequences to svc_admin;
 grant execute on function svc.webhook_notify to svc_admin;
 grant execute on function svc.webhook_open_endpoint to svc_admin;
 grant execute on function svc.webhook_patterns to svc_admin;

@@ -15,7 +15,8 @@ import pytest
 import standardwebhooks
 import svix.webhooks
 
-_JAVASCRIPT: Final = {"standardwebhooks": "1.1.1", "svix": "1.99.1"}
+_JAVASCRIPT: Final = {"standardwebhooks": "1.1.1", "svix": "1.99.1", "pg": "8.16.3"}
+_PEERS: Final = Path(__file__).with_name("peers.cjs")
 _PYTHON: Final = {"standardwebhooks": standardwebhooks.Webhook, "svix": svix.webhooks.Webhook}
 
 
@@ -68,15 +69,14 @@ class JavaScriptPeer:
 
 
 @contextmanager
-def node() -> Iterator["subprocess.Popen[str]"]:
-    """Enter to get a process that has the JavaScript libraries, which npm fetches; leaving ends it.
+def node(program: Path = _PEERS) -> Iterator["subprocess.Popen[str]"]:
+    """Enter to get a process of the program, with the JavaScript libraries, which npm fetches; leaving ends it.
 
     Without node, npm or a network the test is skipped, but in CI it fails.
     """
     with TemporaryDirectory(prefix="svc-pg-peers-") as folder:
         _fetch(folder)
         variables = {**os.environ, "NODE_PATH": str(Path(folder, "node_modules"))}
-        program = Path(__file__).with_name("peers.cjs")
         with subprocess.Popen(
             ["node", program], env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         ) as process:

@@ -201,6 +201,7 @@ class DeliveryRoutes:
                     idempotency_key=idempotency_key,
                     tenant=body.tenant,
                     delay=timedelta(seconds=body.delay),
+                    key=body.key,
                 )
         return ConsoleResponse(202, SentEvent(str(message_id)))
 

@@ -111,6 +111,9 @@ class NewEvent(RequestBody):
     payload: object = Field(description="Any JSON; delivered as it was written.")
     tenant: Text | None = Field(default=None, description="Only its endpoints, and those without a tenant, get it.")
     delay: float = Field(default=0, ge=0, le=365 * 86400, description="Seconds to wait before the first attempt.")
+    key: Text | None = Field(
+        default=None, description="Numbers the messages of this key in the order of commits; at most 255 bytes."
+    )
 
 
 async def found(

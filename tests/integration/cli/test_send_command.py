@@ -57,16 +57,16 @@ def test_an_event_that_nobody_wants_is_stored_and_says_so(shop: str, tmp_path: P
     assert "No endpoint wants it. To register one: svc-pg webhooks add" in result.stderr
 
 
-def test_tenant_delay_and_idempotency_key_arrive(shop: str, tmp_path: Path) -> None:
-    options = ["--tenant", "acme", "--delay", "10m", "--idempotency-key", "k", "--json"]
+def test_every_option_arrives(shop: str, tmp_path: Path) -> None:
+    options = ["--tenant", "acme", "--delay", "10m", "--idempotency-key", "k", "--key", "order-7", "--json"]
     first, second = (json.loads(send(shop, tmp_path, "order.created", "{}", *options).stdout) for _ in range(2))
     assert first == {"id": second["id"], "isNew": True, "endpoints": 1}
     assert second["isNew"] is False
     with psycopg.connect(shop) as conn:
         query = "select next_attempt_at - created_at from svc.webhook_deliveries where message_id = %s"
         assert scalar(conn, query, (first["id"],)) == timedelta(minutes=10)
-        query = "select tenant || ' ' || idempotency_key from svc.webhook_messages where id = %s"
-        assert scalar(conn, query, (first["id"],)) == "acme k"
+        query = "select concat_ws(' ', tenant, idempotency_key, key, sequence) from svc.webhook_messages where id = %s"
+        assert scalar(conn, query, (first["id"],)) == "acme k order-7 1"
     again = send(shop, tmp_path, "order.created", "{}", *options[:-1])
     assert "This idempotency key was used before" in again.stderr
 

@@ -71,7 +71,7 @@ def test_an_endpoint_is_created_changed_and_deleted_and_its_secret_is_shown_once
 def test_an_event_is_sent_delivered_and_looked_at(client: httpx.Client, database: str) -> None:
     with receiving() as receiver:
         endpoint = created(client, url=receiver.url)
-        body = b'{"event": "order.created", "payload": {"n": 12345678901234567.10, "x": 1.0}}'
+        body = b'{"event": "order.created", "key": "order-1", "payload": {"n": 12345678901234567.10, "x": 1.0}}'
         headers = {"content-type": "application/json", "idempotency-key": "order-1"}
         sent = [client.post("/webhooks/events", content=body, headers=headers) for _ in range(2)]
         assert [response.status_code for response in sent] == [202, 202]
@@ -84,11 +84,18 @@ def test_an_event_is_sent_delivered_and_looked_at(client: httpx.Client, database
     [listed] = client.get("/webhooks/deliveries", params={"messageId": sent[0].json()["id"]}).json()["data"]
     detail = client.get(f"/webhooks/deliveries/{listed['id']}")
     assert '"payload":{"n": 12345678901234567.10, "x": 1.0}' in detail.text
-    assert detail.json()["idempotencyKey"] == "order-1"
+    assert [detail.json()[name] for name in ("idempotencyKey", "key", "sequence")] == ["order-1", "order-1", 1]
     [attempt] = client.get(f"/webhooks/deliveries/{listed['id']}/attempts").json()["data"]
     assert (attempt["outcome"], attempt["statusCode"], attempt["cause"]) == ("success", 204, "auto")
     stats = client.get(f"/webhooks/endpoints/{endpoint['id']}/stats", params={"window": "1h"}).json()
     assert (stats["deliveries"], stats["window"]) == ({"delivered": 1}, 3600)
+
+
+@pytest.mark.parametrize("key", ["", "k" * 2048, "é" * 200, "a\0b"])
+def test_a_key_is_neither_empty_nor_long(client: httpx.Client, key: str) -> None:
+    answer = client.post("/webhooks/events", json={"event": "order.created", "payload": 1, "key": key})
+    assert answer.status_code == 422
+    assert "key" in answer.text
 
 
 @pytest.mark.parametrize("keys", [[""], ["order-1", "order-1"], ["k" * 1025]])

@@ -5,6 +5,7 @@ import json
 import logging
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any
 
@@ -24,6 +25,7 @@ from svc_pg.webhooks.signing import new_secret, sign
 from tests.integration.actor import django_shop
 from tests.integration.actor.servers import serving_asgi, serving_wsgi
 from tests.support.documents import examples
+from tests.support.peers import node
 
 OLD, SECRET = new_secret(), new_secret()
 EVENT = {"id": "01980a4e-0000-7000-8000-000000000001", "type": "order.created", "data": {"id": 7}}
@@ -217,3 +219,75 @@ def test_a_documented_unique_key_handles_a_message_once_and_again_after_a_failur
     assert handled == [EVENT["id"]] * 2
     with psycopg.connect(empty_database) as conn:
         assert scalar(conn, "select count(*) from received_webhooks") == 1
+
+
+# keys and sequences in the order of their arrival; the first attempt fails
+ARRIVALS = [("a", 2), ("a", 1), ("a", 3), ("b", 1), ("a", 2), ("a", 4), ("a", 3), ("b", 2), ("b", 1), ("a", 4)]
+HANDLED = [("a", 1), ("a", 3), ("b", 1), ("a", 4), ("b", 2)]
+DRIVER = """
+const pool = new (require("pg").Pool)();
+let calls = 0;
+const handle = async (client, event) => {
+  await client.query("insert into handled (key, sequence) values ($1, $2)", [event.key, event.sequence]);
+  if (++calls === 1) throw new Error("the first attempt fails");
+};
+const lines = require("node:readline").createInterface({ input: process.stdin });
+lines.on("line", async (line) => {
+  const done = await keepLatest(pool, JSON.parse(line), handle).then(() => true, () => false);
+  console.log(JSON.stringify(done));
+});
+lines.on("close", () => pool.end());
+"""
+
+
+@pytest.mark.parametrize("language", ["python", "js"])
+def test_the_documented_receivers_keep_the_latest_of_each_key(
+    empty_database: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, language: str
+) -> None:
+    section = "Keep the latest"
+    [table], [example] = examples("receiving.md", section, "sql"), examples("receiving.md", section, language)
+    for name, variable in (("host", "PGHOST"), ("port", "PGPORT"), ("user", "PGUSER"), ("dbname", "PGDATABASE")):
+        monkeypatch.setenv(variable, str(conninfo_to_dict(empty_database)[name]))
+    with psycopg.connect(empty_database) as conn:
+        conn.execute(table)
+        conn.execute("create table handled (key text, sequence bigint)")
+    envelopes = [{"key": key, "sequence": sequence} for key, sequence in ARRIVALS]
+    newest = python_receiver(example, envelopes) if language == "python" else js_receiver(example, envelopes, tmp_path)
+    assert newest == [False] + [True] * (len(ARRIVALS) - 1)
+    with psycopg.connect(empty_database) as conn:
+        assert conn.execute("select * from handled order by ctid").fetchall() == HANDLED
+        assert dict(conn.execute("select * from latest_webhooks").fetchall()) == {"a": 4, "b": 2}
+
+
+def python_receiver(example: str, envelopes: list[dict[str, Any]]) -> list[bool]:
+    """Whether each was taken."""
+    calls = iter(range(len(envelopes)))
+
+    def handle(conn: psycopg.Connection[Any], event: dict[str, Any]) -> None:
+        conn.execute("insert into handled (key, sequence) values (%(key)s, %(sequence)s)", event)
+        if next(calls) == 0:
+            raise RuntimeError("the first attempt fails")
+
+    def receive(event: dict[str, Any]) -> bool:
+        try:
+            exec(example, {"psycopg": psycopg, "event": event, "handle": handle})
+        except RuntimeError:
+            return False
+        return True
+
+    return [receive(event) for event in envelopes]
+
+
+def js_receiver(example: str, envelopes: list[dict[str, Any]], folder: Path) -> list[bool]:
+    """Whether each was taken."""
+    program = folder / "receiver.cjs"
+    program.write_text(example + DRIVER)
+    with node(program) as process:
+        assert process.stdin
+        assert process.stdout
+        answers = []
+        for event in envelopes:
+            process.stdin.write(json.dumps(event) + "\n")
+            process.stdin.flush()
+            answers.append(json.loads(process.stdout.readline()))
+        return answers
