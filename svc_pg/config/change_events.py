@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from string import Formatter
 from typing import Annotated, Final, Literal, NamedTuple
 
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
@@ -13,6 +14,8 @@ ChangeOperation = Literal["INSERT", "UPDATE", "DELETE"]
 
 # A query would run with the rights of the trigger's owner, who may read none of the application's tables
 _QUERY: Final = re.compile(r"\(\s*(select|with|table|values)\b", re.IGNORECASE)
+
+_KEY_EXAMPLE: Final = 'write a column, or a text with columns in braces: "order-{id}"'
 
 
 class RowValue(NamedTuple):
@@ -42,6 +45,24 @@ def _not_ours(table: str) -> str:
     return table
 
 
+def _key(text: str, table: str) -> tuple[str | RowValue, ...]:
+    """Read a column, or a text with columns in braces. Raises ValueError."""
+    if text and not set("{}") & set(text):
+        return (str(TableName.parse(table)).removeprefix("public.") + ":", RowValue("row", text))
+    parts: list[str | RowValue] = []
+    try:
+        for before, column, spec, conversion in Formatter().parse(text):
+            if column == "" or spec or conversion:
+                raise ValueError("a column has only its name")
+            parts += [before] if before else []
+            parts += [RowValue("row", column)] if column else []
+    except ValueError as error:
+        raise ValueError(f"{text!r} is not a key: {error}; {_KEY_EXAMPLE}") from error
+    if not any(isinstance(part, RowValue) for part in parts):
+        raise ValueError(f"{text!r} names no column; {_KEY_EXAMPLE}")
+    return tuple(parts)
+
+
 class OnChange(StrictModel):
     """A rule that sends the changed rows of a table as an event.
 
@@ -53,6 +74,8 @@ class OnChange(StrictModel):
     - ``payload``: the columns to send, or a table of names and the columns they hold (``before.status`` is the old
       value), or ``row``: all columns that are not redacted. Default: the key.
     - ``tenant``: the column that holds the row's tenant.
+    - ``key``: the column by which the messages are numbered (``id`` of ``orders`` gives ``orders:7``), or a text with
+      columns in braces: ``order-{id}``.
     """
 
     table: Annotated[TableText, AfterValidator(_not_ours)]
@@ -62,6 +85,7 @@ class OnChange(StrictModel):
     event: str
     payload: Literal["row"] | dict[str, str] | None = None
     tenant: str | None = None
+    key: str | None = None
 
     @field_validator("when")
     @classmethod
@@ -86,6 +110,7 @@ class OnChange(StrictModel):
 
     @model_validator(mode="after")
     def _fits(self) -> "OnChange":
+        _ = self.key_parts
         if self.columns and "UPDATE" not in self.operations:
             raise ValueError("columns is for UPDATE")
         for source, missing in (("before", "INSERT"), ("after", "DELETE")):
@@ -98,3 +123,8 @@ class OnChange(StrictModel):
         """The columns of the payload by name, if it lists them."""
         listed = self.payload if isinstance(self.payload, dict) else {}
         return {name: RowValue.parse(text) for name, text in listed.items()}
+
+    @property
+    def key_parts(self) -> tuple[str | RowValue, ...]:
+        """The texts and columns whose concatenation is the key; empty if there is none."""
+        return () if self.key is None else _key(self.key, self.table)

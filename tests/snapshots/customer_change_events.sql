@@ -1,6 +1,8 @@
 -- Send events of one table. The function of the triggers, which calls it, belongs to the table's owner, who may send
 -- these events and no others.
-create or replace function svc."send_changes_public_customer"(event text, payloads json[], tenants text[]) returns void
+create or replace function svc."send_changes_public_customer"(
+    event text, payloads json[], tenants text[], keys text[] default null
+) returns void
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $svc$
@@ -10,10 +12,10 @@ begin
         raise exception 'event "%" is not sent for changes of "%"', event, 'public.customer'
             using errcode = 'insufficient_privilege';
     end if;
-    perform svc.send_many(event, payloads, tenants => tenants);
+    perform svc.send_many(event, payloads, tenants => tenants, keys => keys);
 end
 $svc$;
-revoke all on function svc."send_changes_public_customer"(text, json[], text[]) from public;
+revoke all on function svc."send_changes_public_customer"(text, json[], text[], text[]) from public;
 
 create or replace function svc."change_events_public_customer"() returns trigger
 language plpgsql security definer
@@ -33,36 +35,51 @@ declare
     v_payloads json[] := '{}'::json[];
     v_tenant text;
     v_tenants text[] := '{}'::text[];
+    v_key text;
+    v_keys text[] := '{}'::text[];
     v_is_one boolean;
 begin
     if tg_op = 'INSERT' then
-        for v_payload, v_tenant in
-            select case when octet_length(payload::text) <= 262144 then payload else thin end, tenant
+        for v_payload, v_key, v_tenant in
+            select case when octet_length(payload::text) <= 262144 then payload else thin end,
+                   case when octet_length(key) <= 255 then nullif(key, '')
+                        else 'sha256:' || encode(sha256(convert_to(key, 'UTF8')), 'hex') end,
+                   tenant
               from (
                 select svc.webhook_row(row_to_json(after.*), array['id', 'name', 'email', 'status', 'credit', 'settings']::text[], array['card_number', 'password_hash']::text[]) as payload,
                        (select row_to_json(payload.*) from (select after."id" as "id", true as truncated) as payload) as thin,
+                       'customer:' || after."id"::text as key,
                        after."name"::text as tenant
                   from new_rows as after left join new_rows as before on false
                 offset 0  -- so that each payload is made once
               ) change
+             order by coalesce(tenant, ''), key  -- as svc.send_many locks them, across its calls too
         loop
             v_payloads := v_payloads || v_payload;
             v_tenants := v_tenants || v_tenant;
+            v_keys := v_keys || v_key;
             if cardinality(v_payloads) = 1000 then  -- so that no array grows with the statement
-                perform svc."send_changes_public_customer"('customer.changed', v_payloads, v_tenants);
+                perform svc."send_changes_public_customer"(
+                    'customer.changed', v_payloads, v_tenants, v_keys
+                );
                 v_payloads := '{}'::json[];
                 v_tenants := '{}'::text[];
+                v_keys := '{}'::text[];
             end if;
         end loop;
         if cardinality(v_payloads) > 0 then
-            perform svc."send_changes_public_customer"('customer.changed', v_payloads, v_tenants);
+            perform svc."send_changes_public_customer"(
+                'customer.changed', v_payloads, v_tenants, v_keys
+            );
             v_payloads := '{}'::json[];
             v_tenants := '{}'::text[];
+            v_keys := '{}'::text[];
         end if;
     elsif tg_op = 'UPDATE' then
         v_is_one := not exists (select from old_rows offset 1);
         for v_payload, v_tenant in
-            select case when octet_length(payload::text) <= 262144 then payload else thin end, tenant
+            select case when octet_length(payload::text) <= 262144 then payload else thin end,
+                   tenant
               from (
                 select case when svc.webhook_row(row_to_json(after.*), '{}', array['card_number', 'password_hash']::text[]) is not null then (select row_to_json(payload.*) from (select after."id" as "id", before."status" as "oldStatus") as payload) end as payload,
                        (select row_to_json(payload.*) from (select after."id" as "id", true as truncated) as payload) as thin,
@@ -83,39 +100,55 @@ begin
             v_payloads := v_payloads || v_payload;
             v_tenants := v_tenants || v_tenant;
             if cardinality(v_payloads) = 1000 then  -- so that no array grows with the statement
-                perform svc."send_changes_public_customer"('customer.changed', v_payloads, v_tenants);
+                perform svc."send_changes_public_customer"(
+                    'customer.changed', v_payloads, v_tenants
+                );
                 v_payloads := '{}'::json[];
                 v_tenants := '{}'::text[];
             end if;
         end loop;
         if cardinality(v_payloads) > 0 then
-            perform svc."send_changes_public_customer"('customer.changed', v_payloads, v_tenants);
+            perform svc."send_changes_public_customer"(
+                'customer.changed', v_payloads, v_tenants
+            );
             v_payloads := '{}'::json[];
             v_tenants := '{}'::text[];
         end if;
     elsif tg_op = 'DELETE' then
-        for v_payload, v_tenant in
-            select case when octet_length(payload::text) <= 262144 then payload else thin end, tenant
+        for v_payload, v_key, v_tenant in
+            select case when octet_length(payload::text) <= 262144 then payload else thin end,
+                   case when octet_length(key) <= 255 then nullif(key, '')
+                        else 'sha256:' || encode(sha256(convert_to(key, 'UTF8')), 'hex') end,
+                   tenant
               from (
                 select svc.webhook_row(row_to_json(before.*), array['id', 'name', 'email', 'status', 'credit', 'settings']::text[], array['card_number', 'password_hash']::text[]) as payload,
                        (select row_to_json(payload.*) from (select before."id" as "id", true as truncated) as payload) as thin,
+                       'customer:' || before."id"::text as key,
                        before."name"::text as tenant
                   from old_rows as before left join old_rows as after on false
                 offset 0  -- so that each payload is made once
               ) change
+             order by coalesce(tenant, ''), key  -- as svc.send_many locks them, across its calls too
         loop
             v_payloads := v_payloads || v_payload;
             v_tenants := v_tenants || v_tenant;
+            v_keys := v_keys || v_key;
             if cardinality(v_payloads) = 1000 then  -- so that no array grows with the statement
-                perform svc."send_changes_public_customer"('customer.changed', v_payloads, v_tenants);
+                perform svc."send_changes_public_customer"(
+                    'customer.changed', v_payloads, v_tenants, v_keys
+                );
                 v_payloads := '{}'::json[];
                 v_tenants := '{}'::text[];
+                v_keys := '{}'::text[];
             end if;
         end loop;
         if cardinality(v_payloads) > 0 then
-            perform svc."send_changes_public_customer"('customer.changed', v_payloads, v_tenants);
+            perform svc."send_changes_public_customer"(
+                'customer.changed', v_payloads, v_tenants, v_keys
+            );
             v_payloads := '{}'::json[];
             v_tenants := '{}'::text[];
+            v_keys := '{}'::text[];
         end if;
     end if;
     return null;

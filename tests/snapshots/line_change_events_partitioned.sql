@@ -1,6 +1,8 @@
 -- Send events of one table. The function of the triggers, which calls it, belongs to the table's owner, who may send
 -- these events and no others.
-create or replace function svc."send_changes_shop_Order Line"(event text, payloads json[], tenants text[]) returns void
+create or replace function svc."send_changes_shop_Order Line"(
+    event text, payloads json[], tenants text[], keys text[] default null
+) returns void
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $svc$
@@ -10,10 +12,10 @@ begin
         raise exception 'event "%" is not sent for changes of "%"', event, 'shop.Order Line'
             using errcode = 'insufficient_privilege';
     end if;
-    perform svc.send_many(event, payloads, tenants => tenants);
+    perform svc.send_many(event, payloads, tenants => tenants, keys => keys);
 end
 $svc$;
-revoke all on function svc."send_changes_shop_Order Line"(text, json[], text[]) from public;
+revoke all on function svc."send_changes_shop_Order Line"(text, json[], text[], text[]) from public;
 
 create or replace function svc."change_events_shop_Order Line"() returns trigger
 language plpgsql security definer
@@ -38,7 +40,8 @@ begin
     if tg_op = 'UPDATE' then
         v_is_one := not exists (select from old_rows offset 1);
         for v_payload, v_tenant in
-            select payload, tenant
+            select payload,
+                   tenant
               from (
                 select (select row_to_json(payload.*) from (select after."order_id" as "order_id", after."place" as "place") as payload) as payload,
                        null::text as tenant
@@ -53,13 +56,17 @@ begin
             v_payloads := v_payloads || v_payload;
             v_tenants := v_tenants || v_tenant;
             if cardinality(v_payloads) = 1000 then  -- so that no array grows with the statement
-                perform svc."send_changes_shop_Order Line"('line.changed', v_payloads, v_tenants);
+                perform svc."send_changes_shop_Order Line"(
+                    'line.changed', v_payloads, v_tenants
+                );
                 v_payloads := '{}'::json[];
                 v_tenants := '{}'::text[];
             end if;
         end loop;
         if cardinality(v_payloads) > 0 then
-            perform svc."send_changes_shop_Order Line"('line.changed', v_payloads, v_tenants);
+            perform svc."send_changes_shop_Order Line"(
+                'line.changed', v_payloads, v_tenants
+            );
             v_payloads := '{}'::json[];
             v_tenants := '{}'::text[];
         end if;

@@ -36,6 +36,7 @@ def test_a_file_and_python_give_the_same_rules() -> None:
         event = "order.updated"
         payload = ["id", "status"]
         tenant = "shop"
+        key = "id"
     """)
     config = Config()
     config.webhooks.event("order.updated")
@@ -47,7 +48,13 @@ def test_a_file_and_python_give_the_same_rules() -> None:
         payload={"id": "id", "oldStatus": "before.status"},
     )
     config.webhooks.on_change(
-        "orders", ("INSERT", "DELETE"), event="order.updated", when="true", payload=["id", "status"], tenant="shop"
+        "orders",
+        ("INSERT", "DELETE"),
+        event="order.updated",
+        when="true",
+        payload=["id", "status"],
+        tenant="shop",
+        key="id",
     )
     assert Config.model_validate(written) == config
 
@@ -69,6 +76,11 @@ def test_a_file_and_python_give_the_same_rules() -> None:
         ({"payload": {"a": 1}}, "on_change[0].payload: {'a': 1} is not a payload"),
         ({"operation": "INSERT", "payload": {"a": "before.a"}}, "on_change[0]: the payload names before, and INSERT"),
         ({"operation": "DELETE", "payload": {"a": "after.a"}}, "on_change[0]: the payload names after, and DELETE"),
+        ({"key": ""}, "on_change[0]: '' names no column; write a column, or a text with columns in braces"),
+        ({"key": "order-{}"}, "on_change[0]: 'order-{}' is not a key: a column has only its name; write a column"),
+        ({"key": "order-{id"}, "on_change[0]: 'order-{id' is not a key: expected '}' before end of string"),
+        ({"key": "{id!r}"}, "on_change[0]: '{id!r}' is not a key: a column has only its name"),
+        ({"key": "{{id}}"}, "on_change[0]: '{{id}}' names no column"),
         ({"evnt": "x"}, 'on_change[0].evnt: unknown key; did you mean "event"?'),
     ],
 )
@@ -93,3 +105,17 @@ def test_a_payload_names_the_row_that_there_is_or_one_of_the_two() -> None:
         ("after", "y.z"),
         ("row", "before"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "parts"),
+    [
+        ("orders", "id", ("orders:", "id")),
+        ("shop.Orders", "Id", ("shop.Orders:", "Id")),
+        ("orders", "order-{id}", ("order-", "id")),
+        ("orders", "{region}/{{{id}}}", ("region", "/{", "id", "}")),
+    ],
+)
+def test_a_key_is_a_column_or_a_text_with_columns(table: str, key: str, parts: tuple[str, ...]) -> None:
+    rule = OnChange.model_validate(RULE | {"table": table, "key": key})
+    assert tuple(part if isinstance(part, str) else part.column for part in rule.key_parts) == parts

@@ -66,7 +66,13 @@ CHANGE_EVENTS: dict[str, tuple[Table, list[dict[str, Any]]]] = {
     "customer_change_events": (
         CUSTOMER,
         [
-            {"operation": ["INSERT", "DELETE"], "event": "customer.changed", "payload": "row", "tenant": "name"},
+            {
+                "operation": ["INSERT", "DELETE"],
+                "event": "customer.changed",
+                "payload": "row",
+                "tenant": "name",
+                "key": "id",
+            },
             {
                 "operation": "UPDATE",
                 "columns": ["status", "settings"],

@@ -1,12 +1,14 @@
 """What a rule says, and what is sent for it."""
 
+import hashlib
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any, LiteralString
 
 import psycopg
 import pytest
 
-from svc_pg import schema
+from svc_pg import schema, webhooks
 from svc_pg.errors import ConfigError, InstallError
 from svc_pg.query import scalar
 from tests.support.change_events import ORDERS, config, install, sent
@@ -294,3 +296,68 @@ def test_a_row_that_jsonb_cannot_hold_is_sent_as_json_or_as_its_key(
     install(db, config({"payload": "row"}), ddl="create table orders (id int primary key, note json)")
     db.execute("insert into orders values (1, %s)", (note,))
     assert scalar(db, "select payload::text from svc.webhook_messages") == payload
+
+
+def ordered(conn: psycopg.Connection[Any]) -> list[tuple[str | None, int | None]]:
+    """The keys and sequences of all messages, by key."""
+    return conn.execute("select key, sequence from svc.webhook_messages order by key, sequence").fetchall()
+
+
+def test_the_messages_of_a_row_are_numbered_by_its_key(db: psycopg.Connection[Any]) -> None:
+    install(db, config({"key": "id"}, {"event": "order.deleted", "operation": "DELETE", "key": "id"}))
+    db.execute("insert into orders (id) values (1), (2)")
+    db.execute("update orders set status = 'paid'")
+    db.execute("delete from orders where id = 1")
+    assert ordered(db) == [("orders:1", n) for n in (1, 2, 3, 4)] + [("orders:2", n) for n in (1, 2)]
+    last = "select event_name from svc.webhook_messages where key = 'orders:1' and sequence in (3, 4) order by 1"
+    assert db.execute(last).fetchall() == [("order.changed",), ("order.deleted",)]
+
+
+def test_a_key_of_several_columns_belongs_to_the_tenant(db: psycopg.Connection[Any]) -> None:
+    install(db, config({"key": "{shop}/order-{id}", "tenant": "shop", "operation": "INSERT"}))
+    db.execute("insert into orders (id, shop) values (1, 'é'), (2, null), (3, repeat('x', 300)), (4, '')")
+    digest = hashlib.sha256(("x" * 300 + "/order-3").encode()).hexdigest()
+    assert ordered(db) == [("/order-4", 1), ("sha256:" + digest, 1), ("é/order-1", 1), (None, None)]
+    webhooks.send(db, "order.changed", {}, key="é/order-1", tenant="é")
+    assert ("é/order-1", 2) in ordered(db)
+
+
+def test_an_empty_key_is_none(db: psycopg.Connection[Any]) -> None:
+    install(db, config({"key": "{status}", "operation": "INSERT"}))
+    db.execute("insert into orders (id, status) values (1, ''), (2, 'a')")
+    assert ordered(db) == [("a", 1), (None, None)]
+
+
+@pytest.mark.parametrize(
+    ("key", "problem"),
+    [
+        ("order-{status}", 'the key of order.changed names "status", which is redacted'),
+        ("missing", "missing"),
+        ("{twice}", "twice"),
+    ],
+)
+def test_a_key_of_a_redacted_or_missing_column_is_refused(db: psycopg.Connection[Any], key: str, problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        install(db, config({"key": key}, tables=[{"name": "orders", "redact": ["status"]}]))
+
+
+def test_no_key_is_made_of_a_redacted_column_with_a_new_name(db: psycopg.Connection[Any]) -> None:
+    install(db, config({"key": "shop"}, tables=[{"name": "orders", "redact": ["note"]}]))
+    db.execute("alter table orders drop column shop")
+    db.execute("alter table orders rename column note to shop")
+    db.execute("""insert into orders (id, shop) values (1, '"secret"')""")
+    assert ordered(db) == [(None, None)]
+
+
+def test_large_statements_that_meet_in_other_orders_do_not_deadlock(db: psycopg.Connection[Any], database: str) -> None:
+    install(db, config({"key": "{shop}", "operation": "INSERT"}))
+    values = "insert into orders (id, shop) select n, n % 1500 from generate_series({}) n"
+    statements = [values.format(series) for series in ("1, 3000", "6000, 3001, -1", "6001, 9000", "12000, 9001, -1")]
+
+    def run(statement: str) -> None:
+        with psycopg.connect(database) as conn:
+            conn.execute(statement.encode())
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(run, statements))
+    assert scalar(db, "select count(*) from svc.webhook_messages where sequence = 8") == 1500
