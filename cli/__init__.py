@@ -9,8 +9,10 @@ from . import output
 
 _EXTRAS: Final = {
     "aiodns": "worker",
+    "aiohappyeyeballs": "worker",
     "aiohttp": "worker",
     "fastapi": "console",
+    "httptools": "worker",
     "rich": "cli",
     "starlette": "console",
     "typer": "cli",

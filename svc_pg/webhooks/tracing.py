@@ -3,10 +3,10 @@
 This module loads nothing by itself: if there is a span or a tracer, the application has loaded opentelemetry already.
 """
 
+import logging
 import re
 import sys
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -15,7 +15,9 @@ from svc_pg import __version__
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
-    from svc_pg.webhooks.http.transport import Request, Result, Transport
+    from svc_pg.webhooks.http.transport import Done, Request, Result, Transport
+
+_log = logging.getLogger(__name__)
 
 _HEADER: Final = "traceparent"
 _TRACEPARENT: Final = re.compile("[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
@@ -32,38 +34,47 @@ def current_traceparent() -> str | None:
     return carrier.get(_HEADER)
 
 
-async def send(transport: "Transport", request: "Request", *, trace_context: str | None, attempt: int) -> "Result":
-    """Send ``request`` in a CLIENT span that is a child of the sender's, and tell the receiver that span's id.
+def start(transport: "Transport", request: "Request", done: "Done", *, trace_context: str | None, attempt: int) -> None:
+    """Start ``request`` in a CLIENT span that is a child of the sender's, and tell the receiver that span's id.
 
-    ``trace_context`` is the value of ``current_traceparent`` when the event was sent. Without opentelemetry the
-    receiver gets it unchanged.
+    The span ends before ``done`` is called. ``trace_context`` is the value of ``current_traceparent`` when the event
+    was sent. Without opentelemetry the receiver gets it unchanged.
     """
     if "opentelemetry.trace" not in sys.modules:
-        return await transport.send(_with(request, trace_context))
+        transport.start(_with(request, trace_context), done)
+        return
     from opentelemetry import trace
     from opentelemetry.context import Context
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
     parent = TraceContextTextMapPropagator().extract({_HEADER: trace_context or ""}, Context())
     tracer = trace.get_tracer("svc_pg.webhooks", __version__)
-    with tracer.start_as_current_span("POST", parent, kind=trace.SpanKind.CLIENT) as span:
-        _describe_request(span, request, attempt)
-        result = await transport.send(_with(request, current_traceparent()))
-        _describe_result(span, result)
-        return result
+    span = tracer.start_span("POST", parent, kind=trace.SpanKind.CLIENT)
+    _describe_request(span, request, attempt)
+
+    def ended(result: "Result") -> None:
+        try:
+            _describe_result(span, result)
+            span.end()
+        except Exception:  # noqa: BLE001 - a processor or exporter of the application must not lose the result
+            _log.exception("a span is lost")
+        done(result)
+
+    with trace.use_span(span, record_exception=False):
+        transport.start(_with(request, current_traceparent()), ended)
 
 
 def _with(request: "Request", traceparent: str | None) -> "Request":
     if traceparent is None or not _TRACEPARENT.fullmatch(traceparent):
         return request
-    return replace(request, headers={**request.headers, _HEADER: traceparent})
+    return request._replace(headers={**request.headers, _HEADER: traceparent})
 
 
 # Names and meanings are those of the semantic conventions for HTTP client spans.
 def _describe_request(span: "Span", request: "Request", attempt: int) -> None:
     span.set_attribute("http.request.method", "POST")
     with suppress(ValueError):  # the transport says what is wrong with the URL
-        url = urlsplit(request.url)
+        url = urlsplit(request.destination.url)
         span.set_attribute("server.address", url.hostname or "")
         span.set_attribute("server.port", url.port or (80 if url.scheme == "http" else 443))
         # often, anybody who knows a webhook's path may post there

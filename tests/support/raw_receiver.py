@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from typing import Final
 
-from svc_pg.webhooks.http.transport import Request
+from svc_pg.webhooks.http.transport import Destination, Request
 
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -121,4 +121,5 @@ async def silence(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None
 def request(
     address: str, *, headers: dict[str, str] | None = None, timeout: timedelta = timedelta(seconds=10)
 ) -> Request:
-    return Request(f"http://{address}/hook?a=%2F", b'{"a": 1.10}', headers or {}, timeout=timeout)
+    destination = Destination(f"http://{address}/hook?a=%2F", headers or {}, timeout)
+    return Request(destination, b'{"a": 1.10}')

@@ -39,7 +39,7 @@ def test_the_image_copies_all_that_the_package_is_built_of() -> None:
 
 
 PARTS = {
-    "worker": {"aiodns", "aiohttp", "yarl"},
+    "worker": {"aiodns", "aiohappyeyeballs", "aiohttp", "httptools", "yarl"},
     "console": {"fastapi", "starlette", "uvicorn"},
     "cli": {"click", "rich", "typer"},
 }
@@ -122,7 +122,12 @@ def test_a_command_loads_what_it_calls(arguments: list[str], needless: set[str])
 @pytest.mark.parametrize(
     ("package", "command", "extra"),
     [
-        ("aiohttp", ["worker"], "worker"),
+        (
+            "aiohttp",
+            ["worker", "--only", "maintenance", "--database-url", "dbname=shop", "--metrics-port", "1"],
+            "worker",
+        ),
+        ("httptools", ["worker"], "worker"),
         ("aiodns", ["worker"], "worker"),
         ("fastapi", ["serve"], "console"),
         ("uvicorn", ["listen"], "console"),

@@ -1,12 +1,13 @@
-"""POST webhooks with aiohttp and c-ares."""
+"""POST webhooks through an egress proxy, with aiohttp and c-ares."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 from socket import SO_RCVBUF, SOL_SOCKET, socket
 from typing import Any
 
@@ -15,17 +16,20 @@ import aiohttp
 from aiohttp.connector import AddrInfoType, Connection
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.resolver import AsyncResolver
+from multidict import CIMultiDict
 from yarl import URL
 
-from svc_pg import __version__
 from svc_pg.errors import EndpointError
 from svc_pg.webhooks.http import open_files
 from svc_pg.webhooks.http.connector import Connector, only_new
 from svc_pg.webhooks.http.failures import failure
-from svc_pg.webhooks.http.guard import BlockedAddress, Guard
+from svc_pg.webhooks.http.guard import BlockedAddress, Guard, check_headers
 from svc_pg.webhooks.http.local_faults import ResolverProbe, is_no_answer, local_fault
 from svc_pg.webhooks.http.response import MAX_BODY_BYTES, kept_body, kept_headers, parse_retry_after
-from svc_pg.webhooks.http.transport import Outcome, Request, Result
+from svc_pg.webhooks.http.route import DEFAULT_HEADERS
+from svc_pg.webhooks.http.transport import Done, Outcome, Request, Result, judgement
+
+_log = logging.getLogger(__name__)
 
 _MAX_INTERIM_RESPONSES = 16
 _MOST_IDLE = 1000
@@ -52,7 +56,7 @@ _attempt: ContextVar[_Attempt] = ContextVar("attempt")
 
 
 class AiohttpTransport:
-    """The Transport on aiohttp and c-ares. Create it inside the event loop that uses it.
+    """The Transport that can use a proxy. Create it inside the event loop that uses it.
 
     At most ``concurrency`` requests run at once; others wait, and their timeouts start after the wait. Idle connections
     take at most a quarter of the files that the process may open. aiohttp bounds the receiver's headers: 128 of at most
@@ -65,8 +69,9 @@ class AiohttpTransport:
         self._url = lru_cache(_URLS)(self._checked_url)
         self._has_proxy = proxy is not None
         self._slots = asyncio.Semaphore(concurrency)
+        self._tasks: set[asyncio.Task[Result]] = set()
         self._resolver = AsyncResolver()  # c-ares: in threads, names that do not answer hold up those that do
-        self._probe = ResolverProbe(self._resolver)
+        self._probe = ResolverProbe(self._resolver.resolve)
         self._connector = Connector(
             most_idle=min(open_files.limit() // 4, _MOST_IDLE),
             resolver=self._resolver,
@@ -75,11 +80,7 @@ class AiohttpTransport:
         self._session = aiohttp.ClientSession(
             connector=self._connector,
             response_class=_Response,
-            headers={
-                "User-Agent": f"svc-pg/{__version__}",
-                "Content-Type": "application/json",
-                "Accept-Encoding": "identity",
-            },
+            headers=DEFAULT_HEADERS,
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
             proxy=proxy,
@@ -87,16 +88,46 @@ class AiohttpTransport:
             read_bufsize=MAX_BODY_BYTES,
         )
 
-    async def send(self, request: Request) -> Result:
+    def start(self, request: Request, done: Done) -> None:
         """Post the request; see Transport."""
+        if self._session.closed:
+            raise RuntimeError("the transport is closed")
+        task = asyncio.create_task(self._send(request))
+        self._tasks.add(task)
+        task.add_done_callback(partial(self._end, done))
+
+    async def close(self) -> None:
+        """Break off the requests under way and close every connection."""
+        tasks, self._tasks = self._tasks, set()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._session.close()
+        await self._resolver.close()
+
+    def _end(self, done: Done, task: asyncio.Task[Result]) -> None:
+        if task not in self._tasks:
+            return  # the transport was closed
+        self._tasks.remove(task)
+        if task.cancelled():
+            return  # the event loop ends
+        if (error := task.exception()) is not None:
+            _log.error("a request cannot be posted", exc_info=error)
+        try:
+            done(Result("connect_error", error="svc-pg itself failed; see its log") if error else task.result())
+        except Exception:  # noqa: BLE001 - a bug of others must not harm the transport
+            _log.exception("a result was lost")
+
+    async def _send(self, request: Request) -> Result:
+        timeout = request.destination.timeout
         async with self._slots:
             attempt = _Attempt()
             token = _attempt.set(attempt)
             started = time.monotonic()
             try:
-                async with asyncio.timeout(request.timeout.total_seconds()):
+                async with asyncio.timeout(timeout.total_seconds()):
                     await self._post(request, attempt)
-                outcome, error = _judgement(attempt.status or 0)
+                outcome, error = judgement(attempt.status or 0)
             except (aiohttp.ClientError, HttpProcessingError, EndpointError, OSError, ValueError, MemoryError) as exc:
                 outcome, error = await self._failure(exc, request, attempt)
             finally:
@@ -115,11 +146,6 @@ class AiohttpTransport:
                 error=error,
             )
 
-    async def close(self) -> None:
-        """Close every connection."""
-        await self._session.close()
-        await self._resolver.close()
-
     async def _post(self, request: Request, attempt: _Attempt) -> None:
         try:
             return await self._exchange(request, attempt)
@@ -136,12 +162,17 @@ class AiohttpTransport:
             only_new.reset(token)
 
     async def _exchange(self, request: Request, attempt: _Attempt) -> None:
+        destination = request.destination
+        url = self._url(destination.url)
+        check_headers(request.headers)
+        headers = CIMultiDict(destination.headers)
+        headers.update(request.headers)
         response = await self._session.post(
-            self._url(request.url),
+            url,
             data=aiohttp.BytesPayload(request.body),  # otherwise aiohttp searches for a class that writes bytes
-            headers=request.headers,
+            headers=headers,
             allow_redirects=False,
-            timeout=_connect_timeout(request.connect_timeout),
+            timeout=_connect_timeout(destination.connect_timeout),
         )
         try:
             attempt.status = response.status
@@ -158,8 +189,9 @@ class AiohttpTransport:
         if fault is None and attempt.remote_ip is None and (is_no_answer(exc) or isinstance(exc, TimeoutError)):
             fault = await self._probe.fault()
         if fault is None:
+            destination = request.destination
             return failure(
-                exc, timeout=request.timeout, connect_timeout=request.connect_timeout, blocked=attempt.blocked
+                exc, timeout=destination.timeout, connect_timeout=destination.connect_timeout, blocked=attempt.blocked
             )
         self._connector.close_idle()
         return "local_error", fault
@@ -227,10 +259,3 @@ class _Response(aiohttp.ClientResponse):
 def _connect_timeout(limit: timedelta) -> aiohttp.ClientTimeout:
     """A limit without a total: the caller's deadline covers the body too, and cannot be mistaken for a cancellation."""
     return aiohttp.ClientTimeout(total=None, connect=limit.total_seconds())
-
-
-def _judgement(status: int) -> tuple[Outcome, str | None]:
-    if 200 <= status < 300:
-        return "success", None
-    advice = "; redirects are not followed" if 300 <= status < 400 else ""
-    return "http_error", f"the endpoint answered {status}{advice}"

@@ -6,6 +6,7 @@ import socket
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any, Self
 from urllib.parse import quote
@@ -162,6 +163,24 @@ def check_header(name: str, value: str) -> None:
         raise EndpointError(f'header "{name}" is set by svc-pg', hint="Leave it out.")
     if not _HEADER_VALUE.fullmatch(value):
         raise EndpointError(f'header "{name}" contains a line break or a character outside ASCII')
+
+
+def check_headers(headers: Mapping[str, str]) -> None:
+    """Raise EndpointError if any of these headers could change the request that they are part of.
+
+    It is called for every request, and quick if their names were checked before and their values are printable.
+    """
+    _check_names(tuple(headers))
+    values = "".join(headers.values())
+    if not (values.isascii() and values.isprintable()):
+        for name, value in headers.items():
+            check_header(name, value)
+
+
+@lru_cache(maxsize=1000)
+def _check_names(names: tuple[str, ...]) -> None:
+    for name in names:
+        check_header(name, "")
 
 
 def check_custom_headers(headers: Mapping[str, str]) -> None:

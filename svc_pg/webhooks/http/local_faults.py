@@ -4,11 +4,10 @@ import asyncio
 import errno
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Final
 
 from aiodns import error as dns
-from aiohttp.abc import AbstractResolver
 
 _FRESH: Final = 5.0  # seconds
 _LONGEST_PROBE: Final = 2.0  # seconds; a lease outlives its attempt by 15
@@ -83,8 +82,8 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 class ResolverProbe:
     """Tells whether any name server answers, when a name got no answer: that name's own servers may be at fault."""
 
-    def __init__(self, resolver: AbstractResolver) -> None:
-        self._resolver = resolver
+    def __init__(self, resolve: Callable[[str], Awaitable[object]]) -> None:
+        self._resolve = resolve
         self._asking = asyncio.Lock()
         self._asked_at = float("-inf")
         self._fault: str | None = None
@@ -101,7 +100,7 @@ class ResolverProbe:
     async def _is_answered(self) -> bool:
         try:
             async with asyncio.timeout(_LONGEST_PROBE):
-                await self._resolver.resolve(_NO_NAME)
+                await self._resolve(_NO_NAME)
         except TimeoutError:
             return False
         except OSError as error:  # that it does not exist is an answer

@@ -1,11 +1,12 @@
 """The interface to an HTTP client: a request to a receiver, its result, and the client between them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Literal, Protocol
+from types import MappingProxyType
+from typing import Final, Literal, NamedTuple, Protocol
 
-from svc_pg.webhooks.http.guard import check_header
+from svc_pg.webhooks.http.guard import check_headers
 
 _Counted = Literal["success", "http_error", "timeout", "connect_error", "tls_error", "dns_error", "blocked"]
 
@@ -15,24 +16,35 @@ Outcome = Literal[_Counted, "local_error"]
 RecordedOutcome = Literal[_Counted, "lost"]
 """The end of an attempt, as the table has it; ``lost`` if the worker did not report one."""
 
+_NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
-@dataclass(frozen=True)
-class Request:
-    """One POST. Raises EndpointError if a header could change the request that it is part of."""
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Destination:
+    """A URL, and what all requests to it have in common; transports prepare it once.
+
+    Raises EndpointError if a header could change a request that it is part of. Whether the URL is allowed is the
+    transport's to say.
+    """
 
     url: str
-    body: bytes
-    headers: Mapping[str, str]
+    headers: Mapping[str, str] = field(default_factory=dict)
     timeout: timedelta = timedelta(seconds=15)
     connect_timeout: timedelta = timedelta(seconds=5)
 
     def __post_init__(self) -> None:
-        for name, value in self.headers.items():
-            check_header(name, value)
+        check_headers(self.headers)
 
 
-@dataclass(frozen=True)
-class Result:
+class Request(NamedTuple):
+    """One POST. ``headers`` are those of this request alone; transports refuse those that could change it."""
+
+    destination: Destination
+    body: bytes
+    headers: Mapping[str, str] = _NO_HEADERS
+
+
+class Result(NamedTuple):
     """The result of a request. Its texts are bounded, and PostgreSQL can store them.
 
     ``status`` is None if no complete response header came; it is set even if the body then broke off. ``truncated``
@@ -45,18 +57,33 @@ class Result:
     duration_ms: int = 0
     remote_ip: str | None = None
     retry_after: timedelta | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = _NO_HEADERS
     body: str = ""
     truncated: bool = False
     repeated: bool = False
     error: str | None = None
 
 
-class Transport(Protocol):
-    """The HTTP client that the worker needs."""
+Done = Callable[[Result], None]
 
-    async def send(self, request: Request) -> Result:
-        """Post the request. Nothing that a receiver does makes this raise, or outlast the request's timeout."""
+
+class Transport(Protocol):
+    """The HTTP client that the worker needs. Use it in one event loop."""
+
+    def start(self, request: Request, done: Done) -> None:
+        """Post the request, and call ``done`` once with its result.
+
+        Nothing that a receiver does makes this raise, or outlast the request's timeout by more than it takes to ask
+        whether this machine's resolver is at fault. ``done`` is never called before this returns, nor after ``close``.
+        """
 
     async def close(self) -> None:
-        """Close every connection."""
+        """Break off the requests under way and close every connection."""
+
+
+def judgement(status: int) -> tuple[Outcome, str | None]:
+    """The outcome and error of a complete response."""
+    if 200 <= status < 300:
+        return "success", None
+    advice = "; redirects are not followed" if 300 <= status < 400 else ""
+    return "http_error", f"the endpoint answered {status}{advice}"

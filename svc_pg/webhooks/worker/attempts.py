@@ -1,10 +1,13 @@
 """Make an attempt: open the endpoint's secret, sign the body, POST it, and decide by the response."""
 
+import asyncio
 import json
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Final
 from weakref import WeakKeyDictionary
 
@@ -12,7 +15,7 @@ from svc_pg.config import Retry
 from svc_pg.errors import EncryptionKeyError, EndpointError, WebhookSignatureError
 from svc_pg.webhooks import tracing
 from svc_pg.webhooks.endpoint_fields import HEADERS_COLUMN, SECRET_COLUMN
-from svc_pg.webhooks.http.transport import Request, Result, Transport
+from svc_pg.webhooks.http.transport import Destination, Request, Result, Transport
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.signing import sign
 from svc_pg.webhooks.worker import backoff
@@ -26,6 +29,9 @@ _KEY_WAIT: Final = timedelta(minutes=1)
 _GONE: Final = 410
 _OVERLOADED: Final = frozenset({429, 503})
 
+Done = Callable[[Lease, Acknowledgement | None], None]
+"""Called with a lease and the result of its attempt; None if svc-pg itself failed, so that the lease will end."""
+
 
 class Attempts:
     """Makes attempts over ``transport``. Opened secrets and headers are kept as long as their endpoint's snapshot."""
@@ -37,22 +43,40 @@ class Attempts:
         self._faults = faults
         self._opened: WeakKeyDictionary[EndpointSnapshot, _Opened] = WeakKeyDictionary()
 
-    async def make(self, lease: Lease, message: Message, endpoint: EndpointSnapshot) -> Acknowledgement:
-        """POST one delivery. Whatever the receiver does and the stored secret is, this returns an acknowledgement."""
+    def start(self, lease: Lease, message: Message, endpoint: EndpointSnapshot, done: Done) -> None:
+        """POST one delivery, and call ``done`` once, when it has ended, never before this returns.
+
+        Whatever the receiver does and the stored secret is, an acknowledgement comes. It does not if the transport is
+        closed first.
+        """
         try:
             request = self._request(lease, message, endpoint)
         except EncryptionKeyError as error:  # our fault: it costs the endpoint no attempt
             _log.error("an attempt waits for the key that opens its secret: %s", error.message)
-            return Acknowledgement(lease, "released", Result(outcome="blocked", error=error.message), _KEY_WAIT)
+            result = Result("blocked", error=error.message)
+            asyncio.get_running_loop().call_soon(done, lease, Acknowledgement(lease, "released", result, _KEY_WAIT))
         except (EndpointError, WebhookSignatureError) as error:
-            result = Result(outcome="blocked", error=error.message)
+            asyncio.get_running_loop().call_soon(self._end, lease, done, Result("blocked", error=error.message))
         else:
-            result = await tracing.send(
-                self._transport, request, trace_context=message.trace_context, attempt=lease.attempt
+            tracing.start(
+                self._transport,
+                request,
+                partial(self._end, lease, done),
+                trace_context=message.trace_context,
+                attempt=lease.attempt,
             )
-        if result.outcome == "local_error":  # as well
-            return Acknowledgement(lease, "released", result, self._faults.note(result.error or ""))
-        return _judged(lease, result, self._retry)
+
+    def _end(self, lease: Lease, done: Done, result: Result) -> None:
+        try:
+            if result.outcome == "local_error":  # our fault as well
+                found = Acknowledgement(lease, "released", result, self._faults.note(result.error or ""))
+            else:
+                found = _judged(lease, result, self._retry)
+        except Exception:  # noqa: BLE001 - a bug must cost neither the worker nor its slot
+            _log.exception("an attempt failed in the worker itself; its lease will end")
+            done(lease, None)
+        else:
+            done(lease, found)
 
     def _request(self, lease: Lease, message: Message, endpoint: EndpointSnapshot) -> Request:
         opened = self._opened.get(endpoint)
@@ -65,20 +89,14 @@ class Attempts:
             body=body,
             secrets=opened.secrets if endpoint.is_overlapping else opened.secrets[:1],
         )
-        return Request(
-            url=endpoint.url,
-            body=body,
-            headers=opened.headers | signature,
-            timeout=endpoint.timeout,
-            connect_timeout=_CONNECT_TIMEOUT,
-        )
+        return Request(opened.destination, body, signature)
 
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """The headers of every attempt, the secret, and the secret before a rotation."""
+    """The destination of every attempt, the secret, and the secret before a rotation."""
 
-    headers: dict[str, str]
+    destination: Destination
     secrets: list[str]
 
 
@@ -87,10 +105,12 @@ def _opened(endpoint: EndpointSnapshot, keys: KeyRing) -> _Opened:
         return keys.open(sealed, owner=endpoint.id, column=column)
 
     headers = {} if endpoint.headers is None else json.loads(opened(endpoint.headers, HEADERS_COLUMN))
+    headers = {name: value for name, value in headers.items() if name.lower() != "content-type"}  # always JSON
     sealed = [endpoint.secret]
     if endpoint.previous_secret is not None and endpoint.is_overlapping:
         sealed.append(endpoint.previous_secret)
-    return _Opened(headers | {"Content-Type": "application/json"}, [opened(secret, SECRET_COLUMN) for secret in sealed])
+    destination = Destination(endpoint.url, headers, endpoint.timeout, _CONNECT_TIMEOUT)
+    return _Opened(destination, [opened(secret, SECRET_COLUMN) for secret in sealed])
 
 
 def _judged(lease: Lease, result: Result, retry: Retry) -> Acknowledgement:

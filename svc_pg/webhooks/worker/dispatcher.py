@@ -3,13 +3,15 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from typing import Final
 
 from svc_pg.conninfo import Conninfo
 from svc_pg.webhooks.worker import leases, protocol
+from svc_pg.webhooks.worker.attempts import Done
 from svc_pg.webhooks.worker.connections import Connection, connected
 from svc_pg.webhooks.worker.leases import Acknowledgement, EndpointSnapshot, Lease, Message
 from svc_pg.webhooks.worker.local_faults import LocalFaults
@@ -24,9 +26,10 @@ _MOST_CLAIMED: Final = 200
 _MOST_ENDPOINTS: Final = 10_000
 _SLACK: Final = 200  # results that may wait for acknowledgement before they occupy slots
 _LATEST_START: Final = 10.0  # seconds after the claim was asked for; a lease outlives its attempt by 15
+_SLICE: Final = 20  # deliveries that are started in one go
 _GATHER: Final = 0.02  # seconds to wait for more free slots, so that claims stay batches under load
 
-Attempt = Callable[[Lease, Message, EndpointSnapshot], Awaitable[Acknowledgement]]
+Attempt = Callable[[Lease, Message, EndpointSnapshot, Done], None]
 
 
 class Dispatcher:
@@ -51,6 +54,7 @@ class Dispatcher:
         self._concurrency = concurrency
         # the other half is under way meanwhile; but many small claims cost more than that saves
         self._batch = min(max(concurrency // 2, _LEAST_CLAIMED), _MOST_CLAIMED)
+        self._enough = min(self._batch, concurrency // 2)  # free slots for which a claim does not wait
         self._interval = interval
         self._results = results
         self._faults = faults
@@ -58,7 +62,7 @@ class Dispatcher:
         self._statistics = statistics
         self._endpoints: dict[str, EndpointSnapshot] = {}
         self._last_endpoint: str | None = None
-        self._running: set[asyncio.Task[None]] = set()
+        self._running: set[str | None] = set()  # by lease_id
         self._freed = asyncio.Event()
 
     async def claim_all(self, conn: Connection) -> None:
@@ -84,12 +88,8 @@ class Dispatcher:
     async def finish(self) -> None:
         """Wait until the attempts under way have ended."""
         while self._running:
-            await asyncio.wait(self._running)
-
-    def cancel(self) -> None:
-        """Break off the attempts under way; their leases will end."""
-        for task in self._running:
-            task.cancel()
+            self._freed.clear()
+            await self._freed.wait()
 
     async def _wait_for_slots(self) -> None:
         """Wait for free slots, and under load a little longer, so that a claim fills several."""
@@ -99,9 +99,10 @@ class Dispatcher:
             await self._until_news(self._freed.wait())
             if self._stopping.is_set():
                 return
+        if self._free() < self._enough:
             with suppress(TimeoutError):
                 async with asyncio.timeout(_GATHER):
-                    while len(self._running) > self._concurrency // 2:
+                    while self._free() < self._enough:
                         self._freed.clear()
                         await self._freed.wait()
 
@@ -133,12 +134,7 @@ class Dispatcher:
                 _log.warning("a claim took so long that its %s deliveries are given back unsent", len(held))
                 messages = {}
         finally:  # if the connection is lost, they need not wait for their leases to end
-            for lease in held:
-                message, endpoint = messages.get(lease.message_id), self._endpoints.get(lease.endpoint_id)
-                if message is None or endpoint is None or self._stopping.is_set():
-                    self._results.put(Acknowledgement(lease, "released"))
-                else:
-                    self._start(lease, message, endpoint)
+            await self._start_all(deque(held), messages)
         return True
 
     def _note_exhausted(self, exhausted: Sequence[Lease]) -> None:
@@ -165,25 +161,43 @@ class Dispatcher:
         ids = {lease.message_id for lease in held}
         return {message.id: message for message in await leases.messages(conn, list(ids))} if ids else {}
 
+    async def _start_all(self, held: deque[Lease], messages: Mapping[str, Message]) -> None:
+        """Start leases; give back those that cannot start."""
+        try:
+            while held:
+                for _ in range(min(len(held), _SLICE)):
+                    lease = held.popleft()
+                    message, endpoint = messages.get(lease.message_id), self._endpoints.get(lease.endpoint_id)
+                    if message is None or endpoint is None or self._stopping.is_set():
+                        self._results.put(Acknowledgement(lease, "released"))
+                    else:
+                        self._start(lease, message, endpoint)
+                if held:
+                    await asyncio.sleep(0)  # responses that have come meanwhile need not wait for all
+        finally:
+            for lease in held:
+                self._results.put(Acknowledgement(lease, "released"))
+
     def _start(self, lease: Lease, message: Message, endpoint: EndpointSnapshot) -> None:
-        task = asyncio.create_task(self._run(lease, message, endpoint))
-        self._running.add(task)
-        task.add_done_callback(self._end)
+        self._running.add(lease.lease_id)
         self._statistics.in_flight = len(self._running)
+        try:
+            self._attempt(lease, message, endpoint, self._end)
+        except Exception:  # noqa: BLE001 - a bug must cost neither the worker nor its slot
+            _log.exception("an attempt failed in the worker itself; its lease will end")
+            self._end(lease, None)
 
-    async def _run(self, lease: Lease, message: Message, endpoint: EndpointSnapshot) -> None:
-        done = await self._attempt(lease, message, endpoint)
-        self._results.put(done)
-        if done.result is not None:
-            self._statistics.attempts[done.result.outcome] += 1
-            self._statistics.attempt_duration.add(done.result.duration_ms / 1000)
-
-    def _end(self, task: asyncio.Task[None]) -> None:
-        self._running.discard(task)
+    def _end(self, lease: Lease, done: Acknowledgement | None) -> None:
+        if lease.lease_id not in self._running:
+            return  # it failed when it was started
+        self._running.remove(lease.lease_id)
         self._statistics.in_flight = len(self._running)
         self._freed.set()
-        if not task.cancelled() and (error := task.exception()):
-            _log.error("an attempt failed in the worker itself; its lease will end", exc_info=error)
+        if done is not None:
+            self._results.put(done)
+            if done.result is not None:
+                self._statistics.attempts[done.result.outcome] += 1
+                self._statistics.attempt_duration.add(done.result.duration_ms / 1000)
 
     async def _until_news(self, waiting: Awaitable[object]) -> None:
         """Wait, at most until the worker stops or an acknowledgement has made room at a full endpoint."""

@@ -2,30 +2,13 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Protocol
 
 from aiohttp import web
 
 from svc_pg.conninfo import Conninfo
 from svc_pg.errors import ConfigError
 from svc_pg.webhooks.worker.backlog import BacklogReader
-from svc_pg.webhooks.worker.statistics import Statistics
-
-
-class Observed(Protocol):
-    """One worker, or several."""
-
-    @property
-    def statistics(self) -> Statistics:
-        """Its counters."""
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether it runs; it may be waiting for its database."""
-
-    @property
-    def problem(self) -> str | None:
-        """The reason why it cannot deliver now; None if it can."""
+from svc_pg.webhooks.worker.observed import Observed
 
 
 def check_metrics() -> None:

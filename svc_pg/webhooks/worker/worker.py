@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Generator
 from datetime import timedelta
 from typing import Final
 
-from svc_pg.config import Config
+from svc_pg.config import Config, WebhooksConfig
 from svc_pg.conninfo import Conninfo
 from svc_pg.errors import ProtocolError
-from svc_pg.webhooks.http.aiohttp_transport import AiohttpTransport
 from svc_pg.webhooks.http.guard import Guard
+from svc_pg.webhooks.http.http1_transport import Http1Transport
 from svc_pg.webhooks.http.transport import Transport
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.worker import protocol
@@ -109,11 +109,10 @@ class Worker:
 
     async def _work(self) -> None:
         _log.info("worker %s started", self.name)
-        guard = Guard.of(self._config)
-        transport = self._transport or AiohttpTransport(guard, concurrency=self._concurrency, proxy=self._config.proxy)
+        transport = self._transport or _transport(self._config, concurrency=self._concurrency)
         results = ResultQueue(self.statistics)
         dispatcher = Dispatcher(
-            Attempts(transport=transport, keys=self._keys, retry=self._config.retry, faults=self._faults).make,
+            Attempts(transport=transport, keys=self._keys, retry=self._config.retry, faults=self._faults).start,
             worker=self.name,
             listen_conninfo=self._listen_conninfo,
             concurrency=self._concurrency,
@@ -126,16 +125,14 @@ class Worker:
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._acknowledge(results))
-                group.create_task(self._deliver(dispatcher, results))
+                group.create_task(self._deliver(dispatcher, results, transport))
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None
-        finally:
-            await transport.close()
         _log.info("worker %s stopped", self.name)
         if self._refusal is not None:
             raise self._refusal
 
-    async def _deliver(self, dispatcher: Dispatcher, results: ResultQueue) -> None:
+    async def _deliver(self, dispatcher: Dispatcher, results: ResultQueue, transport: Transport) -> None:
         try:
             await self._claiming.run(dispatcher.claim_all)
             await dispatcher.finish()
@@ -143,7 +140,7 @@ class Worker:
             self._refusal = error
             await dispatcher.finish()
         finally:
-            dispatcher.cancel()
+            await transport.close()  # if attempts are under way, their leases will end
             results.close()
             self._finished.set()
 
@@ -155,6 +152,15 @@ class Worker:
             _log.error(
                 "stopped with results that the database did not take: %s deliveries will be sent again", len(results)
             )
+
+
+def _transport(config: WebhooksConfig, *, concurrency: int) -> Transport:
+    guard = Guard.of(config)
+    if config.proxy is None:
+        return Http1Transport(guard, concurrency=concurrency)
+    from svc_pg.webhooks.http.aiohttp_transport import AiohttpTransport  # most workers need not load it
+
+    return AiohttpTransport(guard, concurrency=concurrency, proxy=config.proxy)
 
 
 class _Nothing:

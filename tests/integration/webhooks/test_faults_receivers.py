@@ -48,7 +48,7 @@ def in_a_thread(answer: Answer) -> Iterator[str]:
         (silence, "timeout"),
         (dripping(b"HTTP/1.1 200 OK\r\n", b"a: b\r\n"), "timeout"),
         (dripping(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n", b"x"), "timeout"),
-        (flooding(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;", b"extension"), "timeout"),
+        (flooding(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;", b"extension"), "connect_error"),
         (flooding(b"", b"HTTP/1.1 102 Processing\r\n\r\n"), "http_error"),
     ],
     ids=["silence", "header drip", "body drip", "endless chunk", "endless interim responses"],

@@ -17,7 +17,7 @@ from standardwebhooks import Webhook
 from svc_pg import webhooks
 from svc_pg.errors import ConfigError, NotInstalledError, TransactionError
 from svc_pg.query import scalar
-from svc_pg.webhooks.http.transport import Request, Result
+from svc_pg.webhooks.http.transport import Done, Request, Result
 from svc_pg.webhooks.worker import dispatcher
 from svc_pg.webhooks.worker.worker import Worker
 from tests.support.hooks import KEYS, KEYS_TEXT, endpoint, hooks_config, rows, working
@@ -63,8 +63,8 @@ def test_a_delivery_arrives_signed_and_is_recorded(database: str) -> None:
 class Repeating:
     """A transport that always had to send twice."""
 
-    async def send(self, _: Request) -> Result:
-        return Result("success", 204, repeated=True)
+    def start(self, _: Request, done: Done) -> None:
+        asyncio.get_running_loop().call_soon(done, Result("success", 204, repeated=True))
 
     async def close(self) -> None:
         """Nothing is open."""

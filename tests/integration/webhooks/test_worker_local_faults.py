@@ -1,5 +1,6 @@
 """A machine that runs out of something costs no delivery an attempt."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
@@ -11,7 +12,7 @@ from svc_pg import schema, webhooks
 from svc_pg.query import fetch_one
 from svc_pg.webhooks import endpoint_queries as endpoints
 from svc_pg.webhooks.http.guard import Guard
-from svc_pg.webhooks.http.transport import Request, Result
+from svc_pg.webhooks.http.transport import Done, Request, Result
 from tests.support.hooks import KEYS, endpoint, hooks_config, rows, working
 from tests.support.receiver import receiving
 from tests.support.waiting import wait_until
@@ -28,10 +29,9 @@ class Failing:
     def __init__(self, faults: Sequence[str]) -> None:
         self.faults = list(faults)
 
-    async def send(self, _: Request) -> Result:
-        if self.faults:
-            return Result("local_error", error=self.faults.pop(0))
-        return Result("success", 204)
+    def start(self, _: Request, done: Done) -> None:
+        result = Result("local_error", error=self.faults.pop(0)) if self.faults else Result("success", 204)
+        asyncio.get_running_loop().call_soon(done, result)
 
     async def close(self) -> None:
         """Nothing is open."""

@@ -125,19 +125,22 @@ def test_there_is_no_context_without_a_span(spans: InMemorySpanExporter) -> None
 
 
 WITHOUT = """
-import asyncio, sys
+import sys
 sys.modules["opentelemetry"] = None
 from svc_pg.webhooks import tracing
-from svc_pg.webhooks.http.transport import Request, Result
+from svc_pg.webhooks.http.transport import Destination, Request, Result
 
 class Transport:
-    async def send(self, request):
+    def start(self, request, done):
         print(request.headers.get("traceparent"))
-        return Result("success")
+        done(Result("success"))
 
 assert tracing.current_traceparent() is None
 for context in sys.argv[1], "garbage", None:
-    asyncio.run(tracing.send(Transport(), Request("https://a", b"", {}), trace_context=context, attempt=1))
+    results = []
+    request = Request(Destination("https://a"), b"")
+    tracing.start(Transport(), request, results.append, trace_context=context, attempt=1)
+    assert results == [Result("success")]
 """
 
 

@@ -7,19 +7,17 @@ import resource
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
-from functools import partial
 
 import pytest
-from aiohttp.resolver import AsyncResolver
 
 from svc_pg.webhooks.http import open_files
-from svc_pg.webhooks.http.aiohttp_transport import AiohttpTransport
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.http.local_faults import local_fault
 from tests.support.name_server import name_server
 from tests.support.raw_receiver import OK, Answer, receiver, request, saying, silence
+from tests.support.transports import send
+from tests.unit.webhooks.conftest import Making
 from tests.unit.webhooks.test_transport_deadlines import SHORT
 
 pytestmark = pytest.mark.anyio
@@ -29,23 +27,22 @@ import asyncio, json, resource, subprocess, sys
 from datetime import timedelta
 from ipaddress import ip_network
 from svc_pg.webhooks.http.guard import Guard
-from svc_pg.webhooks.http.aiohttp_transport import AiohttpTransport
-from svc_pg.webhooks.http.transport import Request
+from tests.support.transports import TRANSPORTS, post, send
 
 def request(address):
-    return Request(f"http://{address}/", b"{}", {}, timeout=timedelta(seconds=2))
+    return post(f"http://{address}/", timeout=timedelta(seconds=2))
 
 def transport():
     guard = Guard([ip_network("127.0.0.0/8"), ip_network("192.0.2.0/24")], allow_http=True)
-    return AiohttpTransport(guard, concurrency=100)
+    return TRANSPORTS[sys.argv[1]](guard, concurrency=100)
 """
 NO_RESPONSE = "no complete response within 2 s"
 FEW_FILES = """
 async def main():
     sender = transport()
     resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))
-    crowd = await asyncio.gather(*(sender.send(request(sys.argv[1])) for _ in range(100)))
-    later = await sender.send(request(sys.argv[2]))
+    crowd = await asyncio.gather(*(send(sender, request(sys.argv[2])) for _ in range(100)))
+    later = await send(sender, request(sys.argv[3]))
     print(json.dumps([[(result.outcome, result.error) for result in crowd], later.outcome]))
     await sender.close()
 
@@ -54,7 +51,7 @@ asyncio.run(main())
 NO_ROUTE = """
 async def main():
     sender = transport()
-    result = await sender.send(request("192.0.2.1"))
+    result = await send(sender, request("192.0.2.1"))
     print(json.dumps([result.outcome, result.error]))
     await sender.close()
 
@@ -71,7 +68,7 @@ async def main():
         ports.write("50000 50000")
     sender = transport()
     await asyncio.start_server(hold, "127.0.0.1", 8080)
-    results = await asyncio.gather(*(sender.send(request("127.0.0.1:8080")) for _ in range(3)))
+    results = await asyncio.gather(*(send(sender, request("127.0.0.1:8080")) for _ in range(3)))
     print(json.dumps(sorted({(result.outcome, result.error) for result in results})))
     await sender.close()
 
@@ -86,9 +83,9 @@ async def run(*command: str) -> list[object]:
     return found
 
 
-async def test_requests_for_which_there_are_no_files_are_no_fault_of_their_receiver() -> None:
+async def test_requests_for_which_there_are_no_files_are_no_fault_of_their_receiver(kind: str) -> None:
     async with receiver(silence) as crowded, receiver(saying(OK)) as quick:
-        crowd, later = await run(sys.executable, "-c", PREPARE + FEW_FILES, crowded, quick)
+        crowd, later = await run(sys.executable, "-c", PREPARE + FEW_FILES, kind, crowded, quick)
     assert isinstance(crowd, list)
     assert {tuple(each) for each in crowd} == {
         ("timeout", NO_RESPONSE),
@@ -111,7 +108,9 @@ print(json.dumps([open_files.limit()]))
     assert await run(sys.executable, "-c", program) == [4096]
 
 
-async def test_idle_connections_are_few_and_the_last_used(loopback: Guard, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_idle_connections_are_few_and_the_last_used(
+    making: Making, loopback: Guard, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(open_files, "limit", lambda: 16)
     opened: list[int] = []
     closed: list[int] = []
@@ -130,55 +129,38 @@ async def test_idle_connections_are_few_and_the_last_used(loopback: Guard, monke
         return answer
 
     async with AsyncExitStack() as stack:
-        transport = AiohttpTransport(loopback, concurrency=10)
+        transport = making(loopback)
         addresses = [await stack.enter_async_context(receiver(answer(number))) for number in range(10)]
         for address in addresses:
-            assert (await transport.send(request(address))).outcome == "success"
+            assert (await send(transport, request(address))).outcome == "success"
         await asyncio.wait_for(six_are_closed.wait(), 10)
         assert sorted(closed) == [0, 1, 2, 3, 4, 5]
         for number in (9, 6, 0):
-            assert (await transport.send(request(addresses[number]))).outcome == "success"
+            assert (await send(transport, request(addresses[number]))).outcome == "success"
         assert opened == [*range(10), 0]
-        await transport.close()
 
 
-Asking = Callable[[str], AiohttpTransport]
-
-
-@pytest.fixture
-async def asking(monkeypatch: pytest.MonkeyPatch, loopback: Guard) -> AsyncIterator[Asking]:
-    """Make transports that ask this name server."""
-    made = []
-
-    def make(names: str) -> AiohttpTransport:
-        monkeypatch.setattr(
-            "svc_pg.webhooks.http.aiohttp_transport.AsyncResolver", partial(AsyncResolver, nameservers=[names])
-        )
-        made.append(AiohttpTransport(loopback, concurrency=100))
-        return made[-1]
-
-    yield make
-    for transport in made:
-        await transport.close()
-
-
-async def test_a_name_server_that_answers_nothing_at_all_is_no_fault_of_a_receiver(asking: Asking) -> None:
+async def test_a_name_server_that_answers_nothing_at_all_is_no_fault_of_a_receiver(
+    making: Making, loopback: Guard
+) -> None:
     async with name_server(lambda _: None) as names:
-        result = await asking(names).send(request("shop.test", timeout=SHORT))
+        result = await send(making(loopback, names=names), request("shop.test", timeout=SHORT))
     assert (result.outcome, result.error) == ("local_error", "no name server answers")
 
 
-async def test_a_name_that_its_own_servers_do_not_answer_is_the_fault_of_the_receiver(asking: Asking) -> None:
+async def test_a_name_that_its_own_servers_do_not_answer_is_the_fault_of_the_receiver(
+    making: Making, loopback: Guard
+) -> None:
     async with name_server(lambda name: None if name == "shop.test" else []) as names:
-        result = await asking(names).send(request("shop.test", timeout=SHORT))
+        result = await send(making(loopback, names=names), request("shop.test", timeout=SHORT))
     assert (result.outcome, result.remote_ip) == ("timeout", None)
 
 
-async def test_a_name_server_that_is_not_there_is_no_fault_of_a_receiver(asking: Asking) -> None:
+async def test_a_name_server_that_is_not_there_is_no_fault_of_a_receiver(making: Making, loopback: Guard) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
-    result = await asking(f"127.0.0.1:{port}").send(request("shop.test"))
+    result = await send(making(loopback, names=f"127.0.0.1:{port}"), request("shop.test"))
     assert result.outcome == "local_error"
     assert str(result.error).startswith("no name server can be asked")
 
@@ -207,11 +189,11 @@ def unshared(*command: str) -> list[str]:
     return [*alone, *command]
 
 
-async def test_a_machine_without_any_route_is_at_fault_itself() -> None:
-    found = await run(*unshared(sys.executable, "-c", PREPARE + NO_ROUTE))
+async def test_a_machine_without_any_route_is_at_fault_itself(kind: str) -> None:
+    found = await run(*unshared(sys.executable, "-c", PREPARE + NO_ROUTE, kind))
     assert found == ["local_error", "no public address has a route"]
 
 
-async def test_a_machine_without_free_ports_is_at_fault_itself() -> None:
-    found = await run(*unshared(sys.executable, "-c", PREPARE + NO_PORTS))
+async def test_a_machine_without_free_ports_is_at_fault_itself(kind: str) -> None:
+    found = await run(*unshared(sys.executable, "-c", PREPARE + NO_PORTS, kind))
     assert found == [["local_error", "no port is free for another connection"], ["timeout", NO_RESPONSE]]

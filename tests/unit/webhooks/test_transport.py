@@ -8,10 +8,11 @@ import pytest
 
 from svc_pg import __version__
 from svc_pg.errors import EndpointError
-from svc_pg.webhooks.http.aiohttp_transport import AiohttpTransport
 from svc_pg.webhooks.http.guard import Guard
-from svc_pg.webhooks.http.transport import Request, Result, Transport
+from svc_pg.webhooks.http.transport import Destination, Request, Result, Transport
 from tests.support.raw_receiver import OK, read_request, receiver, request, saying, saying_and_closing, silence
+from tests.support.transports import post, send
+from tests.unit.webhooks.conftest import Making
 
 pytestmark = pytest.mark.anyio
 
@@ -20,7 +21,7 @@ SHORT = timedelta(milliseconds=300)
 
 async def test_a_2xx_response_is_a_success(transport: Transport) -> None:
     async with receiver(saying(OK)) as address:
-        result = await transport.send(request(address))
+        result = await send(transport, request(address))
     assert result == Result(
         "success",
         200,
@@ -34,7 +35,7 @@ async def test_a_2xx_response_is_a_success(transport: Transport) -> None:
 
 async def test_a_response_without_a_body_is_a_success(transport: Transport) -> None:
     async with receiver(saying(b"HTTP/1.1 204 No Content\r\n\r\n")) as address:
-        assert (await transport.send(request(address))).outcome == "success"
+        assert (await send(transport, request(address))).outcome == "success"
 
 
 async def test_the_request_arrives_as_it_was_built(transport: Transport) -> None:
@@ -45,8 +46,8 @@ async def test_the_request_arrives_as_it_was_built(transport: Transport) -> None
         writer.write(OK)
 
     async with receiver(answer) as address:
-        await transport.send(request(address, headers={"X-Tenant": "a", "user-agent": "mine"}))
-        await transport.send(request(address))
+        await send(transport, request(address, headers={"X-Tenant": "a", "user-agent": "mine"}))
+        await send(transport, request(address))
     (first, body), (second, _) = requests
     assert first[0] == "POST /hook?a=%2F HTTP/1.1"
     assert body == b'{"a": 1.10}'
@@ -62,14 +63,14 @@ async def test_a_connection_is_used_again(transport: Transport) -> None:
         await saying(OK)(reader, writer)
 
     async with receiver(answer) as address:
-        results = [await transport.send(request(address)) for _ in range(3)]
+        results = [await send(transport, request(address)) for _ in range(3)]
     assert {(result.outcome, result.remote_ip) for result in results} == {("success", "127.0.0.1")}
     assert len(connections) == 1
 
 
 async def test_a_connection_that_the_receiver_closed_meanwhile_is_replaced(transport: Transport) -> None:
     async with receiver(saying_and_closing(OK)) as address:
-        results = [await transport.send(request(address)) for _ in range(10)]
+        results = [await send(transport, request(address)) for _ in range(10)]
     assert {result.outcome for result in results} == {"success"}
 
 
@@ -88,9 +89,9 @@ async def test_a_receiver_that_drops_pooled_connections_gets_a_request_twice_at_
         requests += 1
 
     async with receiver(answer) as address:
-        await asyncio.gather(*(transport.send(request(address)) for _ in range(number)))
+        await asyncio.gather(*(send(transport, request(address)) for _ in range(number)))
         assert requests == number
-        result = await transport.send(request(address))
+        result = await send(transport, request(address))
     assert (result.outcome, result.repeated) == ("success", True)
     assert requests == number + 2
 
@@ -108,15 +109,17 @@ async def test_a_request_that_a_new_connection_drops_too_has_failed(transport: T
             requests += 1
 
     async with receiver(answer) as address:
-        first = await transport.send(request(address))
-        second = await transport.send(request(address))
+        first = await send(transport, request(address))
+        second = await send(transport, request(address))
     assert (first.outcome, first.repeated) == ("success", False)
     assert (second.outcome, second.repeated) == ("connect_error", True)
     assert requests == 3
 
 
-async def test_a_connection_that_the_receiver_never_closes_is_closed_in_the_end(loopback: Guard) -> None:
-    transport = AiohttpTransport(loopback, concurrency=1)
+async def test_a_connection_that_the_receiver_never_closes_is_closed_in_the_end(
+    making: Making, loopback: Guard
+) -> None:
+    transport = making(loopback)
     ended = asyncio.Event()
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -128,7 +131,7 @@ async def test_a_connection_that_the_receiver_never_closes_is_closed_in_the_end(
         ended.set()
 
     async with receiver(answer) as address:
-        assert (await transport.send(request(address))).outcome == "success"
+        assert (await send(transport, request(address))).outcome == "success"
         assert not ended.is_set()
         await transport.close()
         await asyncio.wait_for(ended.wait(), 5)
@@ -143,19 +146,18 @@ async def test_cookies_are_not_sent_back(transport: Transport) -> None:
 
     async with receiver(answer) as address:
         for _ in range(2):
-            await transport.send(request(address))
+            await send(transport, request(address))
     assert len([line for line in headers if line.startswith("POST")]) == 2
     assert not [line for line in headers if line.startswith("Cookie")]
 
 
-async def test_more_requests_than_fit_wait_and_their_clocks_with_them(loopback: Guard) -> None:
-    transport = AiohttpTransport(loopback, concurrency=1)
+async def test_more_requests_than_fit_wait_and_their_clocks_with_them(making: Making, loopback: Guard) -> None:
+    transport = making(loopback, concurrency=1)
     async with receiver(silence) as silent, receiver(saying(OK)) as prompt:
-        slow = asyncio.create_task(transport.send(request(silent, timeout=2 * SHORT)))
+        slow = asyncio.create_task(send(transport, request(silent, timeout=2 * SHORT)))
         await asyncio.sleep(0)
-        quick = await transport.send(request(prompt, timeout=SHORT))
+        quick = await send(transport, request(prompt, timeout=SHORT))
         assert slow.done()
-    await transport.close()
     assert (slow.result().outcome, quick.outcome) == ("timeout", "success")
 
 
@@ -163,11 +165,13 @@ async def test_a_proxy_of_the_environment_is_not_used(transport: Transport, monk
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     async with receiver(saying(OK)) as address:
-        assert (await transport.send(request(address))).outcome == "success"
+        assert (await send(transport, request(address))).outcome == "success"
 
 
-async def test_a_cancellation_is_not_a_result(transport: Transport) -> None:
+async def test_requests_that_closing_breaks_off_have_no_result(making: Making, loopback: Guard) -> None:
+    transport = making(loopback, concurrency=3)
     arrived, left = asyncio.Event(), asyncio.Event()
+    results: list[Result] = []
 
     async def answer(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
         await read_request(reader)
@@ -176,16 +180,65 @@ async def test_a_cancellation_is_not_a_result(transport: Transport) -> None:
             await reader.read()
         left.set()
 
-    async with receiver(answer) as address:
-        sending = asyncio.create_task(transport.send(request(address)))
+    async with receiver(answer) as address, receiver(silence) as silent:
+        transport.start(request(address), results.append)
+        transport.start(post(f"https://{silent}/"), results.append)  # still shaking hands
         await asyncio.wait_for(arrived.wait(), 5)
-        sending.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await sending
+        transport.start(post("https://127.0.0.1:0/"), results.append)  # blocked
+        transport.start(request(address), results.append)  # waiting for a slot
+        await transport.close()
         await asyncio.wait_for(left.wait(), 5)
+        await asyncio.sleep(0)
+        with pytest.raises(RuntimeError, match="closed"):
+            transport.start(request(address), results.append)
+    assert results == []
+
+
+async def test_a_caller_that_fails_harms_nobody_else(
+    making: Making, loopback: Guard, caplog: pytest.LogCaptureFixture
+) -> None:
+    transport = making(loopback, concurrency=1)
+
+    def fail(result: Result) -> None:
+        raise ValueError(result.outcome)
+
+    async with receiver(saying(OK)) as address:
+        transport.start(request(address), fail)
+        results = [await send(transport, request(address)) for _ in range(2)]
+    assert [result.outcome for result in results] == ["success", "success"]
+    assert caplog.text.count("a result was lost") == 1
+
+
+async def test_headers_of_a_request_replace_those_of_its_destination(transport: Transport) -> None:
+    arrived: list[list[str]] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            arrived.append((await read_request(reader))[0])
+            writer.write(OK)
+
+    async with receiver(answer) as address:
+        destination = Destination(f"http://{address}", {"x-a": "1", "traceparent": "its own"})
+        await send(transport, Request(destination, b"", {"TraceParent": "ours", "X-B": "\t2"}))
+        await send(transport, Request(destination, b""))
+    assert [line for line in arrived[0] if line.lower().startswith(("traceparent", "x-"))] == [
+        *("x-a: 1", "TraceParent: ours", "X-B: \t2"),
+    ]
+    assert arrived[0][0] == "POST / HTTP/1.1"
+    assert "traceparent: its own" in arrived[1]
+    assert [line for line in arrived[1] if line.startswith("Content-Length")] == ["Content-Length: 0"]
+
+
+@pytest.mark.parametrize("headers", [{"X-A": "b\r\nHost: c"}, {"X-A\n": "b"}, {"Host": "c"}, {"X-A": "\xe4"}])
+async def test_a_header_of_a_request_that_would_change_it_blocks_it(
+    transport: Transport, headers: dict[str, str]
+) -> None:
+    result = await send(transport, Request(Destination("http://127.0.0.1:9/"), b"", headers))
+    assert (result.outcome, result.remote_ip) == ("blocked", None)
+    assert "header" in str(result.error) or "name" in str(result.error)
 
 
 @pytest.mark.parametrize("headers", [{"X-A": "b\r\nHost: c"}, {"X-A\n": "b"}, {"Host": "c"}, {"Content-Length": "0"}])
 def test_a_header_that_would_change_the_request_is_refused(headers: dict[str, str]) -> None:
     with pytest.raises(EndpointError):
-        Request("https://example.com", b"", headers)
+        Destination("https://example.com", headers)

@@ -1,19 +1,17 @@
 """Whatever a name or a number leads to, no connection goes to an address that is not allowed."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
-from functools import partial
 from ipaddress import ip_network
 
 import pytest
-from aiohttp.resolver import AsyncResolver
 
-from svc_pg.webhooks.http.aiohttp_transport import AiohttpTransport
 from svc_pg.webhooks.http.guard import Guard
-from svc_pg.webhooks.http.transport import Request, Transport
+from svc_pg.webhooks.http.transport import Transport
 from tests.support.name_server import name_server
 from tests.support.raw_receiver import OK, receiver, request, saying, saying_and_closing, silence
+from tests.support.transports import post, send
+from tests.unit.webhooks.conftest import Making
 
 pytestmark = pytest.mark.anyio
 
@@ -23,7 +21,7 @@ SHORT = timedelta(milliseconds=300)
 async def test_a_refused_connection_is_a_connect_error(transport: Transport) -> None:
     async with receiver(silence) as address:
         pass
-    result = await transport.send(request(address))
+    result = await send(transport, request(address))
     assert (result.outcome, result.status, result.remote_ip) == ("connect_error", None, "127.0.0.1")
     assert result.error == "cannot connect to 127.0.0.1: Connection refused"
 
@@ -36,16 +34,15 @@ class Deceived(Guard):
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-async def test_a_connection_to_a_private_address_is_blocked_however_it_is_named(host: str) -> None:
+async def test_a_connection_to_a_private_address_is_blocked_however_it_is_named(making: Making, host: str) -> None:
     connected = []
 
     async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connected.append(writer)
 
-    transport = AiohttpTransport(Deceived(allow_http=True), concurrency=1)
+    transport = making(Deceived(allow_http=True))
     async with receiver(answer) as address:
-        result = await transport.send(request(address.replace("127.0.0.1", host)))
-    await transport.close()
+        result = await send(transport, request(address.replace("127.0.0.1", host)))
     assert (result.outcome, result.remote_ip) == ("blocked", "127.0.0.1")
     assert result.error == "127.0.0.1 is not a public address"
     assert not connected
@@ -53,10 +50,9 @@ async def test_a_connection_to_a_private_address_is_blocked_however_it_is_named(
 
 @pytest.mark.parametrize("host", ["2130706433", "127.1", "0x7f.1", "[::1]", "[::ffff:127.0.0.1]"])
 @pytest.mark.parametrize("guard", [Guard(allow_http=True), Deceived(allow_http=True)])
-async def test_an_odd_spelling_of_a_private_address_goes_nowhere(host: str, guard: Guard) -> None:
-    transport = AiohttpTransport(guard, concurrency=1)
-    result = await transport.send(request(host))
-    await transport.close()
+async def test_an_odd_spelling_of_a_private_address_goes_nowhere(making: Making, host: str, guard: Guard) -> None:
+    transport = making(guard)
+    result = await send(transport, request(host))
     assert result.outcome != "success"
     assert result.remote_ip is None or result.outcome == "blocked"
 
@@ -74,19 +70,19 @@ async def test_an_odd_spelling_of_a_private_address_goes_nowhere(host: str, guar
     ],
 )
 async def test_a_url_that_was_never_checked_is_blocked(transport: Transport, url: str) -> None:
-    result = await transport.send(Request(url, b"{}", {}))
+    result = await send(transport, post(url))
     assert (result.outcome, result.remote_ip) == ("blocked", None)
     assert str(result.error).startswith(("the URL", '"127.0.0.1:x"', '"["'))
 
 
 async def test_a_name_from_the_hosts_file_is_resolved(transport: Transport) -> None:
     async with receiver(saying(OK)) as address:
-        result = await transport.send(request(address.replace("127.0.0.1", "localhost")))
+        result = await send(transport, request(address.replace("127.0.0.1", "localhost")))
     assert (result.outcome, result.remote_ip) == ("success", "127.0.0.1")
 
 
 async def test_a_name_that_does_not_exist_is_a_dns_error(transport: Transport) -> None:
-    result = await transport.send(request("svc-pg.onion"))  # never asked of a name server (RFC 7686)
+    result = await send(transport, request("svc-pg.onion"))  # never asked of a name server (RFC 7686)
     assert (result.outcome, result.remote_ip) == ("dns_error", None)
     assert str(result.error).startswith("cannot resolve svc-pg.onion: ")
 
@@ -97,31 +93,11 @@ async def test_the_remote_address_belongs_to_its_own_request(transport: Transpor
         receiver(saying(OK), host="127.0.0.2") as second,
     ):
         addresses = [first, second] * 50
-        results = await asyncio.gather(*(transport.send(request(address)) for address in addresses))
+        results = await asyncio.gather(*(send(transport, request(address)) for address in addresses))
     assert [result.remote_ip for result in results] == [address.partition(":")[0] for address in addresses]
 
 
-Asking = Callable[[Guard, str], AiohttpTransport]
-
-
-@pytest.fixture
-async def asking(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Asking]:
-    """Make transports that ask this name server."""
-    made = []
-
-    def make(guard: Guard, names: str) -> AiohttpTransport:
-        monkeypatch.setattr(
-            "svc_pg.webhooks.http.aiohttp_transport.AsyncResolver", partial(AsyncResolver, nameservers=[names])
-        )
-        made.append(AiohttpTransport(guard, concurrency=100))
-        return made[-1]
-
-    yield make
-    for transport in made:
-        await transport.close()
-
-
-async def test_names_that_never_resolve_do_not_hold_up_one_that_does(asking: Asking, loopback: Guard) -> None:
+async def test_names_that_never_resolve_do_not_hold_up_one_that_does(making: Making, loopback: Guard) -> None:
     asked: set[str] = set()
     all_hang = asyncio.Event()
 
@@ -134,13 +110,13 @@ async def test_names_that_never_resolve_do_not_hold_up_one_that_does(asking: Ask
         return None
 
     async with name_server(addresses) as names, receiver(saying(OK)) as address:
-        transport = asking(loopback, names)
+        transport = making(loopback, names=names)
         port = address.partition(":")[2]
         hanging = [
-            asyncio.create_task(transport.send(request(f"hanging-{number}.test:{port}"))) for number in range(60)
+            asyncio.create_task(send(transport, request(f"hanging-{number}.test:{port}"))) for number in range(60)
         ]
         await asyncio.wait_for(all_hang.wait(), 5)
-        good = await transport.send(request(f"good.test:{port}"))
+        good = await send(transport, request(f"good.test:{port}"))
         assert (good.outcome, good.remote_ip) == ("success", "127.0.0.1")
         assert not any(task.done() for task in hanging)
         for task in hanging:
@@ -148,13 +124,13 @@ async def test_names_that_never_resolve_do_not_hold_up_one_that_does(asking: Ask
         await asyncio.wait(hanging)
 
 
-async def test_a_name_that_never_resolves_meets_the_deadline(asking: Asking, loopback: Guard) -> None:
+async def test_a_name_that_never_resolves_meets_the_deadline(making: Making, loopback: Guard) -> None:
     async with name_server(lambda name: None if name == "hanging.test" else []) as names:
-        result = await asking(loopback, names).send(request("hanging.test", timeout=SHORT))
+        result = await send(making(loopback, names=names), request("hanging.test", timeout=SHORT))
     assert (result.outcome, result.remote_ip) == ("timeout", None)
 
 
-async def test_a_name_that_leads_elsewhere_the_next_time_is_judged_anew(asking: Asking) -> None:
+async def test_a_name_that_leads_elsewhere_the_next_time_is_judged_anew(making: Making) -> None:
     """DNS rebinding: 127.0.0.2 stands for the public address that was shown at first."""
     guard = Guard([ip_network("127.0.0.2/32")], allow_http=True)
     shown = ["127.0.0.2"]
@@ -169,11 +145,11 @@ async def test_a_name_that_leads_elsewhere_the_next_time_is_judged_anew(asking: 
         receiver(internal, port=int(address.partition(":")[2])),
     ):
         url = f"rebound.test:{address.partition(':')[2]}"
-        first = await asking(guard, names).send(request(url))
+        first = await send(making(guard, names=names), request(url))
         shown[:] = ["127.0.0.1"]
-        second = await asking(guard, names).send(request(url))
+        second = await send(making(guard, names=names), request(url))
         shown[:] = ["127.0.0.1", "127.0.0.2"]
-        third = await asking(guard, names).send(request(url))
+        third = await send(making(guard, names=names), request(url))
     assert (first.outcome, first.remote_ip) == ("success", "127.0.0.2")
     assert (second.outcome, second.remote_ip) == ("blocked", "127.0.0.1")
     assert (third.outcome, third.remote_ip) in {("success", "127.0.0.2"), ("blocked", "127.0.0.1")}
@@ -189,13 +165,13 @@ async def test_a_name_that_leads_elsewhere_the_next_time_is_judged_anew(asking: 
         *("2002:7f00:1::", "2001:db8::1", "fc00::1", "fd00:ec2::254", "fe80::1", "ff02::1"),
     ],
 )
-async def test_a_private_address_that_a_name_leads_to_is_blocked(asking: Asking, address: str) -> None:
+async def test_a_private_address_that_a_name_leads_to_is_blocked(making: Making, address: str) -> None:
     async with name_server(lambda _: [address]) as names:
-        result = await asking(Guard(allow_http=True), names).send(request("private.test"))
+        result = await send(making(Guard(allow_http=True), names=names), request("private.test"))
     assert (result.outcome, result.status) == ("blocked", None)
     assert str(result.error).endswith("is not a public address")
 
 
-async def test_a_name_without_addresses_is_a_dns_error(asking: Asking, loopback: Guard) -> None:
+async def test_a_name_without_addresses_is_a_dns_error(making: Making, loopback: Guard) -> None:
     async with name_server(lambda _: []) as names:
-        assert (await asking(loopback, names).send(request("empty.test"))).outcome == "dns_error"
+        assert (await send(making(loopback, names=names), request("empty.test"))).outcome == "dns_error"

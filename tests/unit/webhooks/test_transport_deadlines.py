@@ -7,10 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from svc_pg.webhooks.http.aiohttp_transport import AiohttpTransport
 from svc_pg.webhooks.http.guard import AddrInfo, Guard
-from svc_pg.webhooks.http.transport import Request, Transport
+from svc_pg.webhooks.http.transport import Transport
 from tests.support.raw_receiver import Answer, dripping, receiver, request, silence
+from tests.support.transports import post, send
+from tests.unit.webhooks.conftest import Making
 
 pytestmark = pytest.mark.anyio
 
@@ -33,7 +34,7 @@ async def test_a_slow_receiver_meets_the_deadline(
 ) -> None:
     async with receiver(answer) as address:
         started = time.monotonic()
-        result = await transport.send(request(address, timeout=SHORT))
+        result = await send(transport, request(address, timeout=SHORT))
         assert time.monotonic() - started < 2
     assert (result.outcome, result.status, result.body[:1]) == ("timeout", status, body)
     assert result.error == "no complete response within 0.3 s"
@@ -50,8 +51,8 @@ class Cramped(Guard):
         return made
 
 
-async def test_a_receiver_that_never_reads_is_left_at_the_deadline(loopback: Guard) -> None:
-    transport = AiohttpTransport(Cramped(loopback.allow_cidrs, allow_http=True), concurrency=1)
+async def test_a_receiver_that_never_reads_is_left_at_the_deadline(making: Making, loopback: Guard) -> None:
+    transport = making(Cramped(loopback.allow_cidrs, allow_http=True))
     body = b"x" * 1_000_000
     deadline = asyncio.Event()
     received: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -62,14 +63,13 @@ async def test_a_receiver_that_never_reads_is_left_at_the_deadline(loopback: Gua
         received.set_result(len(await reader.read()))
 
     async with receiver(answer, receive_buffer=4096) as address:
-        result = await transport.send(Request(f"http://{address}/", body, {}, timeout=SHORT))
+        result = await send(transport, post(f"http://{address}/", body, timeout=SHORT))
         deadline.set()
         assert await asyncio.wait_for(received, 5) < len(body)
-    await transport.close()
     assert result.outcome == "timeout"
 
 
 async def test_connecting_has_a_deadline_of_its_own(transport: Transport) -> None:
     async with receiver(silence) as address:
-        result = await transport.send(Request(f"https://{address}/", b"{}", {}, connect_timeout=SHORT))
+        result = await send(transport, post(f"https://{address}/", connect_timeout=SHORT))
     assert (result.outcome, result.error) == ("timeout", "no connection within 0.3 s")

@@ -19,17 +19,16 @@ from datetime import timedelta
 from ipaddress import ip_network
 from pathlib import Path
 from svc_pg.webhooks.http.guard import Guard
-from svc_pg.webhooks.http.aiohttp_transport import AiohttpTransport
-from svc_pg.webhooks.http.transport import Request
+from tests.support.transports import TRANSPORTS, post, send
 
 def peak():  # not getrusage, whose peak is the parent's at first
     return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) // 1024
 
 async def main():
-    transport = AiohttpTransport(Guard([ip_network("127.0.0.0/8")], allow_http=True), concurrency=50)
-    for address in sys.argv[1:]:
-        request = Request(f"http://{address}/", b"{}", {}, timeout=timedelta(milliseconds=500))
-        results = await asyncio.gather(*(transport.send(request) for _ in range(10)))
+    transport = TRANSPORTS[sys.argv[1]](Guard([ip_network("127.0.0.0/8")], allow_http=True), concurrency=50)
+    for address in sys.argv[2:]:
+        request = post(f"http://{address}/", timeout=timedelta(milliseconds=500))
+        results = await asyncio.gather(*(send(transport, request) for _ in range(10)))
         print(json.dumps({"outcomes": [result.outcome for result in results], "peak": peak()}))
     await transport.close()
 
@@ -54,11 +53,11 @@ FLOODS: list[Answer] = [
 ]
 
 
-async def test_a_receiver_that_sends_without_end_fills_no_memory() -> None:
+async def test_a_receiver_that_sends_without_end_fills_no_memory(kind: str) -> None:
     async with AsyncExitStack() as stack:
         addresses = [await stack.enter_async_context(receiver(answer)) for answer in [saying(OK), *FLOODS]]
         client = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", CLIENT, *addresses, stdout=asyncio.subprocess.PIPE
+            sys.executable, "-c", CLIENT, kind, *addresses, stdout=asyncio.subprocess.PIPE
         )
         output, _ = await client.communicate()
     assert client.returncode == 0

@@ -12,9 +12,10 @@ import pytest
 
 from svc_pg.webhooks.http.aiohttp_transport import AiohttpTransport
 from svc_pg.webhooks.http.guard import Guard
-from svc_pg.webhooks.http.transport import Request, Transport
+from svc_pg.webhooks.http.transport import Transport
 from tests.support.certificates import authority
 from tests.support.raw_receiver import OK, receiver, saying, saying_and_closing
+from tests.support.transports import post, send
 
 pytestmark = pytest.mark.anyio
 
@@ -65,10 +66,6 @@ async def through(address: str, guard: Guard = PUBLIC_ONLY) -> AsyncIterator[Tra
     await transport.close()
 
 
-def post_to(url: str) -> Request:
-    return Request(url, b"{}", {})
-
-
 async def test_https_goes_through_a_tunnel_and_the_proxy_resolves_the_name(
     proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,8 +73,8 @@ async def test_https_goes_through_a_tunnel_and_the_proxy_resolves_the_name(
     monkeypatch.setattr("aiohttp.connector._SSL_CONTEXT_VERIFIED", signer.trusted())
     guard = Guard([ip_network("127.0.0.0/8")])
     async with receiver(saying(OK), tls=signer.server()) as proxy.to, through(proxy.address, guard) as transport:
-        results = [await transport.send(post_to("https://127.0.0.1/hook")) for _ in range(3)]
-        unknown = await transport.send(post_to("https://hooks.invalid/hook"))
+        results = [await send(transport, post("https://127.0.0.1/hook")) for _ in range(3)]
+        unknown = await send(transport, post("https://hooks.invalid/hook"))
     assert [(result.outcome, result.status, result.remote_ip) for result in results] == [("success", 200, None)] * 3
     assert [header[0] for header in proxy.headers] == [
         "CONNECT 127.0.0.1:443 HTTP/1.1",  # one tunnel for three requests
@@ -88,7 +85,7 @@ async def test_https_goes_through_a_tunnel_and_the_proxy_resolves_the_name(
 
 async def test_http_goes_through_the_proxy_that_resolves_the_name(proxy: Proxy) -> None:
     async with receiver(saying(OK)) as proxy.to, through(proxy.address) as transport:
-        result = await transport.send(post_to("http://hooks.invalid/hook?a=%2F"))
+        result = await send(transport, post("http://hooks.invalid/hook?a=%2F"))
     assert (result.outcome, result.status, result.body, result.remote_ip) == ("success", 200, "ok", None)
     [header] = proxy.headers
     assert header[0] == "POST http://hooks.invalid/hook?a=%2F HTTP/1.1"
@@ -99,7 +96,7 @@ async def test_credentials_go_to_the_proxy_alone(proxy: Proxy) -> None:
         writer.close()
 
     async with receiver(hang_up) as proxy.to, through(f"user:secret@{proxy.address}") as transport:
-        await transport.send(post_to("https://hooks.invalid/"))
+        await send(transport, post("https://hooks.invalid/"))
     credentials = base64.b64encode(b"user:secret").decode()
     assert f"Proxy-Authorization: Basic {credentials}" in proxy.headers[0]
 
@@ -107,7 +104,7 @@ async def test_credentials_go_to_the_proxy_alone(proxy: Proxy) -> None:
 @pytest.mark.parametrize("url", ["https://127.0.0.1/", "https://[::1]/", "https://169.254.169.254/", "https://0x7f.1/"])
 async def test_a_private_address_in_a_url_is_blocked_before_the_proxy_hears_of_it(proxy: Proxy, url: str) -> None:
     async with through(proxy.address) as transport:
-        result = await transport.send(post_to(url))
+        result = await send(transport, post(url))
     assert result.outcome == "blocked"
     assert proxy.headers == []
 
@@ -120,7 +117,7 @@ async def test_a_proxy_that_refuses_is_a_failure_that_names_it() -> None:
         writer.write(refusal)
 
     async with receiver(refuse) as address, through(address) as transport:
-        result = await transport.send(post_to("https://hooks.invalid/"))
+        result = await send(transport, post("https://hooks.invalid/"))
     assert (result.outcome, result.status, result.error) == ("connect_error", None, "the proxy answered 407")
 
 
@@ -128,7 +125,7 @@ async def test_a_proxy_that_is_not_there_is_a_failure_that_names_it() -> None:
     async with receiver(saying_and_closing(OK)) as address:
         pass
     async with through(address) as transport:
-        result = await transport.send(post_to("https://hooks.invalid/"))
+        result = await send(transport, post("https://hooks.invalid/"))
     assert result.outcome == "connect_error"
     assert "cannot connect to the proxy" in str(result.error)
 
@@ -139,5 +136,5 @@ async def test_a_proxy_of_the_environment_is_not_used(
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.setenv(name, f"http://{proxy.address}")
     async with receiver(saying(OK)) as address:
-        result = await transport.send(post_to(f"http://{address}/"))
+        result = await send(transport, post(f"http://{address}/"))
     assert (result.outcome, proxy.headers) == ("success", [])

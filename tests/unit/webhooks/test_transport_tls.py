@@ -9,25 +9,27 @@ import pytest
 from svc_pg.webhooks.http.transport import Request, Transport
 from tests.support.certificates import Authority, authority, self_signed
 from tests.support.raw_receiver import OK, read_request, receiver, saying
+from tests.support.transports import CONTEXTS, post, send
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def signer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Authority:
+def signer(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Authority:
     """An authority that the transport trusts, as it does those of the system."""
     signer = authority(tmp_path)
-    monkeypatch.setattr("aiohttp.connector._SSL_CONTEXT_VERIFIED", signer.trusted())
+    trusted = signer.trusted()
+    monkeypatch.setattr(CONTEXTS[kind], trusted if kind == "aiohttp" else lambda: trusted)
     return signer
 
 
 def post_to(address: str) -> Request:
-    return Request(f"https://{address}/", b"{}", {})
+    return post(f"https://{address}/")
 
 
 async def test_a_certificate_that_holds_is_accepted(transport: Transport, signer: Authority) -> None:
     async with receiver(saying(OK), tls=signer.server()) as address:
-        assert (await transport.send(post_to(address))).outcome == "success"
+        assert (await send(transport, post_to(address))).outcome == "success"
 
 
 @pytest.mark.parametrize(
@@ -47,7 +49,7 @@ async def test_a_certificate_that_does_not_hold_is_a_tls_error_and_nothing_is_se
         requests.append(await read_request(reader))
 
     async with receiver(answer, tls=signer.server(host, expires=expires)) as address:
-        result = await transport.send(post_to(address))
+        result = await send(transport, post_to(address))
     assert (result.outcome, result.status, result.remote_ip) == ("tls_error", None, "127.0.0.1")
     assert reason in str(result.error)
     assert not requests
@@ -55,7 +57,7 @@ async def test_a_certificate_that_does_not_hold_is_a_tls_error_and_nothing_is_se
 
 async def test_a_self_signed_certificate_is_a_tls_error(transport: Transport, tmp_path: Path) -> None:
     async with receiver(saying(OK), tls=self_signed(tmp_path)) as address:
-        result = await transport.send(post_to(address))
+        result = await send(transport, post_to(address))
     assert (result.outcome, result.status, result.remote_ip) == ("tls_error", None, "127.0.0.1")
     assert "self-signed certificate" in str(result.error)
 
@@ -66,7 +68,7 @@ async def test_a_receiver_that_does_not_speak_tls_is_a_tls_error(transport: Tran
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
     async with receiver(answer) as address:
-        assert (await transport.send(post_to(address))).outcome == "tls_error"
+        assert (await send(transport, post_to(address))).outcome == "tls_error"
 
 
 async def test_a_receiver_that_hangs_up_during_the_handshake_is_a_failure(transport: Transport) -> None:
@@ -74,4 +76,4 @@ async def test_a_receiver_that_hangs_up_during_the_handshake_is_a_failure(transp
         await reader.read(1)
 
     async with receiver(answer) as address:
-        assert (await transport.send(post_to(address))).outcome in ("tls_error", "connect_error")
+        assert (await send(transport, post_to(address))).outcome in ("tls_error", "connect_error")

@@ -1,0 +1,94 @@
+"""A connection to a receiver, over which one exchange at a time takes place."""
+
+import asyncio
+from typing import Protocol, cast
+
+from svc_pg.webhooks.http.response_reader import BrokenResponse, ResponseReader
+from svc_pg.webhooks.http.route import Site
+
+
+class Exchange(Protocol):
+    """The request that a connection carries; it is told once how that ended."""
+
+    def answered(self, connection: "Connection") -> None:
+        """The response is complete."""
+
+    def broke(self, connection: "Connection", error: Exception | None) -> None:
+        """The connection was lost, or what came over it is no response (BrokenResponse)."""
+
+
+class Owner(Protocol):
+    """The pool that a connection rests in."""
+
+    def drop(self, connection: "Connection") -> None:
+        """Close it."""
+
+
+class Connection(asyncio.Protocol):
+    """An open connection. ``uses`` counts the requests that it has carried."""
+
+    __slots__ = ("_exchange", "_owner", "_transport", "idle_since", "reader", "remote_ip", "site", "uses")
+
+    def __init__(self, site: Site, owner: Owner) -> None:
+        self.site = site
+        self.reader = ResponseReader()
+        self.uses = 0
+        self.idle_since = 0.0
+        self.remote_ip: str | None = None
+        self._owner = owner
+        self._exchange: Exchange | None = None
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it may carry another request: it is open, and the last one was sent to its end."""
+        return not self._transport.is_closing() and not self._transport.get_write_buffer_size()
+
+    def post(self, exchange: Exchange, data: bytes) -> None:
+        """Send a request; its exchange is told of the end, never before this returns."""
+        self._exchange = exchange
+        if self.uses:
+            self.reader.begin()
+        self.uses += 1
+        self._transport.write(data)
+
+    def abort(self) -> None:
+        """Close it at once, without a word to its exchange. Closing properly would wait for a receiver to read."""
+        self._exchange = None
+        self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """As asyncio.Protocol."""
+        self._transport = cast(asyncio.Transport, transport)
+        if peer := transport.get_extra_info("peername"):
+            self.remote_ip = peer[0].partition("%")[0]  # inet knows no zones
+
+    def data_received(self, data: bytes) -> None:
+        """As asyncio.Protocol."""
+        exchange = self._exchange
+        if exchange is None:  # bytes sent before the request do not answer it
+            self._owner.drop(self)
+            return
+        try:
+            self.reader.feed(data)
+        except BrokenResponse as error:
+            self._exchange = None
+            exchange.broke(self, error)
+            return
+        if self.reader.is_complete:
+            self._exchange = None
+            exchange.answered(self)
+
+    def eof_received(self) -> None:
+        """As asyncio.Protocol; which closes the connection only when the receiver has read all of the request."""
+        self.connection_lost(None)
+        self._transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """As asyncio.Protocol."""
+        exchange, self._exchange = self._exchange, None
+        if exchange is None:
+            self._owner.drop(self)
+        elif exc is None and self.reader.end():
+            exchange.answered(self)
+        else:
+            exchange.broke(self, exc)

@@ -1,0 +1,131 @@
+"""Open connections to receivers: resolve, ask the guard about each address, connect, shake hands."""
+
+import asyncio
+import os
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import ip_address
+from socket import AF_INET, AF_INET6, IPPROTO_TCP, SO_RCVBUF, SOCK_STREAM, SOL_SOCKET, socket
+from typing import Final
+
+import aiohappyeyeballs
+
+from svc_pg.webhooks.http.connection import Connection
+from svc_pg.webhooks.http.guard import AddrInfo, BlockedAddress, Guard
+from svc_pg.webhooks.http.local_faults import ResolverProbe, is_no_answer, local_fault
+from svc_pg.webhooks.http.resolver import Resolver
+from svc_pg.webhooks.http.response import MAX_BODY_BYTES
+from svc_pg.webhooks.http.route import Site
+from svc_pg.webhooks.http.transport import Outcome
+
+_NEXT_ADDRESS: Final = 0.25  # seconds to wait for one address before another is tried as well (RFC 8305)
+
+
+class NoConnection(Exception):
+    """A connection that could not be opened, the outcome of its request, and the words for people."""
+
+    def __init__(self, outcome: Outcome, error: str) -> None:
+        super().__init__(error)
+        self.outcome: Outcome = outcome
+        self.error = error
+
+
+@dataclass(slots=True)
+class Dial:
+    """One try to open a connection, and the last address that it used."""
+
+    site: Site
+    remote_ip: str | None = None
+    blocked: BlockedAddress | None = None
+    refused: OSError | None = None  # the socket that this machine did not give
+
+
+class Dialer:
+    """Opens connections within the limits of a guard."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        self._loop = asyncio.get_running_loop()
+        self._resolver = Resolver()
+        self._probe = ResolverProbe(self._resolver.resolve)
+
+    async def open(self, dial: Dial, make: Callable[[], Connection], within: float, late: str) -> Connection:
+        """A new connection, made with ``make``, ``within`` so many seconds. Raises NoConnection.
+
+        ``late`` is the error after that time. To ask whether the resolver is at fault takes up to 2 s more.
+        """
+        try:
+            async with asyncio.timeout(within):
+                return await self._open(dial, make)
+        except NoConnection as error:
+            failure = error
+        except TimeoutError as error:
+            failure = NoConnection("timeout", late)
+            failure.__cause__ = error
+        fault = local_fault(dial.refused or failure)
+        if fault is None and dial.remote_ip is None and (failure.outcome == "timeout" or is_no_answer(failure)):
+            fault = await self._probe.fault()
+        raise failure if fault is None else NoConnection("local_error", fault)
+
+    async def close(self) -> None:
+        """Break off all lookups."""
+        await self._resolver.close()
+
+    async def _open(self, dial: Dial, make: Callable[[], Connection]) -> Connection:
+        host, port, is_tls = dial.site
+        try:
+            addresses = await self._addresses(host, port)
+        except (OSError, UnicodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not a name"
+            raise NoConnection("dns_error", f"cannot resolve {host}: {reason}") from error
+        try:
+            connected = await aiohappyeyeballs.start_connection(
+                addresses, happy_eyeballs_delay=_NEXT_ADDRESS, socket_factory=lambda info: self._socket(dial, info)
+            )
+            _, connection = await self._loop.create_connection(
+                make,
+                sock=connected,
+                ssl=default_context() if is_tls else None,
+                server_hostname=host if is_tls else None,
+            )
+        except ssl.SSLError as error:
+            raise NoConnection("tls_error", f"no TLS connection to {host}: {error.strerror or error}") from error
+        except (OSError, RuntimeError) as error:  # uvloop's may be a RuntimeError
+            if dial.blocked is not None:
+                raise NoConnection("blocked", str(dial.blocked.strerror)) from error
+            number = error.errno if isinstance(error, OSError) else None
+            reason = os.strerror(number) if number else "none of its addresses accepts"
+            raise NoConnection("connect_error", f"cannot connect to {host}: {reason}") from error
+        return connection
+
+    async def _addresses(self, host: str, port: int) -> list[AddrInfo]:
+        try:
+            ip = ip_address(host)
+        except ValueError:
+            return [(*info[:4], (info[4][0], port, *info[4][2:])) for info in await self._resolver.resolve(host)]
+        if ip.version == 4:
+            return [(AF_INET, SOCK_STREAM, IPPROTO_TCP, "", (host, port))]
+        return [(AF_INET6, SOCK_STREAM, IPPROTO_TCP, "", (host, port, 0, 0))]
+
+    def _socket(self, dial: Dial, addr_info: AddrInfo) -> socket:
+        dial.remote_ip = str(addr_info[4][0])
+        try:
+            made = self._guard.socket_factory(addr_info)
+        except BlockedAddress as error:  # noted, because the errors of several addresses are merged into one
+            dial.blocked = error
+            raise
+        except OSError as error:
+            dial.refused = error
+            raise
+        made.setsockopt(SOL_SOCKET, SO_RCVBUF, MAX_BODY_BYTES)  # so that a flood costs little until it is cut off
+        return made
+
+
+@lru_cache(maxsize=1)
+def default_context() -> ssl.SSLContext:
+    """TLS with the authorities of the system."""
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["http/1.1"])
+    return context

@@ -1,0 +1,198 @@
+"""One POST over HTTP/1.1, from its start to its result."""
+
+import asyncio
+import logging
+import ssl
+import time
+from collections.abc import Mapping
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Final, Protocol
+
+from svc_pg.webhooks.http.connection import Connection
+from svc_pg.webhooks.http.local_faults import local_fault
+from svc_pg.webhooks.http.pool import Pool
+from svc_pg.webhooks.http.response import kept_body, kept_headers, parse_retry_after
+from svc_pg.webhooks.http.response_reader import BrokenResponse, ResponseReader
+from svc_pg.webhooks.http.route import Route
+from svc_pg.webhooks.http.transport import Done, Outcome, Request, Result, judgement
+
+_log = logging.getLogger(__name__)
+
+_REMEMBERED: Final = 256  # responses: most of a receiver's have the same headers within one second
+_LONGEST_REMEMBERED: Final = 2048  # bytes
+
+_NOT_HTTP: Final = "the response is not HTTP, or its headers are too many or too large"
+_NOT_HTTP_ANY_MORE: Final = "the rest of the response is not HTTP, or too large"
+_LOST: Final = "the connection was lost before the response was complete"
+
+
+class Owner(Protocol):
+    """The transport that an exchange belongs to."""
+
+    pool: Pool
+
+    def connect(self, exchange: "Exchange") -> None:
+        """Open a connection and post the exchange over it."""
+
+    def end(self, exchange: "Exchange", result: Result) -> None:
+        """Pass on the result."""
+
+
+class Exchange:
+    """A request, its connection while it has one, and the time that it may take."""
+
+    __slots__ = (
+        *("_connection", "_data", "_deadline", "_loop", "_owner", "_started"),
+        *("done", "is_repeated", "request", "route"),
+    )
+
+    def __init__(self, request: Request, done: Done, owner: Owner, loop: asyncio.AbstractEventLoop) -> None:
+        self.request = request
+        self.done = done
+        self.is_repeated = False
+        self._owner = owner
+        self._loop = loop
+        self._connection: Connection | None = None
+        self._deadline: asyncio.TimerHandle | None = None
+        self._started = 0.0
+
+    def begin(self, route: Route) -> None:
+        """Post the request over an idle connection or a new one. Raises EndpointError, with nothing begun."""
+        self._started = time.monotonic()
+        self.route = route
+        self._data = route.write(self.request)
+        connection = self._owner.pool.take(route.site)
+        if connection is None:
+            self._owner.connect(self)
+        else:
+            self.post(connection)
+
+    def post(self, connection: Connection) -> None:
+        """Post the request over this connection."""
+        self._connection = connection
+        self._deadline = self._loop.call_later(self.remaining, self._expire, connection)
+        connection.post(self, self._data)
+
+    @property
+    def remaining(self) -> float:
+        """Seconds until the deadline."""
+        return max(self._started + self.route.timeout - time.monotonic(), 0.0)
+
+    @property
+    def late(self) -> str:
+        """The error of a request that has met its deadline."""
+        return f"no complete response within {self.route.timeout:g} s"
+
+    def answered(self, connection: Connection) -> None:
+        """As the connection's exchange."""
+        reader = connection.reader
+        self._finish(connection, *judgement(reader.status or 0), is_reusable=reader.is_reusable)
+
+    def broke(self, connection: Connection, error: Exception | None) -> None:
+        """As the connection's exchange."""
+        has_status = connection.reader.status is not None
+        if isinstance(error, BrokenResponse):
+            if has_status:
+                self._finish(connection, "connect_error", _NOT_HTTP_ANY_MORE)
+            else:
+                self._finish(connection, "http_error", _NOT_HTTP)
+        elif error is not None and (fault := local_fault(error)):
+            self._finish(connection, "local_error", fault)
+        elif connection.uses > 1 and not connection.reader.size:
+            self._repeat(connection)
+        elif isinstance(error, ssl.SSLError) and not has_status:
+            reason = f"no TLS connection to {self.route.site.host}: {error.strerror or error}"
+            self._finish(connection, "tls_error", reason)
+        else:
+            self._finish(connection, "connect_error", _LOST)
+
+    def fail(self, outcome: Outcome, error: str, remote_ip: str | None = None) -> None:
+        """End it without a connection."""
+        if outcome == "local_error":
+            self._owner.pool.clear()  # to have their files
+        self._owner.end(
+            self,
+            Result(
+                outcome,
+                duration_ms=self._duration_ms(),
+                remote_ip=remote_ip and remote_ip.partition("%")[0],
+                repeated=self.is_repeated,
+                error=error,
+            ),
+        )
+
+    def cancel(self) -> None:
+        """Break it off; it has no result."""
+        if self._deadline is not None:
+            self._deadline.cancel()
+        if self._connection is not None:
+            self._connection.abort()
+
+    def _repeat(self, connection: Connection) -> None:
+        """Post once more, on a new connection.
+
+        The receiver may close an idle connection just when it is used again. That is nobody's failure, and it is safe:
+        receivers know a delivery by its id.
+        """
+        self.cancel()
+        self._connection, self.is_repeated = None, True
+        self._owner.pool.forget(connection.site)
+        self._owner.connect(self)
+
+    def _expire(self, connection: Connection) -> None:
+        self._finish(connection, "timeout", self.late)
+
+    def _finish(
+        self, connection: Connection, outcome: Outcome, error: str | None, *, is_reusable: bool = False
+    ) -> None:
+        self._connection = None
+        if self._deadline is not None:
+            self._deadline.cancel()
+        try:
+            result = self._result(outcome, error, connection)
+        except Exception:  # noqa: BLE001 - a bug must not lose the request
+            _log.exception("a response cannot be kept")
+            result = Result("connect_error", error="svc-pg cannot keep the response; see its log")
+        if is_reusable:
+            self._owner.pool.keep(connection)
+        else:
+            connection.abort()
+        if outcome == "local_error":
+            self._owner.pool.clear()
+        self._owner.end(self, result)
+
+    def _result(self, outcome: Outcome, error: str | None, connection: Connection) -> Result:
+        reader = connection.reader
+        duration_ms, ip = self._duration_ms(), connection.remote_ip
+        if reader.status is None:
+            return Result(outcome, None, duration_ms, ip, repeated=self.is_repeated, error=error)
+        headers = _headers(reader)
+        retry_after = headers.get("retry-after")
+        body, truncated = kept_body(b"".join(reader.body)) if reader.body else ("", False)
+        return Result(
+            outcome,
+            reader.status,
+            duration_ms,
+            ip,
+            None if retry_after is None else parse_retry_after(retry_after),
+            headers,
+            body,
+            truncated,
+            self.is_repeated,
+            error,
+        )
+
+    def _duration_ms(self) -> int:
+        return round((time.monotonic() - self._started) * 1000)
+
+
+def _headers(reader: ResponseReader) -> Mapping[str, str]:
+    if reader.size > _LONGEST_REMEMBERED:
+        return kept_headers(reader.fields)
+    return _remembered_headers(tuple(reader.fields))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _remembered_headers(fields: tuple[tuple[bytes, bytes], ...]) -> Mapping[str, str]:
+    return MappingProxyType(kept_headers(fields))

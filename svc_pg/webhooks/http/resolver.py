@@ -1,0 +1,71 @@
+"""Resolve names with c-ares: in threads, names that do not answer would hold up those that do."""
+
+import asyncio
+import socket
+from collections import deque
+from typing import Final, NamedTuple
+
+from aiodns import DNSResolver
+from aiodns import error as dns
+
+from svc_pg.webhooks.http.guard import AddrInfo
+
+_KEPT: Final = 10.0  # seconds
+_MOST: Final = 1000  # names
+
+
+class _Answer(NamedTuple):
+    addresses: deque[AddrInfo]
+    until: float
+
+
+class Resolver:
+    """Resolves names for TCP connections. Answers are kept for 10 s; a name is asked for once at a time."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._resolver = DNSResolver()
+        self._answers: dict[str, _Answer] = {}
+        self._asking: dict[str, asyncio.Task[deque[AddrInfo]]] = {}
+
+    async def resolve(self, name: str) -> list[AddrInfo]:
+        """The addresses of a name, each first in turn, with port 0. Raises OSError, whose cause is a DNSError."""
+        answer = self._answers.get(name)
+        if answer is not None and self._loop.time() < answer.until:
+            addresses = answer.addresses
+        else:
+            asking = self._asking.get(name)
+            if asking is None:
+                asking = self._asking[name] = self._loop.create_task(self._ask(name))
+            # whoever waits no longer leaves the question open: the answer may still come in time for the next
+            addresses = await asyncio.shield(asking)
+        found = list(addresses)
+        addresses.rotate(-1)
+        return found
+
+    async def close(self) -> None:
+        """Break off all questions."""
+        for asking in self._asking.values():
+            asking.cancel()
+        self._resolver.cancel()
+        await asyncio.gather(*self._asking.values(), return_exceptions=True)
+
+    async def _ask(self, name: str) -> deque[AddrInfo]:
+        try:
+            found = await self._resolver.getaddrinfo(
+                name, family=socket.AF_UNSPEC, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG
+            )
+        except dns.DNSError as error:
+            raise OSError(None, str(error.args[-1])) from error
+        finally:
+            del self._asking[name]
+        addresses: deque[AddrInfo] = deque(
+            (node.family, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (node.addr[0].decode(), 0, *node.addr[2:]))
+            for node in found.nodes
+        )
+        if not addresses:
+            raise OSError(None, "it has no addresses")
+        if len(self._answers) >= _MOST:
+            del self._answers[next(iter(self._answers))]
+        self._answers[name] = _Answer(addresses, self._loop.time() + _KEPT)
+        return addresses

@@ -1,0 +1,77 @@
+"""The way to a destination: where its connections end, and the head of its requests, written once."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
+
+from svc_pg import __version__
+from svc_pg.webhooks.http.guard import Guard, check_headers
+from svc_pg.webhooks.http.transport import Destination, Request
+
+DEFAULT_HEADERS: Final[Mapping[str, str]] = {
+    "User-Agent": f"svc-pg/{__version__}",
+    "Content-Type": "application/json",
+    "Accept": "*/*",
+    "Accept-Encoding": "identity",
+}
+"""Sent unless the destination or the request has others."""
+
+
+class Site(NamedTuple):
+    """The end of connections that are alike. ``host`` is a name in ASCII, or an address without brackets."""
+
+    host: str
+    port: int
+    is_tls: bool
+
+
+class Route(NamedTuple):
+    """A destination, prepared. Times are in seconds."""
+
+    site: Site
+    line: str
+    headers: Mapping[str, str]
+    head: bytes
+    names: frozenset[str]
+    timeout: float
+    connect_timeout: float
+
+    def write(self, request: Request) -> bytes:
+        """The bytes of a request. Raises EndpointError if one of its headers could change it."""
+        check_headers(request.headers)
+        head, names = self.head, _lower(tuple(request.headers))
+        if not self.names.isdisjoint(names):  # the request's own headers replace those of all
+            others = {name: value for name, value in self.headers.items() if name.lower() not in names}
+            head = (self.line + _lines(others)).encode()
+        own = _lines(request.headers).encode()
+        return b"%b%bContent-Length: %d\r\n\r\n%b" % (head, own, len(request.body), request.body)
+
+
+def route(destination: Destination, guard: Guard) -> Route:
+    """Prepare a destination. Raises EndpointError if its URL is not allowed."""
+    parts = urlsplit(guard.check_url(destination.url))
+    is_tls = parts.scheme == "https"
+    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    line = f"POST {target} HTTP/1.1\r\nHost: {parts.netloc}\r\n"
+    given = _lower(tuple(destination.headers))
+    defaults = {name: value for name, value in DEFAULT_HEADERS.items() if name.lower() not in given}
+    headers = {**defaults, **destination.headers}
+    return Route(
+        site=Site(parts.hostname or "", parts.port or (443 if is_tls else 80), is_tls),
+        line=line,
+        headers=headers,
+        head=(line + _lines(headers)).encode(),
+        names=_lower(tuple(headers)),
+        timeout=destination.timeout.total_seconds(),
+        connect_timeout=destination.connect_timeout.total_seconds(),
+    )
+
+
+def _lines(headers: Mapping[str, str]) -> str:
+    return "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
+
+
+@lru_cache(maxsize=1000)
+def _lower(names: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(map(str.lower, names))

@@ -1,0 +1,21 @@
+"""The interface to whatever delivers: a worker, or several processes of them."""
+
+from typing import Protocol
+
+from svc_pg.webhooks.worker.statistics import Statistics
+
+
+class Observed(Protocol):
+    """One worker, or several."""
+
+    @property
+    def statistics(self) -> Statistics:
+        """Its counters."""
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it runs; it may be waiting for its database."""
+
+    @property
+    def problem(self) -> str | None:
+        """The reason why it cannot deliver now; None if it can."""

@@ -1,0 +1,46 @@
+"""Both transports, and their callbacks as something to await."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Final
+
+from svc_pg.webhooks.http.aiohttp_transport import AiohttpTransport
+from svc_pg.webhooks.http.http1_transport import Http1Transport
+from svc_pg.webhooks.http.transport import Destination, Request, Result, Transport
+
+Making = Callable[..., Transport]
+"""Makes a transport of a guard and a ``concurrency``."""
+
+TRANSPORTS: Final[Mapping[str, Making]] = {"http1": Http1Transport, "aiohttp": AiohttpTransport}
+"""Each must pass the contract suite: the worker uses the second if there is a proxy."""
+
+CONTEXTS: Final = {
+    "http1": "svc_pg.webhooks.http.dialer.default_context",
+    "aiohttp": "aiohttp.connector._SSL_CONTEXT_VERIFIED",
+}
+
+
+async def send(transport: Transport, request: Request) -> Result:
+    """The result of a request. Cancelling this waits no longer, and breaks nothing off."""
+    result: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+
+    def done(found: Result) -> None:
+        if not result.cancelled():
+            result.set_result(found)
+
+    transport.start(request, done)
+    assert not result.done()
+    return await result
+
+
+def post(
+    url: str,
+    body: bytes = b"{}",
+    headers: Mapping[str, str] = {},
+    *,
+    timeout: timedelta = timedelta(seconds=15),
+    connect_timeout: timedelta = timedelta(seconds=5),
+) -> Request:
+    """A request to a destination of its own."""
+    return Request(Destination(url, headers, timeout, connect_timeout), body)
