@@ -1,15 +1,13 @@
 """Sign webhook bodies, and verify them on the receiving side (Standard Webhooks)."""
 
-import base64
-import hmac
 import json
 import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from secrets import token_bytes
 from typing import Any, NoReturn, Protocol
 
 from svc_pg.errors import WebhookSignatureError
+from svc_pg.webhooks.signing_keys import Verifier, signer, verifier
 
 Envelope = dict[str, Any]
 """A delivery's body: the message's ``id``, ``type`` (its event), ``timestamp`` (RFC 3339), ``data`` (its payload).
@@ -17,8 +15,6 @@ Envelope = dict[str, Any]
 If it was sent with a key, also ``key`` and ``sequence``, which grows with each message of the key.
 """
 
-_MARK = "whsec_"
-_VERSION = "v1,"
 _UNIX_SECONDS = re.compile(r"[0-9]{1,12}")
 
 
@@ -29,24 +25,19 @@ class HeaderMap(Protocol):
         """Names in any case, and values: text, bytes, or a list that holds one of them."""
 
 
-def new_secret() -> str:
-    """A secret to sign with: ``whsec_`` and 32 random bytes in base64."""
-    return _MARK + base64.b64encode(token_bytes(32)).decode()
-
-
 def check_secret(secret: str | Sequence[str]) -> None:
-    """Raise WebhookSignatureError if a secret, or one of several, cannot be used to verify."""
-    _keys(secret)
+    """Raise WebhookSignatureError if a secret or public key, or one of several, cannot be used to verify."""
+    _verifiers(secret)
 
 
 def sign(*, delivery_id: str, timestamp: int, body: bytes, secrets: Sequence[str]) -> dict[str, str]:
     """The headers of one attempt, under our names and under those of Standard Webhooks.
 
-    ``timestamp`` is in unix seconds. Each secret adds a signature, so that a receiver may hold either one during a
-    rotation. Raises WebhookSignatureError if a secret is unusable.
+    ``timestamp`` is in unix seconds. Each secret and each signing key of a pair adds a signature, so that a receiver
+    may hold either one during a rotation. Raises WebhookSignatureError if one is unusable.
     """
     content = _signed_content(delivery_id, str(timestamp), body)
-    signatures = " ".join(_signature(key, content) for key in _keys(secrets))
+    signatures = " ".join([signer(secret)(content) for secret in secrets])
     return {
         "X-Webhook-ID": delivery_id,
         "X-Webhook-Timestamp": str(timestamp),
@@ -67,19 +58,19 @@ def assert_webhook_signature(
 ) -> Envelope:
     """The envelope of an authentic delivery.
 
-    ``body`` is the raw body, as it came. With several secrets any one may match. ``tolerance`` bounds the timestamp in
-    both directions. Whatever the arguments hold, the only error is WebhookSignatureError; its message is the reason.
+    ``body`` is the raw body, as it came. ``secret`` is the secret or the public key of the endpoint; with several any
+    one may match. ``tolerance`` bounds the timestamp in both directions. Whatever the arguments hold, the only error is
+    WebhookSignatureError; its message is the reason.
     """
-    keys = _keys(secret)
+    verifiers = _verifiers(secret)
     raw = _bytes(body)
     delivery_id, timestamp, signatures = _signature_headers(headers)
     content = _signed_content(delivery_id, timestamp, raw)
     candidates = [_encode(candidate) for candidate in signatures.split()]
-    expected = [_signature(key, content).encode() for key in keys]
-    # the sum compares every pair, so that the time does not tell which one matched
-    if not sum(hmac.compare_digest(ours, theirs) for ours in expected for theirs in candidates):
+    if not sum(is_signed(content, candidates) for is_signed in verifiers):
         raise WebhookSignatureError(
-            "no signature matches", hint="Verify the raw body, before any parser, with the secret of this endpoint."
+            "no signature matches",
+            hint="Verify the raw body, before any parser, with the secret or public key of this endpoint.",
         )
     sent_at = timedelta(seconds=int(timestamp))
     if abs(timedelta(seconds=(now or datetime.now(UTC)).timestamp()) - sent_at) > tolerance:
@@ -109,31 +100,17 @@ def _signed_content(delivery_id: str, timestamp: str, body: bytes) -> bytes:
     return _encode(f"{delivery_id}.{timestamp}.") + body
 
 
-def _signature(key: bytes, content: bytes) -> str:
-    return _VERSION + base64.b64encode(hmac.digest(key, content, "sha256")).decode()
-
-
 def _encode(text: str) -> bytes:
     return text.encode(errors="surrogatepass")  # surrogates cannot match, but must not raise
 
 
-def _keys(secrets: str | Iterable[str]) -> list[bytes]:
+def _verifiers(secrets: str | Iterable[str]) -> list[Verifier]:
     if isinstance(secrets, str):
-        return [_key(secrets)]
-    keys = [_key(secret) for secret in secrets] if isinstance(secrets, Iterable) else []
-    if not keys:
+        return [verifier(secrets)]
+    verifiers = [verifier(secret) for secret in secrets] if isinstance(secrets, Iterable) else []
+    if not verifiers:
         raise WebhookSignatureError("there is no secret", hint="Give the text that creating the endpoint returned.")
-    return keys
-
-
-def _key(secret: object) -> bytes:
-    try:
-        key = base64.b64decode(secret.removeprefix(_MARK), validate=True) if isinstance(secret, str) else b""
-    except ValueError:
-        key = b""
-    if not key:
-        raise WebhookSignatureError("a secret is not whsec_ and base64", hint="Give it as it was returned, unchanged.")
-    return key
+    return verifiers
 
 
 def _bytes(body: object) -> bytes:

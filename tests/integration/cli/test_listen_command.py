@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from svc_pg.webhooks.signing import new_secret, sign
+from svc_pg.webhooks.signing import sign
+from svc_pg.webhooks.signing_keys import new_secret
 from tests.support.commands import svc_pg
 from tests.support.listening import listening
 

@@ -4,14 +4,16 @@ import json
 import time
 from collections.abc import Iterator
 from subprocess import Popen
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from svc_pg.webhooks.signing import new_secret, sign, verify_webhook_signature
-from tests.support.peers import JavaScriptPeer, Peer, PythonPeer, node
+from svc_pg.webhooks.signing import sign, verify_webhook_signature
+from svc_pg.webhooks.signing_keys import new_secret, new_signing_key, public_key
+from tests.support.documents import examples
+from tests.support.peers import JavaScriptPeer, Peer, PythonPeer, node, node_run
 
 DELIVERY = "0198f5a2-7c1e-7f00-8000-000000000001"
 BODY = '{"type":"order.created","data":{"name":"Zoë"}}'
@@ -100,3 +102,39 @@ def is_taken_by_both(peer: Peer, secret: str, headers: dict[str, str], body: str
 def signed(secret: str, delivery_id: str, body: str, timestamp: int | None = None) -> dict[str, str]:
     at = int(time.time()) if timestamp is None else timestamp
     return sign(delivery_id=delivery_id, timestamp=at, body=body.encode(), secrets=[secret])
+
+
+DOCUMENTED: Final = """
+import { generateKeyPairSync, sign } from "node:crypto";
+import { readFileSync } from "node:fs";
+const { publicKey, cases, message } = JSON.parse(readFileSync(0, "utf8"));
+%s
+const answers = cases.map(({ headers, body }) => isAuthentic(headers, body));
+const pair = generateKeyPairSync("ed25519");
+const raw_ = Buffer.from(pair.publicKey.export({ format: "jwk" }).x, "base64url").toString("base64");
+const signature = sign(null, Buffer.from(message), pair.privateKey).toString("base64");
+console.log(JSON.stringify({ answers, publicKey: "whpk_" + raw_, signature: "v1a," + signature }));
+"""
+
+
+def test_the_documented_receiver_in_node_verifies_our_pairs_and_we_verify_those_of_node() -> None:
+    pair = new_signing_key()
+    [receiver] = examples("receiving.md", "Verify with a public key", "js")
+    good = signed(pair, DELIVERY, BODY)
+    later = str(int(good["webhook-timestamp"]) + 1)
+    cases = [
+        {"headers": good, "body": BODY},
+        {"headers": good | {"webhook-signature": f"v1,AAAA {good['webhook-signature']}"}, "body": BODY},
+        {"headers": good, "body": BODY + " "},
+        {"headers": good | {"webhook-timestamp": later}, "body": BODY},
+        {"headers": good | {"webhook-signature": "v1a, v1a,AAAA nonsense"}, "body": BODY},
+        {"headers": signed(pair, DELIVERY, BODY, int(time.time()) - 400), "body": BODY},
+        {"headers": signed(new_secret(), DELIVERY, BODY), "body": BODY},
+    ]
+    message = f"{DELIVERY}.{good['webhook-timestamp']}.{BODY}"
+    question = {"publicKey": public_key(pair), "cases": cases, "message": message}
+    answer = node_run(DOCUMENTED % receiver, question)
+    assert answer["answers"] == [True, True, False, False, False, False, False]
+    theirs = good | {"webhook-signature": answer["signature"]}
+    assert verify_webhook_signature(headers=theirs, body=BODY, secret=answer["publicKey"])
+    assert not verify_webhook_signature(headers=theirs, body=BODY + " ", secret=answer["publicKey"])

@@ -21,7 +21,8 @@ from psycopg.conninfo import conninfo_to_dict
 from svc_pg.errors import WebhookSignatureError
 from svc_pg.integrations.fastapi import Envelope, limited_body, signed_webhook
 from svc_pg.query import scalar
-from svc_pg.webhooks.signing import new_secret, sign
+from svc_pg.webhooks.signing import sign
+from svc_pg.webhooks.signing_keys import new_secret
 from tests.integration.actor import django_shop
 from tests.integration.actor.servers import serving_asgi, serving_wsgi
 from tests.support.documents import examples

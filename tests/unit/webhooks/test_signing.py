@@ -15,19 +15,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from svc_pg.errors import WebhookSignatureError
-from svc_pg.webhooks.signing import (
-    assert_webhook_signature,
-    check_secret,
-    new_secret,
-    sign,
-    verify_webhook_signature,
-)
+from svc_pg.webhooks.signing import assert_webhook_signature, check_secret, sign, verify_webhook_signature
+from svc_pg.webhooks.signing_keys import new_secret, new_signing_key, public_key, signer
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 BODY = b'{"test": 2432232314}'
 TIMESTAMP = 1614265330
 NOW = datetime.fromtimestamp(TIMESTAMP, UTC)
 HEADERS = sign(delivery_id="msg_p5jXN8AQM9LWM0D4loKWxJek", timestamp=TIMESTAMP, body=BODY, secrets=[SECRET])
+
+PAIR = "whsk_nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A="
+PUBLIC = "whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="
+ASYMMETRIC = sign(delivery_id="msg_p5jXN8AQM9LWM0D4loKWxJek", timestamp=TIMESTAMP, body=BODY, secrets=[PAIR])
 
 keys = st.binary(min_size=1, max_size=64).map(lambda key: "whsec_" + base64.b64encode(key).decode())
 
@@ -47,6 +46,34 @@ def signed(body: bytes) -> dict[str, Any]:
 
 def test_the_vector_of_standard_webhooks_has_its_signature() -> None:
     assert HEADERS["webhook-signature"] == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+
+
+def test_the_vector_of_rfc_8032_has_its_public_key_and_its_signature() -> None:
+    assert public_key(PAIR) == PUBLIC
+    version, _, signature = signer(PAIR)(b"").partition(",")
+    assert version == "v1a"
+    assert (
+        base64.b64decode(signature).hex().startswith("e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e06522490155")
+    )
+
+
+def test_a_pair_signs_what_its_public_key_alone_verifies() -> None:
+    both = sign(delivery_id="m", timestamp=TIMESTAMP, body=BODY, secrets=[SECRET, PAIR])
+    for key in (SECRET, PUBLIC, [PUBLIC, new_secret()], [public_key(new_signing_key()), PUBLIC]):
+        assert verify_webhook_signature(headers=both, body=BODY, secret=key, now=NOW)
+    for key in (new_secret(), public_key(new_signing_key())):
+        assert reason(headers=both, secret=key) == "no signature matches"
+    assert reason(headers=ASYMMETRIC) == "no signature matches"
+    assert reason(headers=ASYMMETRIC, secret=PUBLIC, body=BODY + b" ") == "no signature matches"
+    assert "from now" in reason(headers=ASYMMETRIC, secret=PUBLIC, now=NOW + timedelta(hours=1))
+
+
+def test_ten_asymmetric_signatures_are_tried_and_no_more() -> None:
+    [good] = ASYMMETRIC["webhook-signature"].split()
+    wrong = "v1a," + base64.b64encode(bytes(64)).decode()
+    for others, verifies in ((9, True), (10, False)):
+        header = {"webhook-signature": " ".join(["v1,x", "v1a,?", *[wrong] * (others - 1), good])}
+        assert verify_webhook_signature(headers=ASYMMETRIC | header, body=BODY, secret=PUBLIC, now=NOW) is verifies
 
 
 def test_both_sets_of_headers_carry_the_same_values() -> None:
@@ -150,6 +177,14 @@ def test_an_unusable_secret_is_a_reason(secret: Any) -> None:
         check_secret(secret)
 
 
+@pytest.mark.parametrize(
+    "key", ["whpk_", "whpk_QUJD", PUBLIC[:-1], PUBLIC + "A", "whpk_\ud800", PUBLIC.replace("+", "-")[:-5]]
+)
+def test_an_unusable_public_key_is_a_reason(key: str) -> None:
+    assert reason(secret=key) == "a public key is not whpk_ and 32 bytes in base64"
+    assert "whsec_" in reason(secret=PAIR), "a private key verifies nothing"
+
+
 @pytest.mark.parametrize("secret", [SECRET, SECRET.removeprefix("whsec_"), [new_secret(), SECRET], (SECRET,)])
 def test_a_usable_secret_passes_the_check(secret: Any) -> None:
     check_secret(secret)
@@ -183,8 +218,15 @@ def test_an_authentic_body_that_is_no_object_is_a_reason(body: bytes) -> None:
     assert reason(**signed(body)) == "the body is not a JSON object"
 
 
+public_keys = (st.just(bytes(32)) | st.binary(max_size=40)).map(lambda key: "whpk_" + base64.b64encode(key).decode())
 names = st.sampled_from([*HEADERS, *(name.upper() for name in HEADERS)])
-values = st.sampled_from(list(HEADERS.values())) | st.text() | st.binary() | st.none() | st.lists(st.text())
+values = (
+    st.sampled_from([*HEADERS.values(), *ASYMMETRIC.values()])
+    | st.text()
+    | st.binary()
+    | st.none()
+    | st.lists(st.text())
+)
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.just(SECRET) | st.just(BODY),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
@@ -194,11 +236,12 @@ anything = st.recursive(
 @given(
     headers=st.dictionaries(names | names.map(str.encode) | st.text() | st.none(), values) | anything,
     body=st.text(st.characters()) | st.binary() | anything,
-    secret=keys | st.lists(keys) | anything,
+    secret=keys | public_keys | st.lists(keys | public_keys) | anything,
 )
 @example(headers=HEADERS | {"webhook-id": "\ud800"}, body=BODY, secret=SECRET)
 @example(headers=HEADERS | {"webhook-signature": "v1,\ud800"}, body="\ud800", secret=SECRET)
 @example(headers=HEADERS, body=BODY, secret="\ud800")
+@example(headers=HEADERS | {"webhook-signature": "v1a,\ud800 v1a, v1a"}, body=BODY, secret=PUBLIC)
 def test_whatever_comes_in_the_result_is_true_or_false(headers: Any, body: Any, secret: Any) -> None:
     assert verify_webhook_signature(headers=headers, body=body, secret=secret, now=NOW) in (True, False)
 
