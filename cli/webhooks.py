@@ -1,67 +1,32 @@
 """The commands ``webhooks ...`` for endpoints."""
 
-from collections.abc import Iterable
 from datetime import timedelta
 from typing import Annotated
 
 import typer
 
-from svc_pg import Config, Settings
+from svc_pg import Settings
 from svc_pg.query import fetch_one
 from svc_pg.webhooks import delivery_queries as deliveries
 from svc_pg.webhooks import endpoint_queries as endpoints
-from svc_pg.webhooks.endpoint_queries import EndpointWithSecret
+from svc_pg.webhooks.endpoint_rows import STATUSES
 from svc_pg.webhooks.endpoint_stats import EndpointStats, stats
-from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.reencryption import rotate_key
 from svc_pg.webhooks.secrets import KeyRing
 
-from . import output, records, webhook_deliveries
-from .completion import events, one_of
+from . import output, records, webhook_deliveries, webhook_endpoints
+from .completion import one_of
 from .database import connect
 from .json_text import printable
 from .operator import EndpointId, change, operator
-from .options import After, ConfigReference, DatabaseUrl, Json, Limit, duration
+from .options import After, DatabaseUrl, Json, Limit, duration
+from .webhook_endpoints import show_secret
 
 app = typer.Typer()
 _webhooks = typer.Typer(help="Manage webhook endpoints and their deliveries.", no_args_is_help=True)
 app.add_typer(_webhooks, name="webhooks")
+_webhooks.add_typer(webhook_endpoints.app)
 _webhooks.add_typer(webhook_deliveries.app)
-
-
-@_webhooks.command()
-def add(
-    *,
-    url: Annotated[str, typer.Option(metavar="URL", help="The address to POST to.", show_default=False)],
-    event: Annotated[
-        list[str],
-        typer.Option(metavar="EVENT", help='An event, "order.*" or "*". Repeat it for more.', autocompletion=events),
-    ],
-    description: Annotated[str, typer.Option(metavar="TEXT", help="A note for people.")] = "",
-    tenant: Annotated[str | None, typer.Option(metavar="TENANT", help="Send only messages of this tenant.")] = None,
-    header: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="HEADER", help='Send this too, for example "Authorization: Bearer x". Repeat it for more.'
-        ),
-    ] = None,
-    database_url: DatabaseUrl = None,
-    config: ConfigReference = None,
-    json: Json = False,
-) -> None:
-    """Register an endpoint, and print its secret. It is not shown again."""
-    headers = _headers(header or ())
-    new = endpoints.create(
-        url=url,
-        events=event,
-        keys=KeyRing.of(Settings.load()),
-        guard=Guard.of(Config.find(config).webhooks),
-        description=description,
-        tenant=tenant,
-        headers=headers,
-    )
-    with connect(database_url) as conn, operator(conn):
-        _print_secret(fetch_one(conn, new), as_json=json)
 
 
 @_webhooks.command("list")
@@ -69,9 +34,7 @@ def list_(
     *,
     status: Annotated[
         str | None,
-        typer.Option(
-            metavar="STATUS", help="Only active, paused or disabled ones.", autocompletion=one_of(*endpoints.STATUSES)
-        ),
+        typer.Option(metavar="STATUS", help="Only active, paused or disabled ones.", autocompletion=one_of(*STATUSES)),
     ] = None,
     limit: Limit = 100,
     after: After = None,
@@ -148,7 +111,7 @@ def rotate_secret(
     """Give an endpoint a new secret, and print it. It is not shown again."""
     new = endpoints.rotate_secret(endpoint, keys=KeyRing.of(Settings.load()), overlap=overlap)
     with connect(database_url) as conn, operator(conn):
-        _print_secret(fetch_one(conn, new), as_json=json)
+        show_secret(fetch_one(conn, new), as_json=json)
 
 
 @_webhooks.command()
@@ -168,15 +131,6 @@ def reencrypt(*, database_url: DatabaseUrl = None) -> None:
     )
 
 
-def _print_secret(endpoint: EndpointWithSecret, *, as_json: bool) -> None:
-    shown = {"id": endpoint.id, "url": endpoint.url, "events": endpoint.events, "secret": endpoint.secret}
-    if as_json:
-        records.show_json(shown)
-        return
-    records.show(shown)
-    output.words("The secret is shown only now. Give it to the receiver, who verifies signatures with it.")
-
-
 def _shown(health: EndpointStats) -> dict[str, object]:
     return {
         "deliveries of the last day": ", ".join(f"{n} {status}" for status, n in health.deliveries.items()),
@@ -188,15 +142,3 @@ def _shown(health: EndpointStats) -> dict[str, object]:
         "last success": health.last_success_at,
         "last failure": health.last_failure_at,
     }
-
-
-def _headers(texts: Iterable[str]) -> dict[str, str]:
-    headers: dict[str, str] = {}
-    for text in texts:
-        name, separator, value = (part.strip() for part in text.partition(":"))
-        if not separator:
-            raise typer.BadParameter(f"{text!r} is not a header; write Name: value", param_hint="--header")
-        if name.lower() in map(str.lower, headers):
-            raise typer.BadParameter(f"header {name!r} occurs twice", param_hint="--header")
-        headers[name] = value
-    return headers

@@ -47,18 +47,33 @@ create table svc.webhook_endpoints (
     description text not null default '',
     tenant text,
     events text[] not null check (cardinality(events) > 0 and array_position(events, null) is null),
+    filter text check (filter is null or char_length(filter) <= 1000 and filter::jsonpath is not null),
+    ordering text not null default 'none' check (ordering in ('none', 'key', 'strict')),
+    signatures text[] not null default '{v1}' check (
+        cardinality(signatures) > 0 and signatures <@ '{v1,v1a}' and array_position(signatures, null) is null
+    ),
     secret bytea not null,
     previous_secret bytea,
     previous_secret_expires_at timestamptz,
+    signing_key bytea,
+    previous_signing_key bytea,
+    public_key text,
     headers bytea,
+    tls bytea,
+    client_certificate_expires_at timestamptz,
     status text not null default 'active' check (status in ('active', 'paused', 'disabled')),
     disabled_reason text,
     max_in_flight integer not null default 8 check (max_in_flight between 1 and 1000),
+    rate_per_second integer check (rate_per_second between 1 and 10000),
     timeout interval not null default '15 s' check (timeout between '1 s' and '60 s'),
     version integer not null default 1,
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now(),
     check ((previous_secret is null) = (previous_secret_expires_at is null)),
+    check (previous_signing_key is null or previous_secret_expires_at is not null),
+    check (('v1a' = any (signatures)) = (signing_key is not null)),
+    check ((signing_key is null) = (public_key is null)),
+    check (client_certificate_expires_at is null or tls is not null),
     check ((status = 'disabled') = (disabled_reason is not null))
 );
 create index webhook_endpoints_events on svc.webhook_endpoints using gin (events) with (fastupdate = off)
@@ -168,21 +183,34 @@ comment on column svc.webhook_keys.key is 'The key.';
 comment on column svc.webhook_keys.sequence is 'The sequence of its last message.';
 
 comment on table svc.webhook_endpoints is
-    'The receivers of messages. Secrets and headers are encrypted, and closed to readers.';
+    'The receivers of messages. Secrets, keys and headers are encrypted, and closed to readers.';
 comment on column svc.webhook_endpoints.id is 'The endpoint''s id.';
 comment on column svc.webhook_endpoints.url is 'The URL of the receiver.';
 comment on column svc.webhook_endpoints.description is 'A description for people.';
 comment on column svc.webhook_endpoints.tenant is 'The tenant whose messages it gets; null: those of all.';
 comment on column svc.webhook_endpoints.events is 'The events that it wants: names, patterns such as order.*, or *.';
+comment on column svc.webhook_endpoints.filter is
+    'An SQL/JSON path predicate that the payload of a message must meet; null: all meet it.';
+comment on column svc.webhook_endpoints.ordering is
+    'none, key (the messages of a key one at a time) or strict (a failed one also blocks its key).';
+comment on column svc.webhook_endpoints.signatures is 'The signatures of an attempt: v1 (secret), v1a (key pair).';
 comment on column svc.webhook_endpoints.secret is 'Internal: the sealed secret that signs.';
 comment on column svc.webhook_endpoints.previous_secret is 'Internal: the sealed secret before a rotation.';
 comment on column svc.webhook_endpoints.previous_secret_expires_at is
-    'The time until which the secret before a rotation signs too.';
+    'The time until which the secret and the key pair before a rotation sign too.';
+comment on column svc.webhook_endpoints.signing_key is 'Internal: the sealed private key of the key pair.';
+comment on column svc.webhook_endpoints.previous_signing_key is 'Internal: the sealed private key before a rotation.';
+comment on column svc.webhook_endpoints.public_key is 'The public key that verifies v1a; null without v1a.';
 comment on column svc.webhook_endpoints.headers is 'Internal: the sealed headers that are sent along.';
+comment on column svc.webhook_endpoints.tls is
+    'Internal: the sealed authorities to trust, and the client certificate with its key.';
+comment on column svc.webhook_endpoints.client_certificate_expires_at is 'The end of the client certificate.';
 comment on column svc.webhook_endpoints.status is
     'active, paused (deliveries wait) or disabled (deliveries are canceled).';
 comment on column svc.webhook_endpoints.disabled_reason is 'Why it was disabled.';
 comment on column svc.webhook_endpoints.max_in_flight is 'The most attempts under way at a time.';
+comment on column svc.webhook_endpoints.rate_per_second is
+    'The most attempts that begin within a second; null: no limit.';
 comment on column svc.webhook_endpoints.timeout is 'The limit of an attempt''s duration.';
 comment on column svc.webhook_endpoints.version is 'Rises with each change.';
 comment on column svc.webhook_endpoints.created_at is 'When it was registered.';

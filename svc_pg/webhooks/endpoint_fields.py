@@ -1,49 +1,140 @@
-"""Check the fields of an endpoint, and seal the secret ones."""
+"""The fields of an endpoint that people set: their types, their limits, and how their columns hold them."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from typing import Final
+from typing import Final, Literal, TypedDict, TypeVar, get_args
 from uuid import UUID
 
 from svc_pg.errors import EndpointError
 from svc_pg.storable_texts import is_storable
-from svc_pg.webhooks.http.guard import check_custom_headers
+from svc_pg.webhooks.http.guard import Guard, check_custom_headers
+from svc_pg.webhooks.http.tls import Tls, check_tls
 from svc_pg.webhooks.secrets import KeyRing
+from svc_pg.webhooks.signing_keys import new_signing_key, public_key
 
-# A sealed value is bound to one of these and its endpoint's id. The previous secret stays bound to SECRET_COLUMN.
+Status = Literal["active", "paused", "disabled"]
+Ordering = Literal["none", "key", "strict"]
+Signature = Literal["v1", "v1a"]
+
+ORDERINGS: Final[tuple[Ordering, ...]] = get_args(Ordering)
+SIGNATURES: Final[tuple[Signature, ...]] = get_args(Signature)
+
+# A sealed value is bound to one of these and its endpoint's id. The previous secret stays bound to SECRET_COLUMN, the
+# previous signing key to SIGNING_KEY_COLUMN.
 SECRET_COLUMN: Final = "webhook_endpoints.secret"  # noqa: S105 - the name of a column
 HEADERS_COLUMN: Final = "webhook_endpoints.headers"
+SIGNING_KEY_COLUMN: Final = "webhook_endpoints.signing_key"
+TLS_COLUMN: Final = "webhook_endpoints.tls"
 
 _MAX_HEADERS: Final = 32
 _MAX_CHARACTERS: Final = 1000
+_MAX_RATE: Final = 10_000
+_NULLABLE: Final = frozenset({"filter", "rate_per_second", "tls"})
+
+Choice = TypeVar("Choice")
 
 
-def sealed_secret(secret: str, keys: KeyRing, endpoint_id: UUID) -> bytes:
-    """The secret as its column holds it."""
-    return keys.seal(secret, owner=str(endpoint_id), column=SECRET_COLUMN)
+class Options(TypedDict, total=False):
+    """Optional fields of an endpoint; those with None can be set back to it.
+
+    ``headers`` are sent with every attempt and cannot be read back. At most ``max_in_flight`` attempts are under way at
+    a time (1 to 1000; the default is 8), each may take ``timeout`` (1 to 60 s; the default is 15 s), and at most
+    ``rate_per_second`` begin within a second (1 to 10,000; the default is no limit).
+
+    ``filter`` is an SQL/JSON path predicate: messages whose payload does not meet it are not sent to this endpoint.
+    With ``ordering`` "key" or "strict" the messages of a key arrive one at a time, in their order. ``signatures`` are
+    "v1" (a secret, the default), "v1a" (a key pair, whose public key the endpoint shows) or both. ``tls`` holds
+    authorities to trust and a client certificate.
+    """
+
+    description: str
+    headers: Mapping[str, str]
+    max_in_flight: int
+    timeout: timedelta
+    filter: str | None
+    ordering: Ordering
+    rate_per_second: int | None
+    signatures: Sequence[Signature]
+    tls: Tls | None
 
 
-def sealed_headers(headers: Mapping[str, str], keys: KeyRing, endpoint_id: UUID) -> bytes | None:
-    """The headers as their column holds them: None if there are none. Raises EndpointError if they may not be sent."""
-    if not headers:
-        return None
-    if len(headers) > _MAX_HEADERS:
-        raise EndpointError(f"there are {len(headers)} headers", hint=f"At most {_MAX_HEADERS} are accepted.")
-    check_custom_headers(headers)
-    return keys.seal(json.dumps(dict(headers)), owner=str(endpoint_id), column=HEADERS_COLUMN)
+class Changes(Options, total=False):
+    """Fields of an endpoint that may change. Those that are left out stay."""
+
+    url: str
+    events: Sequence[str]
 
 
-def check_limits(
-    *, description: str | None = None, max_in_flight: int | None = None, timeout: timedelta | None = None
-) -> None:
-    """Raise EndpointError if a given value is out of bounds."""
-    if description is not None:
-        check_text("the description", description)
-    if max_in_flight is not None and not 1 <= max_in_flight <= 1000:
-        raise EndpointError("max_in_flight is 1 to 1000")
-    if timeout is not None and not timedelta(seconds=1) <= timeout <= timedelta(seconds=60):
-        raise EndpointError("the timeout of an attempt is 1 to 60 s")
+def needs_keys(changes: Changes) -> bool:
+    """Whether a field must be sealed."""
+    return bool(changes.get("headers") or changes.get("tls") or "v1a" in changes.get("signatures", ()))
+
+
+def columns(changes: Changes, *, endpoint_id: UUID, keys: KeyRing | None, guard: Guard) -> dict[str, object]:
+    """The columns that the given fields change, as JSON. Raises EndpointError if a field is not acceptable.
+
+    What must be sealed needs ``keys``. The database checks events and filter.
+    """
+    if unknown := changes.keys() - Changes.__optional_keys__:
+        raise TypeError(f"an endpoint has no option {', '.join(sorted(unknown))}")
+    for name, value in changes.items():
+        if value is None and name not in _NULLABLE:
+            raise EndpointError(f"{name} cannot be None", hint="Leave it out to keep it.")
+
+    def sealed(text: str, column: str) -> str:
+        if keys is None:
+            raise EndpointError(
+                f"{column.rpartition('.')[2]} cannot be stored without keys that seal them",
+                hint="Pass settings, which hold them.",
+            )
+        return in_json(keys.seal(text, owner=str(endpoint_id), column=column))
+
+    found: dict[str, object] = {}
+    if "url" in changes:
+        found["url"] = guard.check_url(changes["url"])
+    if "events" in changes:
+        found["events"] = [check_text("an event", event) for event in changes["events"]]
+    if "description" in changes:
+        found["description"] = check_text("the description", changes["description"])
+    if "headers" in changes:
+        headers = checked_headers(changes["headers"])
+        found["headers"] = sealed(json.dumps(headers), HEADERS_COLUMN) if headers else None
+    if "max_in_flight" in changes:
+        found["max_in_flight"] = _within(1, changes["max_in_flight"], 1000, "max_in_flight is 1 to 1000")
+    if "timeout" in changes:
+        seconds = changes["timeout"].total_seconds()
+        found["timeout"] = f"{_within(1, seconds, 60, 'the timeout of an attempt is 1 to 60 s')} s"
+    if "filter" in changes:
+        found["filter"] = changes["filter"] and check_text("the filter", changes["filter"])
+    if "ordering" in changes:
+        found["ordering"] = _one_of(ORDERINGS, changes["ordering"], "an ordering")
+    if "rate_per_second" in changes:
+        found["rate_per_second"] = _rate(changes["rate_per_second"])
+    if "signatures" in changes:
+        found |= _signatures(changes["signatures"], sealed)
+    if "tls" in changes:
+        tls = changes["tls"]
+        ends = None if tls is None else check_tls(tls)
+        found["tls"] = None if tls is None else sealed(tls.to_json(), TLS_COLUMN)
+        found["client_certificate_expires_at"] = None if ends is None else ends.isoformat()
+    return found
+
+
+def in_json(content: bytes) -> str:
+    """Bytes as a column takes them from JSON."""
+    return f"\\x{content.hex()}"
+
+
+def check_text(what: str, text: str) -> str:
+    """The text. Raises EndpointError if it is too long, or PostgreSQL cannot store it."""
+    if len(text) > _MAX_CHARACTERS:
+        raise EndpointError(f"{what} has {len(text)} characters", hint=f"At most {_MAX_CHARACTERS} are accepted.")
+    if not is_storable(text):
+        raise EndpointError(
+            f"{what} contains NUL or a lone surrogate", hint="PostgreSQL cannot store it; leave it out."
+        )
+    return text
 
 
 def check_tenant(tenant: str) -> None:
@@ -53,18 +144,41 @@ def check_tenant(tenant: str) -> None:
         raise EndpointError("the tenant is empty", hint="Leave it out to receive the messages of all tenants.")
 
 
-def check_text(what: str, text: str) -> None:
-    """Raise EndpointError if a text is too long, or PostgreSQL cannot store it."""
-    if len(text) > _MAX_CHARACTERS:
-        raise EndpointError(f"{what} has {len(text)} characters", hint=f"At most {_MAX_CHARACTERS} are accepted.")
-    if not is_storable(text):
+def checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers. Raises EndpointError if they may not be sent."""
+    if len(headers) > _MAX_HEADERS:
+        raise EndpointError(f"there are {len(headers)} headers", hint=f"At most {_MAX_HEADERS} are accepted.")
+    check_custom_headers(headers)
+    return dict(headers)
+
+
+def _signatures(wanted: Sequence[Signature], sealed: Callable[[str, str], str]) -> dict[str, object]:
+    """The signatures, and a key pair, which the database takes unless the endpoint has one."""
+    if isinstance(wanted, str) or not wanted:
+        raise EndpointError("an endpoint needs a signature", hint=f"Give a list of {' and '.join(SIGNATURES)}.")
+    chosen = {_one_of(SIGNATURES, each, "a signature") for each in wanted}
+    found: dict[str, object] = {"signatures": sorted(chosen)}
+    if "v1a" in chosen:
+        key = new_signing_key()
+        found |= {"signing_key": sealed(key, SIGNING_KEY_COLUMN), "public_key": public_key(key)}
+    return found
+
+
+def _rate(wanted: int | None) -> int | None:
+    if wanted is not None and not 1 <= wanted <= _MAX_RATE:
         raise EndpointError(
-            f"{what} contains NUL or a lone surrogate", hint="PostgreSQL cannot store it; leave it out."
+            f"rate_per_second is 1 to {_MAX_RATE}", hint="For no limit give None; to send nothing, pause the endpoint."
         )
+    return wanted
 
 
-def event_list(events: Sequence[str]) -> list[str]:
-    """The events as the database takes them; it refuses undefined ones itself. Raises EndpointError."""
-    for event in events:
-        check_text("an event", event)
-    return list(events)
+def _within(least: float, number: float, most: float, message: str) -> float:
+    if not least <= number <= most:
+        raise EndpointError(message)
+    return number
+
+
+def _one_of(known: Sequence[Choice], value: Choice, what: str) -> Choice:
+    if value not in known:
+        raise EndpointError(f"{value!r} is not {what}", hint=f"Write one of {', '.join(map(str, known))}.")
+    return value

@@ -3,101 +3,81 @@
 Running one raises NotFoundError if there is no such endpoint, and EndpointError if an event is not defined.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
-from typing import Final, Literal, Self, get_args
+from typing import Final, LiteralString, Self, Unpack
 from uuid import UUID
 
 from svc_pg.errors import EndpointError, QueryError
 from svc_pg.pagination import Keyset, Listing, decode
 from svc_pg.query import Query
 from svc_pg.webhooks.endpoint_fields import (
-    check_limits,
+    SECRET_COLUMN,
+    SIGNING_KEY_COLUMN,
+    Changes,
+    Options,
     check_tenant,
     check_text,
-    event_list,
-    sealed_headers,
-    sealed_secret,
+    columns,
+    in_json,
 )
+from svc_pg.webhooks.endpoint_rows import COLUMNS, STATUSES, Endpoint, EndpointWithSecret
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.ids import endpoint_key, new_id, no_endpoint
 from svc_pg.webhooks.secrets import KeyRing
-from svc_pg.webhooks.signing import new_secret
+from svc_pg.webhooks.signing_keys import new_secret, new_signing_key, public_key
 
-Status = Literal["active", "paused", "disabled"]
-
-STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 OVERLAP: Final = timedelta(hours=24)
 
-_COLUMNS: Final = """
-id::text, url, description, tenant, events, status, disabled_reason, max_in_flight, timeout,
-case when previous_secret_expires_at > now() then previous_secret_expires_at end as previous_secret_expires_at,
-headers is not null as has_headers, created_at, updated_at
+_DEFAULTS: Final[Options] = {
+    "description": "",
+    "max_in_flight": 8,
+    "timeout": timedelta(seconds=15),
+    "ordering": "none",
+    "signatures": ["v1"],
+}
+_SELECT: Final = "select " + COLUMNS + " from svc.webhook_endpoints e"  # noqa: S608 - constants
+# what svc.webhook_changed_endpoint may change
+_CHANGING: Final[LiteralString] = """
+url, description, events, filter, ordering, signatures, signing_key, previous_signing_key, public_key, headers, tls,
+client_certificate_expires_at, max_in_flight, rate_per_second, timeout
 """
-_SELECT: Final = "select " + _COLUMNS + " from svc.webhook_endpoints e"  # noqa: S608 - constants
 # an endpoint has its row of health from the start, so workers only update it
-_INSERT: Final = """
-with endpoint as (
-    insert into svc.webhook_endpoints
-        (id, url, description, tenant, events, secret, headers, max_in_flight, timeout)
-    values (%s, %s, %s, %s, svc.webhook_known_events(%s), %s, %s, %s, %s) returning *
-),
-state as (insert into svc.webhook_endpoint_state (endpoint_id) select id from endpoint)
-select
-"""
-_UPDATE: Final = """
-update svc.webhook_endpoints
-   set url = coalesce(%s, url), description = coalesce(%s, description),
-       events = coalesce(svc.webhook_known_events(%s), events),
-       headers = case when %s then %s
-                      when substring(%s from '^[a-z]+://[^/?#]+') <> substring(url from '^[a-z]+://[^/?#]+') then null
-                      else headers end,
-       max_in_flight = coalesce(%s, max_in_flight), timeout = coalesce(%s, timeout),
-       version = version + 1, updated_at = now()
- where id = %s
-returning
-"""
-_ROTATE: Final = """
-update svc.webhook_endpoints
-   set previous_secret = secret, previous_secret_expires_at = now() + %s, secret = %s,
-       version = version + 1, updated_at = now()
- where id = %s
-returning
-"""
-_SET_STATUS: Final = "select " + _COLUMNS + " from svc.webhook_set_status(%s, %s, %s)"  # noqa: S608 - constants
-_DELETE: Final = "select " + _COLUMNS + " from svc.webhook_delete_endpoint(%s)"  # noqa: S608 - constants
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """A receiver of webhooks. ``events`` holds names, ``order.*`` and ``*``; ``timeout`` is that of one attempt.
-
-    Secrets and custom headers are never read back: ``has_headers`` says that there are some, and
-    ``previous_secret_expires_at`` until when the secret before a rotation signs too.
+_INSERT: Final[LiteralString] = (
+    "with endpoint as (insert into svc.webhook_endpoints (id, tenant, secret, "  # noqa: S608 - constants
+    + _CHANGING
+    + ") select id, tenant, secret, "
+    + _CHANGING
+    + "from svc.webhook_changed_endpoint(null, %s) returning *),"
+    " state as (insert into svc.webhook_endpoint_state (endpoint_id) select id from endpoint) select "
+    + COLUMNS
+    + " from endpoint"
+)
+_UPDATE: Final[LiteralString] = (
+    "update svc.webhook_endpoints e set version = version + 1, updated_at = now(), ("  # noqa: S608 - constants
+    + _CHANGING
+    + ") = (select "
+    + _CHANGING
+    + "from svc.webhook_changed_endpoint(e, %s)) where id = %s returning "
+    + COLUMNS
+)
+_ROTATE: Final = (
     """
-
-    id: str
-    url: str
-    description: str
-    tenant: str | None
-    events: list[str]
-    status: Status
-    disabled_reason: str | None
-    max_in_flight: int
-    timeout: timedelta
-    previous_secret_expires_at: datetime | None
-    has_headers: bool
-    created_at: datetime
-    updated_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class EndpointWithSecret(Endpoint):
-    """An endpoint and its new secret, which can be read only now. Its repr does not show it."""
-
-    secret: str = field(repr=False)
+update svc.webhook_endpoints
+   set previous_secret = secret, previous_signing_key = signing_key, previous_secret_expires_at = now() + %s,
+       secret = %s, signing_key = case when signing_key is not null then %s::bytea end,
+       public_key = case when signing_key is not null then %s end,
+       version = version + 1, updated_at = now()
+ where id = %s
+returning
+"""
+    + COLUMNS
+)
+_SET_STATUS: Final = "select " + COLUMNS + " from svc.webhook_set_status(%s, %s, %s)"  # noqa: S608 - constants
+_DELETE: Final = "select " + COLUMNS + " from svc.webhook_delete_endpoint(%s)"  # noqa: S608 - constants
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,68 +134,41 @@ def create(
     events: Sequence[str],
     keys: KeyRing,
     guard: Guard,
-    description: str = "",
     tenant: str | None = None,
-    headers: Mapping[str, str] | None = None,
-    max_in_flight: int = 8,
-    timeout: timedelta = timedelta(seconds=15),
+    **options: Unpack[Options],
 ) -> Query[EndpointWithSecret]:
     """Register an endpoint.
 
-    An endpoint with a ``tenant`` receives only that tenant's messages, one without receives all. ``headers`` are sent
-    with every attempt, at most ``max_in_flight`` attempts are under way at a time, and each may take ``timeout`` (1 to
-    60 s). Raises EndpointError if ``guard`` does not let workers call the URL.
+    An endpoint with a ``tenant`` receives only that tenant's messages, one without receives all. Raises EndpointError
+    if ``guard`` does not let workers call the URL.
     """
-    check_limits(description=description, max_in_flight=max_in_flight, timeout=timeout)
     if tenant is not None:
         check_tenant(tenant)
-    endpoint_id = new_id()
-    secret = new_secret()
-    sealed = sealed_secret(secret, keys, endpoint_id), sealed_headers(headers or {}, keys, endpoint_id)
-    params = (endpoint_id, guard.check_url(url), description, tenant, event_list(events), *sealed)
-    row = partial(EndpointWithSecret, secret=secret)
-    return Query(_INSERT + _COLUMNS + " from endpoint", (*params, max_in_flight, timeout), row)
+    endpoint_id, secret = new_id(), new_secret()
+    fields: Changes = {**_DEFAULTS, **options, "url": url, "events": events}
+    values = columns(fields, endpoint_id=endpoint_id, keys=keys, guard=guard) | {
+        "id": str(endpoint_id),
+        "tenant": tenant,
+        "secret": in_json(keys.seal(secret, owner=str(endpoint_id), column=SECRET_COLUMN)),
+    }
+    return Query(_INSERT, (json.dumps(values),), partial(EndpointWithSecret, secret=secret))
 
 
 def update(
-    endpoint_id: str,
-    *,
-    keys: KeyRing | None = None,
-    guard: Guard,
-    url: str | None = None,
-    events: Sequence[str] | None = None,
-    description: str | None = None,
-    headers: Mapping[str, str] | None = None,
-    max_in_flight: int | None = None,
-    timeout: timedelta | None = None,
+    endpoint_id: str, *, keys: KeyRing | None = None, guard: Guard, **changes: Unpack[Changes]
 ) -> Query[Endpoint]:
-    """Change the fields that are not None; ``headers`` replace all headers, and need ``keys``. Raises as ``create``.
+    """Change the given fields; ``headers``, ``tls`` and v1a need ``keys``. Raises as ``create``.
 
-    If everything is None, nothing changes, not even the version.
+    If none is given, nothing changes, not even the version.
 
-    A URL of another origin loses the headers unless they are given again: they may be credentials for the old one.
+    A URL of another origin loses the headers and the TLS material unless they are given again: they may be credentials
+    for the old one.
     """
-    if all(each is None for each in (url, events, description, headers, max_in_flight, timeout)):
-        return get(endpoint_id)
-    check_limits(description=description, max_in_flight=max_in_flight, timeout=timeout)
     key = endpoint_key(endpoint_id)
-    if headers and keys is None:
-        raise EndpointError(
-            "custom headers cannot be stored without keys that seal them", hint="Pass settings, which hold them."
-        )
-    address = None if url is None else guard.check_url(url)
-    params = (
-        address,
-        description,
-        None if events is None else event_list(events),
-        headers is not None,
-        sealed_headers(headers, keys, key) if headers and keys else None,
-        address,
-        max_in_flight,
-        timeout,
-        key,
-    )
-    return Query(_UPDATE + _COLUMNS, params, Endpoint, absent=no_endpoint(key))
+    if not changes:
+        return get(endpoint_id)
+    values = columns(changes, endpoint_id=key, keys=keys, guard=guard)
+    return Query(_UPDATE, (json.dumps(values), key), Endpoint, absent=no_endpoint(key))
 
 
 def pause(endpoint_id: str) -> Query[Endpoint]:
@@ -240,10 +193,14 @@ def delete(endpoint_id: str) -> Query[Endpoint]:
 
 
 def rotate_secret(endpoint_id: str, *, keys: KeyRing, overlap: timedelta = OVERLAP) -> Query[EndpointWithSecret]:
-    """Give it a new secret. During ``overlap`` the previous one signs too, so receivers can change over."""
+    """Give it a new secret, and a new key pair if it has one.
+
+    During ``overlap`` the previous ones sign too, so receivers can change over.
+    """
     if not timedelta(0) <= overlap <= timedelta(days=30):
         raise EndpointError("the overlap of secrets is 0 to 30 days")
-    key, secret = endpoint_key(endpoint_id), new_secret()
-    sealed = sealed_secret(secret, keys, key)
-    row = partial(EndpointWithSecret, secret=secret)
-    return Query(_ROTATE + _COLUMNS, (overlap, sealed, key), row, absent=no_endpoint(key))
+    key, secret, signing_key = endpoint_key(endpoint_id), new_secret(), new_signing_key()
+    sealed_secret = keys.seal(secret, owner=str(key), column=SECRET_COLUMN)
+    sealed_key = keys.seal(signing_key, owner=str(key), column=SIGNING_KEY_COLUMN)
+    parameters = (overlap, sealed_secret, sealed_key, public_key(signing_key), key)
+    return Query(_ROTATE, parameters, partial(EndpointWithSecret, secret=secret), absent=no_endpoint(key))

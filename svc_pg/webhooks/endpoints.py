@@ -5,30 +5,31 @@ name with an ``a``: ``await webhooks.endpoints.apause(conn, endpoint_id)``. All 
 NotFoundError if no endpoint has the id. The audit log names the transaction's actor.
 """
 
-from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import Any
 
 from psycopg import AsyncConnection, Connection
 
 from svc_pg.pagination import DEFAULT_SIZE, Page, PointInTime
-from svc_pg.query import Query, afetch_one, fetch_one
+from svc_pg.query import afetch_one, fetch_one
 from svc_pg.webhooks import delivery_queries, endpoint_queries, endpoint_stats
 from svc_pg.webhooks.delivery_rows import Changed, Delivery
-from svc_pg.webhooks.endpoint_queries import OVERLAP, Endpoint, EndpointQuery, EndpointWithSecret, Status
+from svc_pg.webhooks.endpoint_fields import Changes, Options, Ordering, Signature, Status
+from svc_pg.webhooks.endpoint_queries import EndpointQuery
+from svc_pg.webhooks.endpoint_registration import acreate, arotate_secret, aupdate, create, rotate_secret, update
+from svc_pg.webhooks.endpoint_rows import Endpoint, EndpointWithSecret
 from svc_pg.webhooks.endpoint_stats import WINDOW, EndpointStats
-from svc_pg.webhooks.http.guard import Guard
-from svc_pg.webhooks.secrets import KeyRing
-
-if TYPE_CHECKING:
-    from svc_pg.config import Config
-    from svc_pg.settings import Settings
+from svc_pg.webhooks.http.tls import Tls
 
 __all__ = [
+    "Changes",
     "Endpoint",
     "EndpointStats",
     "EndpointWithSecret",
     "Options",
+    "Ordering",
+    "Signature",
+    "Tls",
     "acreate",
     "adelete",
     "adisable",
@@ -54,54 +55,6 @@ __all__ = [
     "stats",
     "update",
 ]
-
-
-class Options(TypedDict, total=False):
-    """Optional fields of an endpoint.
-
-    ``headers`` are sent with every attempt and cannot be read back. At most ``max_in_flight`` attempts are under way at
-    a time (1 to 1000; the default is 8), and each may take ``timeout`` (1 to 60 s; the default is 15 s).
-    """
-
-    description: str
-    headers: Mapping[str, str]
-    max_in_flight: int
-    timeout: timedelta
-
-
-def create(
-    conn: Connection[Any],
-    *,
-    url: str,
-    events: Sequence[str],
-    settings: "Settings",
-    config: "Config | None" = None,
-    tenant: str | None = None,
-    **options: Unpack[Options],
-) -> EndpointWithSecret:
-    """Register an endpoint; its ``secret``, which the receiver needs, can be read only now.
-
-    ``events`` are names, ``order.*`` or ``*``. With a ``tenant`` it gets the messages of that tenant, without one all.
-    ``settings`` have the key that seals the secret: ``Settings.load()``. ``config`` says by ``allow_http`` and
-    ``allow_cidrs`` which URLs are acceptable beside https to public addresses. Default: no others.
-
-    Raises EndpointError if a field is not acceptable or an event is not defined, EncryptionKeyError if there is no key.
-    """
-    return fetch_one(conn, _creation(url, events, settings, config, tenant, options))
-
-
-async def acreate(
-    conn: AsyncConnection[Any],
-    *,
-    url: str,
-    events: Sequence[str],
-    settings: "Settings",
-    config: "Config | None" = None,
-    tenant: str | None = None,
-    **options: Unpack[Options],
-) -> EndpointWithSecret:
-    """As ``create``."""
-    return await afetch_one(conn, _creation(url, events, settings, config, tenant, options))
 
 
 def get(conn: Connection[Any], endpoint_id: str) -> Endpoint:
@@ -153,38 +106,6 @@ async def astats(conn: AsyncConnection[Any], endpoint_id: str, *, window: timede
     return await afetch_one(conn, endpoint_stats.stats(endpoint_id, window=window))
 
 
-def update(
-    conn: Connection[Any],
-    endpoint_id: str,
-    *,
-    url: str | None = None,
-    events: Sequence[str] | None = None,
-    settings: "Settings | None" = None,
-    config: "Config | None" = None,
-    **options: Unpack[Options],
-) -> Endpoint:
-    """Change the given fields. Raises EndpointError as ``create`` does.
-
-    ``headers`` replace all headers, and need ``settings``, which have the key that seals them. A URL of another
-    origin loses the headers unless they are given again: they may be credentials for the old one.
-    """
-    return fetch_one(conn, _update(endpoint_id, url, events, settings, config, options))
-
-
-async def aupdate(
-    conn: AsyncConnection[Any],
-    endpoint_id: str,
-    *,
-    url: str | None = None,
-    events: Sequence[str] | None = None,
-    settings: "Settings | None" = None,
-    config: "Config | None" = None,
-    **options: Unpack[Options],
-) -> Endpoint:
-    """As ``update``."""
-    return await afetch_one(conn, _update(endpoint_id, url, events, settings, config, options))
-
-
 def pause(conn: Connection[Any], endpoint_id: str) -> Endpoint:
     """Send nothing for now; pending and new deliveries wait."""
     return fetch_one(conn, endpoint_queries.pause(endpoint_id))
@@ -225,25 +146,6 @@ async def adelete(conn: AsyncConnection[Any], endpoint_id: str) -> Endpoint:
     return await afetch_one(conn, endpoint_queries.delete(endpoint_id))
 
 
-def rotate_secret(
-    conn: Connection[Any], endpoint_id: str, *, settings: "Settings", overlap: timedelta = OVERLAP
-) -> EndpointWithSecret:
-    """Give it a new ``secret``, which can be read only now.
-
-    During ``overlap``, at most 30 days, the previous secret signs too, so receivers can change over. Raises
-    EndpointError for another overlap, EncryptionKeyError if ``settings`` have no key.
-    """
-    return fetch_one(conn, endpoint_queries.rotate_secret(endpoint_id, keys=KeyRing.of(settings), overlap=overlap))
-
-
-async def arotate_secret(
-    conn: AsyncConnection[Any], endpoint_id: str, *, settings: "Settings", overlap: timedelta = OVERLAP
-) -> EndpointWithSecret:
-    """As ``rotate_secret``."""
-    query = endpoint_queries.rotate_secret(endpoint_id, keys=KeyRing.of(settings), overlap=overlap)
-    return await afetch_one(conn, query)
-
-
 def ping(conn: Connection[Any], endpoint_id: str) -> Delivery:
     """Send the event ``webhook.ping`` to it, with one attempt. Raises ConflictError if it is not active."""
     return fetch_one(conn, delivery_queries.ping(endpoint_id))
@@ -271,34 +173,6 @@ async def arecover(
 ) -> Changed:
     """As ``recover``."""
     return await afetch_one(conn, delivery_queries.recover(endpoint_id, since=since, dry_run=dry_run))
-
-
-def _creation(
-    url: str,
-    events: Sequence[str],
-    settings: "Settings",
-    config: "Config | None",
-    tenant: str | None,
-    options: Options,
-) -> Query[EndpointWithSecret]:
-    keys, guard = KeyRing.of(settings), _guard(config)
-    return endpoint_queries.create(url=url, events=events, keys=keys, guard=guard, tenant=tenant, **options)
-
-
-def _update(
-    endpoint_id: str,
-    url: str | None,
-    events: Sequence[str] | None,
-    settings: "Settings | None",
-    config: "Config | None",
-    options: Options,
-) -> Query[Endpoint]:
-    keys = None if settings is None or not options.get("headers") else KeyRing.of(settings)
-    return endpoint_queries.update(endpoint_id, url=url, events=events, keys=keys, guard=_guard(config), **options)
-
-
-def _guard(config: "Config | None") -> Guard:
-    return Guard() if config is None else Guard.of(config.webhooks)
 
 
 def _listing(

@@ -2,37 +2,49 @@
 
 from dataclasses import dataclass
 from typing import Any, Final
+from uuid import UUID
 
 from psycopg import Connection
 
 from svc_pg.query import Query, fetch
-from svc_pg.webhooks.endpoint_fields import HEADERS_COLUMN, SECRET_COLUMN
+from svc_pg.webhooks.endpoint_fields import HEADERS_COLUMN, SECRET_COLUMN, SIGNING_KEY_COLUMN, TLS_COLUMN
 from svc_pg.webhooks.secrets import KeyRing
 
 _BATCH: Final = 100
 # An expired secret is useless, and its key may be lost
 _SEALED: Final = """
-select id, secret, case when previous_secret_expires_at > now() then previous_secret end as previous_secret, headers
+select id, array[
+           secret, case when previous_secret_expires_at > now() then previous_secret end, headers, tls,
+           signing_key, case when previous_secret_expires_at > now() then previous_signing_key end
+       ] as sealed
   from svc.webhook_endpoints
  where id > %(after)s
-   and exists (select from unnest(array[secret, previous_secret, headers]) sealed
-                where substring(sealed for length(%(mark)s)) <> %(mark)s)
+   and exists (
+       select from unnest(array[secret, previous_secret, headers, tls, signing_key, previous_signing_key]) sealed
+        where substring(sealed for length(%(mark)s)) <> %(mark)s
+   )
  order by id limit %(batch)s for no key update
 """
+_COLUMNS: Final = (
+    SECRET_COLUMN,
+    SECRET_COLUMN,
+    HEADERS_COLUMN,
+    TLS_COLUMN,
+    SIGNING_KEY_COLUMN,
+    SIGNING_KEY_COLUMN,
+)
 _STORE: Final = """
 update svc.webhook_endpoints
-   set secret = %s, previous_secret = %s, headers = %s, version = version + 1,
-       previous_secret_expires_at = case when %s then previous_secret_expires_at end
+   set secret = %s, previous_secret = %s, headers = %s, tls = %s, signing_key = %s, previous_signing_key = %s,
+       previous_secret_expires_at = case when %s then previous_secret_expires_at end, version = version + 1
  where id = %s
 """
 
 
 @dataclass(frozen=True, slots=True)
 class _Sealed:
-    id: Any
-    secret: bytes
-    previous_secret: bytes | None
-    headers: bytes | None
+    id: UUID
+    sealed: list[bytes | None]
 
 
 def rotate_key(conn: Connection[Any], keys: KeyRing) -> int:
@@ -55,21 +67,10 @@ def rotate_key(conn: Connection[Any], keys: KeyRing) -> int:
 
 
 def _store(conn: Connection[Any], keys: KeyRing, endpoint: _Sealed) -> None:
-    def anew(sealed: bytes | None, column: str) -> bytes | None:
-        if sealed is None:
-            return None
-        return keys.seal(
-            keys.open(sealed, owner=str(endpoint.id), column=column), owner=str(endpoint.id), column=column
-        )
-
-    previous = anew(endpoint.previous_secret, SECRET_COLUMN)
-    conn.execute(
-        _STORE,
-        (
-            anew(endpoint.secret, SECRET_COLUMN),
-            previous,
-            anew(endpoint.headers, HEADERS_COLUMN),
-            previous is not None,
-            endpoint.id,
-        ),
-    )
+    owner = str(endpoint.id)
+    anew = [
+        None if sealed is None else keys.seal(keys.open(sealed, owner=owner, column=column), owner=owner, column=column)
+        for sealed, column in zip(endpoint.sealed, _COLUMNS, strict=True)
+    ]
+    is_overlapping = anew[1] is not None
+    conn.execute(_STORE, (*anew, is_overlapping, endpoint.id))

@@ -266,22 +266,39 @@ create table svc.webhook_endpoints (
     description text default ''::text not null,
     tenant text,
     events text[] not null,
+    filter text,
+    ordering text default 'none'::text not null,
+    signatures text[] default '{v1}'::text[] not null,
     secret bytea not null,
     previous_secret bytea,
     previous_secret_expires_at timestamp with time zone,
+    signing_key bytea,
+    previous_signing_key bytea,
+    public_key text,
     headers bytea,
+    tls bytea,
+    client_certificate_expires_at timestamp with time zone,
     status text default 'active'::text not null,
     disabled_reason text,
     max_in_flight integer default 8 not null,
+    rate_per_second integer,
     timeout interval default '00:00:15'::interval not null,
     version integer default 1 not null,
     created_at timestamp with time zone default now() not null,
     updated_at timestamp with time zone default now() not null,
     constraint webhook_endpoints_check CHECK (((previous_secret IS NULL) = (previous_secret_expires_at IS NULL))),
-    constraint webhook_endpoints_check1 CHECK (((status = 'disabled'::text) = (disabled_reason IS NOT NULL))),
+    constraint webhook_endpoints_check1 CHECK (((previous_signing_key IS NULL) OR (previous_secret_expires_at IS NOT NULL))),
+    constraint webhook_endpoints_check2 CHECK ((('v1a'::text = ANY (signatures)) = (signing_key IS NOT NULL))),
+    constraint webhook_endpoints_check3 CHECK (((signing_key IS NULL) = (public_key IS NULL))),
+    constraint webhook_endpoints_check4 CHECK (((client_certificate_expires_at IS NULL) OR (tls IS NOT NULL))),
+    constraint webhook_endpoints_check5 CHECK (((status = 'disabled'::text) = (disabled_reason IS NOT NULL))),
     constraint webhook_endpoints_events_check CHECK (((cardinality(events) > 0) AND (array_position(events, NULL::text) IS NULL))),
+    constraint webhook_endpoints_filter_check CHECK (((filter IS NULL) OR ((char_length(filter) <= 1000) AND ((filter)::jsonpath IS NOT NULL)))),
     constraint webhook_endpoints_max_in_flight_check CHECK (((max_in_flight >= 1) AND (max_in_flight <= 1000))),
+    constraint webhook_endpoints_ordering_check CHECK ((ordering = ANY (ARRAY['none'::text, 'key'::text, 'strict'::text]))),
     constraint webhook_endpoints_pkey PRIMARY KEY (id),
+    constraint webhook_endpoints_rate_per_second_check CHECK (((rate_per_second >= 1) AND (rate_per_second <= 10000))),
+    constraint webhook_endpoints_signatures_check CHECK (((cardinality(signatures) > 0) AND (signatures <@ '{v1,v1a}'::text[]) AND (array_position(signatures, NULL::text) IS NULL))),
     constraint webhook_endpoints_status_check CHECK ((status = ANY (ARRAY['active'::text, 'paused'::text, 'disabled'::text]))),
     constraint webhook_endpoints_timeout_check CHECK (((timeout >= '00:00:01'::interval) AND (timeout <= '00:01:00'::interval)))
 );
@@ -708,6 +725,14 @@ create function svc.webhook_cancel_pending(p_endpoint uuid, p_reason text)
 create function svc.webhook_cause(p_event text, p_is_manual boolean)
     returns text language sql immutable parallel safe;
 
+create function svc.webhook_changed_endpoint(p_endpoint svc.webhook_endpoints, p_columns json)
+    returns svc.webhook_endpoints language plpgsql stable
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_checked_filter(p_filter text)
+    returns text language plpgsql immutable
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.webhook_claim(p_worker text, p_batch integer, p_after uuid DEFAULT NULL::uuid, p_grace interval DEFAULT '00:00:15'::interval, p_share integer DEFAULT 16)
     returns TABLE(delivery_id uuid, lease_id uuid, attempt integer, max_attempts integer, endpoint_id uuid, endpoint_version integer, message_id uuid) language plpgsql
     set search_path=pg_catalog, pg_temp
@@ -933,6 +958,8 @@ grant execute on function svc.webhook_cancel_due to svc_admin;
 grant execute on function svc.webhook_cancel_many to svc_admin;
 grant execute on function svc.webhook_cancel_pending to svc_admin;
 grant execute on function svc.webhook_cause to svc_admin;
+grant execute on function svc.webhook_changed_endpoint to svc_admin;
+grant execute on function svc.webhook_checked_filter to svc_admin;
 grant execute on function svc.webhook_claim to svc_admin;
 grant execute on function svc.webhook_delete_endpoint to svc_admin;
 grant delete, insert, select, update on table svc.webhook_deliveries to svc_admin;
@@ -946,7 +973,7 @@ grant select on table svc.webhook_endpoint_health to svc_admin;
 grant select on table svc.webhook_endpoint_health to svc_reader;
 grant delete, insert, select, update on table svc.webhook_endpoint_state to svc_admin;
 grant select on table svc.webhook_endpoint_state to svc_reader;
-grant select (id, url, description, tenant, events, previous_secret_expires_at, status, disabled_reason, max_in_flight, timeout, version, created_at, updated_at) on table svc.webhook_endpoints to svc_reader;
+grant select (id, url, description, tenant, events, filter, ordering, signatures, previous_secret_expires_at, public_key, client_certificate_expires_at, status, disabled_reason, max_in_flight, rate_per_second, timeout, version, created_at, updated_at) on table svc.webhook_endpoints to svc_reader;
 grant delete, insert, select, update on table svc.webhook_endpoints to svc_admin;
 grant execute on function svc.webhook_endpoints_due to svc_admin;
 grant execute on function svc.webhook_envelope to svc_admin;

@@ -33,12 +33,23 @@ class Authority:
         )
         return _context(self.folder / "receiver.pem", key, certificate)
 
+    def client(self, name: str = "sender", *, expires: timedelta = DAY) -> tuple[str, str]:
+        """A certificate for a client and its key, in PEM, valid from now or before until then."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        certificate = _builder(name, key, issuer=self.certificate.subject, expires=expires).sign(self.key, SHA256())
+        return _pem(certificate).decode(), _private_pem(key).decode()
+
+    @property
+    def pem(self) -> str:
+        """The certificate of the authority, in PEM."""
+        return _pem(self.certificate).decode()
+
     def trusted(self) -> ssl.SSLContext:
         """The TLS context of a client that trusts this authority alone."""
-        return ssl.create_default_context(cadata=_pem(self.certificate).decode())
+        return ssl.create_default_context(cadata=self.pem)
 
 
-def authority(folder: Path) -> Authority:
+def authority(folder: Path, *, expires: timedelta = DAY) -> Authority:
     """An authority that nobody knows yet."""
     key = ec.generate_private_key(ec.SECP256R1())
     usage = x509.KeyUsage(
@@ -53,7 +64,7 @@ def authority(folder: Path) -> Authority:
         decipher_only=False,
     )
     certificate = (
-        _builder("authority", key)
+        _builder("authority", key, expires=expires)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(usage, critical=True)
         .sign(key, SHA256())
@@ -81,13 +92,16 @@ def _builder(
 
 
 def _context(file: Path, key: ec.EllipticCurvePrivateKey, certificate: x509.Certificate) -> ssl.SSLContext:
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    file.write_bytes(private + _pem(certificate))
+    file.write_bytes(_private_pem(key) + _pem(certificate))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(file)
     return context
+
+
+def _private_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
 
 
 def _pem(certificate: x509.Certificate) -> bytes:

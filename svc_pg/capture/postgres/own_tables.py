@@ -17,13 +17,22 @@ OWN_TABLES: Final = [
                 "description",
                 "tenant",
                 "events",
+                "filter",
+                "ordering",
+                "signatures",
                 "secret",
                 "previous_secret",
                 "previous_secret_expires_at",
+                "signing_key",
+                "previous_signing_key",
+                "public_key",
                 "headers",
+                "tls",
+                "client_certificate_expires_at",
                 "status",
                 "disabled_reason",
                 "max_in_flight",
+                "rate_per_second",
                 "timeout",
                 "version",
                 "created_at",
@@ -39,7 +48,9 @@ OWN_TABLES: Final = [
         ),
         AuditedTable(
             name="svc.webhook_endpoints",
-            redact={"secret": "remove", "previous_secret": "remove", "headers": "remove"},
+            redact=dict.fromkeys(
+                ("secret", "previous_secret", "signing_key", "previous_signing_key", "headers", "tls"), "remove"
+            ),
         ),
     ),
     (

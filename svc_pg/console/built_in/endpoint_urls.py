@@ -11,7 +11,7 @@ from svc_pg.console.tokens import Session
 from svc_pg.pagination import Page
 from svc_pg.query import RawJson
 from svc_pg.webhooks.delivery_rows import DeliveryDetail
-from svc_pg.webhooks.endpoint_queries import Endpoint
+from svc_pg.webhooks.endpoint_rows import Endpoint
 
 HIDDEN: Final = "?hidden"
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Final, Literal, TypeVar
+from datetime import timedelta
+from typing import Annotated, Any, Final, Literal, TypeVar, cast
 from uuid import UUID
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, ConfigDict, Field
 
 from svc_pg.console.body import RequestBody
 from svc_pg.console.database import Database
@@ -22,6 +23,9 @@ from svc_pg.errors import (
     UnknownEventError,
 )
 from svc_pg.query import Query, afetch, afetch_one
+from svc_pg.webhooks.endpoint_fields import Changes, Ordering, Signature
+from svc_pg.webhooks.http.tls import Tls
+from svc_pg.webhooks.secrets import KeyRing
 
 Row = TypeVar("Row")
 
@@ -33,7 +37,15 @@ _STATUS_AND_CODE: Final[dict[type[SvcError], tuple[int, str]]] = {
     ConflictError: (409, "conflict"),
 }
 
-ENDPOINT_EXAMPLE: Final = {"url": "https://example.com/hooks", "events": ["order.created"]}
+UNKNOWN_ENDPOINT: Final = "unknown_endpoint"
+REFUSED_ENDPOINT: Final = {"invalid_endpoint": 422, "encryption_key_missing": 503}
+ENDPOINT_EXAMPLE: Final = {
+    "url": "https://example.com/hooks",
+    "events": ["order.created"],
+    "filter": '$.amount > 100 && $.currency == "EUR"',
+    "ratePerSecond": 50,
+    "signatures": ["v1", "v1a"],
+}
 
 
 def _without_nul(text: str) -> str:
@@ -51,27 +63,67 @@ Text = Annotated[str, Field(max_length=1000), AfterValidator(_without_nul)]
 PointInTime = Annotated[str, AfterValidator(_readable_time)]
 
 
-class NewEndpoint(RequestBody):
+class TlsMaterial(RequestBody):
+    """Authorities to trust, and the client certificate to show, in PEM."""
+
+    ca_bundle: str | None = Field(default=None, description="The authorities to trust in place of the system's.")
+    client_certificate: str | None = Field(default=None, description="With those between it and its authority.")
+    client_key: str | None = Field(default=None, description="The private key of the certificate, not encrypted.")
+
+
+class EndpointOptions(RequestBody):
+    """The fields that an endpoint has at its registration, and that may change."""
+
+    description: str = Field(default="", description="A note for people.")
+    headers: dict[str, str] = Field(default={}, description="Sent with every attempt; they cannot be read back.")
+    filter: str | None = Field(
+        default=None,
+        description="An SQL/JSON path predicate; only messages whose payload meets it are sent.",
+        examples=['$.amount > 100 && $.currency == "EUR"'],
+    )
+    ordering: Ordering = Field(default="none", description='"key" and "strict" send the messages of a key in order.')
+    max_in_flight: int = Field(default=8, ge=1, le=1000, description="Attempts under way at a time.")
+    rate_per_second: int | None = Field(default=None, ge=1, le=10000, description="Attempts that begin in a second.")
+    timeout: float = Field(default=15, ge=1, le=60, description="Seconds an attempt may take.")
+    signatures: list[Signature] = Field(
+        default=["v1"], min_length=1, description='"v1" by a secret, "v1a" by a key pair.'
+    )
+    tls: TlsMaterial | None = Field(default=None, description="For private receivers; it cannot be read back.")
+
+    def options(self) -> Changes:
+        """The fields that the body has."""
+        given = self.model_dump(exclude_unset=True, exclude={"tenant"})
+        if "timeout" in given:
+            given["timeout"] = timedelta(seconds=self.timeout)
+        if self.tls is not None:
+            given["tls"] = Tls(**self.tls.model_dump())
+        return cast(Changes, given)
+
+
+class NewEndpoint(EndpointOptions):
     """An endpoint to register."""
 
     url: str = Field(description="The address to POST to: https and public, unless the configuration allows others.")
     events: list[str] = Field(description='Names of events, "order.*" or "*".')
-    description: str = Field(default="", description="A note for people.")
     tenant: str | None = Field(default=None, description="Only messages of this tenant.")
-    headers: dict[str, str] = Field(default={}, description="Sent with every attempt; they cannot be read back.")
-    max_in_flight: int = Field(default=8, ge=1, le=1000, description="Attempts under way at a time.")
-    timeout: float = Field(default=15, ge=1, le=60, description="Seconds an attempt may take.")
 
 
-class EndpointChanges(RequestBody):
-    """Changes of an endpoint; fields that are left out stay."""
+def _without_defaults(schema: dict[str, Any]) -> None:
+    for field in schema["properties"].values():
+        field.pop("default", None)
 
-    url: str = Field(default_factory=str, description="Another origin loses the headers unless they are given too.")
+
+class EndpointChanges(EndpointOptions):
+    """Changes of an endpoint; fields that are left out stay. ``headers`` and ``tls`` replace what there was.
+
+    null removes the filter, the rate or the TLS material. Another origin of the URL loses headers and TLS material
+    unless they are given too.
+    """
+
+    model_config = ConfigDict(json_schema_extra=_without_defaults)
+
+    url: str = Field(default_factory=str)
     events: list[str] = Field(default_factory=list)
-    description: str = Field(default_factory=str)
-    headers: dict[str, str] = Field(default_factory=dict, description="Replace all headers; {} removes them.")
-    max_in_flight: int = Field(default_factory=int, ge=1, le=1000)
-    timeout: float = Field(default_factory=float, ge=1, le=60, description="Seconds.")
 
 
 class Disabling(RequestBody):
@@ -81,7 +133,7 @@ class Disabling(RequestBody):
 
 
 class Rotation(RequestBody):
-    """The seconds for which the previous secret signs too."""
+    """The seconds for which the previous secret and key pair sign too."""
 
     overlap: float = Field(default=86400, ge=0, le=30 * 86400)
 
@@ -134,6 +186,13 @@ async def changed(
         query = change(request.params["id"])
         async with database.acting(request) as conn:
             return await afetch_one(conn, query)
+
+
+def required(keys: KeyRing | None) -> KeyRing:
+    """The keys that seal secrets. Raises EncryptionKeyError if the console has none."""
+    if keys is None:
+        raise EncryptionKeyError("SVC_ENCRYPTION_KEYS is not set")
+    return keys
 
 
 @contextmanager

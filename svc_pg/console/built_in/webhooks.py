@@ -2,6 +2,7 @@
 
 from svc_pg.config import WebhooksConfig
 from svc_pg.console.built_in.webhook_deliveries import DeliveryRoutes
+from svc_pg.console.built_in.webhook_endpoint_actions import EndpointActionRoutes
 from svc_pg.console.built_in.webhook_endpoints import EndpointRoutes
 from svc_pg.console.database import Database
 from svc_pg.console.products import Product
@@ -13,9 +14,9 @@ from svc_pg.webhooks.secrets import KeyRing
 def webhooks_product(database: Database, *, settings: Settings, config: WebhooksConfig) -> Product:
     """The product; ``config`` says which addresses endpoints may have."""
     keys = None if settings.encryption_keys is None else KeyRing.of(settings)
-    endpoints = EndpointRoutes(database, Guard.of(config), keys)
-    return Product(
-        id="webhooks",
-        name="Webhooks",
-        endpoints=[*endpoints.endpoints(), *DeliveryRoutes(database).endpoints()],
+    routes = (
+        EndpointRoutes(database, Guard.of(config), keys),
+        EndpointActionRoutes(database, keys),
+        DeliveryRoutes(database),
     )
+    return Product(id="webhooks", name="Webhooks", endpoints=[each for group in routes for each in group.endpoints()])

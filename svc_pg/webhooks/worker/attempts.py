@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from svc_pg.config import Retry
 from svc_pg.errors import EncryptionKeyError, EndpointError, WebhookSignatureError
 from svc_pg.webhooks import tracing
-from svc_pg.webhooks.endpoint_fields import HEADERS_COLUMN, SECRET_COLUMN
+from svc_pg.webhooks.endpoint_fields import HEADERS_COLUMN, SECRET_COLUMN, SIGNING_KEY_COLUMN
 from svc_pg.webhooks.http.transport import Destination, Request, Result, Transport
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.signing import sign
@@ -87,30 +87,39 @@ class Attempts:
             delivery_id=lease.delivery_id,
             timestamp=int(time.time()),
             body=body,
-            secrets=opened.secrets if endpoint.is_overlapping else opened.secrets[:1],
+            secrets=opened.secrets + opened.previous if endpoint.is_overlapping else opened.secrets,
         )
         return Request(opened.destination, body, signature)
 
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """The destination of every attempt, the secret, and the secret before a rotation."""
+    """The destination of every attempt, the secret and signing key that the endpoint wants, those before a rotation."""
 
     destination: Destination
     secrets: list[str]
+    previous: list[str]
 
 
 def _opened(endpoint: EndpointSnapshot, keys: KeyRing) -> _Opened:
     def opened(sealed: bytes, column: str) -> str:
         return keys.open(sealed, owner=endpoint.id, column=column)
 
+    def signing(secret: bytes | None, signing_key: bytes | None) -> list[str]:
+        found = []
+        if secret is not None and "v1" in endpoint.signatures:
+            found.append(opened(secret, SECRET_COLUMN))
+        if signing_key is not None:
+            found.append(opened(signing_key, SIGNING_KEY_COLUMN))
+        return found
+
     headers = {} if endpoint.headers is None else json.loads(opened(endpoint.headers, HEADERS_COLUMN))
     headers = {name: value for name, value in headers.items() if name.lower() != "content-type"}  # always JSON
-    sealed = [endpoint.secret]
-    if endpoint.previous_secret is not None and endpoint.is_overlapping:
-        sealed.append(endpoint.previous_secret)
-    destination = Destination(endpoint.url, headers, endpoint.timeout, _CONNECT_TIMEOUT)
-    return _Opened(destination, [opened(secret, SECRET_COLUMN) for secret in sealed])
+    return _Opened(
+        Destination(endpoint.url, headers, endpoint.timeout, _CONNECT_TIMEOUT),
+        signing(endpoint.secret, endpoint.signing_key),
+        signing(endpoint.previous_secret, endpoint.previous_signing_key) if endpoint.is_overlapping else [],
+    )
 
 
 def _judged(lease: Lease, result: Result, retry: Retry) -> Acknowledgement:

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, LiteralString
 from psycopg import AsyncConnection
 
 from svc_pg.query import Query, afetch
+from svc_pg.webhooks.endpoint_fields import Signature
 from svc_pg.webhooks.http.transport import Result
 
 Disposition = Literal["delivered", "retry", "failed", "gone", "released"]
@@ -40,7 +41,8 @@ select m.id::text, svc.webhook_envelope(m) as body, m.trace_context
   from svc.webhook_messages m where m.id = any(%s::uuid[])
 """
 _ENDPOINTS: Final[LiteralString] = """
-select id::text, version, url, timeout, secret, headers, previous_secret,
+select id::text, version, url, timeout, headers, tls, signatures, secret, previous_secret, signing_key,
+       previous_signing_key,
        extract(epoch from previous_secret_expires_at - now())::float8 as overlap
   from svc.webhook_endpoints where id = any(%s::uuid[])
 """
@@ -80,21 +82,25 @@ class Message:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class EndpointSnapshot:
-    """An endpoint as it was at ``read_at``; secrets and headers are still sealed. ``overlap`` is in seconds."""
+    """An endpoint as it was at ``read_at``; what is bytes is still sealed. ``overlap`` is in seconds."""
 
     id: str
     version: int
     url: str
     timeout: timedelta
+    headers: bytes | None
+    tls: bytes | None
+    signatures: Sequence[Signature]
     secret: bytes
     previous_secret: bytes | None
-    headers: bytes | None
+    signing_key: bytes | None
+    previous_signing_key: bytes | None
     overlap: float | None
     read_at: float = field(default_factory=time.monotonic)
 
     @property
     def is_overlapping(self) -> bool:
-        """Whether the secret before a rotation signs too."""
+        """Whether the secret and the key pair before a rotation sign too."""
         return self.overlap is not None and time.monotonic() < self.read_at + self.overlap
 
 

@@ -10,6 +10,7 @@ from svc_pg import webhooks
 from svc_pg.query import scalar
 from svc_pg.webhooks import delivery_queries as deliveries
 from svc_pg.webhooks.secrets import new_key
+from tests.support.certificates import authority
 from tests.support.commands import svc_pg
 from tests.support.hooks import KEYS_TEXT, hooks_config, install, rows, working
 from tests.support.postgres import Prepare
@@ -66,6 +67,51 @@ def test_an_endpoint_is_steered_and_the_log_names_who_did_it(run: Run, database:
         entries = conn.execute("select operation, actor_id from svc.audit_logs order by id").fetchall()
     assert [operation for operation, _ in entries] == ["INSERT", "UPDATE", "UPDATE", "UPDATE", "DELETE"]
     assert None not in {actor for _, actor in entries}
+
+
+def test_the_options_of_an_endpoint_are_set_changed_and_removed(run: Run, tmp_path: Path) -> None:
+    ours = authority(tmp_path)
+    for name, text in zip(("ca", "client", "key"), (ours.pem, *ours.client()), strict=True):
+        (tmp_path / f"{name}.pem").write_text(text)
+    files = ("--ca-bundle", "ca.pem", "--client-certificate", "client.pem", "--client-key", "key.pem")
+    made = added(
+        run, "http://127.0.0.1:9/hook", "--filter", "$.n > 1", "--signature", "v1a", "--header", "X-Key: 1", *files
+    )
+    assert made["publicKey"].startswith("whpk_")
+
+    def shown() -> dict[str, Any]:
+        endpoint: dict[str, Any] = json.loads(run("show", made["id"], "--json"))["endpoint"]
+        return endpoint
+
+    first = shown()
+    assert (first["filter"], first["signatures"], first["hasTls"], first["hasHeaders"]) == (
+        "$.n > 1",
+        ["v1a"],
+        True,
+        True,
+    )
+    assert first["publicKey"] == made["publicKey"]
+    limits = ("--timeout", "3s", "--max-in-flight", "2", "--rate-per-second", "5", "--ordering", "key")
+    texts = ("--url", "http://127.0.0.1:9/new", "--event", "order.*", "--description", "new", "--signature", "v1")
+    run("update", made["id"], *limits, *texts, "--remove", "filter", "--remove", "headers")
+    second = shown()
+    wanted = {"timeout": 3, "maxInFlight": 2, "ratePerSecond": 5, "ordering": "key", "events": ["order.*"]}
+    wanted |= {"url": "http://127.0.0.1:9/new", "description": "new", "signatures": ["v1"], "publicKey": None}
+    assert wanted | {"filter": None, "hasHeaders": False, "hasTls": True} == {
+        name: second[name] for name in (*wanted, "filter", "hasHeaders", "hasTls")
+    }
+    run("update", made["id"], "--remove", "tls", "--remove", "rate-per-second")
+    assert [shown()[name] for name in ("hasTls", "ratePerSecond")] == [False, None]
+    refused = {
+        ("--remove", "url"): (2, "'url' is none of headers, filter"),
+        ("--remove", "filter", "--filter", "$.a > 1"): (2, "filter is given and removed"),
+        ("--client-key", "missing.pem"): (2, "cannot read missing.pem"),
+        ("--client-key", "key.pem"): (1, "a client certificate and its key go together"),
+        ("--filter", "$.a"): (1, "is a path, and not a predicate"),
+        ("--rate-per-second", "0"): (1, "rate_per_second is 1 to 10000"),
+    }
+    for options, (code, message) in refused.items():
+        assert message in " ".join(run("update", made["id"], *options, returncode=code).split())
 
 
 def test_a_rotated_secret_and_the_one_before_both_verify(run: Run, database: str) -> None:

@@ -1,6 +1,8 @@
 """The management API of webhooks, over HTTP."""
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -12,6 +14,7 @@ from svc_pg import webhooks
 from svc_pg.console import Console
 from svc_pg.query import scalar
 from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings
+from tests.support.certificates import authority
 from tests.support.hooks import KEYS_TEXT, hooks_config, install, rows, working
 from tests.support.postgres import Prepare
 from tests.support.receiver import receiving
@@ -66,6 +69,33 @@ def test_an_endpoint_is_created_changed_and_deleted_and_its_secret_is_shown_once
         found = entries.fetchall()
     assert [row[:2] for row in found] == [(kind, "dev@localhost") for kind in ("INSERT", "UPDATE", "DELETE")]
     assert None not in {row[2] for row in found}
+
+
+def test_the_options_of_an_endpoint_are_set_and_taken_back_and_its_tls_is_never_shown(
+    client: httpx.Client, tmp_path: Path
+) -> None:
+    ours = authority(tmp_path)
+    certificate, key = ours.client()
+    tls = {"caBundle": ours.pem, "clientCertificate": certificate, "clientKey": key}
+    made = created(client, filter="$.n > 1", ordering="strict", ratePerSecond=5, signatures=["v1", "v1a"], tls=tls)
+    assert (made["filter"], made["ordering"], made["ratePerSecond"], made["hasTls"]) == ("$.n > 1", "strict", 5, True)
+    assert made["publicKey"].startswith("whpk_")
+    assert "BEGIN" not in json.dumps(made)
+    path = f"/webhooks/endpoints/{made['id']}"
+    taken_back = {"filter": None, "ratePerSecond": None, "tls": None}
+    changed = client.patch(path, json=taken_back).json()
+    assert [changed[name] for name in ("filter", "ratePerSecond", "hasTls", "ordering")] == [
+        None,
+        None,
+        False,
+        "strict",
+    ]
+    assert changed["clientCertificateExpiresAt"] is None
+    for wrong in ({"tls": {"clientKey": key}}, {"filter": "$.a == $.b"}):
+        assert_problem(client.patch(path, json=wrong), 422, "invalid_endpoint")
+    unreadable: list[dict[str, Any]] = [{"ratePerSecond": 0}, {"ordering": "x"}, {"signatures": []}, {"url": None}]
+    for wrong in unreadable:
+        assert_problem(client.patch(path, json=wrong), 422, "invalid_body")
 
 
 def test_an_event_is_sent_delivered_and_looked_at(client: httpx.Client, database: str) -> None:

@@ -8,6 +8,7 @@ from svc_pg.errors import EndpointError
 from svc_pg.query import fetch_one, scalar
 from svc_pg.webhooks import endpoint_queries as endpoints
 from svc_pg.webhooks.endpoint_fields import SECRET_COLUMN
+from svc_pg.webhooks.endpoint_rows import Endpoint
 from svc_pg.webhooks.http.guard import Guard
 from tests.support.hooks import KEYS, hooks_config, install
 from tests.support.postgres import Prepare
@@ -24,7 +25,7 @@ def db(database: str) -> Iterator[psycopg.Connection[Any]]:
         yield conn
 
 
-def create(conn: psycopg.Connection[Any], **changes: Any) -> tuple[endpoints.Endpoint, str]:
+def create(conn: psycopg.Connection[Any], **changes: Any) -> tuple[Endpoint, str]:
     wanted: dict[str, Any] = {"url": "https://Example.COM/hook", "events": ["order.created"]} | changes
     endpoint = fetch_one(conn, endpoints.create(keys=KEYS, guard=Guard(), **wanted))
     return endpoint, endpoint.secret

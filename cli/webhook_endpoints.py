@@ -1,0 +1,205 @@
+"""The commands ``webhooks add`` and ``webhooks update``: the fields of endpoints."""
+
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Final, cast
+
+import typer
+
+from svc_pg import Config, Settings
+from svc_pg.query import fetch_one
+from svc_pg.webhooks import endpoint_queries as endpoints
+from svc_pg.webhooks.endpoint_fields import ORDERINGS, SIGNATURES, Changes, needs_keys
+from svc_pg.webhooks.endpoint_rows import EndpointWithSecret
+from svc_pg.webhooks.http.guard import Guard
+from svc_pg.webhooks.http.tls import Tls
+from svc_pg.webhooks.secrets import KeyRing
+
+from . import output, records
+from .completion import events, one_of
+from .database import connect
+from .operator import EndpointId, change, operator
+from .options import ConfigReference, DatabaseUrl, Json, duration
+
+app = typer.Typer()
+
+_REMOVED: Final[Mapping[str, object]] = {"headers": {}, "filter": None, "rate-per-second": None, "tls": None}
+
+Events = typer.Option(metavar="EVENT", help='An event, "order.*" or "*". Repeat it for more.', autocompletion=events)
+Url = typer.Option(metavar="URL", help="The address to POST to.", show_default=False)
+Description = Annotated[str | None, typer.Option(metavar="TEXT", help="A note for people.")]
+Headers = Annotated[
+    list[str] | None,
+    typer.Option(metavar="HEADER", help='Send this too, for example "Authorization: Bearer x". Repeat it for more.'),
+]
+Timeout = Annotated[timedelta | None, duration(meaning="The limit of an attempt, 1s to 60s. Default: 15s.")]
+MaxInFlight = Annotated[
+    int | None, typer.Option(metavar="N", help="The most attempts under way at a time, 1 to 1000. Default: 8.")
+]
+Filter = Annotated[
+    str | None,
+    typer.Option(
+        "--filter", metavar="PATH", help="Send only messages that meet this SQL/JSON path, for example '$.total > 9'."
+    ),
+]
+Order = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ORDERING",
+        help="Write key to send the messages of a key in order, strict to block a key if one fails. Default: none.",
+        autocompletion=one_of(*ORDERINGS),
+    ),
+]
+Rate = Annotated[int | None, typer.Option(metavar="N", help="The most attempts that begin in a second, 1 to 10000.")]
+Signatures = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--signature",
+        metavar="VERSION",
+        help="Sign with v1 (a secret) or v1a (a key pair). Repeat it for both. Default: v1.",
+        autocompletion=one_of(*SIGNATURES),
+    ),
+]
+CaBundle = Annotated[Path | None, typer.Option(metavar="FILE", help="The authorities to trust, in PEM.")]
+Certificate = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="The client certificate to show, in PEM, with those above it.")
+]
+Key = Annotated[Path | None, typer.Option(metavar="FILE", help="The private key of the client certificate, in PEM.")]
+
+
+@app.command()
+def add(
+    *,
+    url: Annotated[str, Url],
+    event: Annotated[list[str], Events],
+    description: Description = None,
+    tenant: Annotated[str | None, typer.Option(metavar="TENANT", help="Send only messages of this tenant.")] = None,
+    header: Headers = None,
+    timeout: Timeout = None,
+    max_in_flight: MaxInFlight = None,
+    path: Filter = None,
+    ordering: Order = None,
+    rate_per_second: Rate = None,
+    signature: Signatures = None,
+    ca_bundle: CaBundle = None,
+    client_certificate: Certificate = None,
+    client_key: Key = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigReference = None,
+    json: Json = False,
+) -> None:
+    """Register an endpoint, and print its secret. It is not shown again."""
+    fields = _given(
+        url=url,
+        events=event,
+        description=description,
+        headers=_headers(header or ()),
+        timeout=timeout,
+        max_in_flight=max_in_flight,
+        filter=path,
+        ordering=ordering,
+        rate_per_second=rate_per_second,
+        signatures=signature,
+        tls=_tls(ca_bundle, client_certificate, client_key),
+    )
+    guard = Guard.of(Config.find(config).webhooks)
+    new = endpoints.create(**fields, tenant=tenant, keys=KeyRing.of(Settings.load()), guard=guard)
+    with connect(database_url) as conn, operator(conn):
+        show_secret(fetch_one(conn, new), as_json=json)
+
+
+@app.command()
+def update(
+    endpoint: EndpointId,
+    *,
+    url: Annotated[str | None, Url] = None,
+    event: Annotated[list[str] | None, Events] = None,
+    description: Description = None,
+    header: Headers = None,
+    timeout: Timeout = None,
+    max_in_flight: MaxInFlight = None,
+    path: Filter = None,
+    ordering: Order = None,
+    rate_per_second: Rate = None,
+    signature: Signatures = None,
+    ca_bundle: CaBundle = None,
+    client_certificate: Certificate = None,
+    client_key: Key = None,
+    remove: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD",
+            help="Remove the headers, filter, rate-per-second or tls. Repeat it for more.",
+            autocompletion=one_of(*_REMOVED),
+        ),
+    ] = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigReference = None,
+    json: Json = False,
+) -> None:
+    """Change fields of an endpoint. Events, headers, signatures and TLS files replace all that there were."""
+    changes = _given(
+        url=url,
+        events=event,
+        description=description,
+        headers=_headers(header or ()),
+        timeout=timeout,
+        max_in_flight=max_in_flight,
+        filter=path,
+        ordering=ordering,
+        rate_per_second=rate_per_second,
+        signatures=signature,
+        tls=_tls(ca_bundle, client_certificate, client_key),
+    )
+    for name in remove or ():
+        if name not in _REMOVED:
+            raise typer.BadParameter(f"{name!r} is none of {', '.join(_REMOVED)}", param_hint="--remove")
+        field = name.replace("-", "_")
+        if field in changes:
+            raise typer.BadParameter(f"{name} is given and removed", param_hint="--remove")
+        changes = cast(Changes, {**changes, field: _REMOVED[name]})
+    keys = KeyRing.of(Settings.load()) if needs_keys(changes) else None
+    guard = Guard.of(Config.find(config).webhooks)
+    change(endpoints.update(endpoint, keys=keys, guard=guard, **changes), database_url, as_json=json)
+
+
+def show_secret(endpoint: EndpointWithSecret, *, as_json: bool) -> None:
+    """Print the new secret of an endpoint, and its public key if it has one."""
+    shown = {"id": endpoint.id, "url": endpoint.url, "events": endpoint.events, "secret": endpoint.secret}
+    if endpoint.public_key:
+        shown["publicKey" if as_json else "public_key"] = endpoint.public_key
+    if as_json:
+        records.show_json(shown)
+        return
+    records.show(shown)
+    output.words("The secret is shown only now. Give it to the receiver, who verifies signatures with it.")
+
+
+def _given(**fields: object) -> Changes:
+    """The fields that the options name."""
+    return cast(Changes, {name: value for name, value in fields.items() if value not in (None, [], {})})
+
+
+def _headers(texts: Iterable[str]) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    for text in texts:
+        name, separator, value = (part.strip() for part in text.partition(":"))
+        if not separator:
+            raise typer.BadParameter(f"{text!r} is not a header; write Name: value", param_hint="--header")
+        if name.lower() in map(str.lower, headers):
+            raise typer.BadParameter(f"header {name!r} occurs twice", param_hint="--header")
+        headers[name] = value
+    return headers
+
+
+def _tls(ca_bundle: Path | None, client_certificate: Path | None, client_key: Path | None) -> Tls | None:
+    texts = [None if file is None else _text(file) for file in (ca_bundle, client_certificate, client_key)]
+    return Tls(*texts) if any(text is not None for text in texts) else None
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(errors="replace")
+    except OSError as error:
+        raise typer.BadParameter(f"cannot read {file}: {error.strerror}") from error

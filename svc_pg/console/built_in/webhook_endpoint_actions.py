@@ -1,0 +1,137 @@
+"""Routes of webhook endpoints: pause, disable, rotate, ping, recover."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from svc_pg.console.body import read_body
+from svc_pg.console.built_in.webhook_requests import (
+    REFUSED_ENDPOINT,
+    UNKNOWN_ENDPOINT,
+    Disabling,
+    Recovery,
+    Rotation,
+    changed,
+    required,
+)
+from svc_pg.console.database import Database
+from svc_pg.console.parameters import point_in_time
+from svc_pg.console.products import ProductEndpoint
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.query import Query, Row
+from svc_pg.webhooks import delivery_queries, endpoint_queries
+from svc_pg.webhooks.delivery_rows import Changed, Delivery
+from svc_pg.webhooks.endpoint_rows import Endpoint, EndpointWithSecret
+from svc_pg.webhooks.secrets import KeyRing
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointActionRoutes:
+    """The handlers, and the objects that they need. Without ``keys`` no secret can be rotated: 503."""
+
+    database: Database
+    keys: KeyRing | None
+
+    def endpoints(self) -> Sequence[ProductEndpoint]:
+        """The routes."""
+        return [
+            self._verb(
+                "pause",
+                endpoint_queries.pause,
+                "Send nothing for now; pending deliveries wait",
+                conflict=409,  # a disabled one
+            ),
+            self._verb("resume", endpoint_queries.resume, "Make it active again and forget its failures"),
+            ProductEndpoint(
+                method="POST",
+                path="/endpoints/:id/disable",
+                handler=self._disable,
+                required_permission="write",
+                summary="Stop sending and cancel pending deliveries",
+                body=Disabling,
+                response=Endpoint,
+                errors={UNKNOWN_ENDPOINT: 404, "invalid_endpoint": 422},
+            ),
+            ProductEndpoint(
+                method="POST",
+                path="/endpoints/:id/rotate-secret",
+                handler=self._rotate_secret,
+                required_permission="write",
+                summary="Give it a new secret, shown this once, and key pair; the previous ones sign too for a while",
+                body=Rotation,
+                response=EndpointWithSecret,
+                errors={UNKNOWN_ENDPOINT: 404, **REFUSED_ENDPOINT},
+            ),
+            ProductEndpoint(
+                method="POST",
+                path="/endpoints/:id/ping",
+                handler=self._ping,
+                required_permission="write",
+                summary="Send the event webhook.ping to it, with one attempt",
+                response=Delivery,
+                status=202,
+                errors={UNKNOWN_ENDPOINT: 404, "conflict": 409},
+            ),
+            ProductEndpoint(
+                method="POST",
+                path="/endpoints/:id/recover",
+                handler=self._recover,
+                required_permission="write",
+                summary="Try its failed and canceled deliveries again, 10,000 at a time",
+                body=Recovery,
+                body_example={"since": "1d", "dryRun": True},
+                response=Changed,
+                errors={UNKNOWN_ENDPOINT: 404, "conflict": 409},
+            ),
+        ]
+
+    def _verb(
+        self,
+        verb: str,
+        change: Callable[[str], Query[Endpoint]],
+        summary: str,
+        **errors: int,
+    ) -> ProductEndpoint:
+        async def handle(request: AuthenticatedRequest) -> ConsoleResponse:
+            endpoint = await self._changed(request, change)
+            return ConsoleResponse(200, endpoint)
+
+        return ProductEndpoint(
+            method="POST",
+            path=f"/endpoints/:id/{verb}",
+            handler=handle,
+            required_permission="write",
+            summary=summary,
+            response=Endpoint,
+            errors={UNKNOWN_ENDPOINT: 404, **errors},
+        )
+
+    async def _disable(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        reason = read_body(request, Disabling).reason
+        endpoint = await self._changed(
+            request, lambda endpoint_id: endpoint_queries.disable(endpoint_id, reason=reason)
+        )
+        return ConsoleResponse(200, endpoint)
+
+    async def _rotate_secret(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        overlap = timedelta(seconds=read_body(request, Rotation).overlap)
+        endpoint = await self._changed(
+            request,
+            lambda endpoint_id: endpoint_queries.rotate_secret(endpoint_id, keys=required(self.keys), overlap=overlap),
+        )
+        return ConsoleResponse(200, endpoint)
+
+    async def _ping(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        delivery = await self._changed(request, delivery_queries.ping)
+        return ConsoleResponse(202, delivery)
+
+    async def _recover(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        body = read_body(request, Recovery)
+        since = None if body.since is None else point_in_time(body.since)
+        retried = await self._changed(
+            request, lambda endpoint_id: delivery_queries.recover(endpoint_id, since=since, dry_run=body.dry_run)
+        )
+        return ConsoleResponse(200, retried)
+
+    async def _changed(self, request: AuthenticatedRequest, change: Callable[[str], Query[Row]]) -> Row:
+        return await changed(self.database, request, change, unknown=UNKNOWN_ENDPOINT)
