@@ -90,9 +90,12 @@ create table svc.webhook_endpoint_state (
     last_failure_at timestamptz,
     check ((failure_streak > 0) = (failing_since is not null))
 ) with (fillfactor = 50, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_scale_factor = 0.02);
+create index webhook_endpoint_state_breaker on svc.webhook_endpoint_state (breaker_until)
+    where breaker_until is not null;
 
--- A lease is a visibility timeout: claiming moves next_attempt_at to its end, so a dead worker's rows come due again.
--- No foreign key to endpoints: its share locks cost a third of send's throughput.
+-- What was sent to whom and what became of it. No foreign key to endpoints: its share locks cost a third of send's
+-- throughput. No column that changes when a delivery succeeds is in an index, its predicates included, and a part of
+-- every page is free: so the one update of most deliveries writes no index entry.
 create table svc.webhook_deliveries (
     id uuid primary key,
     message_id uuid not null,
@@ -100,24 +103,21 @@ create table svc.webhook_deliveries (
     event_name text not null,
     status text not null default 'pending' check (status in ('pending', 'delivered', 'failed', 'canceled')),
     attempts integer not null default 0 check (attempts >= 0),
-    lost_attempts integer not null default 0 check (lost_attempts >= 0),
+    lost_attempts integer not null default 0 check (lost_attempts between 0 and attempts),
     max_attempts integer not null check (max_attempts > 0),
     manual_attempt integer, -- the number of the attempt that somebody asked for
     next_attempt_at timestamptz default now(),
-    lease_id uuid,
-    lease_until timestamptz,
-    worker text,
     finished_at timestamptz,
+    failure text check (failure in ('failed', 'canceled')),
     last_status_code integer,
     last_error text,
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now(),
     check ((status = 'pending') = (next_attempt_at is not null)),
     check ((status <> 'pending') = (finished_at is not null)),
-    check ((lease_id is null) = (lease_until is null)),
-    check (lease_id is null or status = 'pending')
+    check (failure is not distinct from nullif(nullif(status, 'pending'), 'delivered'))
 ) with (
-    fillfactor = 80,
+    fillfactor = 60,
     autovacuum_vacuum_threshold = 1000,
     autovacuum_vacuum_scale_factor = 0.02,
     autovacuum_vacuum_insert_scale_factor = 0.1,
@@ -125,21 +125,49 @@ create table svc.webhook_deliveries (
     autovacuum_vacuum_cost_delay = 0
 );
 create unique index webhook_deliveries_message on svc.webhook_deliveries (message_id, endpoint_id);
-create index webhook_deliveries_ready on svc.webhook_deliveries (endpoint_id, next_attempt_at, id)
-    where status = 'pending';
--- "is not null" says nothing new, but keeps it from queries that ask for an endpoint and not for a time: after an
--- analyze of the empty queue all indexes seem equally good, and this one reads the whole queue for each endpoint
-create index webhook_deliveries_due on svc.webhook_deliveries (next_attempt_at)
-    where status = 'pending' and next_attempt_at is not null;
-create index webhook_deliveries_leased on svc.webhook_deliveries (endpoint_id, lease_until) where lease_id is not null;
 create index webhook_deliveries_list on svc.webhook_deliveries (endpoint_id, id desc);
--- to list them by status; an index of all of them, by status or by event, would cost every delivery an eighth more
-create index webhook_deliveries_failed_list on svc.webhook_deliveries (id) where status = 'failed';
-create index webhook_deliveries_canceled_list on svc.webhook_deliveries (id) where status = 'canceled';
-create index webhook_deliveries_failed on svc.webhook_deliveries (endpoint_id, finished_at) where status = 'failed';
+-- by failure and not by status, which changes when a delivery succeeds
+create index webhook_deliveries_failure on svc.webhook_deliveries (failure, id) where failure is not null;
+create index webhook_deliveries_endpoint_failure on svc.webhook_deliveries (endpoint_id, id) where failure is not null;
+
+-- A pending delivery has a row here while it waits, or in webhook_leases while an attempt is under way; others have
+-- none. A claim moves it from here to there, its acknowledgement takes it from there, and a retry brings it back. The
+-- functions lock the delivery first and then this row, except the claim, which locks this row only and waits for none.
+--
+-- In the lane 'due' it can start as soon as its endpoint has room; in 'later' its time has not come. Only the first
+-- lane is searched for work, so what waits for its time costs a claim nothing.
+create type svc.webhook_lane as enum ('due', 'later');
+create table svc.webhook_queue (
+    lane svc.webhook_lane not null default 'due',
+    endpoint_id uuid not null,
+    next_attempt_at timestamptz not null,
+    delivery_id uuid not null,
+    primary key (lane, endpoint_id, next_attempt_at, delivery_id)
+) with (
+    autovacuum_vacuum_threshold = 1000,
+    autovacuum_vacuum_scale_factor = 0.02,
+    autovacuum_vacuum_cost_delay = 0
+);
+create index webhook_queue_later on svc.webhook_queue (next_attempt_at) where lane = 'later';
+
+-- A lease is a visibility timeout: when it has ended, the next claim returns the delivery to the queue.
+create table svc.webhook_leases (
+    endpoint_id uuid not null,
+    delivery_id uuid not null,
+    lease_id uuid not null default gen_random_uuid(),
+    lease_until timestamptz not null,
+    leased_at timestamptz not null,
+    worker text not null,
+    primary key (endpoint_id, delivery_id)
+) with (
+    autovacuum_vacuum_threshold = 1000,
+    autovacuum_vacuum_scale_factor = 0.02,
+    autovacuum_vacuum_cost_delay = 0
+);
+create index webhook_leases_until on svc.webhook_leases (lease_until);
 
 create table svc.webhook_delivery_attempts (
-    id bigint generated always as identity primary key,
+    id bigint generated always as identity,
     delivery_id uuid not null,
     endpoint_id uuid not null,
     attempt integer not null,
@@ -154,9 +182,9 @@ create table svc.webhook_delivery_attempts (
     response_headers json,
     response_body text check (octet_length(response_body) <= 16384),
     remote_ip inet,
-    worker text
+    worker text,
+    primary key (delivery_id, id)
 ) with (autovacuum_vacuum_insert_scale_factor = 0.05);
-create index webhook_delivery_attempts_delivery on svc.webhook_delivery_attempts (delivery_id, id);
 
 comment on table svc.webhook_event_types is 'The events that can be sent, as the configuration defines them.';
 comment on column svc.webhook_event_types.name is 'The name: order.created.';
@@ -227,28 +255,41 @@ comment on column svc.webhook_endpoint_state.last_success_at is 'The last succes
 comment on column svc.webhook_endpoint_state.last_failure_at is 'The last failure.';
 
 comment on table svc.webhook_deliveries is
-    'The queue and its results: a row for each message and endpoint.';
+    'Deliveries and their results: a row for each message and endpoint.';
 comment on column svc.webhook_deliveries.id is 'The delivery''s id (UUID version 7), which receivers get.';
 comment on column svc.webhook_deliveries.message_id is 'The message.';
 comment on column svc.webhook_deliveries.endpoint_id is 'The endpoint; it may have been deleted.';
 comment on column svc.webhook_deliveries.event_name is 'The event.';
 comment on column svc.webhook_deliveries.status is 'pending, delivered, failed or canceled.';
-comment on column svc.webhook_deliveries.attempts is 'The attempts that were made, or begun.';
+comment on column svc.webhook_deliveries.attempts is 'The attempts that have ended; each is on record.';
 comment on column svc.webhook_deliveries.lost_attempts is
     'How many of them were lost with their worker; these have a limit of their own, 20.';
 comment on column svc.webhook_deliveries.max_attempts is 'The attempts after which it fails, without lost ones.';
 comment on column svc.webhook_deliveries.manual_attempt is
     'Internal: the number of the attempt that somebody asked for.';
 comment on column svc.webhook_deliveries.next_attempt_at is
-    'When it is due, if it is pending; while an attempt is under way, when it is due if that is lost.';
-comment on column svc.webhook_deliveries.lease_id is 'Internal: the worker''s lease.';
-comment on column svc.webhook_deliveries.lease_until is 'Internal: when the lease ends.';
-comment on column svc.webhook_deliveries.worker is 'Internal: the worker that has or had it.';
+    'When it is due, if it is pending; while an attempt is under way, when that was due.';
 comment on column svc.webhook_deliveries.finished_at is 'When it was delivered, failed or was canceled.';
+comment on column svc.webhook_deliveries.failure is
+    'The status, if it is failed or canceled; null otherwise. Ask for it to find those by an index.';
 comment on column svc.webhook_deliveries.last_status_code is 'The status that the receiver last answered with.';
 comment on column svc.webhook_deliveries.last_error is 'Why the last attempt failed.';
 comment on column svc.webhook_deliveries.created_at is 'When the transaction began that sent it.';
 comment on column svc.webhook_deliveries.updated_at is 'When its state last changed.';
+
+comment on table svc.webhook_queue is 'Internal: the pending deliveries that wait.';
+comment on column svc.webhook_queue.endpoint_id is 'The endpoint.';
+comment on column svc.webhook_queue.next_attempt_at is 'When it is due.';
+comment on column svc.webhook_queue.delivery_id is 'The delivery.';
+comment on column svc.webhook_queue.lane is 'due, or later if its time has not come.';
+
+comment on table svc.webhook_leases is 'Internal: the pending deliveries whose attempts are under way.';
+comment on column svc.webhook_leases.endpoint_id is 'The endpoint.';
+comment on column svc.webhook_leases.delivery_id is 'The delivery.';
+comment on column svc.webhook_leases.lease_id is 'The worker''s lease: only who knows it can tell the result.';
+comment on column svc.webhook_leases.lease_until is 'When the lease ends, and the attempt is lost.';
+comment on column svc.webhook_leases.leased_at is 'When the attempt was claimed.';
+comment on column svc.webhook_leases.worker is 'The worker that has it.';
 
 comment on table svc.webhook_delivery_attempts is 'Every attempt to deliver, and what the receiver answered.';
 comment on column svc.webhook_delivery_attempts.id is 'The attempt''s id.';

@@ -6,11 +6,15 @@ select e.id as endpoint_id, e.url, e.description, e.tenant, e.status, e.disabled
             when s.failure_streak > 0 then 'failing'
             else 'healthy' end as health,
        s.failure_streak, s.failing_since, s.breaker_until, s.last_success_at, s.last_failure_at,
-       (select d.next_attempt_at from svc.webhook_deliveries d
-         where d.endpoint_id = e.id and d.status = 'pending'
-         order by d.next_attempt_at limit 1) as next_attempt_at,
-       (select count(*) from svc.webhook_deliveries d
-         where d.endpoint_id = e.id and d.lease_id is not null and d.lease_until > now()) as in_flight,
+       (select min(f.next_attempt_at)
+          from unnest(enum_range(null::svc.webhook_lane)) r(lane)
+         cross join lateral (
+            select q.next_attempt_at from svc.webhook_queue q
+             where q.lane = r.lane and q.endpoint_id = e.id
+             order by q.next_attempt_at limit 1
+         ) f) as next_attempt_at,
+       (select count(*) from svc.webhook_leases l
+         where l.endpoint_id = e.id and l.lease_until > now()) as in_flight,
        e.max_in_flight
   from svc.webhook_endpoints e
   left join svc.webhook_endpoint_state s on s.endpoint_id = e.id;

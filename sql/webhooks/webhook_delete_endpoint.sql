@@ -1,4 +1,5 @@
--- Delete an endpoint and cancel its pending deliveries, except attempts under way. Its deliveries stay on record.
+-- Delete an endpoint and cancel its pending deliveries, except attempts under way; claims cancel what is more than
+-- 5000. Its deliveries stay on record.
 create or replace function svc.webhook_delete_endpoint(p_endpoint uuid) returns setof svc.webhook_endpoints
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -10,7 +11,7 @@ begin
     if not found then
         raise exception 'no endpoint has the id %', p_endpoint using errcode = 'SV104';
     end if;
-    perform svc.webhook_cancel_pending(p_endpoint, 'the endpoint was deleted');
+    perform svc.webhook_cancel_pending(p_endpoint, 'the endpoint was deleted', 5000);
 end
 $svc$;
 revoke all on function svc.webhook_delete_endpoint(uuid) from public;

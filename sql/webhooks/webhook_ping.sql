@@ -18,9 +18,16 @@ begin
     values (v_message, 'webhook.ping', json_build_object('endpointId', p_endpoint), v_endpoint.tenant);
     perform svc.webhook_notify();
     return query
-    insert into svc.webhook_deliveries (id, message_id, endpoint_id, event_name, max_attempts)
-    values (svc.webhook_uuid7(), v_message, p_endpoint, 'webhook.ping', 1)
-    returning *;
+    with delivery as (
+        insert into svc.webhook_deliveries (id, message_id, endpoint_id, event_name, max_attempts)
+        values (svc.webhook_uuid7(), v_message, p_endpoint, 'webhook.ping', 1)
+        returning *
+    ),
+    queued as (
+        insert into svc.webhook_queue (endpoint_id, next_attempt_at, delivery_id)
+        select d.endpoint_id, d.next_attempt_at, d.id from delivery d
+    )
+    select d.* from delivery d;
 end
 $svc$;
 revoke all on function svc.webhook_ping(uuid) from public;

@@ -1,13 +1,30 @@
--- Record the attempts of deliveries whose lease ended without an acknowledgement, before they are canceled.
-create or replace function svc.webhook_record_lost(p_deliveries uuid[]) returns void
+-- Record the lost attempts of deliveries whose lease has ended, take the leases away, and return the deliveries: the
+-- caller, who has locked them, says what becomes of them.
+create or replace function svc.webhook_record_lost(p_deliveries uuid[], p_now timestamptz) returns setof uuid
 language sql
 set search_path = pg_catalog, pg_temp
 as $svc$
-    insert into svc.webhook_delivery_attempts
-        (delivery_id, endpoint_id, attempt, cause, started_at, outcome, error, worker)
-    select d.id, d.endpoint_id, d.attempts, svc.webhook_cause(d.event_name, d.attempts = d.manual_attempt),
-           d.updated_at, 'lost', 'the lease ended without an acknowledgement', d.worker
-      from svc.webhook_deliveries d
-     where d.id = any (p_deliveries) and d.lease_id is not null
+    with ended as (
+        delete from svc.webhook_leases l
+         using svc.webhook_deliveries d
+         where d.id = any (p_deliveries) and l.endpoint_id = d.endpoint_id and l.delivery_id = d.id
+           and l.lease_until <= p_now
+        returning l.delivery_id, l.leased_at, l.worker
+    ),
+    lost as (
+        update svc.webhook_deliveries d
+           set attempts = d.attempts + 1, lost_attempts = d.lost_attempts + 1, updated_at = p_now
+          from ended e
+         where d.id = e.delivery_id
+        returning d.id, d.endpoint_id, d.event_name, d.attempts, d.manual_attempt, e.leased_at, e.worker
+    ),
+    attempt as (
+        insert into svc.webhook_delivery_attempts
+            (delivery_id, endpoint_id, attempt, cause, started_at, outcome, error, worker)
+        select l.id, l.endpoint_id, l.attempts, svc.webhook_cause(l.event_name, l.attempts = l.manual_attempt),
+               l.leased_at, 'lost', 'the lease ended without an acknowledgement', l.worker
+          from lost l
+    )
+    select l.id from lost l
 $svc$;
-revoke all on function svc.webhook_record_lost(uuid[]) from public;
+revoke all on function svc.webhook_record_lost(uuid[], timestamptz) from public;

@@ -12,14 +12,21 @@ begin
          where d.id = any (p_deliveries) and d.status in ('failed', 'canceled')
            and exists (select from svc.webhook_endpoints e where e.id = d.endpoint_id and e.status <> 'disabled')
          order by d.id for update
+    ),
+    pending as (
+        update svc.webhook_deliveries d
+           set status = 'pending', failure = null, next_attempt_at = now(), finished_at = null,
+               max_attempts = greatest(d.max_attempts, d.attempts - d.lost_attempts + 1),
+               manual_attempt = d.attempts + 1, updated_at = now()
+          from chosen c
+         where d.id = c.id
+        returning d.*
+    ),
+    queued as (
+        insert into svc.webhook_queue (endpoint_id, next_attempt_at, delivery_id)
+        select p.endpoint_id, p.next_attempt_at, p.id from pending p
     )
-    update svc.webhook_deliveries d
-       set status = 'pending', next_attempt_at = now(), finished_at = null,
-           max_attempts = greatest(d.max_attempts, d.attempts - d.lost_attempts + 1), manual_attempt = d.attempts + 1,
-           updated_at = now()
-      from chosen c
-     where d.id = c.id
-    returning d.*;
+    select p.* from pending p;
     if found then
         perform svc.webhook_notify();
     end if;

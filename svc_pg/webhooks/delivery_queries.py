@@ -44,14 +44,26 @@ _LAST: Final = UUID(int=2**128 - 1)
 _OF_EVENT: Final = """message_id in (
     select m.id from svc.webhook_messages m where m.event_name = %s and m.id <= %s
 ) and (message_id, id) < (%s, %s)"""
+# by what has an index; the status has none, because it changes with every delivery
+_OF_STATUS: Final[dict[str, LiteralString]] = {
+    "pending": """status = %s and (endpoint_id, id) in (
+        select q.endpoint_id, q.delivery_id from svc.webhook_queue q
+        union all select l.endpoint_id, l.delivery_id from svc.webhook_leases l
+    )""",
+    "delivered": "status = %s",
+    "failed": "failure = %s",
+    "canceled": "failure = %s",
+}
 _COUNT: Final = "changed as (select id from matching limit 10000)"
 _RETRY_MANY: Final = (
-    "status in ('failed', 'canceled') and " + _IS_OPEN,
+    "failure is not null and " + _IS_OPEN,
     "changed as (select id from svc.webhook_retry(array(select id from matching limit 10000)))",
 )
 _CANCEL_MANY: Final = (
-    "status = 'pending' and lease_id is null",
-    "changed as (select id from svc.webhook_cancel_many(array(select id from matching limit 10000)))",
+    "(endpoint_id, id) in (select q.endpoint_id, q.delivery_id from svc.webhook_queue q)",
+    """changed as (
+    select id from svc.webhook_cancel_many(array(select id from matching limit 10000), 'canceled by hand')
+)\n""",
 )
 _COUNT_CHANGED: Final = """
 select (select count(*) from changed)::integer as count, (select count(*) from matching) <= 10000 as is_complete
@@ -75,7 +87,7 @@ class DeliveryQuery(Listing[Delivery]):
         """Deliveries in one state: pending, delivered, failed or canceled."""
         if status not in STATUSES:
             raise QueryError(f"{status!r} is not a status", hint=f"Write one of {', '.join(STATUSES)}.")
-        return self._where("status = %s", status)
+        return self._where(_OF_STATUS[status], status)
 
     def event(self, name: str) -> Self:
         """Deliveries of one event."""

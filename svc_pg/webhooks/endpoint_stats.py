@@ -33,10 +33,17 @@ select e.id::text as endpoint_id, %(window)s as "window",
           from (select outcome, count(*) as n from attempt group by outcome order by outcome) o) as attempts,
        (select percentile_cont(0.5) within group (order by duration_ms) / 1000 from attempt) as p50,
        (select percentile_cont(0.95) within group (order by duration_ms) / 1000 from attempt) as p95,
-       (select min(q.created_at) from (
-            select d.created_at from svc.webhook_deliveries d
-             where d.endpoint_id = e.id and d.status = 'pending' order by d.next_attempt_at, d.id limit 1
-       ) q) as next_pending_since,
+       coalesce((select d.created_at
+          from unnest(enum_range(null::svc.webhook_lane)) r(lane)
+         cross join lateral (
+            select q.delivery_id, q.next_attempt_at from svc.webhook_queue q
+             where q.lane = r.lane and q.endpoint_id = e.id order by q.next_attempt_at, q.delivery_id limit 1
+         ) q
+          join svc.webhook_deliveries d on d.id = q.delivery_id
+         order by q.next_attempt_at limit 1), (
+        select min(d.created_at) from svc.webhook_leases l join svc.webhook_deliveries d on d.id = l.delivery_id
+         where l.endpoint_id = e.id
+       )) as next_pending_since,
        s.failure_streak, s.failing_since, case when s.breaker_until > now() then s.breaker_until end as breaker_until,
        s.last_success_at, s.last_failure_at
   from svc.webhook_endpoints e left join svc.webhook_endpoint_state s on s.endpoint_id = e.id

@@ -2,6 +2,7 @@
 
 create type svc.audit_operation as enum ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'SNAPSHOT');
 create type svc.audit_severity as enum ('low', 'medium', 'high', 'critical');
+create type svc.webhook_lane as enum ('due', 'later');
 
 -- Tables
 
@@ -196,32 +197,26 @@ create table svc.webhook_deliveries (
     max_attempts integer not null,
     manual_attempt integer,
     next_attempt_at timestamp with time zone default now(),
-    lease_id uuid,
-    lease_until timestamp with time zone,
-    worker text,
     finished_at timestamp with time zone,
+    failure text,
     last_status_code integer,
     last_error text,
     created_at timestamp with time zone default now() not null,
     updated_at timestamp with time zone default now() not null,
     constraint webhook_deliveries_attempts_check CHECK ((attempts >= 0)),
-    constraint webhook_deliveries_check CHECK (((status = 'pending'::text) = (next_attempt_at IS NOT NULL))),
-    constraint webhook_deliveries_check1 CHECK (((status <> 'pending'::text) = (finished_at IS NOT NULL))),
-    constraint webhook_deliveries_check2 CHECK (((lease_id IS NULL) = (lease_until IS NULL))),
-    constraint webhook_deliveries_check3 CHECK (((lease_id IS NULL) OR (status = 'pending'::text))),
-    constraint webhook_deliveries_lost_attempts_check CHECK ((lost_attempts >= 0)),
+    constraint webhook_deliveries_check CHECK (((lost_attempts >= 0) AND (lost_attempts <= attempts))),
+    constraint webhook_deliveries_check1 CHECK (((status = 'pending'::text) = (next_attempt_at IS NOT NULL))),
+    constraint webhook_deliveries_check2 CHECK (((status <> 'pending'::text) = (finished_at IS NOT NULL))),
+    constraint webhook_deliveries_check3 CHECK ((NOT (failure IS DISTINCT FROM NULLIF(NULLIF(status, 'pending'::text), 'delivered'::text)))),
+    constraint webhook_deliveries_failure_check CHECK ((failure = ANY (ARRAY['failed'::text, 'canceled'::text]))),
     constraint webhook_deliveries_max_attempts_check CHECK ((max_attempts > 0)),
     constraint webhook_deliveries_pkey PRIMARY KEY (id),
     constraint webhook_deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'canceled'::text])))
-) with (fillfactor=80, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.1, autovacuum_analyze_scale_factor=0.05, autovacuum_vacuum_cost_delay=0);
-CREATE INDEX webhook_deliveries_canceled_list ON svc.webhook_deliveries USING btree (id) WHERE (status = 'canceled'::text);
-CREATE INDEX webhook_deliveries_due ON svc.webhook_deliveries USING btree (next_attempt_at) WHERE ((status = 'pending'::text) AND (next_attempt_at IS NOT NULL));
-CREATE INDEX webhook_deliveries_failed ON svc.webhook_deliveries USING btree (endpoint_id, finished_at) WHERE (status = 'failed'::text);
-CREATE INDEX webhook_deliveries_failed_list ON svc.webhook_deliveries USING btree (id) WHERE (status = 'failed'::text);
-CREATE INDEX webhook_deliveries_leased ON svc.webhook_deliveries USING btree (endpoint_id, lease_until) WHERE (lease_id IS NOT NULL);
+) with (fillfactor=60, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.1, autovacuum_analyze_scale_factor=0.05, autovacuum_vacuum_cost_delay=0);
+CREATE INDEX webhook_deliveries_endpoint_failure ON svc.webhook_deliveries USING btree (endpoint_id, id) WHERE (failure IS NOT NULL);
+CREATE INDEX webhook_deliveries_failure ON svc.webhook_deliveries USING btree (failure, id) WHERE (failure IS NOT NULL);
 CREATE INDEX webhook_deliveries_list ON svc.webhook_deliveries USING btree (endpoint_id, id DESC);
 CREATE UNIQUE INDEX webhook_deliveries_message ON svc.webhook_deliveries USING btree (message_id, endpoint_id);
-CREATE INDEX webhook_deliveries_ready ON svc.webhook_deliveries USING btree (endpoint_id, next_attempt_at, id) WHERE (status = 'pending'::text);
 
 create table svc.webhook_delivery_attempts (
     id bigint generated always as identity not null,
@@ -240,10 +235,9 @@ create table svc.webhook_delivery_attempts (
     worker text,
     constraint webhook_delivery_attempts_cause_check CHECK ((cause = ANY (ARRAY['auto'::text, 'manual'::text, 'test'::text]))),
     constraint webhook_delivery_attempts_outcome_check CHECK ((outcome = ANY (ARRAY['success'::text, 'http_error'::text, 'timeout'::text, 'connect_error'::text, 'tls_error'::text, 'dns_error'::text, 'blocked'::text, 'lost'::text]))),
-    constraint webhook_delivery_attempts_pkey PRIMARY KEY (id),
+    constraint webhook_delivery_attempts_pkey PRIMARY KEY (delivery_id, id),
     constraint webhook_delivery_attempts_response_body_check CHECK ((octet_length(response_body) <= 16384))
 ) with (autovacuum_vacuum_insert_scale_factor=0.05);
-CREATE INDEX webhook_delivery_attempts_delivery ON svc.webhook_delivery_attempts USING btree (delivery_id, id);
 
 create table svc.webhook_endpoint_state (
     endpoint_id uuid not null,
@@ -259,6 +253,7 @@ create table svc.webhook_endpoint_state (
     constraint webhook_endpoint_state_failure_streak_check CHECK ((failure_streak >= 0)),
     constraint webhook_endpoint_state_pkey PRIMARY KEY (endpoint_id)
 ) with (fillfactor=50, autovacuum_vacuum_threshold=500, autovacuum_vacuum_scale_factor=0.02);
+CREATE INDEX webhook_endpoint_state_breaker ON svc.webhook_endpoint_state USING btree (breaker_until) WHERE (breaker_until IS NOT NULL);
 
 create table svc.webhook_endpoints (
     id uuid not null,
@@ -325,6 +320,17 @@ create table svc.webhook_keys (
     constraint webhook_keys_sequence_check CHECK ((sequence >= 0))
 ) with (fillfactor=80, autovacuum_vacuum_threshold=500, autovacuum_vacuum_scale_factor=0.02);
 
+create table svc.webhook_leases (
+    endpoint_id uuid not null,
+    delivery_id uuid not null,
+    lease_id uuid default gen_random_uuid() not null,
+    lease_until timestamp with time zone not null,
+    leased_at timestamp with time zone not null,
+    worker text not null,
+    constraint webhook_leases_pkey PRIMARY KEY (endpoint_id, delivery_id)
+) with (autovacuum_vacuum_threshold=1000, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
+CREATE INDEX webhook_leases_until ON svc.webhook_leases USING btree (lease_until);
+
 create table svc.webhook_messages (
     id uuid not null,
     event_name text not null,
@@ -339,6 +345,15 @@ create table svc.webhook_messages (
 );
 CREATE INDEX webhook_messages_event ON svc.webhook_messages USING btree (event_name, id);
 CREATE UNIQUE INDEX webhook_messages_idempotency ON svc.webhook_messages USING btree (COALESCE(tenant, ''::text), idempotency_key) WHERE (idempotency_key IS NOT NULL);
+
+create table svc.webhook_queue (
+    lane svc.webhook_lane default 'due'::svc.webhook_lane not null,
+    endpoint_id uuid not null,
+    next_attempt_at timestamp with time zone not null,
+    delivery_id uuid not null,
+    constraint webhook_queue_pkey PRIMARY KEY (lane, endpoint_id, next_attempt_at, delivery_id)
+) with (autovacuum_vacuum_threshold=1000, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
+CREATE INDEX webhook_queue_later ON svc.webhook_queue USING btree (next_attempt_at) WHERE (lane = 'later'::svc.webhook_lane);
 
 -- Views
 
@@ -458,7 +473,8 @@ create view svc.webhook_delivery_export (
     "nextAttemptAt" text,
     "finishedAt" text,
     "lastStatusCode" integer,
-    "lastError" text
+    "lastError" text,
+    failure text
 ) as ...;
 
 create view svc.webhook_endpoint_health (
@@ -712,15 +728,39 @@ create function svc.webhook_cancel(p_delivery uuid)
 
 create function svc.webhook_cancel_due(p_endpoints uuid[])
     returns void language plpgsql
-    set search_path=pg_catalog, pg_temp;
+    set search_path=pg_catalog, pg_temp
+    set lock_timeout=5 s
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_hashjoin=off
+    set enable_mergejoin=off
+    set enable_material=off
+    set enable_sort=off
+    set plan_cache_mode=force_generic_plan;
 
-create function svc.webhook_cancel_many(p_deliveries uuid[])
+create function svc.webhook_cancel_many(p_deliveries uuid[], p_reason text)
     returns SETOF svc.webhook_deliveries language sql
-    set search_path=pg_catalog, pg_temp;
+    set search_path=pg_catalog, pg_temp
+    set lock_timeout=5 s
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_hashjoin=off
+    set enable_mergejoin=off
+    set enable_material=off
+    set enable_sort=off
+    set plan_cache_mode=force_generic_plan;
 
-create function svc.webhook_cancel_pending(p_endpoint uuid, p_reason text)
-    returns void language sql
-    set search_path=pg_catalog, pg_temp;
+create function svc.webhook_cancel_pending(p_endpoint uuid, p_reason text, p_limit integer DEFAULT NULL::integer)
+    returns void language plpgsql
+    set search_path=pg_catalog, pg_temp
+    set lock_timeout=5 s
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_hashjoin=off
+    set enable_mergejoin=off
+    set enable_material=off
+    set enable_sort=off
+    set plan_cache_mode=force_generic_plan;
 
 create function svc.webhook_cause(p_event text, p_is_manual boolean)
     returns text language sql immutable parallel safe;
@@ -771,9 +811,29 @@ create function svc.webhook_known_events(p_events text[])
     returns text[] language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
+create function svc.webhook_make_due(p_now timestamp with time zone)
+    returns void language sql
+    set search_path=pg_catalog, pg_temp
+    set lock_timeout=5 s
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_hashjoin=off
+    set enable_mergejoin=off
+    set enable_material=off
+    set enable_sort=off
+    set plan_cache_mode=force_generic_plan;
+
 create function svc.webhook_next_due()
     returns timestamp with time zone language sql stable
-    set search_path=pg_catalog, pg_temp;
+    set search_path=pg_catalog, pg_temp
+    set lock_timeout=5 s
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_hashjoin=off
+    set enable_mergejoin=off
+    set enable_material=off
+    set enable_sort=off
+    set plan_cache_mode=force_generic_plan;
 
 create function svc.webhook_next_sequences(p_keys text[], p_tenants text[], p_idempotency_keys text[])
     returns bigint[] language plpgsql
@@ -823,8 +883,8 @@ create function svc.webhook_prune_messages(p_kept interval, p_batch integer DEFA
     set enable_sort=off
     set plan_cache_mode=force_generic_plan;
 
-create function svc.webhook_record_lost(p_deliveries uuid[])
-    returns void language sql
+create function svc.webhook_record_lost(p_deliveries uuid[], p_now timestamp with time zone)
+    returns SETOF uuid language sql
     set search_path=pg_catalog, pg_temp;
 
 create function svc.webhook_refuse_event(p_event text)
@@ -838,6 +898,18 @@ create function svc.webhook_retry(p_deliveries uuid[])
 create function svc.webhook_retry_one(p_delivery uuid)
     returns SETOF svc.webhook_deliveries language plpgsql
     set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_return_lost(p_now timestamp with time zone, p_endpoint uuid DEFAULT NULL::uuid)
+    returns SETOF svc.webhook_deliveries language plpgsql
+    set search_path=pg_catalog, pg_temp
+    set lock_timeout=5 s
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_hashjoin=off
+    set enable_mergejoin=off
+    set enable_material=off
+    set enable_sort=off
+    set plan_cache_mode=force_generic_plan;
 
 create function svc.webhook_row(p_row json, p_columns text[], p_needed text[])
     returns json language plpgsql immutable parallel safe
@@ -986,6 +1058,9 @@ grant execute on function svc.webhook_existing_delivery to svc_reader;
 grant delete, insert, select, update on table svc.webhook_keys to svc_admin;
 grant select on table svc.webhook_keys to svc_reader;
 grant execute on function svc.webhook_known_events to svc_admin;
+grant delete, insert, select, update on table svc.webhook_leases to svc_admin;
+grant select on table svc.webhook_leases to svc_reader;
+grant execute on function svc.webhook_make_due to svc_admin;
 grant delete, insert, select, update on table svc.webhook_messages to svc_admin;
 grant select on table svc.webhook_messages to svc_reader;
 grant execute on function svc.webhook_next_due to svc_admin;
@@ -997,10 +1072,13 @@ grant execute on function svc.webhook_ping to svc_admin;
 grant execute on function svc.webhook_protocol to svc_admin;
 grant execute on function svc.webhook_prune to svc_admin;
 grant execute on function svc.webhook_prune_messages to svc_admin;
+grant delete, insert, select, update on table svc.webhook_queue to svc_admin;
+grant select on table svc.webhook_queue to svc_reader;
 grant execute on function svc.webhook_record_lost to svc_admin;
 grant execute on function svc.webhook_refuse_event to svc_admin;
 grant execute on function svc.webhook_retry to svc_admin;
 grant execute on function svc.webhook_retry_one to svc_admin;
+grant execute on function svc.webhook_return_lost to svc_admin;
 grant execute on function svc.webhook_row to svc_admin;
 grant execute on function svc.webhook_row to svc_writer;
 grant execute on function svc.webhook_set_status to svc_admin;

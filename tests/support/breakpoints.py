@@ -9,8 +9,8 @@ import psycopg
 from svc_pg.query import scalar
 from tests.support.waiting import wait_until
 
-CLAIM: Final[LiteralString] = "new.lease_id is not null"
-ACKNOWLEDGEMENT: Final[LiteralString] = "old.lease_id is not null and new.lease_id is null"
+CLAIM: Final[LiteralString] = "insert"
+ACKNOWLEDGEMENT: Final[LiteralString] = "delete"
 
 _FUNCTION: Final = """
 create or replace function public.wait_at_breakpoint() returns trigger language plpgsql as
@@ -18,16 +18,16 @@ $$ begin perform pg_advisory_xact_lock_shared(4711); return null; end $$
 """
 _TRIGGER: Final = (
     """
-create constraint trigger breakpoint after update on svc.webhook_deliveries deferrable initially deferred
-for each row when (""",
-    """) execute function public.wait_at_breakpoint()""",
+create constraint trigger breakpoint after """,
+    """ on svc.webhook_leases deferrable initially deferred
+for each row execute function public.wait_at_breakpoint()""",
 )
 _WAITING: Final = "select pid from pg_locks where locktype = 'advisory' and objid = 4711 and not granted"
 
 
 @contextmanager
 def held_up(conninfo: str, change: LiteralString) -> Iterator[Callable[[], int]]:
-    """Hold up every transaction that makes this change to a delivery; leaving lets it commit.
+    """Hold up every transaction that makes this change to a lease; leaving lets it commit.
 
     Enter to get a function that waits until one is held up and returns the process id of its backend.
     """

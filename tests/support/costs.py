@@ -31,7 +31,7 @@ def settled_cost(conn: psycopg.Connection[Any], text: LiteralString) -> Cost:
 
 
 def _vacuumed_cost(conn: psycopg.Connection[Any], text: LiteralString) -> Cost:
-    conn.execute("vacuum svc.webhook_deliveries")
+    conn.execute("vacuum svc.webhook_deliveries, svc.webhook_queue, svc.webhook_leases")
     return first_cost(conn, text)
 
 

@@ -33,7 +33,10 @@ class Endpoint:
 
 @dataclass
 class Delivery:
-    """``due`` orders what may be claimed: None if it is not due yet. A lease may have ended and still be there."""
+    """``due`` orders what may be claimed: None if it is not due yet. A lease may have ended and still be there.
+
+    ``attempts`` have ended; the one under way is not among them.
+    """
 
     id: UUID
     endpoint: Endpoint
@@ -52,11 +55,12 @@ class Delivery:
         return (self.status, self.attempts, self.lost, self.max_attempts, self.lease, sorted(self.records))
 
     @property
-    def is_exhausted(self) -> bool:
-        """Whether no attempt is left: lost ones do not count, and have a limit of their own."""
-        return self.attempts - self.lost >= self.max_attempts
+    def is_at_its_last(self) -> bool:
+        """Whether no attempt is left after the one under way: lost ones do not count."""
+        return self.attempts - self.lost + 1 >= self.max_attempts
 
     def record(self, outcome: str) -> None:
+        self.attempts += 1
         cause = "manual" if self.attempts == self.manual_attempt else "auto"
         self.records.append((self.attempts, cause, outcome))
 
@@ -99,35 +103,41 @@ class Model:
 
         It looks at as many endpoints as its batch first, then at 64 at a time.
         """
-        claimed: list[Delivery] = []
+        claimed = self._return_lost()
+        found = len(claimed)
         size = batch
         everyone = sorted(self.endpoints.values(), key=lambda endpoint: endpoint.id)
         for visited in ([e for e in everyone if after is None or e.id > after], everyone if after is not None else []):
-            pending = [e for e in visited if any(d.status == "pending" for d in self.of(e))]
-            while pending:
-                window, pending, size = pending[:size], pending[size:], 64
-                claimed += self._claim_of(window, batch=batch - len(claimed))
-                if len(claimed) >= batch:
+            due = [e for e in visited if self._due(e)]
+            while due:
+                window, due, size = due[:size], due[size:], 64
+                claimed += self._claim_of(window, batch=batch - len(claimed) + found)
+                if len(claimed) - found >= batch:
                     return claimed
             size = 64
         return claimed
+
+    def _return_lost(self) -> list[Delivery]:
+        """Those whose lease has ended are due at once the first time, and later after that; return those that fail."""
+        now, failed = self.now(), []
+        for delivery in self.deliveries.values():
+            if delivery.lease is not None and not delivery.is_under_way:
+                delivery.lose()
+                delivery.due = now if delivery.lost == 1 else None
+                if delivery.lost >= MOST_LOST:
+                    delivery.finish("failed")
+                    failed.append(delivery)
+        return failed
 
     def _claim_of(self, endpoints: Sequence[Endpoint], *, batch: int) -> list[Delivery]:
         for endpoint in endpoints:
             if endpoint.is_closed:
                 for delivery in self._due(endpoint):
-                    delivery.lose()
                     delivery.finish("canceled")
         open_ones = [(endpoint, self._room(endpoint)) for endpoint in endpoints if self._due(endpoint)]
         picked = [delivery for endpoint, room in open_ones for delivery in self._due(endpoint)[: max(room, 0)]]
         for delivery in picked[:batch]:
-            is_lost = delivery.lease is not None
-            delivery.lose()
-            if delivery.is_exhausted or (is_lost and delivery.lost >= MOST_LOST):
-                delivery.finish("failed")
-            else:
-                delivery.attempts += 1
-                delivery.due, delivery.is_under_way = None, True
+            delivery.due, delivery.is_under_way = None, True
         return picked[:batch]
 
     def acknowledge(self, answers: Sequence[tuple[Delivery, UUID, str]]) -> set[UUID]:
@@ -136,9 +146,7 @@ class Model:
         now = self.now()
         for delivery, disposition in accepted:
             delivery.lease, delivery.is_under_way = None, False
-            if disposition == "released":
-                delivery.attempts -= 1
-            else:
+            if disposition != "released":
                 delivery.record("success" if disposition == "delivered" else "http_error")
             if disposition in ("released", "retry at once") or (disposition == "retry" and delivery.endpoint.is_closed):
                 delivery.due = now

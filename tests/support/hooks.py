@@ -78,5 +78,6 @@ def working(conninfo: str, config: Config, **options: Any) -> Iterator[Worker]:
 
 def rows(conninfo: str, table: str) -> list[dict[str, Any]]:
     """All rows of one of our tables, oldest first."""
+    order = {"webhook_queue": "next_attempt_at", "webhook_leases": "leased_at"}.get(table, "id")
     with psycopg.connect(conninfo, row_factory=dict_row) as conn:
-        return conn.execute(f"select * from svc.{table} order by id").fetchall()
+        return conn.execute(f"select * from svc.{table} order by {order}").fetchall()

@@ -25,12 +25,18 @@ select set_config('statement_timeout', '3s', true), set_config('enable_seqscan',
 _READ: Final[LiteralString] = """
 select (
     select coalesce(extract(epoch from now() - min(r.next_attempt_at)), 0)::float8
-      from svc.webhook_endpoints_due('00000000-0000-0000-0000-000000000000', 1000) r
+      from (
+        select f.endpoint_id, f.next_attempt_at
+          from svc.webhook_endpoints_due('00000000-0000-0000-0000-000000000000', 1000) f
+        union all
+        (select q.endpoint_id, q.next_attempt_at from svc.webhook_queue q
+          where q.lane = 'later' and q.next_attempt_at <= now() order by q.next_attempt_at limit 1000)
+      ) r
       join svc.webhook_endpoints e on e.id = r.endpoint_id and e.status = 'active'
       left join svc.webhook_endpoint_state s on s.endpoint_id = e.id
      where s.breaker_until is null and r.next_attempt_at <= now()
-       and e.max_in_flight > (select count(*) from svc.webhook_deliveries f
-                               where f.endpoint_id = e.id and f.lease_id is not null and f.lease_until > now())
+       and e.max_in_flight > (select count(*) from svc.webhook_leases l
+                               where l.endpoint_id = e.id and l.lease_until > now())
 ) as oldest_due_seconds, e.*, (
     select coalesce(max(age(x.xmin)), 0) from (
         select a.backend_xmin from pg_stat_activity a

@@ -38,10 +38,16 @@ select svc.webhook_uuid7(), gen_random_uuid(), (%s::uuid[])[1 + n %% cardinality
   from generate_series(1, %s) n
 """
 _PENDING: Final = """
-insert into svc.webhook_deliveries (id, message_id, endpoint_id, event_name, max_attempts, next_attempt_at)
-select svc.webhook_uuid7(), gen_random_uuid(), (%s::uuid[])[1 + n %% cardinality(%s::uuid[])], %s,
-       5, now() + %s::interval
-  from generate_series(1, %s) n
+with delivery as (
+    insert into svc.webhook_deliveries (id, message_id, endpoint_id, event_name, max_attempts, next_attempt_at)
+    select svc.webhook_uuid7(), gen_random_uuid(), (%s::uuid[])[1 + n %% cardinality(%s::uuid[])], %s,
+           5, now() + %s::interval
+      from generate_series(1, %s) n
+    returning id, endpoint_id, next_attempt_at
+)
+insert into svc.webhook_queue (lane, endpoint_id, next_attempt_at, delivery_id)
+select case when next_attempt_at > now() then 'later' else 'due' end::svc.webhook_lane, endpoint_id, next_attempt_at, id
+  from delivery
 """
 _OPEN_BREAKERS: Final = """
 update svc.webhook_endpoint_state set breaker_until = now() + interval '1 hour' where endpoint_id = any(%s::uuid[])
@@ -66,7 +72,7 @@ def measure(figures: Figures, server: Server, size: Size) -> None:
         with psycopg.connect(many, autocommit=True) as conn:
             conn.execute(_FINISHED, (ids, ids, stage.EVENT, size.finished_rows))
             conn.execute(_PENDING, (ids, ids, stage.EVENT, "1 day", _LATER))
-            conn.execute("vacuum analyze svc.webhook_deliveries")
+            conn.execute("vacuum analyze svc.webhook_deliveries, svc.webhook_queue, svc.webhook_leases")
         asyncio.run(_measure(figures, size, {EMPTY: many}))
         _add_dead(many, deliveries=size.dead_rows)
         _block(blocked)
@@ -123,7 +129,7 @@ def _block(database: str) -> None:
         ids = [row[0] for row in conn.execute("select id from svc.webhook_endpoints").fetchall()]
         conn.execute(_OPEN_BREAKERS, (ids,))
         conn.execute(_PENDING, (ids, ids, stage.EVENT, "-1 hour", _BLOCKED))
-        conn.execute("vacuum analyze svc.webhook_deliveries")
+        conn.execute("vacuum analyze svc.webhook_deliveries, svc.webhook_queue, svc.webhook_leases")
 
 
 def _add_dead(database: str, *, deliveries: int) -> None:
@@ -131,4 +137,4 @@ def _add_dead(database: str, *, deliveries: int) -> None:
     with psycopg.connect(database, autocommit=True) as conn:
         conn.execute(_OPEN_BREAKERS, (dead,))
         conn.execute(_PENDING, (dead, dead, stage.EVENT, "-1 hour", deliveries))
-        conn.execute("vacuum analyze svc.webhook_deliveries")
+        conn.execute("vacuum analyze svc.webhook_deliveries, svc.webhook_queue, svc.webhook_leases")

@@ -47,9 +47,13 @@ _OLD: Final = """
 with message as (
     insert into svc.webhook_messages (id, event_name, payload)
     select svc.webhook_uuid7(), %s, %s from generate_series(1, %s) returning id, event_name
+), delivery as (
+    insert into svc.webhook_deliveries (id, message_id, endpoint_id, event_name, max_attempts, next_attempt_at)
+    select svc.webhook_uuid7(), id, %s, event_name, 5, now() - interval '1 hour' from message
+    returning id, endpoint_id, next_attempt_at
 )
-insert into svc.webhook_deliveries (id, message_id, endpoint_id, event_name, max_attempts, next_attempt_at)
-select svc.webhook_uuid7(), id, %s, event_name, 5, now() - interval '1 hour' from message
+insert into svc.webhook_queue (endpoint_id, next_attempt_at, delivery_id)
+select endpoint_id, next_attempt_at, id from delivery
 """
 
 
@@ -105,7 +109,7 @@ def _rate(
     with psycopg.connect(database, autocommit=True) as conn:
         if dead_rows:
             conn.execute(_OLD, (stage.EVENT, stage.PAYLOAD, dead_rows, dead))
-        conn.execute("analyze svc.webhook_messages, svc.webhook_deliveries")
+        conn.execute("analyze svc.webhook_messages, svc.webhook_deliveries, svc.webhook_queue")
         with stage.worker(database, concurrency=concurrency) as worker:
             wait_until(lambda: not _is_unfinished(conn, worker, dead), "everything is delivered", limit=_LIMIT)
         row = conn.execute(_RATE).fetchone()

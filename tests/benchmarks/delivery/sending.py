@@ -14,8 +14,8 @@ from tests.benchmarks.delivery.sizes import Size
 from tests.benchmarks.delivery.stage import Server
 
 CLIENTS: Final = (1, 16, 32)
-PLAIN: Final = "two inserts, no wake-up"
-NOTIFY: Final = "two inserts and pg_notify"
+PLAIN: Final = "three inserts, no wake-up"
+NOTIFY: Final = "three inserts and pg_notify"
 SILENT: Final = "svc.send without its wake-up"
 SEND: Final = "svc.send"
 SEND_MANY: Final = "svc.send_many, 500 messages a call"
@@ -31,12 +31,19 @@ with message as (
     insert into svc.webhook_messages (id, event_name, payload)
     values (svc.webhook_uuid7(), {event}, {payload}) returning id
 )"""
-_DELIVERY: Final = """
-insert into svc.webhook_deliveries (id, message_id, endpoint_id, event_name, max_attempts, next_attempt_at)
-select svc.webhook_uuid7(), id, {endpoint}, {event}, 5, now() from message returning id"""
+_DELIVERY: Final = """,
+delivery as (
+    insert into svc.webhook_deliveries (id, message_id, endpoint_id, event_name, max_attempts, next_attempt_at)
+    select svc.webhook_uuid7(), id, {endpoint}, {event}, 5, now() from message returning id
+)"""
+_QUEUE: Final = """
+insert into svc.webhook_queue (endpoint_id, next_attempt_at, delivery_id)
+select {endpoint}, now(), id from delivery returning delivery_id"""
 _STATEMENTS: Final = {
-    PLAIN: sql.SQL(_MESSAGE + _DELIVERY),
-    NOTIFY: sql.SQL(_MESSAGE + ", delivery as (" + _DELIVERY + ") select pg_notify('svc_webhooks', '') from delivery"),
+    PLAIN: sql.SQL(_MESSAGE + _DELIVERY + _QUEUE),
+    NOTIFY: sql.SQL(
+        _MESSAGE + _DELIVERY + ", queued as (" + _QUEUE + ") select pg_notify('svc_webhooks', '') from queued"
+    ),
     SILENT: sql.SQL("select svc.silent({event}, {payload})"),
     SEND: sql.SQL("select svc.send({event}, {payload})"),
 }

@@ -184,9 +184,9 @@ def fail_deliveries(database: str, endpoint: str, number: int) -> None:
     with psycopg.connect(database) as conn:
         conn.execute(
             "insert into svc.webhook_deliveries"
-            " (id, message_id, endpoint_id, event_name, status, max_attempts, next_attempt_at, finished_at)"
-            " select svc.uuid7_at(now() - n * interval '1 ms'), gen_random_uuid(), %s, 'order.created', 'failed', 5,"
-            "        null, now()"
+            " (id, message_id, endpoint_id, event_name, status, failure, max_attempts, next_attempt_at, finished_at)"
+            " select svc.uuid7_at(now() - n * interval '1 ms'), gen_random_uuid(), %s, 'order.created', 'failed',"
+            "        'failed', 5, null, now()"
             "   from generate_series(1, %s) n",
             (endpoint, number),
         )

@@ -124,12 +124,12 @@ def test_a_dropped_trigger_is_missing(db: psycopg.Connection[Any]) -> None:
 
 def test_a_lost_index_or_constraint_is_missing_and_comes_back(db: psycopg.Connection[Any]) -> None:
     schema.install(db, Config())
-    db.execute("drop index svc.webhook_deliveries_due, svc.audit_logs_actor")
+    db.execute("drop index svc.webhook_queue_later, svc.audit_logs_actor")
     db.execute("alter table svc.webhook_endpoint_state drop constraint webhook_endpoint_state_endpoint_id_fkey")
     db.execute("alter table svc.webhook_endpoints drop constraint webhook_endpoints_pkey")
     db.commit()
     assert differing(db, Config()) == {
-        "svc.webhook_deliveries_due": "missing",
+        "svc.webhook_queue_later": "missing",
         "svc.audit_logs_actor": "missing",
         "webhook_endpoint_state_endpoint_id_fkey on svc.webhook_endpoint_state": "missing",
         "webhook_endpoints_pkey on svc.webhook_endpoints": "missing",

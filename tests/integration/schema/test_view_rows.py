@@ -147,7 +147,7 @@ def test_deliveries_are_exported_in_the_names_of_the_specification(db: psycopg.C
     [stored] = records(db, "select * from svc.webhook_deliveries")
     assert list(row) == [
         "id", "messageId", "endpointId", "eventName", "status", "attempts", "maxAttempts", "createdAt", "updatedAt",
-        "nextAttemptAt", "finishedAt", "lastStatusCode", "lastError",
+        "nextAttemptAt", "finishedAt", "lastStatusCode", "lastError", "failure",
     ]  # fmt: skip
     assert (row["id"], row["endpointId"], row["eventName"]) == (stored["id"], endpoint, "none")
     assert (row["status"], row["attempts"], row["maxAttempts"]) == ("pending", 0, 5)

@@ -1,5 +1,6 @@
 """Whatever workers, senders and people do in whatever order, every delivery is in the state that the model says."""
 
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -22,11 +23,14 @@ from svc_pg.webhooks import delivery_queries as deliveries
 from svc_pg.webhooks import endpoint_queries as endpoints
 from tests.support.delivery_model import Delivery, Endpoint, Model
 from tests.support.hooks import endpoint, hooks_config
+from tests.support.queue import end_leases, misplaced, postpone
 
 CONFIG = hooks_config("order.created")
 WORKERS = 3
 MAX_ATTEMPTS = 2
-TABLES = ("webhook_endpoints", "webhook_deliveries", "webhook_messages", "webhook_delivery_attempts")
+TABLES = tuple(
+    f"webhook_{name}" for name in ("endpoints", "queue", "leases", "deliveries", "messages", "delivery_attempts")
+)
 
 ACTIONS = (
     *("send", "send", "claim", "claim", "claim", "claim", "acknowledge", "acknowledge", "acknowledge", "lose a worker"),
@@ -102,7 +106,7 @@ class Queue(RuleBasedStateMachine):
 
     def claim(self, conn: Connection, batch: int, after: UUID | None) -> None:
         expected = {
-            delivery.id: delivery.attempts - delivery.lost if delivery.is_under_way else delivery.attempts
+            delivery.id: delivery.attempts - delivery.lost + 1 if delivery.is_under_way else delivery.attempts
             for delivery in self.model.claim(batch=batch, after=after)
         }
         claimed = conn.execute(
@@ -137,11 +141,8 @@ class Queue(RuleBasedStateMachine):
         assert set(accepted) == self.model.acknowledge(answers)
 
     def end_the_lease_of(self, delivery: Delivery) -> None:
-        delivery.is_under_way, delivery.due = False, self.model.now()
-        self.conn.execute(
-            "update svc.webhook_deliveries set lease_until = now(), next_attempt_at = now() where id = %s",
-            (delivery.id,),
-        )
+        delivery.is_under_way = False
+        end_leases(self.conn, [delivery.id])
 
     def let_an_hour_pass(self) -> None:
         """For waits and breakers, not for leases."""
@@ -152,10 +153,7 @@ class Queue(RuleBasedStateMachine):
         for chosen in self.model.endpoints.values():
             if chosen.breaker == "open":
                 chosen.breaker = "half-open"
-        self.conn.execute(
-            """update svc.webhook_deliveries set next_attempt_at = now()
-                where status = 'pending' and lease_id is null and next_attempt_at > now()"""
-        )
+        postpone(self.conn, timedelta(0), "d.next_attempt_at > now()")
         self.conn.execute("update svc.webhook_endpoint_state set breaker_until = now() where breaker_until > now()")
 
     def change_endpoint(self, chosen: Endpoint, action: str) -> None:
@@ -190,13 +188,17 @@ class Queue(RuleBasedStateMachine):
         found = {
             row[0]: (*row[1:6], sorted(map(tuple, row[6])))
             for row in self.conn.execute(
-                """select d.id, d.status, d.attempts, d.lost_attempts, d.max_attempts, d.lease_id,
+                """select d.id, d.status, d.attempts, d.lost_attempts, d.max_attempts, l.lease_id,
                           coalesce((select json_agg(json_build_array(a.attempt, a.cause, a.outcome))
                                       from svc.webhook_delivery_attempts a where a.delivery_id = d.id), '[]')
-                     from svc.webhook_deliveries d"""
+                     from svc.webhook_deliveries d left join svc.webhook_leases l on l.delivery_id = d.id"""
             )
         }
         assert found == {key: delivery.seen() for key, delivery in self.model.deliveries.items()}
+
+    @invariant()
+    def what_is_pending_waits_or_is_under_way_and_nothing_else_does(self) -> None:
+        assert misplaced(self.conn) == []
 
     @invariant()
     def health_is_what_the_model_says(self) -> None:
@@ -219,13 +221,12 @@ class Queue(RuleBasedStateMachine):
     @invariant()
     def every_attempt_is_on_record_or_under_way(self) -> None:
         for delivery in self.model.deliveries.values():
-            made = delivery.attempts - (delivery.lease is not None)
-            assert [number for number, _, _ in sorted(delivery.records)] == list(range(1, made + 1))
+            assert [number for number, _, _ in sorted(delivery.records)] == list(range(1, delivery.attempts + 1))
 
 
 def dispositions(delivery: Delivery) -> st.SearchStrategy[str]:
     """What a worker may say of an attempt: it gives up only at the last one."""
-    is_last = delivery.is_exhausted
+    is_last = delivery.is_at_its_last
     failures = ["failed"] if is_last else ["retry", "retry at once"]
     return st.sampled_from(["delivered", *failures, *failures, "gone", "released"])
 

@@ -75,7 +75,7 @@ def test_claims_at_the_same_time_never_exceed_what_an_endpoint_may_have_under_wa
                 scalar(
                     conn,
                     """select coalesce(max(n), 0) from (
-                        select count(*) as n from svc.webhook_deliveries where lease_id is not null group by endpoint_id
+                        select count(*) as n from svc.webhook_leases group by endpoint_id
                     ) q""",
                 ),
             )
@@ -142,8 +142,8 @@ def test_a_lease_begins_after_the_wait_for_other_claims(database: str, claimers:
             wait_for_a_claim(watcher)
             moment = scalar(watcher, "select clock_timestamp()")
         assert len(claiming.result(10)) == 1
-    [delivery] = rows(database, "webhook_deliveries")
-    assert delivery["lease_until"] > moment + timedelta(seconds=30)
+    [lease] = rows(database, "webhook_leases")
+    assert lease["lease_until"] > moment + timedelta(seconds=30)
 
 
 def test_a_worker_that_is_frozen_in_its_claim_keeps_no_other_from_claiming(

@@ -20,6 +20,7 @@ from svc_pg.webhooks.endpoint_stats import stats
 from svc_pg.webhooks.http.guard import Guard
 from tests.support.hooks import KEYS, hooks_config, install
 from tests.support.postgres import Prepare
+from tests.support.queue import end_leases
 
 CONFIG = hooks_config("order.created")
 GUARD = Guard()
@@ -102,10 +103,7 @@ def test_resuming_cancels_what_disabling_left_over(
     webhooks.send(db, "order.created", {}, delay=timedelta(hours=1))
     webhooks.send_many(db, "order.created", [{}] * 2)
     under_way, lost, *_ = db.cursor(row_factory=dict_row).execute("select * from svc.webhook_claim('w', 2)")
-    db.execute(
-        "update svc.webhook_deliveries set lease_until = now(), next_attempt_at = now() where id = %s",
-        (lost["delivery_id"],),
-    )
+    end_leases(db, [lost["delivery_id"]])
     with db.transaction() if is_one_transaction else nullcontext():
         one(db, endpoints.disable(endpoint))
         one(db, endpoints.resume(endpoint))
@@ -138,7 +136,7 @@ def test_a_lost_attempt_at_a_closed_endpoint_is_canceled_not_stuck(
     webhooks.send(db, "order.created", {})
     claim(db)
     one(db, close(endpoint))
-    db.execute("update svc.webhook_deliveries set lease_until = now(), next_attempt_at = now()")
+    end_leases(db)
     assert claim(db) == []
     assert queue(db, endpoint) == [("canceled", 1)]
     assert scalar(db, "select outcome from svc.webhook_delivery_attempts") == "lost"
@@ -272,7 +270,7 @@ def test_canceling_a_delivery_whose_worker_died_puts_the_lost_attempt_on_record(
 ) -> None:
     webhooks.send(db, "order.created", {})
     [claimed] = claim(db)
-    db.execute("update svc.webhook_deliveries set lease_until = now(), next_attempt_at = now()")
+    end_leases(db)
     one(db, deliveries.cancel(str(claimed["delivery_id"])))
     [attempt] = fetch(db, deliveries.attempts(str(claimed["delivery_id"])))
     assert (attempt.attempt, attempt.outcome) == (1, "lost")

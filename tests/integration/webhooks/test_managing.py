@@ -83,7 +83,11 @@ def states(db: psycopg.Connection[Any]) -> list[str]:
 
 
 def fail(db: psycopg.Connection[Any]) -> None:
-    db.execute("update svc.webhook_deliveries set status = 'failed', finished_at = now(), next_attempt_at = null")
+    db.execute("delete from svc.webhook_queue")
+    db.execute(
+        "update svc.webhook_deliveries"
+        " set status = 'failed', failure = 'failed', finished_at = now(), next_attempt_at = null"
+    )
 
 
 def test_an_endpoint_is_made_with_its_secret_which_nothing_shows_again(call: Call, db: psycopg.Connection[Any]) -> None:
@@ -195,7 +199,7 @@ def test_deliveries_with_an_attempt_under_way_or_locked_are_not_canceled(
     webhooks.send_many(db, "order.created", [{}, {}, {}])
     assert len(db.execute("select * from svc.webhook_claim('worker', 1)").fetchall()) == 1
     with psycopg.connect(hooks) as other:
-        other.execute("select from svc.webhook_deliveries where lease_id is null order by id limit 1 for update")
+        other.execute("select from svc.webhook_deliveries order by id desc limit 1 for update")
         assert call(deliveries.cancel_all, endpoint=made.id) == deliveries.Changed(1, is_complete=True)
     assert sorted(states(db)) == ["canceled", "pending", "pending"]
 

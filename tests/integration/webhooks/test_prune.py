@@ -38,8 +38,10 @@ def add(conn: Connection, number: int, status: str, age: timedelta) -> None:
                returning id
            ), delivery as (
                insert into svc.webhook_deliveries
-                   (id, message_id, endpoint_id, event_name, status, max_attempts, next_attempt_at, finished_at)
-               select m.id, m.id, e.id, 'none', %(status)s, 5, null, now() - %(age)s::interval
+                   (id, message_id, endpoint_id, event_name, status, failure, max_attempts, next_attempt_at,
+                    finished_at)
+               select m.id, m.id, e.id, 'none', %(status)s, nullif(%(status)s, 'delivered'), 5, null,
+                      now() - %(age)s::interval
                  from message m, (select id from svc.webhook_endpoints limit 1) e
                returning id, endpoint_id
            )

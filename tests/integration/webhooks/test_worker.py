@@ -22,6 +22,7 @@ from svc_pg.webhooks.worker import dispatcher
 from svc_pg.webhooks.worker.worker import Worker
 from tests.support.hooks import KEYS, KEYS_TEXT, endpoint, hooks_config, rows, working
 from tests.support.pgbouncer import pgbouncer
+from tests.support.queue import end_leases
 from tests.support.receiver import receiving
 from tests.support.waiting import wait_until
 
@@ -54,7 +55,8 @@ def test_a_delivery_arrives_signed_and_is_recorded(database: str) -> None:
     assert webhooks.assert_webhook_signature(headers=request.headers, body=request.body, secret=secret) == verified
     assert request.headers["X-Webhook-ID"] == request.headers["webhook-id"] == str(delivery["id"])
     assert request.headers["Content-Type"] == "application/json"
-    assert (delivery["attempts"], delivery["last_status_code"], delivery["lease_id"]) == (1, 204, None)
+    assert (delivery["attempts"], delivery["last_status_code"]) == (1, 204)
+    assert rows(database, "webhook_queue") == rows(database, "webhook_leases") == []
     [attempt] = rows(database, "webhook_delivery_attempts")
     assert (attempt["outcome"], attempt["status_code"], attempt["attempt"]) == ("success", 204, 1)
     assert str(attempt["remote_ip"]) == "127.0.0.1"
@@ -233,11 +235,11 @@ def test_after_kill_9_during_a_delivery_it_is_delivered_and_the_lost_attempt_is_
         send(database, {"id": 7})
         kill_during_a_delivery(database, lambda: len(receiver.requests) == 1)
         [delivery] = rows(database, "webhook_deliveries")
-        assert (delivery["status"], delivery["attempts"]) == ("pending", 1)
-        assert delivery["lease_until"] is not None
+        assert (delivery["status"], delivery["attempts"]) == ("pending", 0)
+        assert [row["delivery_id"] for row in rows(database, "webhook_leases")] == [delivery["id"]]
         assert rows(database, "webhook_delivery_attempts") == []
         with psycopg.connect(database) as conn:  # as if the lease had ended
-            conn.execute("update svc.webhook_deliveries set lease_until = now(), next_attempt_at = now()")
+            end_leases(conn)
         with working(database, CONFIG):
             receiver.wait_for(2)
             [delivery] = wait_for_status(database, "delivered")
@@ -254,7 +256,7 @@ def test_a_lease_lasts_longer_than_the_attempt_may(database: str) -> None:
     with psycopg.connect(database) as conn:
         conn.execute("update svc.webhook_endpoints set timeout = '30 s'")
         conn.execute("select * from svc.webhook_claim('w', 10)")
-        assert scalar(conn, "select lease_until - updated_at from svc.webhook_deliveries") == timedelta(seconds=45)
+        assert scalar(conn, "select lease_until - leased_at from svc.webhook_leases") == timedelta(seconds=45)
 
 
 def test_what_was_claimed_too_long_ago_is_given_back_unsent(database: str, monkeypatch: pytest.MonkeyPatch) -> None:

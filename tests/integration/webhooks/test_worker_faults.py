@@ -320,7 +320,7 @@ def set_read_only(conninfo: str, *, is_read_only: bool) -> None:
 
 def test_an_error_that_stays_ends_a_worker(database: str) -> None:
     with psycopg.connect(database, autocommit=True) as conn:
-        conn.execute("alter table svc.webhook_deliveries rename column next_attempt_at to later")
+        conn.execute("alter table svc.webhook_queue rename column next_attempt_at to later")
 
     def work() -> None:
         with working(database, CONFIG) as worker:
@@ -403,13 +403,13 @@ def test_a_worker_whose_clock_is_wrong_signs_with_it_and_does_nothing_else_with_
         with working(database, CONFIG):
             send(database, 1)
             receiver.wait_for(2)  # after a failure and its wait
-            [leased] = rows(database, "webhook_deliveries")
+            [leased] = rows(database, "webhook_leases")
             answered.set()
             wait_until_delivered(database, 1)
     with psycopg.connect(database) as conn:
         now: Any = scalar(conn, "select now()")
     assert timedelta(0) < leased["lease_until"] - now < timedelta(seconds=30)
-    assert leased["lease_until"] - leased["updated_at"] == timedelta(seconds=30)
+    assert leased["lease_until"] - leased["leased_at"] == timedelta(seconds=30)
     signed_at = int(receiver.requests[0].headers["webhook-timestamp"])
     assert abs(signed_at - right() - shift.total_seconds()) < 60
 

@@ -22,6 +22,7 @@ from svc_pg.webhooks.worker.prometheus import exposition
 from svc_pg.webhooks.worker.statistics import Statistics
 from svc_pg.webhooks.worker.worker import Worker
 from tests.support.hooks import KEYS, endpoint, hooks_config, rows
+from tests.support.queue import end_leases, postpone
 from tests.support.receiver import receiving
 from tests.support.waiting import wait_until
 
@@ -120,7 +121,9 @@ def test_a_delivery_whose_last_attempt_was_lost_is_counted_and_logged(
     endpoint(database, CONFIG, NOBODY)
     send(database)
     with psycopg.connect(database) as conn:
-        conn.execute("update svc.webhook_deliveries set attempts = max_attempts")
+        conn.execute("update svc.webhook_deliveries set attempts = 19, lost_attempts = 19")
+        conn.execute("select svc.webhook_claim('w', 1)")
+        end_leases(conn)
 
     async def look(worker: Worker, http: aiohttp.ClientSession) -> None:
         await until(lambda: worker.statistics.deliveries["failed"] == 1)
@@ -131,7 +134,7 @@ def test_a_delivery_whose_last_attempt_was_lost_is_counted_and_logged(
     watching(database, look)
     [failed] = rows(database, "webhook_deliveries")
     assert failed["status"] == "failed"
-    assert f"delivery {failed['id']} failed: its last attempt, the 5., was lost" in caplog.text
+    assert f"delivery {failed['id']} failed: its last attempt, the 20., was lost" in caplog.text
 
 
 def test_a_worker_with_its_database_is_alive_and_ready(database: str) -> None:
@@ -174,13 +177,11 @@ def test_the_backlog_is_as_old_as_the_first_delivery_that_nothing_but_workers_ho
             "update svc.webhook_endpoint_state set breaker_until = now() + interval '1 min' where endpoint_id = %s",
             [broken],
         )
-        age = "update svc.webhook_deliveries set next_attempt_at = now() - %s::interval where endpoint_id = %s"
-        conn.execute(age, ["1 day", paused])
-        conn.execute(age, ["1 day", broken])
-        conn.execute(age, ["-1 hour", active])
+        postpone(conn, timedelta(days=-1), "d.endpoint_id = any(%s::uuid[])", ([paused, broken],))
+        postpone(conn, timedelta(hours=1), "d.endpoint_id = %s", (active,))
         backlog = read(database)
         assert backlog == Backlog(0, 2, 1, 0, 1, backlog.oldest_snapshot_transactions)
-        conn.execute(age, ["10 min", active])
+        postpone(conn, timedelta(minutes=-10), "d.endpoint_id = %s", (active,))
     assert timedelta(minutes=10) <= timedelta(seconds=read(database).oldest_due_seconds) < timedelta(minutes=15)
 
 
@@ -198,14 +199,14 @@ def test_the_backlog_is_read_by_index_whatever_the_statistics_say(database: str)
     endpoint(database, CONFIG, NOBODY)
     send(database, 20)  # so few, and unknown to the planner, that it would rather read the table
     with psycopg.connect(database) as conn:
-        conn.execute("analyze svc.webhook_deliveries")
+        conn.execute("analyze svc.webhook_queue, svc.webhook_leases")
         conn.execute(_BEGIN)
         [(plan,)] = conn.execute(f"explain (analyze, format json, costs off, timing off) {_READ}")
-    scans = [node for node in nodes(plan[0]["Plan"]) if node.get("Relation Name") == "webhook_deliveries"]
+    scans = [node for node in nodes(plan[0]["Plan"]) if node.get("Relation Name") == "webhook_queue"]
     assert {node["Node Type"] for node in scans} <= {"Index Scan", "Index Only Scan"}
     assert max(node["Actual Rows"] for node in scans) <= 1
-    # a probe for each endpoint, one that finds the end, and what is under way at each
-    assert sum(node["Actual Loops"] for node in scans) == 5
+    # a probe for each endpoint, one that finds the end, and one for those whose time has come since the last claim
+    assert sum(node["Actual Loops"] for node in scans) == 4
 
 
 def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:

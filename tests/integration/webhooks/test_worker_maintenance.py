@@ -52,10 +52,12 @@ def deliver_long_ago(conninfo: str, status: str, age: timedelta) -> None:
         )
         conn.execute(
             "update svc.webhook_deliveries set id = svc.uuid7_at(now() - %(age)s), status = %(status)s,"
+            " failure = nullif(%(status)s, 'delivered'),"
             " next_attempt_at = null, finished_at = now() - %(age)s, created_at = now() - %(age)s,"
             " message_id = svc.uuid7_at(now() - %(age)s) where message_id = %(message)s",
             {"age": age, "status": status, "message": message},
         )
+        conn.execute("delete from svc.webhook_queue")
 
 
 def test_maintenance_makes_partitions_and_removes_what_is_older_than_it_is_kept(

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import timedelta
 
 import psycopg
 import pytest
@@ -15,6 +16,7 @@ from opentelemetry.trace import SpanContext, SpanKind, StatusCode
 from svc_pg import webhooks
 from svc_pg.webhooks.tracing import current_traceparent
 from tests.support.hooks import endpoint, hooks_config, rows, working
+from tests.support.queue import postpone
 from tests.support.receiver import receiving
 from tests.support.waiting import wait_until
 
@@ -64,7 +66,7 @@ def test_each_attempt_is_a_client_span_under_the_senders_and_the_receiver_is_tol
             [failed] = posts(spans, 1)
             with psycopg.connect(database) as conn:  # a 503 would wait a minute
                 wait_until(lambda: rows(database, "webhook_delivery_attempts"), "the attempt is acknowledged")
-                conn.execute("update svc.webhook_deliveries set next_attempt_at = now()")
+                postpone(conn, timedelta(0))
                 conn.execute("select svc.webhook_notify()")
             failed, succeeded = posts(spans, 2)
     context = order.get_span_context()
