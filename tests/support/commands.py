@@ -16,6 +16,8 @@ from typing import Final
 
 PROGRAM = Path(sys.executable).with_name("svc-pg")
 FORKING: Final = Path(__file__).with_name("forking.py")
+LATE: Final = ("jsonschema", "typer._adapters", "typer.rich_utils", str(Path(__file__).with_name("compiling.py")))
+"""Most commands import these modules, or compile templates, when they run."""
 LIMIT_SECONDS: Final = 60
 
 
@@ -82,7 +84,8 @@ def forked(
 def _modules() -> list[str]:
     """The command line with every command, wherever it is imported."""
     package = importlib.import_module("svc_pg.cli")
-    return [package.__name__, *(found.name for found in pkgutil.walk_packages(package.__path__, "svc_pg.cli."))]
+    found = [module.name for module in pkgutil.walk_packages(package.__path__, "svc_pg.cli.")]
+    return [package.__name__, *found, *LATE]
 
 
 @cache

@@ -1,31 +1,63 @@
-"""A process that has imported modules once, and forks for every command that it reads from its input.
+"""A process that has imported modules, or run files, once, and forks for every command that it reads from its input.
 
-    python -P forking.py MODULE ...
+    python -P forking.py MODULE|FILE ...
 
 A command so takes a tenth of the processor's time that a new interpreter takes, in a process of its own all the same.
 Read: a line of JSON for each, with the arguments of ``become``. Written: the exit code, as ``subprocess`` gives it.
 """
 
+import atexit
 import gc
 import importlib
 import json
 import os
 import runpy
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 def main() -> None:
     """Fork until the input ends. In a forked process this returns too, and the command ends as it would by itself."""
+    exit_codes: list[int] = []
+    atexit.register(leave, exit_codes)  # the first that is registered is the last that runs
     for name in sys.argv[1:]:
-        importlib.import_module(name)
+        if name.endswith(".py"):
+            runpy.run_path(name)
+        else:
+            importlib.import_module(name)
     gc.freeze()  # or a collection in a forked process would copy every page
     while line := sys.stdin.readline():
         child = os.fork()
         if child == 0:
-            become(**json.loads(line))
+            with noting(exit_codes):
+                become(**json.loads(line))
             return
         _, status = os.waitpid(child, 0)
         print(os.waitstatus_to_exitcode(status), flush=True)  # noqa: T201 - what the program is for
+
+
+@contextmanager
+def noting(exit_codes: list[int]) -> Iterator[None]:
+    """Add the exit code that the block gives the process."""
+    try:
+        yield
+    except SystemExit as error:
+        exit_codes.append(error.code if isinstance(error.code, int) else int(error.code is not None))
+        raise
+    except Exception:
+        exit_codes.append(1)
+        raise
+    exit_codes.append(0)
+
+
+def leave(exit_codes: list[int]) -> None:
+    """Spare a forked process to take down all the modules, which would copy most of its memory."""
+    if exit_codes:
+        gc.collect()  # for what it may say, as of a coroutine that nobody awaited
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(exit_codes[0])
 
 
 def become(arguments: list[str], folder: str, environment: dict[str, str], files: list[str], function: str) -> None:

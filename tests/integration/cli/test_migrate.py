@@ -57,7 +57,8 @@ class Project:
 
     def alembic(self, *arguments: str) -> str:
         """Run Alembic's own command in the folder, with the database in its environment."""
-        return self.tool("alembic.config:main", ["alembic", *arguments], "alembic.config", "sqlalchemy.ext.asyncio")
+        modules = ["alembic.config", "sqlalchemy.ext.asyncio", "sqlalchemy.dialects.postgresql.psycopg", "psycopg"]
+        return self.tool("alembic.config:main", ["alembic", *arguments], *modules)
 
     def manage(self, *arguments: str) -> str:
         """Run the project's manage.py in the folder."""
