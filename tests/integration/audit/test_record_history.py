@@ -16,6 +16,7 @@ from svc_pg.audit import AuditQuery
 from svc_pg.audit.follow import follow
 from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.query import scalar
+from tests.support.postgres import new_database
 from tests.support.tables import create_and_audit, log
 
 Connection = psycopg.Connection[Any]
@@ -74,10 +75,24 @@ def all_pages(conn: Connection, query: AuditQuery) -> list[audit.Entry]:
     return seen
 
 
+@pytest.fixture(scope="module", params=["row", "statement"])
+def filled(
+    request: pytest.FixtureRequest, postgres: str, template: str
+) -> Iterator[tuple[Connection, list[tuple[int | None, int | None]]]]:
+    """A log that is only read, and the changes of record 2 that are in it."""
+    table = AuditedTable(name="t", level=request.param)
+    with new_database(postgres, template=template) as conninfo:
+        create_and_audit(conninfo, DDL, Config(audit=AuditConfig(tables=[table])))
+        with psycopg.connect(conninfo) as conn:
+            done = fill(conn)
+            conn.read_only = True
+            yield conn, done
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 100])
 @pytest.mark.parametrize("order", ["newest", "oldest"])
-def test_pages_of_a_record_are_in_the_order_of_change(db: Connection, order: str, size: int) -> None:
-    done = fill(db)
+def test_pages_of_a_record_are_in_the_order_of_change(filled: tuple[Connection, Any], order: str, size: int) -> None:
+    db, done = filled
     seen = changes(all_pages(db, audit.query().resource("t").record("2").order(order).limit(size)))
     assert seen == (done if order == "oldest" else done[::-1])
 
@@ -93,12 +108,12 @@ def test_pages_of_a_record_are_in_the_order_of_change(db: Connection, order: str
     ],
 )
 def test_other_conditions_leave_entries_out_and_keep_the_order(
-    db: Connection,
+    filled: tuple[Connection, Any],
     narrow: Callable[[AuditQuery], AuditQuery],
     selects: Callable[[int | None, int | None], bool],
     size: int,
 ) -> None:
-    done = fill(db)
+    db, done = filled
     seen = changes(all_pages(db, narrow(audit.query().resource("t").record("2").order("oldest").limit(size))))
     assert seen == [change for change in done if selects(*change)]
 

@@ -6,12 +6,14 @@ from typing import Any, LiteralString
 import psycopg
 import pytest
 from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import Config, schema
 from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.errors import ConfigError, InstallError
 from svc_pg.query import scalar
 from tests.support.hooks import hooks_config
+from tests.support.postgres import new_database
 from tests.support.roles import as_role, execute, new_role
 from tests.support.tables import log
 
@@ -81,18 +83,23 @@ def owner(postgres: str) -> Iterator[str]:
         yield name
 
 
-@pytest.fixture(params=[True, False], ids=["roles", "no roles"])
-def shop(request: pytest.FixtureRequest, database: str, owner: str) -> Iterator[str]:
-    """Tables of the owner, audited by a superuser before the owner makes its casts."""
-    try:
-        execute(database, TYPES, owner)
-        execute(database, TABLES, owner)
-        with psycopg.connect(database) as conn:
+@pytest.fixture(scope="module", params=[True, False], ids=["roles", "no roles"])
+def shop_template(request: pytest.FixtureRequest, postgres: str, template: str, owner: str) -> Iterator[str]:
+    """The name of a database with tables of the owner, audited by a superuser before the owner makes its casts."""
+    with new_database(postgres, template=template) as conninfo:
+        execute(conninfo, TYPES, owner)
+        execute(conninfo, TABLES, owner)
+        with psycopg.connect(conninfo) as conn:
             schema.install(conn, config(), roles=request.param)
-        execute(database, CASTS, owner)
-        yield database
-    finally:
-        execute(database, "drop owned by {} cascade", owner)
+        execute(conninfo, CASTS, owner)
+        yield str(conninfo_to_dict(conninfo)["dbname"])
+
+
+@pytest.fixture
+def shop(postgres: str, shop_template: str) -> Iterator[str]:
+    """The conninfo of the test's own copy."""
+    with new_database(postgres, template=shop_template) as conninfo:
+        yield conninfo
 
 
 def config() -> Config:

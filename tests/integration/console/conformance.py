@@ -28,7 +28,8 @@ def assert_conforms(
     Bodies that do not fit are refused, and so is a request without a session where one is needed. Without
     ``path_parameters`` they are made up.
     """
-    import schemathesis  # here, as it takes two seconds of every run to import
+    import requests  # here, as these take two seconds of every run to import
+    import schemathesis
     from schemathesis.core.result import Ok
     from schemathesis.generation import GenerationMode
     from schemathesis.specs.openapi import checks
@@ -59,7 +60,8 @@ def assert_conforms(
             phases=[Phase.explicit, Phase.generate],
             suppress_health_check=list(HealthCheck),
         )
-        def holds(case: Any) -> None:
-            case.call_and_validate(base_url=base_url, headers=dict(headers), excluded_checks=unchecked)
+        def holds(session: requests.Session, case: Any) -> None:
+            case.call_and_validate(base_url, session, headers=dict(headers), excluded_checks=unchecked)
 
-        holds()
+        with requests.Session() as session:  # a connection for all examples
+            holds(session)

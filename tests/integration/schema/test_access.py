@@ -143,39 +143,51 @@ def test_an_unknown_role_is_named_with_the_nearest(db: str, role: str) -> None:
     assert caught.value.hint == f'Did you mean "{role}"?'
 
 
-@pytest.mark.parametrize(
-    ("change", "identity"),
-    [
-        ("grant select on svc.audit_logs to {}", "table svc.audit_logs"),
-        ("grant select on svc.audit_logs_default to {}", "table svc.audit_logs_default"),
-        ("grant select (secret) on svc.webhook_endpoints to {}", "table svc.webhook_endpoints"),
-        ("grant select on svc.webhook_endpoints to svc_reader", "table svc.webhook_endpoints"),
-        ("grant select on svc.audit_logs to svc_reader with grant option", "table svc.audit_logs"),
-        ("revoke select on svc.audit_logs from svc_reader", "table svc.audit_logs"),
-        ("revoke insert on svc.audit_logs from svc_writer", "table svc.audit_logs"),
-        ("revoke insert on svc.webhook_messages from svc_owner", "table svc.webhook_messages"),
-        ("grant create on schema svc to {}", "schema svc"),
-        ("grant usage on schema svc to public", "schema svc"),
-        ("grant usage on type svc.audit_operation to public", "type svc.audit_operation"),
-        ("grant usage on sequence svc.audit_logs_id_seq to {}", "sequence svc.audit_logs_id_seq"),
-        ("grant execute on function svc.webhook_next_due() to public", "function svc.webhook_next_due()"),
-        ("grant execute on function svc.capture_public_t() to {}", "function svc.capture_public_t()"),
-        ("alter function svc.capture_public_t() owner to postgres", "function svc.capture_public_t()"),
-        ("alter function svc.webhook_notify() owner to {}", "function svc.webhook_notify()"),
-        ("alter table svc.webhook_messages owner to {}", "table svc.webhook_messages"),
-        ("alter schema svc owner to {}", "schema svc"),
+CHANGES: dict[str, list[LiteralString]] = {
+    "table svc.audit_logs": [
+        "grant select on svc.audit_logs to {}",
+        "grant select on svc.audit_logs to svc_reader with grant option",
+        "revoke select on svc.audit_logs from svc_reader",
+        "revoke insert on svc.audit_logs from svc_writer",
     ],
-)
-def test_a_changed_owner_or_privilege_is_tampered_and_install_puts_it_back(
-    db: str, role: str, change: LiteralString, identity: str
-) -> None:
+    "table svc.audit_logs_default": ["grant select on svc.audit_logs_default to {}"],
+    "table svc.webhook_endpoints": [
+        "grant select (secret) on svc.webhook_endpoints to {}",
+        "grant select on svc.webhook_endpoints to svc_reader",
+    ],
+    "table svc.webhook_messages": [
+        "revoke insert on svc.webhook_messages from svc_owner",
+        "alter table svc.webhook_messages owner to {}",
+    ],
+    "schema svc": [
+        "grant create on schema svc to {}",
+        "grant usage on schema svc to public",
+        "alter schema svc owner to {}",
+    ],
+    "type svc.audit_operation": ["grant usage on type svc.audit_operation to public"],
+    "sequence svc.audit_logs_id_seq": ["grant usage on sequence svc.audit_logs_id_seq to {}"],
+    "function svc.webhook_next_due()": ["grant execute on function svc.webhook_next_due() to public"],
+    "function svc.webhook_notify()": ["alter function svc.webhook_notify() owner to {}"],
+    "function svc.capture_public_t()": [
+        "grant execute on function svc.capture_public_t() to {}",
+        "alter function svc.capture_public_t() owner to postgres",
+    ],
+}
+"""Changes of the owner or privileges of each object."""
+
+
+@pytest.mark.parametrize("number", range(max(map(len, CHANGES.values()))))
+def test_a_changed_owner_or_privilege_is_tampered_and_install_puts_it_back(db: str, role: str, number: int) -> None:
+    """The first change of every object, then the second of those that have one, and so on."""
     config = audited("t")
     config.webhooks = hooks_config("order.created").webhooks
     create_and_audit(db, "create table t (id int primary key)", config)
+    changes = {identity: each[number] for identity, each in CHANGES.items() if number < len(each)}
     with psycopg.connect(db) as conn:
-        conn.execute(psycopg.sql.SQL(change).format(psycopg.sql.Identifier(role)))
+        for change in changes.values():
+            conn.execute(psycopg.sql.SQL(change).format(psycopg.sql.Identifier(role)))
         conn.commit()
-        assert differing(conn, config)[identity] == "tampered"
+        assert differing(conn, config) == dict.fromkeys(changes, "tampered")
         assert schema.install(conn, config)
         assert differing(conn, config) == {}
         assert schema.install(conn, config) == []
