@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from svc_pg import Config, durations
-from svc_pg.maintenance import prune_deliveries
 from svc_pg.query import fetch_one
 from svc_pg.webhooks import delivery_queries as deliveries
 from svc_pg.webhooks.delivery_rows import STATUSES
@@ -115,6 +114,8 @@ def prune(
     config: ConfigReference = None,
 ) -> None:
     """Delete old deliveries, with their attempts and messages."""
+    from svc_pg.maintenance import prune_deliveries  # which knows how to install, as no other command here has to
+
     configured = Config.find(config).webhooks
     keep_delivered = configured.keep_delivered if delivered is None else delivered
     keep_failed = configured.keep_failed if failed is None else failed

@@ -108,7 +108,7 @@ def test_a_part_loads_the_packages_of_no_other(program: str, own: str, others: s
         (["send", "--help"], CRYPTOGRAPHY | {"jinja2", "jsonschema"}),
         (["log", "--help"], CRYPTOGRAPHY | {"jinja2", "jsonschema"}),
         (["install", "--help"], CRYPTOGRAPHY | {"jsonschema"}),
-        (["webhooks", "list", "--help"], {"jsonschema"}),
+        (["webhooks", "list", "--help"], {"jinja2", "jsonschema"}),
         (["worker", "--help"], PARTS["console"] | {"jsonschema"}),
         (["serve", "--help"], PARTS["worker"] | {"jinja2", "jsonschema"}),
     ],
