@@ -82,7 +82,8 @@ class EventDefinition(StrictModel):
 class WebhooksConfig(StrictModel):
     """The events that exist, and the options of their delivery.
 
-    ``retry`` is ``default`` (5 attempts), ``long`` (10 attempts over three days) or the list of waits between attempts.
+    ``retry`` is ``default`` (5 attempts over two hours), ``long`` (10 attempts over three days) or the list of waits
+    between attempts.
     ``allow_cidrs`` opens address ranges that are otherwise refused as private. ``proxy`` is an egress proxy that all
     POSTs go through. Deliveries that have arrived are kept for ``keep_delivered``, other ended ones for
     ``keep_failed``. ``change_events``, spelled ``on_change`` in TOML, holds the rules that send changes of tables.
