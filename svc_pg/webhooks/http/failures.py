@@ -1,4 +1,4 @@
-"""The outcome and the words of a request that failed for its receiver's fault."""
+"""The outcome and the words of a request that failed, by the fault of its receiver or of the egress proxy."""
 
 import os
 from datetime import timedelta
@@ -21,10 +21,12 @@ def failure(
             return "timeout", f"no complete response within {timeout.total_seconds():g} s"
         case EndpointError():
             return "blocked", exc.message
+        case aiohttp.ClientHttpProxyError(status=407):  # our credentials
+            return "local_error", "the proxy answered 407"
         case aiohttp.ClientHttpProxyError():
             return "connect_error", f"the proxy answered {exc.status}"
         case aiohttp.ClientProxyConnectionError():
-            return "connect_error", f"cannot connect to the proxy: {_reason(exc)}"
+            return "local_error", f"cannot connect to the proxy: {_reason(exc)}"
         case aiohttp.ClientConnectorDNSError():
             return "dns_error", f"cannot resolve {exc.host}: {exc.strerror}"
         case aiohttp.ClientSSLError():

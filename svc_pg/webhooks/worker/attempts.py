@@ -25,7 +25,7 @@ from svc_pg.webhooks.worker.local_faults import LocalFaults
 _log = logging.getLogger(__name__)
 
 _CONNECT_TIMEOUT: Final = timedelta(seconds=5)
-_KEY_WAIT: Final = timedelta(minutes=1)
+_STORED_WAIT: Final = timedelta(minutes=1)
 _GONE: Final = 410
 _OVERLOADED: Final = frozenset({429, 503})
 
@@ -51,12 +51,10 @@ class Attempts:
         """
         try:
             request = self._request(lease, message, endpoint)
-        except EncryptionKeyError as error:  # our fault: it costs the endpoint no attempt
-            _log.error("an attempt waits for the key that opens its secret: %s", error.message)
+        except (EncryptionKeyError, EndpointError, WebhookSignatureError) as error:  # our fault: it costs no attempt
+            _log.error("an attempt waits for what its endpoint has stored: %s", error.message)
             result = Result("blocked", error=error.message)
-            asyncio.get_running_loop().call_soon(done, lease, Acknowledgement(lease, "released", result, _KEY_WAIT))
-        except (EndpointError, WebhookSignatureError) as error:
-            asyncio.get_running_loop().call_soon(self._end, lease, done, Result("blocked", error=error.message))
+            asyncio.get_running_loop().call_soon(done, lease, Acknowledgement(lease, "released", result, _STORED_WAIT))
         else:
             tracing.start(
                 self._transport,
@@ -113,8 +111,11 @@ def _opened(endpoint: EndpointSnapshot, keys: KeyRing) -> _Opened:
             found.append(opened(signing_key, SIGNING_KEY_COLUMN))
         return found
 
-    headers = {} if endpoint.headers is None else json.loads(opened(endpoint.headers, HEADERS_COLUMN))
-    headers = {name: value for name, value in headers.items() if name.lower() != "content-type"}  # always JSON
+    try:
+        headers = {} if endpoint.headers is None else json.loads(opened(endpoint.headers, HEADERS_COLUMN))
+        headers = {name: value for name, value in headers.items() if name.lower() != "content-type"}  # always JSON
+    except (ValueError, AttributeError) as error:
+        raise EndpointError(f"the headers of endpoint {endpoint.id} cannot be read") from error
     return _Opened(
         Destination(endpoint.url, headers, endpoint.timeout, _CONNECT_TIMEOUT),
         signing(endpoint.secret, endpoint.signing_key),

@@ -17,6 +17,7 @@ from standardwebhooks import Webhook
 from svc_pg import webhooks
 from svc_pg.errors import ConfigError, NotInstalledError, TransactionError
 from svc_pg.query import scalar
+from svc_pg.webhooks.endpoint_fields import HEADERS_COLUMN, SECRET_COLUMN, SIGNING_KEY_COLUMN
 from svc_pg.webhooks.http.transport import Done, Request, Result
 from svc_pg.webhooks.worker import dispatcher
 from svc_pg.webhooks.worker.worker import Worker
@@ -272,19 +273,34 @@ def test_what_was_claimed_too_long_ago_is_given_back_unsent(database: str, monke
     assert (delivery["attempts"], len(receiver.requests)) == (1, 1)
 
 
-def test_a_secret_that_cannot_be_opened_costs_no_attempt_and_says_why(database: str) -> None:
+STORED = {
+    "a secret of nobody": ("secret", SECRET_COLUMN, None, "is not a sealed secret"),
+    "a secret that cannot sign": ("secret", SECRET_COLUMN, "whsec_?", "a secret is not whsec_ and base64"),
+    "headers that are not JSON": ("headers", HEADERS_COLUMN, "rubbish", "cannot be read"),
+    "headers that are a list": ("headers", HEADERS_COLUMN, "[]", "cannot be read"),
+    "headers that may not be sent": ("headers", HEADERS_COLUMN, '{"Host": "x"}', 'header "Host" is set by svc-pg'),
+    "a key pair that cannot sign": ("signing_key", SIGNING_KEY_COLUMN, "whsk_QUJD", "a signing key is not whsk_"),
+}
+
+
+def test_an_attempt_that_what_is_stored_does_not_allow_costs_nothing_and_says_why(database: str) -> None:
+    reasons: dict[str, str] = {}
     with receiving() as receiver:
-        endpoint(database, CONFIG, receiver.url)
+        for column, name, text, reason in STORED.values():
+            made, _ = endpoint(database, CONFIG, receiver.url, signatures=["v1", "v1a"])
+            sealed = b"\0" if text is None else KEYS.seal(text, owner=made, column=name)
+            with psycopg.connect(database) as conn:
+                change = sql.SQL("update svc.webhook_endpoints set {} = %s where id = %s")
+                conn.execute(change.format(sql.Identifier(column)), (sealed, made))
+            reasons[made] = reason
         send(database, {})
-        with psycopg.connect(database) as conn:
-            conn.execute("update svc.webhook_endpoints set secret = '\\x00'")
         with working(database, CONFIG):
-            wait_until(lambda: rows(database, "webhook_deliveries")[0]["last_error"], "the reason is there")
+            wait_until(lambda: all(row["last_error"] for row in rows(database, "webhook_deliveries")), "the reasons")
         assert receiver.requests == []
-    [delivery] = rows(database, "webhook_deliveries")
-    assert (delivery["status"], delivery["attempts"]) == ("pending", 0)
-    assert "sealed secret" in delivery["last_error"]
-    assert delivery["next_attempt_at"] > delivery["updated_at"]
+    for delivery in rows(database, "webhook_deliveries"):
+        assert (delivery["status"], delivery["attempts"]) == ("pending", 0)
+        assert reasons[str(delivery["endpoint_id"])] in delivery["last_error"]
+        assert delivery["next_attempt_at"] > delivery["updated_at"]
     assert rows(database, "webhook_delivery_attempts") == []
 
 

@@ -109,8 +109,11 @@ async def test_a_private_address_in_a_url_is_blocked_before_the_proxy_hears_of_i
     assert proxy.headers == []
 
 
-async def test_a_proxy_that_refuses_is_a_failure_that_names_it() -> None:
-    refusal = b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n"
+@pytest.mark.parametrize(("status", "outcome"), [(407, "local_error"), (403, "connect_error"), (502, "connect_error")])
+async def test_a_proxy_that_refuses_is_a_failure_that_names_it_and_ours_if_it_refuses_us(
+    status: int, outcome: str
+) -> None:
+    refusal = f"HTTP/1.1 {status} No\r\nContent-Length: 0\r\n\r\n".encode()
 
     async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
@@ -118,15 +121,15 @@ async def test_a_proxy_that_refuses_is_a_failure_that_names_it() -> None:
 
     async with receiver(refuse) as address, through(address) as transport:
         result = await send(transport, post("https://hooks.invalid/"))
-    assert (result.outcome, result.status, result.error) == ("connect_error", None, "the proxy answered 407")
+    assert (result.outcome, result.status, result.error) == (outcome, None, f"the proxy answered {status}")
 
 
-async def test_a_proxy_that_is_not_there_is_a_failure_that_names_it() -> None:
+async def test_a_proxy_that_is_not_there_is_no_fault_of_the_receiver() -> None:
     async with receiver(saying_and_closing(OK)) as address:
         pass
     async with through(address) as transport:
         result = await send(transport, post("https://hooks.invalid/"))
-    assert result.outcome == "connect_error"
+    assert result.outcome == "local_error"
     assert "cannot connect to the proxy" in str(result.error)
 
 
