@@ -298,6 +298,7 @@ create table svc.webhook_endpoints (
     constraint webhook_endpoints_timeout_check CHECK (((timeout >= '00:00:01'::interval) AND (timeout <= '00:01:00'::interval)))
 );
 CREATE INDEX webhook_endpoints_events ON svc.webhook_endpoints USING gin (events) WITH (fastupdate=off) WHERE (status <> 'disabled'::text);
+CREATE INDEX webhook_endpoints_filtered ON svc.webhook_endpoints USING btree (id) WHERE (filter IS NOT NULL);
 CREATE TRIGGER "00_svc_audit_truncate" AFTER TRUNCATE ON svc.webhook_endpoints FOR EACH STATEMENT EXECUTE FUNCTION svc.capture_svc_webhook_endpoints();
 CREATE TRIGGER "00_svc_audit_update" AFTER UPDATE ON svc.webhook_endpoints FOR EACH ROW WHEN ((old.* *<> new.*)) EXECUTE FUNCTION svc.capture_svc_webhook_endpoints();
 CREATE TRIGGER "00_svc_audit_write" AFTER INSERT OR DELETE ON svc.webhook_endpoints FOR EACH ROW EXECUTE FUNCTION svc.capture_svc_webhook_endpoints();
@@ -789,8 +790,16 @@ create function svc.webhook_delete_endpoint(p_endpoint uuid)
     returns SETOF svc.webhook_endpoints language plpgsql
     set search_path=pg_catalog, pg_temp;
 
+create function svc.webhook_deliver(p_messages uuid[], p_event text, p_patterns text[], p_delay interval)
+    returns boolean language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.webhook_disable_by_worker(p_endpoint uuid, p_reason text)
     returns boolean language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_document(p_payload json)
+    returns jsonb language plpgsql immutable
     set search_path=pg_catalog, pg_temp;
 
 create function svc.webhook_endpoints_due(p_after uuid, p_limit integer)
@@ -805,6 +814,10 @@ create function svc.webhook_event_schema(p_event text)
 
 create function svc.webhook_existing_delivery(p_delivery uuid)
     returns uuid language plpgsql stable
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_filter_problem(p_filter text, p_payload json, p_document jsonb)
+    returns text language plpgsql immutable
     set search_path=pg_catalog, pg_temp;
 
 create function svc.webhook_known_events(p_events text[])
@@ -1034,6 +1047,7 @@ grant execute on function svc.webhook_changed_endpoint to svc_admin;
 grant execute on function svc.webhook_checked_filter to svc_admin;
 grant execute on function svc.webhook_claim to svc_admin;
 grant execute on function svc.webhook_delete_endpoint to svc_admin;
+grant execute on function svc.webhook_deliver to svc_admin;
 grant delete, insert, select, update on table svc.webhook_deliveries to svc_admin;
 grant select on table svc.webhook_deliveries to svc_reader;
 grant delete, insert, select, update on table svc.webhook_delivery_attempts to svc_admin;
@@ -1041,6 +1055,7 @@ grant select on table svc.webhook_delivery_attempts to svc_reader;
 grant select on table svc.webhook_delivery_export to svc_admin;
 grant select on table svc.webhook_delivery_export to svc_reader;
 grant execute on function svc.webhook_disable_by_worker to svc_admin;
+grant execute on function svc.webhook_document to svc_admin;
 grant select on table svc.webhook_endpoint_health to svc_admin;
 grant select on table svc.webhook_endpoint_health to svc_reader;
 grant delete, insert, select, update on table svc.webhook_endpoint_state to svc_admin;
@@ -1055,6 +1070,7 @@ grant delete, insert, select, update on table svc.webhook_event_types to svc_adm
 grant select on table svc.webhook_event_types to svc_reader;
 grant execute on function svc.webhook_existing_delivery to svc_admin;
 grant execute on function svc.webhook_existing_delivery to svc_reader;
+grant execute on function svc.webhook_filter_problem to svc_admin;
 grant delete, insert, select, update on table svc.webhook_keys to svc_admin;
 grant select on table svc.webhook_keys to svc_reader;
 grant execute on function svc.webhook_known_events to svc_admin;
