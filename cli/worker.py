@@ -56,7 +56,7 @@ def worker(
     *,
     concurrency: Annotated[
         int, typer.Option(min=1, max=1000, metavar="N", help="The number of POSTs at a time in each process.")
-    ] = 50,
+    ] = 400,
     processes: Annotated[
         int, typer.Option(min=1, max=64, metavar="N", help="The number of processes; each uses one core.")
     ] = 1,

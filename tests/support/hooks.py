@@ -8,6 +8,7 @@ from threading import Thread
 from typing import Any
 
 import psycopg
+import uvloop
 from psycopg.rows import dict_row
 
 from svc_pg import Config, schema
@@ -52,10 +53,10 @@ def install(conninfo: str, config: Config) -> None:
 
 
 @contextmanager
-def working(conninfo: str, config: Config, **options: Any) -> Iterator[Worker]:
+def working(conninfo: str, config: Config, *, is_uvloop: bool = False, **options: Any) -> Iterator[Worker]:
     """Run a worker in a thread of its own until the block ends; its errors come out there."""
     worker = Worker(conninfo, keys=KEYS, config=config, **options)
-    loop = asyncio.new_event_loop()
+    loop = uvloop.new_event_loop() if is_uvloop else asyncio.new_event_loop()
     failures: list[BaseException] = []
 
     def run() -> None:

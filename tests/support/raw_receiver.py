@@ -3,9 +3,10 @@
 import asyncio
 import socket
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import timedelta
+from threading import Event, Thread
 from typing import Final
 
 from svc_pg.webhooks.http.transport import Destination, Request
@@ -40,18 +41,43 @@ async def receiver(
             with suppress(OSError):
                 await writer.wait_closed()
 
-    listening = socket.create_server((host, port))
+    is_ipv6 = ":" in host
+    listening = socket.create_server((host, port), family=socket.AF_INET6 if is_ipv6 else socket.AF_INET)
     if receive_buffer:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
     server = await asyncio.start_server(serve, sock=listening, ssl=tls)
     try:
-        yield f"{host}:{server.sockets[0].getsockname()[1]}"
+        yield f"{f'[{host}]' if is_ipv6 else host}:{server.sockets[0].getsockname()[1]}"
     finally:
         server.close()
         for task in tasks:
             task.cancel()
         while tasks:
             await asyncio.wait(tasks)
+
+
+@contextmanager
+def in_a_thread(answer: Answer, *, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None) -> Iterator[str]:
+    """Serve on a free port, in a loop of its own; enter to get the URL."""
+    is_up, loop = Event(), asyncio.new_event_loop()
+    is_over = asyncio.Event()
+    url: list[str] = []
+
+    async def serve() -> None:
+        async with receiver(answer, host=host, tls=tls) as address:
+            url.append(f"{'http' if tls is None else 'https'}://{address}/hook")
+            is_up.set()
+            await is_over.wait()
+
+    thread = Thread(target=loop.run_until_complete, args=(serve(),))
+    thread.start()
+    assert is_up.wait(10)
+    try:
+        yield url[0]
+    finally:
+        loop.call_soon_threadsafe(is_over.set)
+        thread.join()
+        loop.close()
 
 
 async def read_request(reader: asyncio.StreamReader) -> tuple[list[str], bytes]:

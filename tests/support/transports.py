@@ -12,11 +12,13 @@ from svc_pg.webhooks.http.transport import Destination, Request, Result, Transpo
 Making = Callable[..., Transport]
 """Makes a transport of a guard and a ``concurrency``."""
 
-TRANSPORTS: Final[Mapping[str, Making]] = {"http1": Http1Transport, "aiohttp": AiohttpTransport}
-"""Each must pass the contract suite: the worker uses the second if there is a proxy."""
+UVLOOP: Final = "http1 on uvloop"
+TRANSPORTS: Final[Mapping[str, Making]] = {"http1": Http1Transport, UVLOOP: Http1Transport, "aiohttp": AiohttpTransport}
+"""Each must pass the contract suite: the worker uses the last if there is a proxy."""
 
 CONTEXTS: Final = {
     "http1": "svc_pg.webhooks.http.dialer.default_context",
+    UVLOOP: "svc_pg.webhooks.http.dialer.default_context",
     "aiohttp": "aiohttp.connector._SSL_CONTEXT_VERIFIED",
 }
 

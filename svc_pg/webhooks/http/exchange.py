@@ -86,8 +86,7 @@ class Exchange:
 
     def answered(self, connection: Connection) -> None:
         """As the connection's exchange."""
-        reader = connection.reader
-        self._finish(connection, *judgement(reader.status or 0), is_reusable=reader.is_reusable)
+        self._finish(connection)
 
     def broke(self, connection: Connection, error: Exception | None) -> None:
         """As the connection's exchange."""
@@ -141,20 +140,25 @@ class Exchange:
         self._owner.connect(self)
 
     def _expire(self, connection: Connection) -> None:
-        self._finish(connection, "timeout", self.late)
+        if rest := self.remaining:  # timers of uvloop may be a millisecond early
+            self._deadline = self._loop.call_later(rest, self._expire, connection)
+        else:
+            self._finish(connection, "timeout", self.late)
 
-    def _finish(
-        self, connection: Connection, outcome: Outcome, error: str | None, *, is_reusable: bool = False
-    ) -> None:
-        self._connection = None
-        if self._deadline is not None:
-            self._deadline.cancel()
+    def _finish(self, connection: Connection, outcome: Outcome | None = None, error: str | None = None) -> None:
+        """End it with this outcome, or, if the response is complete, with the outcome that its status gives it."""
+        is_complete = outcome is None
         try:
+            if outcome is None:
+                outcome, error = judgement(connection.reader.status or 0)
             result = self._result(outcome, error, connection)
         except Exception:  # noqa: BLE001 - a bug must not lose the request
             _log.exception("a response cannot be kept")
             result = Result("connect_error", error="svc-pg cannot keep the response; see its log")
-        if is_reusable:
+        self._connection = None
+        if self._deadline is not None:
+            self._deadline.cancel()
+        if is_complete and connection.reader.is_reusable:
             self._owner.pool.keep(connection)
         else:
             connection.abort()

@@ -119,6 +119,7 @@ class Dispatcher:
         started = time.perf_counter()
         claimed = await leases.claim(conn, worker=self._worker, batch=batch, after=self._last_endpoint)
         self._statistics.claim_duration.add(time.perf_counter() - started)
+        self._results.gather(is_wanted=len(claimed) == batch)  # otherwise an endpoint may be full
         if not claimed:
             return False
         self._last_endpoint = claimed[-1].endpoint_id

@@ -42,7 +42,7 @@ class Worker:
         *,
         keys: KeyRing,
         config: Config,
-        concurrency: int = 50,
+        concurrency: int = 400,
         interval: timedelta = timedelta(seconds=2),
         listen_conninfo: str | Conninfo | None = None,
         transport: Transport | None = None,

@@ -1,45 +1,21 @@
 """A receiver that misbehaves costs its own deliveries, nobody else's."""
 
-import asyncio
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import Event, Thread
+from ipaddress import ip_network
+from pathlib import Path
 
 import psycopg
 import pytest
 
 from svc_pg import webhooks
+from tests.support.certificates import authority
 from tests.support.hooks import endpoint, hooks_config, rows, working
 from tests.support.leases import shorten_leases
-from tests.support.raw_receiver import Answer, dripping, flooding, receiver, silence
+from tests.support.raw_receiver import OK, Answer, dripping, flooding, in_a_thread, saying, saying_and_closing, silence
 from tests.support.receiver import receiving
+from tests.support.waiting import wait_until
 
 CONFIG = hooks_config("order.created")
-
-
-@contextmanager
-def in_a_thread(answer: Answer) -> Iterator[str]:
-    """Serve on a free port of 127.0.0.1, in a loop of its own; enter to get the URL."""
-    is_up, loop = Event(), asyncio.new_event_loop()
-    is_over = asyncio.Event()
-    url: list[str] = []
-
-    async def serve() -> None:
-        async with receiver(answer) as address:
-            url.append(f"http://{address}/hook")
-            is_up.set()
-            await is_over.wait()
-
-    thread = Thread(target=loop.run_until_complete, args=(serve(),))
-    thread.start()
-    assert is_up.wait(10)
-    try:
-        yield url[0]
-    finally:
-        loop.call_soon_threadsafe(is_over.set)
-        thread.join()
-        loop.close()
 
 
 @pytest.mark.parametrize(
@@ -68,3 +44,38 @@ def test_others_get_theirs_and_no_lease_is_outlived(database: str, answer: Answe
     assert of_bad
     assert of_bad <= {outcome, "timeout"}  # on a busy machine a flood may not get as far as its limit
     assert [number for (key, _), number in outcomes.items() if key == good] == [outcomes[good, "success"]] == [40]
+
+
+@pytest.mark.parametrize("is_uvloop", [False, True], ids=["asyncio", "uvloop"])
+def test_receivers_over_tls_over_ipv6_and_of_old_versions_get_theirs(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_uvloop: bool
+) -> None:
+    config = CONFIG.model_copy(deep=True)
+    config.webhooks.allow_cidrs = [ip_network("127.0.0.0/8"), ip_network("::1/128")]
+    signer = authority(tmp_path)
+    trusted = signer.trusted()
+    monkeypatch.setattr("svc_pg.webhooks.http.dialer.default_context", lambda: trusted)
+    old = saying_and_closing(b"HTTP/1.0 200 OK\r\n\r\nuntil the end")
+    with (
+        in_a_thread(saying(OK), tls=signer.server()) as tls,
+        in_a_thread(saying_and_closing(OK), tls=signer.server()) as closing,
+        in_a_thread(saying(OK), host="::1") as ipv6,
+        in_a_thread(old) as http10,
+    ):
+        ids = {endpoint(database, config, url)[0]: url for url in (tls, closing, ipv6, http10)}
+        with psycopg.connect(database) as conn:
+            webhooks.send_many(conn, "order.created", [{"id": number} for number in range(20)])
+        with working(database, config, concurrency=20, is_uvloop=is_uvloop):
+            wait_until(
+                lambda: {row["status"] for row in rows(database, "webhook_deliveries")} == {"delivered"}, "all arrived"
+            )
+    found = Counter(
+        (ids[str(row["endpoint_id"])], row["outcome"], row["status_code"], str(row["remote_ip"]), row["response_body"])
+        for row in rows(database, "webhook_delivery_attempts")
+    )
+    assert found == {
+        (tls, "success", 200, "127.0.0.1", "ok"): 20,
+        (closing, "success", 200, "127.0.0.1", "ok"): 20,
+        (ipv6, "success", 200, "::1", "ok"): 20,
+        (http10, "success", 200, "127.0.0.1", "until the end"): 20,
+    }

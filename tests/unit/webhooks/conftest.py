@@ -11,15 +11,15 @@ from aiohttp.resolver import AsyncResolver
 
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.http.transport import Transport
-from tests.support.transports import TRANSPORTS
+from tests.support.transports import TRANSPORTS, UVLOOP
 
 Making = Callable[..., Transport]
 """Makes a transport that is closed after the test: a guard, ``concurrency``, and a name server for ``names``."""
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
+def anyio_backend(kind: str) -> tuple[str, dict[str, bool]]:
+    return "asyncio", {"use_uvloop": kind == UVLOOP}
 
 
 @pytest.fixture(scope="session")

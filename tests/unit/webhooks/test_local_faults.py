@@ -83,6 +83,7 @@ async def run(*command: str) -> list[object]:
     return found
 
 
+@pytest.mark.parametrize("kind", ["http1", "aiohttp"])  # it runs in a process of its own, on asyncio
 async def test_requests_for_which_there_are_no_files_are_no_fault_of_their_receiver(kind: str) -> None:
     async with receiver(silence) as crowded, receiver(saying(OK)) as quick:
         crowd, later = await run(sys.executable, "-c", PREPARE + FEW_FILES, kind, crowded, quick)
@@ -189,11 +190,13 @@ def unshared(*command: str) -> list[str]:
     return [*alone, *command]
 
 
+@pytest.mark.parametrize("kind", ["http1", "aiohttp"])  # it runs in a process of its own, on asyncio
 async def test_a_machine_without_any_route_is_at_fault_itself(kind: str) -> None:
     found = await run(*unshared(sys.executable, "-c", PREPARE + NO_ROUTE, kind))
     assert found == ["local_error", "no public address has a route"]
 
 
+@pytest.mark.parametrize("kind", ["http1", "aiohttp"])  # it runs in a process of its own, on asyncio
 async def test_a_machine_without_free_ports_is_at_fault_itself(kind: str) -> None:
     found = await run(*unshared(sys.executable, "-c", PREPARE + NO_PORTS, kind))
     assert found == [["local_error", "no port is free for another connection"], ["timeout", NO_RESPONSE]]

@@ -81,6 +81,40 @@ async def test_a_name_from_the_hosts_file_is_resolved(transport: Transport) -> N
     assert (result.outcome, result.remote_ip) == ("success", "127.0.0.1")
 
 
+async def test_an_ipv6_address_is_reached_and_named(making: Making) -> None:
+    transport = making(Guard([ip_network("::1/128")], allow_http=True))
+    async with receiver(saying(OK), host="::1") as address:
+        results = [await send(transport, request(address)) for _ in range(2)]
+    assert [(result.outcome, result.remote_ip) for result in results] == [("success", "::1")] * 2
+
+
+async def test_the_next_address_of_a_name_is_tried_if_one_refuses(making: Making, loopback: Guard) -> None:
+    async with (
+        name_server(lambda _: ["127.0.0.2", "127.0.0.3", "127.0.0.4"]) as names,
+        receiver(saying_and_closing(OK), host="127.0.0.3") as address,
+    ):
+        transport = making(loopback, names=names)
+        results = [
+            await send(transport, request(f"several.test:{address.partition(':')[2]}")) for _ in range(4)
+        ]  # each is the first in turn
+    assert [(result.outcome, result.remote_ip) for result in results] == [("success", "127.0.0.3")] * 4
+
+
+async def test_a_name_is_asked_for_once_at_a_time(making: Making, loopback: Guard) -> None:
+    asked: list[str] = []
+
+    def addresses(name: str) -> list[str]:
+        asked.append(name)
+        return ["127.0.0.1"]
+
+    async with name_server(addresses) as names, receiver(saying(OK)) as address:
+        transport = making(loopback, names=names)
+        url = f"popular.test:{address.partition(':')[2]}"
+        results = await asyncio.gather(*(send(transport, request(url)) for _ in range(50)))
+    assert {result.outcome for result in results} == {"success"}
+    assert len(asked) <= 2  # A and AAAA
+
+
 async def test_a_name_that_does_not_exist_is_a_dns_error(transport: Transport) -> None:
     result = await send(transport, request("svc-pg.onion"))  # never asked of a name server (RFC 7686)
     assert (result.outcome, result.remote_ip) == ("dns_error", None)

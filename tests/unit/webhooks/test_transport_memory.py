@@ -53,6 +53,7 @@ FLOODS: list[Answer] = [
 ]
 
 
+@pytest.mark.parametrize("kind", ["http1", "aiohttp"])  # it runs in a process of its own, on asyncio
 async def test_a_receiver_that_sends_without_end_fills_no_memory(kind: str) -> None:
     async with AsyncExitStack() as stack:
         addresses = [await stack.enter_async_context(receiver(answer)) for answer in [saying(OK), *FLOODS]]

@@ -22,6 +22,11 @@ pytestmark = pytest.mark.anyio
 PUBLIC_ONLY = Guard(allow_http=True)
 
 
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
 @dataclass
 class Proxy:
     """A real proxy, CONNECT and absolute URLs, that sends everything to one receiver; it notes the request headers."""
