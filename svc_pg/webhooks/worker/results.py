@@ -37,12 +37,10 @@ class ResultQueue:
         self._locked: list[Acknowledgement] = []
         self._again_at = 0.0
         self._is_told = False
-        self._size = 0
         self._is_closed = False
 
     def put(self, item: Acknowledgement) -> None:
         """Add a result to the next batch."""
-        self._size += 1
         self._waiting.append(item)
         if len(self._waiting) in (1, _BATCH):
             self._news.set()
@@ -59,26 +57,37 @@ class ResultQueue:
         self._news.set()
 
     def __len__(self) -> int:
-        return self._size
+        return len(self._waiting) + len(self._batch) + len(self._locked)
 
     async def acknowledge_all(self, conn: Connection) -> None:
         """Acknowledge until it is closed and empty."""
-        while self._size or not self._is_closed:
+        while len(self) or not self._is_closed:
             if not self._batch:
                 await self._wait()
-            room = _BATCH - len(self._batch)
-            self._batch += self._waiting[:room]
-            del self._waiting[:room]
+            self._waiting = self._take(self._waiting)
             if time.monotonic() >= self._again_at:
-                room = _BATCH - len(self._batch)
-                self._batch += self._locked[:room]
-                del self._locked[:room]
+                self._locked = self._take(self._locked)
             if self._batch:
                 self._is_busy = len(self._batch) > _FEW
                 # if the connection breaks here it may have been done: the lease fences the second time
                 self._note(await leases.acknowledge(conn, self._batch))
                 self._keep(await leases.held(conn, self._batch) if self._batch else [])
                 self.acknowledged.set()
+
+    def _take(self, results: list[Acknowledgement]) -> list[Acknowledgement]:
+        """Fill the batch with results, one for each delivery, and return the others.
+
+        A delivery whose lease has ended may have been claimed again here: then both leases have a result.
+        """
+        ids = {item.lease.delivery_id for item in self._batch}
+        others = []
+        for item in results:
+            if len(ids) < _BATCH and item.lease.delivery_id not in ids:
+                ids.add(item.lease.delivery_id)
+                self._batch.append(item)
+            else:
+                others.append(item)
+        return others
 
     async def _wait(self) -> None:
         """Wait for results, or until the locked ones are to be tried again."""
@@ -99,7 +108,6 @@ class ResultQueue:
         for item in self._batch:
             if item.lease.delivery_id in accepted:
                 self._statistics.deliveries[item.disposition] += 1
-        self._size -= len(accepted)
         self._batch = [item for item in self._batch if item.lease.delivery_id not in accepted]
         for endpoint_id in done.disabled:
             _log.error("endpoint %s is disabled: it answered 410 Gone, or had no success in 5 days", endpoint_id)
@@ -110,7 +118,6 @@ class ResultQueue:
         if lost := len(self._batch) - len(locked):
             _log.warning("%s deliveries had lost their lease; they will be sent again", lost)
             self._statistics.lost_leases += lost
-            self._size -= lost
         self._batch.clear()
         if locked and not self._is_told:
             _log.warning("another transaction has locked %s deliveries; their results are kept", len(locked))

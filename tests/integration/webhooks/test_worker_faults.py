@@ -18,6 +18,8 @@ from svc_pg import webhooks
 from svc_pg.advisory_locks import Lock
 from svc_pg.conninfo import Conninfo
 from svc_pg.query import scalar
+from svc_pg.webhooks.http.transport import Result
+from svc_pg.webhooks.worker import leases
 from svc_pg.webhooks.worker.connections import Connection, connected
 from svc_pg.webhooks.worker.leases import Acknowledgement, Lease
 from svc_pg.webhooks.worker.results import ResultQueue
@@ -178,6 +180,26 @@ def test_results_are_acknowledged_to_the_last_on_the_next_connection(database: s
     statistics = Statistics()
     asyncio.run(work())
     assert statistics.lost_leases == 1
+
+
+def test_results_of_two_leases_of_a_delivery_are_both_settled(database: str) -> None:
+    endpoint(database, CONFIG, "http://127.0.0.1:9/hook")
+    send(database, 1)
+
+    async def work() -> None:
+        async with connected(Conninfo.parse(database)) as conn:
+            [lease] = await leases.claim(conn, worker="w", batch=10, after=None)
+            results = ResultQueue(statistics)
+            for lease_id in (str(uuid4()), lease.lease_id):
+                results.put(Acknowledgement(lease._replace(lease_id=lease_id), "delivered", Result("success", 200)))
+            results.close()
+            await asyncio.wait_for(results.acknowledge_all(conn), 10)
+            assert len(results) == 0
+
+    statistics = Statistics()
+    asyncio.run(work())
+    assert (statistics.deliveries["delivered"], statistics.lost_leases) == (1, 1)
+    assert [row["status"] for row in rows(database, "webhook_deliveries")] == ["delivered"]
 
 
 def test_a_worker_reads_utf8_whatever_the_encoding_of_its_role_is(database: str) -> None:
