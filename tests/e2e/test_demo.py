@@ -4,6 +4,7 @@ import signal
 import subprocess
 import urllib.request
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -37,11 +38,18 @@ def test_the_demo_shows_every_part_and_ends_well(temporary: Path) -> None:
     assert [path for path in temporary.iterdir() if path.is_dir()] == []
 
 
-def test_the_demo_prints_tables(tmp_path: Path) -> None:
-    result = program("demo", "--once", folder=tmp_path)
-    assert result.returncode == 0, result.stderr
+def test_the_demo_prints_tables_whose_changes_take_two_lines_at_most_of_80_columns(tmp_path: Path) -> None:
+    done = program("demo", "--once", folder=tmp_path, variables={"COLUMNS": "80"})
+    assert done.returncode == 0, done.stderr
     for words in ("Who changed what", "support", "bob@example.com", "What was delivered", "2 of 5", "How long it took"):
-        assert words in result.stdout
+        assert words in done.stdout
+    tables = done.stdout.partition("\nConsole ")[0]
+    assert max(map(len, tables.splitlines())) <= 80
+    changes = tables.partition("What was delivered")[0].splitlines()
+    actors = [line.split("│")[0].strip() for line in changes if "│" in line]
+    assert sorted(filter(None, actors)) == ["alice", "alice", "bob", "bob", "operator", "support"]
+    assert not any(one == another == "" for one, another in pairwise(actors))
+    assert "id: 2, email: bob@exmaple.com → " in " ".join(tables.split())
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
