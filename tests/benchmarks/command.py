@@ -20,7 +20,7 @@ words = Console(stderr=True, highlight=False)
 def parser(name: str, description: str) -> argparse.ArgumentParser:
     """The options of each benchmark that draws a picture."""
     made = argparse.ArgumentParser(prog=f"python -m tests.benchmarks.{name}", description=description)
-    made.add_argument("--quick", action="store_true", help="within 40 seconds, and less exact")
+    made.add_argument("--quick", action="store_true", help="in a fraction of the time, and less exact")
     made.add_argument("--json", action="store_true", help="one JSON object instead of tables")
     made.add_argument("--postgres", metavar="DIR", help="folder with initdb and postgres; else as the tests")
     made.add_argument(

@@ -31,6 +31,7 @@ _SECTIONS: Final[dict[str, Callable[[Figures, Server, Size], dict[str, str] | No
     "send_many": sending.measure_batches,
     "pipeline": pipeline.measure,
     "latency": latency.measure,
+    "load": latency.measure_load,
     "claim": claiming.measure,
     "memory": pipeline.measure_memory,
     "fairness": pipeline.measure_fairness,
@@ -42,7 +43,12 @@ _SETTINGS: Final = "fsync", "synchronous_commit", "full_page_writes", "shared_bu
 def main() -> int:
     """Run the command line; returns the exit code."""
     command.end_on_sigterm()
-    parser = command.parser("delivery", "What webhooks cost, and how fast they arrive.")
+    parser = command.parser(
+        "delivery",
+        "What webhooks cost, and how fast they arrive. nginx is the receiver if it is installed. The peers are those of"
+        " the extra [bench], and two of Node.js 20 or newer, which npm fetches in pinned versions; a peer that is"
+        " missing is left out. The processor's time of PostgreSQL needs a server on this machine.",
+    )
     parser.add_argument("--only", nargs="+", choices=_SECTIONS, default=_SECTIONS, help="these sections")
     arguments = parser.parse_args()
     size = QUICK if arguments.quick else FULL

@@ -19,12 +19,12 @@ from tests.benchmarks.delivery.stage import Server
 
 CLAIM: Final = Section("claim and acknowledge, as the worker does", "ms", "a sample is the median of 20 calls in a row")
 EMPTY: Final = "claim: nothing is due (10,000 tomorrow)"
-BLOCKED: Final = "claim: full ring, 2,000 endpoints with open breakers, all due"
+BLOCKED: Final = "claim: 10,000 endpoints of which none may be called, all due"
 MANY: Final = "claim: 50 rows of 50 endpoints beside a dead one with 50,000 due"
 FEW: Final = "claim: the same in a table without finished rows"
 ACKNOWLEDGE: Final = "acknowledge 50"
 _HEALTHY: Final = 50
-_BLOCKED: Final = 2_000
+_BLOCKED: Final = 10_000
 _LATER: Final = 10_000
 _BATCH: Final = 50
 _CALLS: Final = 20

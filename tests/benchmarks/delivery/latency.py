@@ -1,4 +1,4 @@
-"""How long an event takes from the sender to the receiver where nothing else is to be done."""
+"""How long an event takes from the sender to the receiver, if nothing else is to be done and under a steady load."""
 
 import json
 import random
@@ -8,7 +8,7 @@ from typing import Final
 
 import psycopg
 
-from tests.benchmarks.delivery import receivers, stage
+from tests.benchmarks.delivery import paced, receivers, stage
 from tests.benchmarks.delivery.figures import Figures, Section
 from tests.benchmarks.delivery.sizes import Size
 from tests.benchmarks.delivery.stage import Server
@@ -19,12 +19,22 @@ LATENCY: Final = Section(
     "ms",
     "a transaction each, after a pause of 50 to 100 ms; the sender, the worker and the receiver are processes",
 )
+LOADED: Final = Section(
+    "1,000 sends/s: from the call of svc.send to the POST at the receiver",
+    "ms",
+    "a transaction each, in turn to 50 endpoints",
+)
+SENT: Final = Section("1,000 sends/s: what was sent", "sends/s")
 P50: Final = "p50"
 P95: Final = "p95"
+P99: Final = "p99"
 WORST: Final = "worst"
 _SEND: Final = "select svc.send(%s, %s)"
 _PAUSE_MS: Final = (50, 100)
 _WARM_UP: Final = 5
+_RATE: Final = 1_000
+_ENDPOINTS: Final = 50
+_CLIENTS: Final = 16
 
 
 def measure(figures: Figures, server: Server, size: Size) -> None:
@@ -41,11 +51,34 @@ def measure(figures: Figures, server: Server, size: Size) -> None:
                 figures.add(LATENCY, WORST, max(delays))
 
 
+def measure_load(figures: Figures, server: Server, size: Size) -> None:
+    """So many seconds a round; the first second, which opens connections and compiles, is not counted."""
+    with receivers.counting() as receiver, server.database() as database:
+        stage.add_endpoints(database, f"{receiver.url}/ok", count=_ENDPOINTS, is_tenants=True)
+        with stage.worker(database) as worker:
+            worker.wait_until_asleep(database)
+            for number in range(size.latency_rounds + 1):
+                seconds = size.load_seconds if number else 1
+                started = time.perf_counter()
+                paced.send(database, rate=_RATE, sends=round(_RATE * seconds), clients=_CLIENTS, tenants=_ENDPOINTS)
+                elapsed = time.perf_counter() - started
+                delays = _arrived(receiver, sends=round(_RATE * seconds))
+                if number:
+                    figures.add(SENT, "svc.send", _RATE * seconds / elapsed)
+                    figures.add(LOADED, P50, median(delays))
+                    figures.add(LOADED, P99, quantiles(delays, n=100)[-1])
+                    figures.add(LOADED, WORST, max(delays))
+
+
 def _delays(conn: psycopg.Connection, receiver: receivers.Receiver, *, sends: int) -> list[float]:
-    delays: list[float] = []
     for _ in range(sends):
         time.sleep(random.uniform(*_PAUSE_MS) / 1000)  # the worker is asleep again
         conn.execute(_SEND, (stage.EVENT, json.dumps({"sent": time.monotonic_ns()})))
+    return _arrived(receiver, sends=sends)
+
+
+def _arrived(receiver: receivers.Receiver, *, sends: int) -> list[float]:
+    delays: list[float] = []
 
     def have_arrived() -> bool:
         delays.extend(receiver.counts().delays_ms)

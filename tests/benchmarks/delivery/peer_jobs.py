@@ -1,7 +1,7 @@
-"""No-op jobs in one process: ``python -m tests.benchmarks.delivery.peer_jobs WAY JOBS``, in SVC_BENCHMARK_CONNINFO.
+"""Sign and POST: ``python -m tests.benchmarks.delivery.peer_jobs WAY JOBS URL``, in SVC_BENCHMARK_CONNINFO.
 
-Installs the tool (ours is there), defers the jobs one by one, lets its worker do them all, and defers some in batches.
-Prints the rates as JSON.
+Installs the tool (ours is there) and fills its queue. Then prints ``ready``, waits for a line, and lets its worker do
+all the jobs. Last it takes some more jobs, one by one and in batches. Prints its figures as JSON.
 """
 
 import asyncio
@@ -10,55 +10,86 @@ import logging
 import os
 import sys
 import time
+from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from hashlib import sha256
+from hmac import digest
 from typing import Any, Final, LiteralString
+from uuid import uuid4
 
+import aiohttp
 import psycopg
 
 from svc_pg import webhooks
-from svc_pg.webhooks.http.transport import Done, Request, Result
 from svc_pg.webhooks.worker.worker import Worker
 from tests.benchmarks.delivery import stage
 
 CONNINFO_VARIABLE: Final = "SVC_BENCHMARK_CONNINFO"
-CONCURRENCY: Final = 50
+CONCURRENCY: Final = 100
+ENDPOINTS: Final = 50
+_SECRET: Final = b"secret" * 4
 _BATCH: Final = 500
+_DEFERRED: Final = 200  # one by one
+_BATCHES: Final = 4
 _ASK_AGAIN: Final = 0.02  # seconds
 
 Connection = psycopg.AsyncConnection[Any]
+Post = Callable[[str], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How a tool takes jobs that do nothing, one or many; how it does them; and the query that finds any not done."""
+    """How a tool takes jobs, one, many or so many as there are to be; how it does them; what finds any not done."""
 
     defer: Callable[[], Awaitable[object]]
     defer_batch: Callable[[], Awaitable[object]]
+    fill: Callable[[int], Awaitable[object]]
     work: Callable[[], Awaitable[None]]
     stop: Callable[[], object]
     unfinished: LiteralString
 
 
 @asynccontextmanager
-async def procrastinate(conninfo: str, conn: Connection) -> AsyncIterator[Way]:  # noqa: ARG001 - it has a pool
+async def posting(url: str) -> AsyncIterator[Post]:
+    """The handler of a job, as somebody writes it who follows Standard Webhooks."""
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
+
+        async def post(payload: str) -> None:
+            message, timestamp, body = str(uuid4()), str(int(time.time())), payload.encode()
+            signature = digest(_SECRET, f"{message}.{timestamp}.".encode() + body, sha256)
+            headers = {
+                "content-type": "application/json",
+                "webhook-id": message,
+                "webhook-timestamp": timestamp,
+                "webhook-signature": f"v1,{b64encode(signature).decode()}",
+            }
+            async with session.post(url, data=body, headers=headers) as response:
+                response.raise_for_status()
+
+        yield post
+
+
+@asynccontextmanager
+async def procrastinate(conninfo: str, conn: Connection, url: str) -> AsyncIterator[Way]:  # noqa: ARG001 - has a pool
     """A row a job, which stays when it is done."""
     from procrastinate import App, PsycopgConnector
     from procrastinate.types import JSONValue
 
     app = App(connector=PsycopgConnector(conninfo=conninfo, max_size=8))
     batch: list[dict[str, JSONValue]] = [{"payload": stage.PAYLOAD}] * _BATCH
+    async with posting(url) as post, app.open_async():
 
-    @app.task(name="nothing")
-    async def nothing(payload: str) -> None:
-        """Do nothing."""
+        @app.task(name="post")
+        async def task(payload: str) -> None:
+            await post(payload)
 
-    async with app.open_async():
         await app.schema_manager.apply_schema_async()
         yield Way(
-            defer=lambda: nothing.defer_async(payload=stage.PAYLOAD),
-            defer_batch=lambda: nothing.batch_defer_async(*batch),
+            defer=lambda: task.defer_async(payload=stage.PAYLOAD),
+            defer_batch=lambda: task.batch_defer_async(*batch),
+            fill=lambda jobs: _repeat(jobs // _BATCH, lambda: task.batch_defer_async(*batch)),
             work=lambda: app.run_worker_async(concurrency=CONCURRENCY, wait=False, install_signal_handlers=False),
             stop=lambda: None,  # wait=False: it ends where nothing is left
             unfinished="select exists (select from procrastinate_jobs where status in ('todo', 'doing'))",
@@ -66,7 +97,7 @@ async def procrastinate(conninfo: str, conn: Connection) -> AsyncIterator[Way]: 
 
 
 @asynccontextmanager
-async def pgqueuer(conninfo: str, conn: Connection) -> AsyncIterator[Way]:
+async def pgqueuer(conninfo: str, conn: Connection, url: str) -> AsyncIterator[Way]:
     """A row a job, which moves to its log when it is done."""
     from pgqueuer import PgQueuer
     from pgqueuer.db import PsycopgDriver
@@ -76,16 +107,20 @@ async def pgqueuer(conninfo: str, conn: Connection) -> AsyncIterator[Way]:
     queries = Queries(PsycopgDriver(conn))
     await queries.install()
     payload = stage.PAYLOAD.encode()
-    async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as own:
+    async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as own, posting(url) as post:
         queuer = PgQueuer(PsycopgDriver(own))
 
-        @queuer.entrypoint("nothing")
-        async def nothing(job: Job) -> None:
-            """Do nothing."""
+        @queuer.entrypoint("post")
+        async def do(job: Job) -> None:
+            await post((job.payload or b"").decode())
+
+        def enqueue() -> Awaitable[object]:
+            return queries.enqueue(["post"] * _BATCH, [payload] * _BATCH, [0] * _BATCH)
 
         yield Way(
-            defer=lambda: queries.enqueue("nothing", payload),
-            defer_batch=lambda: queries.enqueue(["nothing"] * _BATCH, [payload] * _BATCH, [0] * _BATCH),
+            defer=lambda: queries.enqueue("post", payload),
+            defer_batch=enqueue,
+            fill=lambda jobs: _repeat(jobs // _BATCH, enqueue),
             work=lambda: queuer.qm.run(batch_size=CONCURRENCY),
             stop=queuer.shutdown.set,
             unfinished="select exists (select from pgqueuer)",
@@ -93,61 +128,66 @@ async def pgqueuer(conninfo: str, conn: Connection) -> AsyncIterator[Way]:
 
 
 @asynccontextmanager
-async def svc_pg(conninfo: str, conn: Connection) -> AsyncIterator[Way]:
-    """Ours with a transport that answers at once: all is done but HTTP."""
-    stage.add_endpoints(conninfo, "http://127.0.0.1:9/", max_in_flight=CONCURRENCY)
-    worker = Worker(conninfo, keys=stage.KEYS, config=stage.CONFIG, concurrency=CONCURRENCY, transport=_Nowhere())
+async def svc_pg(conninfo: str, conn: Connection, url: str) -> AsyncIterator[Way]:
+    """Ours with its defaults, which keeps each attempt, and guards, bounds and takes turns between endpoints."""
+    stage.add_endpoints(conninfo, url, count=ENDPOINTS, is_tenants=True)
+    worker = Worker(conninfo, keys=stage.KEYS, config=stage.CONFIG)
     yield Way(
-        defer=lambda: webhooks.asend(conn, stage.EVENT, stage.PAYLOAD),
-        defer_batch=lambda: webhooks.asend_many(conn, stage.EVENT, [stage.PAYLOAD] * _BATCH),
+        defer=lambda: webhooks.asend(conn, stage.EVENT, stage.PAYLOAD, tenant="tenant-0"),
+        defer_batch=lambda: webhooks.asend_many(conn, stage.EVENT, [stage.PAYLOAD] * _BATCH, tenant="tenant-0"),
+        fill=lambda jobs: asyncio.to_thread(stage.fill, conninfo, endpoints=ENDPOINTS, deliveries=jobs),
         work=worker.run,
         stop=worker.stop,
         unfinished="select exists (select from svc.webhook_deliveries where status = 'pending')",
     )
 
 
-class _Nowhere:
-    """A transport that sends nothing and finds it delivered."""
-
-    def start(self, _: Request, done: Done) -> None:
-        asyncio.get_running_loop().call_soon(done, Result("success", 204, remote_ip="127.0.0.1"))
-
-    async def close(self) -> None:
-        """There is nothing to close."""
+WAYS: Final = {"svc-pg": svc_pg, "procrastinate": procrastinate, "pgqueuer": pgqueuer}
 
 
-_WAYS: Final = {"procrastinate": procrastinate, "pgqueuer": pgqueuer, "svc-pg": svc_pg}
+async def _repeat(times: int, step: Callable[[], Awaitable[object]]) -> None:
+    for _ in range(times):
+        await step()
 
 
-async def rates(name: str, conninfo: str, jobs: int) -> dict[str, float]:
-    """Jobs a second: one by one, done from the worker's start to the last record, and in batches."""
+async def figures(name: str, conninfo: str, jobs: int, url: str) -> dict[str, float]:
+    """The seconds from the worker's start to the last record, of the clock and of this process; and jobs a second."""
     async with (
         await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as conn,
-        _WAYS[name](conninfo, conn) as way,
+        WAYS[name](conninfo, conn, url) as way,
     ):
-        found = {"defer": await _rate(jobs, way.defer)}
-        started = time.perf_counter()
+        await way.fill(jobs)
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
+        sys.stdin.readline()
+        started, used = time.perf_counter(), time.process_time()
         working = asyncio.ensure_future(way.work())
         while await (await conn.execute(way.unfinished)).fetchone() != (False,):  # noqa: ASYNC110 - a table is no event
             await asyncio.sleep(_ASK_AGAIN)
-        found["work"] = jobs / (time.perf_counter() - started)
+        found = {"seconds": time.perf_counter() - started, "processor": time.process_time() - used}
+        sys.stdout.write(f"{json.dumps(found)}\n")
+        sys.stdout.flush()
+        sys.stdin.readline()
         way.stop()
         await working
-        return found | {"batch": _BATCH * await _rate(max(1, jobs // _BATCH), way.defer_batch)}
+        return {
+            "defer": await _rate(_DEFERRED, way.defer),
+            "batch": _BATCH * await _rate(_BATCHES, way.defer_batch),
+        }
 
 
 async def _rate(times: int, step: Callable[[], Awaitable[object]]) -> float:
     started = time.perf_counter()
-    for _ in range(times):
-        await step()
+    await _repeat(times, step)
     return times / (time.perf_counter() - started)
 
 
 def main() -> None:
-    """Run one way and print its rates."""
+    """Run one way and print its figures."""
     logging.disable()
-    found = asyncio.run(rates(sys.argv[1], os.environ[CONNINFO_VARIABLE], int(sys.argv[2])))
-    sys.stdout.write(json.dumps(found))
+    way, jobs, url = sys.argv[1:]
+    found = asyncio.run(figures(way, os.environ[CONNINFO_VARIABLE], int(jobs), url))
+    sys.stdout.write(f"{json.dumps(found)}\n")
 
 
 if __name__ == "__main__":

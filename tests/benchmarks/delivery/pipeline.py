@@ -2,23 +2,29 @@
 
 import time
 from contextlib import ExitStack
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
 import psycopg
 
-from tests.benchmarks.delivery import receivers, stage
+from tests.benchmarks.delivery import processor, receivers, stage
 from tests.benchmarks.delivery.figures import Figures, Section, turns
-from tests.benchmarks.delivery.sizes import Size
+from tests.benchmarks.delivery.sizes import Setup, Size
 from tests.benchmarks.delivery.stage import Server
 from tests.support.waiting import wait_until
 
-DEFAULT: Final = (50, 50, 8)
 PIPELINE: Final = Section(
-    "the whole pipeline, one worker process",
+    "the whole pipeline, one worker process unless told",
     "deliveries/s",
     "a queue that is full at the start; one message a delivery; the tenth that is first and the last are not counted",
+)
+WORKER: Final = Section("the whole pipeline: the processor's time of the worker", "microseconds a delivery")
+POSTGRES: Final = Section(
+    "the whole pipeline: the processor's time of PostgreSQL",
+    "microseconds a delivery",
+    "filling the queue is not in it",
 )
 FAIRNESS: Final = Section(
     "fairness: deliveries of 50 healthy endpoints",
@@ -57,27 +63,63 @@ select endpoint_id, next_attempt_at, id from delivery
 """
 
 
-def name(concurrency: int, endpoints: int, max_in_flight: int) -> str:
-    """That of a way to set up the worker."""
-    made = f"concurrency {concurrency}, {endpoints} endpoint{'s' if endpoints > 1 else ''} x {max_in_flight} in flight"
-    return f"{made} (default)" if (concurrency, endpoints, max_in_flight) == DEFAULT else made
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What delivering a full queue has cost: deliveries a second, and microseconds of the processor for each."""
+
+    rate: float
+    worker: float
+    postgres: float | None
 
 
 def measure(figures: Figures, server: Server, size: Size) -> dict[str, str]:
     """Each set-up in turn, with a new worker each time. Returns which receiver there was."""
     with ExitStack() as stack:
         url, receiver = stack.enter_context(receivers.fast())
+        slow = stack.enter_context(receivers.counting())
         databases = {}
         for setup in size.pipelines:
-            _, endpoints, max_in_flight = setup
             databases[setup] = stack.enter_context(server.database())
-            stage.add_endpoints(databases[setup], url, count=endpoints, is_tenants=True, max_in_flight=max_in_flight)
+            stage.add_endpoints(
+                databases[setup],
+                f"{slow.url}/slow" if setup.is_slow else url,
+                count=setup.endpoints,
+                is_tenants=True,
+                max_in_flight=setup.max_in_flight,
+            )
         for number in range(size.pipeline_rounds):
             for setup in turns(size.pipelines, number):
-                concurrency, endpoints, _ = setup
-                rate = _rate(databases[setup], concurrency, endpoints=endpoints, deliveries=size.deliveries)
-                figures.add(PIPELINE, name(*setup), rate)
+                run = _run(databases[setup], setup, deliveries=size.deliveries)
+                figures.add(PIPELINE, setup.title, run.rate)
+                figures.add(WORKER, setup.title, run.worker)
+                if run.postgres is not None:
+                    figures.add(POSTGRES, setup.title, run.postgres)
     return {"receiver": receiver}
+
+
+def _run(database: str, setup: Setup, *, deliveries: int) -> _Run:
+    """The worker is up and sleeps; then the queue is full at once. Filling it and asking about it is not counted."""
+    stage.empty(database)
+    with (
+        psycopg.connect(database, autocommit=True) as conn,
+        stage.worker(database, concurrency=setup.concurrency, processes=setup.processes) as worker,
+    ):
+        worker.wait_until_asleep(database)
+        worker.wait_until_idle()
+        postmaster, own = processor.postmaster(conn), conn.info.backend_pid
+
+        def used() -> tuple[float, float]:
+            server = processor.seconds(postmaster) - processor.seconds(own) if postmaster else 0
+            return processor.seconds(worker.process.pid), server
+
+        before = used()
+        with conn.transaction():
+            stage.send_to_each(conn, endpoints=setup.endpoints, deliveries=deliveries)
+            conn.execute("analyze svc.webhook_messages, svc.webhook_deliveries, svc.webhook_queue")
+        wait_until(lambda: not _is_unfinished(conn, worker, None), "everything is delivered", limit=_LIMIT)
+        after = used()
+        costs = [(later - earlier) / deliveries * 1e6 for earlier, later in zip(before, after, strict=True)]
+        return _Run(_measured_rate(conn), costs[0], costs[1] if postmaster else None)
 
 
 def measure_fairness(figures: Figures, server: Server, size: Size) -> None:
@@ -92,7 +134,6 @@ def measure_fairness(figures: Figures, server: Server, size: Size) -> None:
             for is_dead_there in turns((False, True), number):
                 rate = _rate(
                     database,
-                    concurrency=50,
                     endpoints=_HEALTHY,
                     deliveries=size.deliveries,
                     dead=dead,
@@ -101,18 +142,20 @@ def measure_fairness(figures: Figures, server: Server, size: Size) -> None:
                 figures.add(FAIRNESS, BESIDE_DEAD if is_dead_there else ALONE, rate)
 
 
-def _rate(
-    database: str, concurrency: int, *, endpoints: int, deliveries: int, dead: str | None = None, dead_rows: int = 0
-) -> float:
+def _rate(database: str, *, endpoints: int, deliveries: int, dead: str | None = None, dead_rows: int = 0) -> float:
     stage.empty(database)
     stage.fill(database, endpoints=endpoints, deliveries=deliveries)
     with psycopg.connect(database, autocommit=True) as conn:
         if dead_rows:
             conn.execute(_OLD, (stage.EVENT, stage.PAYLOAD, dead_rows, dead))
         conn.execute("analyze svc.webhook_messages, svc.webhook_deliveries, svc.webhook_queue")
-        with stage.worker(database, concurrency=concurrency) as worker:
+        with stage.worker(database) as worker:
             wait_until(lambda: not _is_unfinished(conn, worker, dead), "everything is delivered", limit=_LIMIT)
-        row = conn.execute(_RATE).fetchone()
+        return _measured_rate(conn)
+
+
+def _measured_rate(conn: psycopg.Connection) -> float:
+    row = conn.execute(_RATE).fetchone()
     assert row is not None
     rate: float = row[0]
     return rate

@@ -5,6 +5,24 @@ from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
+class Setup:
+    """A way to run the whole pipeline; without a concurrency the default one. ``is_slow`` answers after 100 ms."""
+
+    title: str
+    endpoints: int = 50
+    max_in_flight: int = 8
+    processes: int = 1
+    concurrency: int | None = None
+    is_slow: bool = False
+
+
+DEFAULT: Final = Setup("defaults, 50 endpoints")
+TWO: Final = Setup("the same, two processes", processes=2)
+ONE_ENDPOINT: Final = Setup("one endpoint alone, 50 in flight", endpoints=1, max_in_flight=50)
+SLOW: Final = Setup("50 endpoints that answer after 100 ms", is_slow=True)
+
+
+@dataclass(frozen=True, slots=True)
 class Size:
     """No section begins after ``seconds``; ``is_thorough`` takes those candidates in that only explain others."""
 
@@ -13,11 +31,12 @@ class Size:
     send_rounds: int
     send_seconds: float
     batches: int
-    pipelines: tuple[tuple[int, int, int], ...]  # concurrency, endpoints, max_in_flight
+    pipelines: tuple[Setup, ...]
     pipeline_rounds: int
     deliveries: int
     latency_rounds: int
     latency_sends: int
+    load_seconds: float
     finished_rows: int
     claim_rounds: int
     dead_rows: int
@@ -27,38 +46,47 @@ class Size:
 
 
 QUICK: Final = Size(
-    seconds=28,
+    seconds=45,
     is_thorough=False,
     send_rounds=2,
     send_seconds=0.15,
     batches=3,
-    pipelines=((50, 50, 8),),
+    pipelines=(DEFAULT, TWO, ONE_ENDPOINT, SLOW),
     pipeline_rounds=1,
-    deliveries=1_200,
+    deliveries=2_000,
     latency_rounds=1,
     latency_sends=30,
+    load_seconds=2,
     finished_rows=10_000,
     claim_rounds=1,
     dead_rows=50_000,
     fairness_rounds=1,
     peer_rounds=1,
-    peer_jobs=200,
+    peer_jobs=1_000,
 )
 FULL: Final = Size(
-    seconds=600,
+    seconds=1_500,
     is_thorough=True,
     send_rounds=7,
     send_seconds=1,
     batches=15,
-    pipelines=((50, 50, 8), (50, 1, 50), (100, 50, 8), (200, 50, 8), (200, 50, 32)),
+    pipelines=(
+        DEFAULT,
+        TWO,
+        ONE_ENDPOINT,
+        SLOW,
+        Setup("concurrency 50", concurrency=50),
+        Setup("20 in flight each", max_in_flight=20),
+    ),
     pipeline_rounds=5,
-    deliveries=10_000,
+    deliveries=20_000,
     latency_rounds=5,
     latency_sends=100,
-    finished_rows=1_000_000,
+    load_seconds=10,
+    finished_rows=5_000_000,
     claim_rounds=5,
     dead_rows=50_000,
     fairness_rounds=5,
     peer_rounds=3,
-    peer_jobs=3_000,
+    peer_jobs=10_000,
 )

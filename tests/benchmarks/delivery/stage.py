@@ -1,7 +1,8 @@
 """A database with svc-pg and one event, its endpoints, and workers as processes of their own."""
 
 import subprocess
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from svc_pg.query import fetch_one
 from svc_pg.webhooks import endpoint_queries as endpoints
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.secrets import KeyRing, new_key
+from tests.benchmarks.delivery import processor
 from tests.support.commands import PROGRAM, environment
 from tests.support.postgres import new_database
 from tests.support.waiting import wait_until
@@ -32,6 +34,7 @@ PAYLOAD: Final = """{"id": 81734, "number": "2026-81734", "customer": {"id": 7, 
 "currency": "EUR", "total": "129.90", "lines": [{"sku": "A-1200", "quantity": 2, "price": "39.95"}, \
 {"sku": "B-7", "quantity": 1, "price": "50.00"}], "note": "The customer asked for an invoice by post."}"""
 _LOG: Final = "worker.log"
+_STILL_SECONDS: Final = 0.5
 _CONFIG_FILE: Final = f"""
 [webhooks]
 allow_http = true
@@ -95,7 +98,12 @@ def add_endpoints(
 def fill(conninfo: str, *, endpoints: int, deliveries: int) -> None:
     """Send so many messages, each to one endpoint, in turn."""
     with psycopg.connect(conninfo) as conn:
-        conn.execute(_FILL, (EVENT, PAYLOAD, endpoints, deliveries))
+        send_to_each(conn, endpoints=endpoints, deliveries=deliveries)
+
+
+def send_to_each(conn: psycopg.Connection, *, endpoints: int, deliveries: int) -> None:
+    """As ``fill``, in the caller's transaction."""
+    conn.execute(_FILL, (EVENT, PAYLOAD, endpoints, deliveries))
 
 
 def empty(conninfo: str) -> None:
@@ -130,27 +138,41 @@ class WorkerProcess:
         with psycopg.connect(conninfo, autocommit=True) as conn:
             wait_until(is_asleep, "the worker sleeps")
 
+    def wait_until_idle(self) -> None:
+        """Return when all its processes have started and none of them does anything."""
+        used = [processor.seconds(self.process.pid)]
+
+        def is_idle() -> bool:
+            self.check()
+            time.sleep(_STILL_SECONDS)
+            used.append(processor.seconds(self.process.pid))
+            return used[-1] - used[-2] < 0.1 * _STILL_SECONDS
+
+        wait_until(is_idle, "the worker does nothing")
+
     def kill(self) -> None:
         """End it as a crash does."""
-        self.process.kill()
+        self.process.kill()  # its other processes see that and end
         self.process.wait()
 
 
 @contextmanager
-def worker(conninfo: str, *, concurrency: int = 50) -> Iterator[WorkerProcess]:
-    """Run a worker until the block ends."""
+def worker(conninfo: str, *, concurrency: int | None = None, processes: int = 1) -> Iterator[WorkerProcess]:
+    """Run a worker until the block ends, at its default concurrency unless told."""
     with TemporaryDirectory(prefix="svc-pg-worker-") as folder:
-        started = start_worker(conninfo, Path(folder), concurrency=concurrency)
+        started = start_worker(conninfo, Path(folder), concurrency=concurrency, processes=processes)
         try:
             yield started
         finally:
             started.kill()  # it would wait for receivers that do not answer
 
 
-def start_worker(conninfo: str, folder: Path, *, concurrency: int = 50) -> WorkerProcess:
+def start_worker(conninfo: str, folder: Path, *, concurrency: int | None = None, processes: int = 1) -> WorkerProcess:
     """Start a worker in this folder; whoever calls this ends it."""
     (folder / "svc-pg.toml").write_text(_CONFIG_FILE)
-    command: Sequence[Any] = (PROGRAM, "worker", "--database-url", conninfo, "--concurrency", str(concurrency))
+    command: list[Any] = [PROGRAM, "worker", "--database-url", conninfo, "--processes", str(processes)]
+    if concurrency is not None:
+        command += ["--concurrency", str(concurrency)]
     with (folder / _LOG).open("ab") as log:
         process = subprocess.Popen(
             command,

@@ -1,0 +1,47 @@
+"""The processor's time of a process and of all that it has started, as Linux counts it."""
+
+import os
+from pathlib import Path
+from typing import Final
+
+import psycopg
+
+_TICKS: Final = os.sysconf("SC_CLK_TCK")
+
+
+def seconds(pid: int) -> float:
+    """Of the process, its children that have ended, and its descendants; 0 if it has ended itself."""
+    stat = _stat(pid)
+    if not stat:
+        return 0
+    return sum(map(int, stat[11:15])) / _TICKS + sum(map(seconds, _children(pid)))
+
+
+def postmaster(conn: psycopg.Connection) -> int | None:
+    """The id of the process that has started the connection's server process. None if that is on another machine."""
+    stat = _stat(conn.info.backend_pid)
+    return int(stat[1]) if stat and "postgres" in _command(int(stat[1])) else None
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        threads = list(Path(f"/proc/{pid}/task").iterdir())
+    except OSError:
+        return []
+    return [int(child) for thread in threads for child in _read(thread / "children").split()]
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields behind the name, which may have spaces: the state, the parent and so on."""
+    return _read(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
+
+
+def _command(pid: int) -> str:
+    return _read(Path(f"/proc/{pid}/comm"))
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text()
+    except OSError:
+        return ""  # it has ended meanwhile, or this is no Linux
