@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NoReturn, Protocol
 
 from svc_pg.errors import WebhookSignatureError
-from svc_pg.webhooks.signing_keys import Verifier, signer, verifier
+from svc_pg.webhooks.signing_keys import Signer, Verifier, signer, verifier
 
 Envelope = dict[str, Any]
 """A delivery's body: the message's ``id``, ``type`` (its event), ``timestamp`` (RFC 3339), ``data`` (its payload).
@@ -36,8 +36,13 @@ def sign(*, delivery_id: str, timestamp: int, body: bytes, secrets: Sequence[str
     ``timestamp`` is in unix seconds. Each secret and each signing key of a pair adds a signature, so that a receiver
     may hold either one during a rotation. Raises WebhookSignatureError if one is unusable.
     """
+    return sign_with([signer(secret) for secret in secrets], delivery_id=delivery_id, timestamp=timestamp, body=body)
+
+
+def sign_with(signers: Iterable[Signer], *, delivery_id: str, timestamp: int, body: bytes) -> dict[str, str]:
+    """As ``sign``, with signers that are made once for many attempts."""
     content = _signed_content(delivery_id, str(timestamp), body)
-    signatures = " ".join([signer(secret)(content) for secret in secrets])
+    signatures = " ".join([sign(content) for sign in signers])
     return {
         "X-Webhook-ID": delivery_id,
         "X-Webhook-Timestamp": str(timestamp),

@@ -33,6 +33,13 @@ class Authority:
         )
         return _context(self.folder / "receiver.pem", key, certificate)
 
+    def asking_server(self) -> ssl.SSLContext:
+        """As ``server``, but it wants a certificate of this authority from its clients, too."""
+        context = self.server()
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.load_verify_locations(cadata=self.pem)
+        return context
+
     def client(self, name: str = "sender", *, expires: timedelta = DAY) -> tuple[str, str]:
         """A certificate for a client and its key, in PEM, valid from now or before until then."""
         key = ec.generate_private_key(ec.SECP256R1())

@@ -7,6 +7,7 @@ from typing import Final
 
 from svc_pg.webhooks.http.aiohttp_transport import AiohttpTransport
 from svc_pg.webhooks.http.http1_transport import Http1Transport
+from svc_pg.webhooks.http.tls import Tls
 from svc_pg.webhooks.http.transport import Destination, Request, Result, Transport
 
 Making = Callable[..., Transport]
@@ -15,12 +16,6 @@ Making = Callable[..., Transport]
 UVLOOP: Final = "http1 on uvloop"
 TRANSPORTS: Final[Mapping[str, Making]] = {"http1": Http1Transport, UVLOOP: Http1Transport, "aiohttp": AiohttpTransport}
 """Each must pass the contract suite: the worker uses the last if there is a proxy."""
-
-CONTEXTS: Final = {
-    "http1": "svc_pg.webhooks.http.dialer.default_context",
-    UVLOOP: "svc_pg.webhooks.http.dialer.default_context",
-    "aiohttp": "aiohttp.connector._SSL_CONTEXT_VERIFIED",
-}
 
 
 async def send(transport: Transport, request: Request) -> Result:
@@ -43,6 +38,7 @@ def post(
     *,
     timeout: timedelta = timedelta(seconds=15),
     connect_timeout: timedelta = timedelta(seconds=5),
+    tls: Tls | None = None,
 ) -> Request:
     """A request to a destination of its own."""
-    return Request(Destination(url, headers, timeout, connect_timeout), body)
+    return Request(Destination(url, headers, timeout, connect_timeout, tls), body)

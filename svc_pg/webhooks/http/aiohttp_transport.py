@@ -3,17 +3,13 @@
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
-from contextvars import ContextVar
-from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache, partial
 from socket import SO_RCVBUF, SOL_SOCKET, socket
-from typing import Any
 
 import aiodns  # noqa: F401 - aiohttp's AsyncResolver needs it, and would say so only when it is made
 import aiohttp
-from aiohttp.connector import AddrInfoType, Connection
+from aiohttp.connector import AddrInfoType
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.resolver import AsyncResolver
 from multidict import CIMultiDict
@@ -21,7 +17,9 @@ from yarl import URL
 
 from svc_pg.errors import EndpointError
 from svc_pg.webhooks.http import open_files
+from svc_pg.webhooks.http.aiohttp_attempt import Attempt, Response, current
 from svc_pg.webhooks.http.connector import Connector, only_new
+from svc_pg.webhooks.http.contexts import Contexts, UnusableTls
 from svc_pg.webhooks.http.failures import failure
 from svc_pg.webhooks.http.guard import BlockedAddress, Guard, check_headers
 from svc_pg.webhooks.http.local_faults import ResolverProbe, is_no_answer, local_fault
@@ -31,28 +29,14 @@ from svc_pg.webhooks.http.transport import Done, Outcome, Request, Result, judge
 
 _log = logging.getLogger(__name__)
 
-_MAX_INTERIM_RESPONSES = 16
 _MOST_IDLE = 1000
 _URLS = 1000  # their checks are cached
 
 
-@dataclass
-class _Attempt:
-    """The facts of one attempt so far, kept whatever ends it."""
-
-    remote_ip: str | None = None
-    is_pooled: bool | None = None  # whether its connection had been used before; None without a connection
-    is_repeated: bool = False
-    blocked: BlockedAddress | None = None
-    refused: OSError | None = None  # the socket that this machine did not give
-    status: int | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-    retry_after: timedelta | None = None
-    body: bytearray = field(default_factory=bytearray)
-
-
-# Connections may be opened in tasks of their own. These inherit the context, and so find their attempt.
-_attempt: ContextVar[_Attempt] = ContextVar("attempt")
+_FAILURES = (
+    *(aiohttp.ClientError, HttpProcessingError, EndpointError, UnusableTls),
+    *(OSError, ValueError, MemoryError),
+)
 
 
 class AiohttpTransport:
@@ -70,6 +54,7 @@ class AiohttpTransport:
         self._has_proxy = proxy is not None
         self._slots = asyncio.Semaphore(concurrency)
         self._tasks: set[asyncio.Task[Result]] = set()
+        self._contexts = Contexts()
         self._resolver = AsyncResolver()  # c-ares: in threads, names that do not answer hold up those that do
         self._probe = ResolverProbe(self._resolver.resolve)
         self._connector = Connector(
@@ -79,7 +64,7 @@ class AiohttpTransport:
         )
         self._session = aiohttp.ClientSession(
             connector=self._connector,
-            response_class=_Response,
+            response_class=Response,
             headers=DEFAULT_HEADERS,
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
@@ -121,17 +106,17 @@ class AiohttpTransport:
     async def _send(self, request: Request) -> Result:
         timeout = request.destination.timeout
         async with self._slots:
-            attempt = _Attempt()
-            token = _attempt.set(attempt)
+            attempt = Attempt()
+            token = current.set(attempt)
             started = time.monotonic()
             try:
                 async with asyncio.timeout(timeout.total_seconds()):
                     await self._post(request, attempt)
                 outcome, error = judgement(attempt.status or 0)
-            except (aiohttp.ClientError, HttpProcessingError, EndpointError, OSError, ValueError, MemoryError) as exc:
+            except _FAILURES as exc:
                 outcome, error = await self._failure(exc, request, attempt)
             finally:
-                _attempt.reset(token)
+                current.reset(token)
             body, truncated = kept_body(attempt.body)
             return Result(
                 outcome=outcome,
@@ -146,7 +131,7 @@ class AiohttpTransport:
                 error=error,
             )
 
-    async def _post(self, request: Request, attempt: _Attempt) -> None:
+    async def _post(self, request: Request, attempt: Attempt) -> None:
         try:
             return await self._exchange(request, attempt)
         except aiohttp.ClientConnectionError:
@@ -161,7 +146,7 @@ class AiohttpTransport:
         finally:
             only_new.reset(token)
 
-    async def _exchange(self, request: Request, attempt: _Attempt) -> None:
+    async def _exchange(self, request: Request, attempt: Attempt) -> None:
         destination = request.destination
         url = self._url(destination.url)
         check_headers(request.headers)
@@ -169,6 +154,7 @@ class AiohttpTransport:
         headers.update(request.headers)
         response = await self._session.post(
             url,
+            ssl=self._contexts.of(destination.tls),
             data=aiohttp.BytesPayload(request.body),  # otherwise aiohttp searches for a class that writes bytes
             headers=headers,
             allow_redirects=False,
@@ -184,7 +170,7 @@ class AiohttpTransport:
         finally:
             response.close()  # if it was read to its end, the connection is back in the pool and stays open
 
-    async def _failure(self, exc: Exception, request: Request, attempt: _Attempt) -> tuple[Outcome, str]:
+    async def _failure(self, exc: Exception, request: Request, attempt: Attempt) -> tuple[Outcome, str]:
         fault = local_fault(attempt.refused or exc)
         if fault is None and attempt.remote_ip is None and (is_no_answer(exc) or isinstance(exc, TimeoutError)):
             fault = await self._probe.fault()
@@ -199,13 +185,13 @@ class AiohttpTransport:
     def _checked_url(self, url: str) -> URL:
         return URL(self._guard.check_url(url), encoded=True)  # otherwise aiohttp rewrites its escapes
 
-    def _remote_ip(self, attempt: _Attempt) -> str | None:
+    def _remote_ip(self, attempt: Attempt) -> str | None:
         if self._has_proxy or attempt.remote_ip is None:
             return None  # the address behind a proxy is unknown
         return attempt.remote_ip.partition("%")[0]  # inet knows no zones
 
     def _open_socket(self, addr_info: AddrInfoType) -> socket:
-        attempt = _attempt.get()
+        attempt = current.get()
         attempt.is_pooled = False
         attempt.remote_ip = addr_info[4][0]
         try:  # the operator's proxy may have any address
@@ -218,41 +204,6 @@ class AiohttpTransport:
             raise
         made.setsockopt(SOL_SOCKET, SO_RCVBUF, MAX_BODY_BYTES)  # so that a flood costs little until it is cut off
         return made
-
-
-class _Response(aiohttp.ClientResponse):
-    """A response that reads the peer's address while the connection is open, and that never waits for a receiver."""
-
-    async def start(self, connection: Connection) -> aiohttp.ClientResponse:
-        protocol, transport = connection.protocol, connection.transport
-        if protocol is None or transport is None:
-            raise aiohttp.ServerDisconnectedError
-        attempt = _attempt.get()
-        attempt.is_pooled = attempt.is_pooled is None
-        if attempt.is_pooled and protocol.should_close:  # bytes sent before the request do not answer it
-            raise aiohttp.ServerDisconnectedError
-        if peer := transport.get_extra_info("peername"):
-            attempt.remote_ip = peer[0]
-        read, reads = protocol.read, 0
-
-        async def read_within_bounds() -> Any:
-            nonlocal reads
-            reads += 1
-            if reads > _MAX_INTERIM_RESPONSES + 1:
-                raise HttpProcessingError(message="too many interim responses")
-            return await read()
-
-        protocol.read = read_within_bounds  # type: ignore[method-assign] # aiohttp has no bound, and 1xx starve the loop
-        try:
-            return await super().start(connection)
-        finally:
-            del protocol.read
-
-    def close(self) -> None:
-        # abort: closing waits until everything is sent, which takes forever if the receiver no longer reads
-        if self.connection is not None and self.connection.transport is not None:
-            self.connection.transport.abort()
-        super().close()
 
 
 @lru_cache(maxsize=16)

@@ -5,7 +5,6 @@ import os
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from ipaddress import ip_address
 from socket import AF_INET, AF_INET6, IPPROTO_TCP, SO_RCVBUF, SOCK_STREAM, SOL_SOCKET, socket
 from typing import Final
@@ -13,6 +12,7 @@ from typing import Final
 import aiohappyeyeballs
 
 from svc_pg.webhooks.http.connection import Connection
+from svc_pg.webhooks.http.contexts import Contexts, UnusableTls
 from svc_pg.webhooks.http.guard import AddrInfo, BlockedAddress, Guard
 from svc_pg.webhooks.http.local_faults import ResolverProbe, is_no_answer, local_fault
 from svc_pg.webhooks.http.resolver import Resolver
@@ -48,6 +48,7 @@ class Dialer:
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
         self._loop = asyncio.get_running_loop()
+        self._contexts = Contexts()
         self._resolver = Resolver()
         self._probe = ResolverProbe(self._resolver.resolve)
 
@@ -74,7 +75,11 @@ class Dialer:
         await self._resolver.close()
 
     async def _open(self, dial: Dial, make: Callable[[], Connection]) -> Connection:
-        host, port, is_tls = dial.site
+        host, port, is_tls, tls = dial.site
+        try:
+            context = self._contexts.of(tls) if is_tls else None
+        except UnusableTls as error:
+            raise NoConnection("tls_error", str(error)) from error
         try:
             addresses = await self._addresses(host, port)
         except (OSError, UnicodeError) as error:
@@ -87,7 +92,7 @@ class Dialer:
             _, connection = await self._loop.create_connection(
                 make,
                 sock=connected,
-                ssl=default_context() if is_tls else None,
+                ssl=context,
                 server_hostname=host if is_tls else None,
             )
         except ssl.SSLError as error:
@@ -121,11 +126,3 @@ class Dialer:
             raise
         made.setsockopt(SOL_SOCKET, SO_RCVBUF, MAX_BODY_BYTES)  # so that a flood costs little until it is cut off
         return made
-
-
-@lru_cache(maxsize=1)
-def default_context() -> ssl.SSLContext:
-    """TLS with the authorities of the system."""
-    context = ssl.create_default_context()
-    context.set_alpn_protocols(["http/1.1"])
-    return context

@@ -101,8 +101,7 @@ class Exchange:
         elif connection.uses > 1 and not connection.reader.size:
             self._repeat(connection)
         elif isinstance(error, ssl.SSLError) and not has_status:
-            reason = f"no TLS connection to {self.route.site.host}: {error.strerror or error}"
-            self._finish(connection, "tls_error", reason)
+            self._finish(connection, "tls_error", f"the receiver ended the TLS connection: {error.strerror or error}")
         else:
             self._finish(connection, "connect_error", _LOST)
 

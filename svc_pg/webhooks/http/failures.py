@@ -1,11 +1,13 @@
 """The outcome and the words of a request that failed, by the fault of its receiver or of the egress proxy."""
 
 import os
+import ssl
 from datetime import timedelta
 
 import aiohttp
 
 from svc_pg.errors import EndpointError
+from svc_pg.webhooks.http.contexts import UnusableTls
 from svc_pg.webhooks.http.guard import BlockedAddress
 from svc_pg.webhooks.http.transport import Outcome
 
@@ -19,6 +21,8 @@ def failure(
             return "timeout", f"no connection within {connect_timeout.total_seconds():g} s"
         case TimeoutError():
             return "timeout", f"no complete response within {timeout.total_seconds():g} s"
+        case UnusableTls():
+            return "tls_error", str(exc)
         case EndpointError():
             return "blocked", exc.message
         case aiohttp.ClientHttpProxyError(status=407):  # our credentials
@@ -35,6 +39,8 @@ def failure(
             return "blocked", str(blocked.strerror)
         case aiohttp.ClientConnectorError():
             return "connect_error", f"cannot connect to {exc.host}: {_reason(exc)}"
+        case aiohttp.ClientOSError() if isinstance(exc.__cause__, ssl.SSLError):  # such as a refused client certificate
+            return "tls_error", f"the receiver ended the TLS connection: {exc.__cause__.strerror}"
         case aiohttp.ClientConnectionError() | aiohttp.ClientPayloadError() | OSError():
             return "connect_error", "the connection was lost before the response was complete"
     return "http_error", "the response is not HTTP, or its headers are too many or too large"

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from svc_pg import __version__
 from svc_pg.webhooks.http.guard import Guard, check_headers
+from svc_pg.webhooks.http.tls import Tls
 from svc_pg.webhooks.http.transport import Destination, Request
 
 DEFAULT_HEADERS: Final[Mapping[str, str]] = {
@@ -24,6 +25,7 @@ class Site(NamedTuple):
     host: str
     port: int
     is_tls: bool
+    tls: Tls | None
 
 
 class Route(NamedTuple):
@@ -58,7 +60,7 @@ def route(destination: Destination, guard: Guard) -> Route:
     defaults = {name: value for name, value in DEFAULT_HEADERS.items() if name.lower() not in given}
     headers = {**defaults, **destination.headers}
     return Route(
-        site=Site(parts.hostname or "", parts.port or (443 if is_tls else 80), is_tls),
+        site=Site(parts.hostname or "", parts.port or (443 if is_tls else 80), is_tls, destination.tls),
         line=line,
         headers=headers,
         head=(line + _lines(headers)).encode(),

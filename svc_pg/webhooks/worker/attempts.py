@@ -4,7 +4,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -14,10 +14,12 @@ from weakref import WeakKeyDictionary
 from svc_pg.config import Retry
 from svc_pg.errors import EncryptionKeyError, EndpointError, WebhookSignatureError
 from svc_pg.webhooks import tracing
-from svc_pg.webhooks.endpoint_fields import HEADERS_COLUMN, SECRET_COLUMN, SIGNING_KEY_COLUMN
+from svc_pg.webhooks.endpoint_fields import HEADERS_COLUMN, SECRET_COLUMN, SIGNING_KEY_COLUMN, TLS_COLUMN
+from svc_pg.webhooks.http.tls import Tls
 from svc_pg.webhooks.http.transport import Destination, Request, Result, Transport
 from svc_pg.webhooks.secrets import KeyRing
-from svc_pg.webhooks.signing import sign
+from svc_pg.webhooks.signing import sign_with
+from svc_pg.webhooks.signing_keys import Signer, signer
 from svc_pg.webhooks.worker import backoff
 from svc_pg.webhooks.worker.leases import Acknowledgement, EndpointSnapshot, Lease, Message
 from svc_pg.webhooks.worker.local_faults import LocalFaults
@@ -81,45 +83,42 @@ class Attempts:
         if opened is None:
             opened = self._opened[endpoint] = _opened(endpoint, self._keys)
         body = message.body.encode()
-        signature = sign(
-            delivery_id=lease.delivery_id,
-            timestamp=int(time.time()),
-            body=body,
-            secrets=opened.secrets + opened.previous if endpoint.is_overlapping else opened.secrets,
-        )
+        signers = [*opened.signers, *opened.previous] if endpoint.is_overlapping else opened.signers
+        signature = sign_with(signers, delivery_id=lease.delivery_id, timestamp=int(time.time()), body=body)
         return Request(opened.destination, body, signature)
 
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """The destination of every attempt, the secret and signing key that the endpoint wants, those before a rotation."""
+    """What all attempts at an endpoint have in common; ``previous`` are the signers before a rotation."""
 
     destination: Destination
-    secrets: list[str]
-    previous: list[str]
+    signers: Sequence[Signer]
+    previous: Sequence[Signer]
 
 
 def _opened(endpoint: EndpointSnapshot, keys: KeyRing) -> _Opened:
     def opened(sealed: bytes, column: str) -> str:
         return keys.open(sealed, owner=endpoint.id, column=column)
 
-    def signing(secret: bytes | None, signing_key: bytes | None) -> list[str]:
+    def signers(secret: bytes | None, signing_key: bytes | None) -> list[Signer]:
         found = []
         if secret is not None and "v1" in endpoint.signatures:
             found.append(opened(secret, SECRET_COLUMN))
         if signing_key is not None:
             found.append(opened(signing_key, SIGNING_KEY_COLUMN))
-        return found
+        return list(map(signer, found))
 
     try:
         headers = {} if endpoint.headers is None else json.loads(opened(endpoint.headers, HEADERS_COLUMN))
         headers = {name: value for name, value in headers.items() if name.lower() != "content-type"}  # always JSON
     except (ValueError, AttributeError) as error:
         raise EndpointError(f"the headers of endpoint {endpoint.id} cannot be read") from error
+    tls = None if endpoint.tls is None else Tls.from_json(opened(endpoint.tls, TLS_COLUMN))
     return _Opened(
-        Destination(endpoint.url, headers, endpoint.timeout, _CONNECT_TIMEOUT),
-        signing(endpoint.secret, endpoint.signing_key),
-        signing(endpoint.previous_secret, endpoint.previous_signing_key) if endpoint.is_overlapping else [],
+        Destination(endpoint.url, headers, endpoint.timeout, _CONNECT_TIMEOUT, tls),
+        signers(endpoint.secret, endpoint.signing_key),
+        signers(endpoint.previous_secret, endpoint.previous_signing_key) if endpoint.is_overlapping else [],
     )
 
 

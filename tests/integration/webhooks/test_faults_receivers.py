@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 from svc_pg import webhooks
+from svc_pg.webhooks.http.tls import Tls
 from tests.support.certificates import authority
 from tests.support.hooks import endpoint, hooks_config, rows, working
 from tests.support.leases import shorten_leases
@@ -54,7 +55,7 @@ def test_receivers_over_tls_over_ipv6_and_of_old_versions_get_theirs(
     config.webhooks.allow_cidrs = [ip_network("127.0.0.0/8"), ip_network("::1/128")]
     signer = authority(tmp_path)
     trusted = signer.trusted()
-    monkeypatch.setattr("svc_pg.webhooks.http.dialer.default_context", lambda: trusted)
+    monkeypatch.setattr("svc_pg.webhooks.http.contexts.default_context", lambda: trusted)
     old = saying_and_closing(b"HTTP/1.0 200 OK\r\n\r\nuntil the end")
     with (
         in_a_thread(saying(OK), tls=signer.server()) as tls,
@@ -79,3 +80,24 @@ def test_receivers_over_tls_over_ipv6_and_of_old_versions_get_theirs(
         (ipv6, "success", 200, "::1", "ok"): 20,
         (http10, "success", 200, "127.0.0.1", "until the end"): 20,
     }
+
+
+def test_a_private_receiver_gets_its_own_and_one_that_cannot_be_proved_says_why(database: str, tmp_path: Path) -> None:
+    ours = authority(tmp_path)
+    certificate, key = ours.client()
+    with in_a_thread(saying(OK), tls=ours.asking_server()) as url:
+        good, _ = endpoint(database, CONFIG, url, tls=Tls(ours.pem, certificate, key))
+        strange, _ = endpoint(database, CONFIG, url)
+        with psycopg.connect(database) as conn:
+            webhooks.send(conn, "order.created", {"id": 7})
+        with working(database, CONFIG):
+            wait_until(
+                lambda: {row["status"] for row in rows(database, "webhook_deliveries")} == {"delivered", "failed"},
+                "both have ended",
+            )
+    attempts = rows(database, "webhook_delivery_attempts")
+    assert [row["outcome"] for row in attempts if str(row["endpoint_id"]) == good] == ["success"]
+    failed = [row for row in attempts if str(row["endpoint_id"]) == strange]
+    assert {row["outcome"] for row in failed} == {"tls_error"}
+    assert "certificate verify failed" in failed[0]["error"]
+    assert key.splitlines()[1] not in str(attempts)

@@ -12,6 +12,7 @@ import pytest
 
 from svc_pg.webhooks.http.aiohttp_transport import AiohttpTransport
 from svc_pg.webhooks.http.guard import Guard
+from svc_pg.webhooks.http.tls import Tls
 from svc_pg.webhooks.http.transport import Transport
 from tests.support.certificates import authority
 from tests.support.raw_receiver import OK, receiver, saying, saying_and_closing
@@ -75,7 +76,8 @@ async def test_https_goes_through_a_tunnel_and_the_proxy_resolves_the_name(
     proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     signer = authority(tmp_path)
-    monkeypatch.setattr("aiohttp.connector._SSL_CONTEXT_VERIFIED", signer.trusted())
+    trusted = signer.trusted()
+    monkeypatch.setattr("svc_pg.webhooks.http.contexts.default_context", lambda: trusted)
     guard = Guard([ip_network("127.0.0.0/8")])
     async with receiver(saying(OK), tls=signer.server()) as proxy.to, through(proxy.address, guard) as transport:
         results = [await send(transport, post("https://127.0.0.1/hook")) for _ in range(3)]
@@ -86,6 +88,18 @@ async def test_https_goes_through_a_tunnel_and_the_proxy_resolves_the_name(
         "CONNECT hooks.invalid:443 HTTP/1.1",
     ]
     assert unknown.outcome == "tls_error"  # the proxy led us to a receiver that is not hooks.invalid
+
+
+async def test_a_private_receiver_behind_the_proxy_sees_the_certificate_of_the_endpoint(
+    proxy: Proxy, tmp_path: Path
+) -> None:
+    ours = authority(tmp_path)
+    guard = Guard([ip_network("127.0.0.0/8")])
+    async with receiver(saying(OK), tls=ours.asking_server()) as proxy.to, through(proxy.address, guard) as transport:
+        known = await send(transport, post("https://127.0.0.1/", tls=Tls(ours.pem, *ours.client())))
+        unknown = await send(transport, post("https://127.0.0.1/", tls=Tls(ours.pem)))
+    assert (known.outcome, known.status) == ("success", 200)
+    assert unknown.outcome in ("tls_error", "connect_error")  # asyncio's server hangs up without a word
 
 
 async def test_http_goes_through_the_proxy_that_resolves_the_name(proxy: Proxy) -> None:

@@ -9,17 +9,17 @@ import pytest
 from svc_pg.webhooks.http.transport import Request, Transport
 from tests.support.certificates import Authority, authority, self_signed
 from tests.support.raw_receiver import OK, read_request, receiver, saying
-from tests.support.transports import CONTEXTS, post, send
+from tests.support.transports import post, send
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def signer(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Authority:
+def signer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Authority:
     """An authority that the transport trusts, as it does those of the system."""
     signer = authority(tmp_path)
     trusted = signer.trusted()
-    monkeypatch.setattr(CONTEXTS[kind], trusted if kind == "aiohttp" else lambda: trusted)
+    monkeypatch.setattr("svc_pg.webhooks.http.contexts.default_context", lambda: trusted)
     return signer
 
 

@@ -1,0 +1,86 @@
+"""TLS contexts: the one that trusts the system's authorities, and those of private receivers."""
+
+import os
+import ssl
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from svc_pg.errors import EndpointError
+from svc_pg.webhooks.http.tls import Tls, check_tls
+
+_MOST: Final = 64  # of private receivers; each may hold all authorities of the system
+
+
+class UnusableTls(Exception):
+    """The authorities or the client certificate of an endpoint cannot be used. The message shows no key."""
+
+
+class _Private(NamedTuple):
+    context: ssl.SSLContext
+    ends_at: datetime | None
+
+
+class Contexts:
+    """The contexts of a transport. Those of private receivers are kept, a limited number of them."""
+
+    def __init__(self) -> None:
+        self._of = lru_cache(maxsize=_MOST)(_private)
+
+    def of(self, tls: Tls | None) -> ssl.SSLContext:
+        """The context for a receiver. Raises UnusableTls."""
+        if tls is None:
+            return default_context()
+        try:
+            context, ends_at = self._of(tls)
+            if ends_at is not None and ends_at <= (now := datetime.now(UTC)):
+                check_tls(tls, now=now)
+        except EndpointError as error:
+            raise UnusableTls(error.message) from None
+        return context
+
+
+@lru_cache(maxsize=1)
+def default_context() -> ssl.SSLContext:
+    """TLS with the authorities of the system."""
+    return _context(None)
+
+
+def _context(ca_bundle: str | None) -> ssl.SSLContext:
+    context = ssl.create_default_context(cadata=ca_bundle)
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+def _private(tls: Tls) -> _Private:
+    ends_at = check_tls(tls)
+    try:
+        context = _context(tls.ca_bundle)
+    except ssl.SSLError as error:
+        raise UnusableTls(f"the CA bundle cannot be used: {error.reason}") from None
+    if tls.client_certificate is not None and tls.client_key is not None:
+        try:
+            with _file(f"{tls.client_key}\n{tls.client_certificate}\n".encode()) as path:
+                context.load_cert_chain(path, password="")  # otherwise OpenSSL would ask for one
+        except ssl.SSLError as error:
+            raise UnusableTls(f"the client certificate and its key cannot be used: {error.reason}") from None
+    return _Private(context, ends_at)
+
+
+@contextmanager
+def _file(content: bytes) -> Iterator[str]:
+    """The path of a file with this content, for ssl, which reads nothing else; in memory where that is possible."""
+    if hasattr(os, "memfd_create") and Path("/proc/self/fd").is_dir():
+        with os.fdopen(os.memfd_create("client certificate"), "wb") as file:
+            file.write(content)
+            file.flush()
+            yield f"/proc/self/fd/{file.fileno()}"
+        return
+    with tempfile.TemporaryDirectory() as folder:  # which nobody else may read
+        path = Path(folder, "client.pem")
+        path.write_bytes(content)
+        yield str(path)
