@@ -143,7 +143,7 @@ class Listing(Generic[Row]):
 
     def _page(self, rows: Sequence[Row], *, is_cut: bool = False) -> Page[Row]:
         shown = rows[: self.size]
-        return Page(shown, _encode(self.keyset.key(shown[-1])) if is_cut or len(rows) > self.size else None)
+        return Page(shown, encode(self.keyset.key(shown[-1])) if is_cut or len(rows) > self.size else None)
 
 
 def decode(cursor: str, *readers: Callable[[str], object]) -> Sequence[object]:
@@ -165,7 +165,8 @@ def aware_time(text: str) -> datetime:
     return time
 
 
-def _encode(key: tuple[str, ...]) -> str:
+def encode(key: tuple[str, ...]) -> str:
+    """A cursor with these parts, which ``decode`` reads."""
     return urlsafe_b64encode(json.dumps(key).encode()).decode().rstrip("=")
 
 

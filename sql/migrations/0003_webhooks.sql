@@ -24,7 +24,8 @@ create table svc.webhook_messages (
     key text,
     sequence bigint,
     trace_context text,
-    created_at timestamptz not null default now()
+    created_at timestamptz not null default now(),
+    copy_of uuid
 );
 -- coalesce, because unique treats null tenants as different from each other
 create unique index webhook_messages_idempotency on svc.webhook_messages (coalesce(tenant, ''), idempotency_key)
@@ -206,6 +207,8 @@ comment on column svc.webhook_messages.sequence is
     'The number of the message among those of its tenant and key: from 1, in the order of commits, without gaps.';
 comment on column svc.webhook_messages.trace_context is 'The trace of the sender (W3C traceparent).';
 comment on column svc.webhook_messages.created_at is 'When the transaction began that sent it.';
+comment on column svc.webhook_messages.copy_of is
+    'The message that a replay with new ids has copied; this one is for one endpoint only.';
 
 comment on table svc.webhook_keys is 'Internal: the last sequence of each key.';
 comment on column svc.webhook_keys.tenant is 'The tenant; empty if there is none.';

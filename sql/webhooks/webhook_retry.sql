@@ -1,6 +1,7 @@
--- Make failed and canceled deliveries pending again, due now, with the attempts that are left or at least one more.
--- Skips deliveries in another state and those whose endpoint is disabled or gone.
-create or replace function svc.webhook_retry(p_deliveries uuid[]) returns setof svc.webhook_deliveries
+-- Make failed and canceled deliveries, or those in other states, pending again, due now, with the attempts that are
+-- left or at least one more. Skips deliveries in another state and those whose endpoint is disabled or gone.
+create or replace function svc.webhook_retry(p_deliveries uuid[], p_statuses text[] default '{failed,canceled}')
+returns setof svc.webhook_deliveries
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $svc$
@@ -9,7 +10,7 @@ begin
     with chosen as (
         select d.id
           from svc.webhook_deliveries d
-         where d.id = any (p_deliveries) and d.status in ('failed', 'canceled')
+         where d.id = any (p_deliveries) and d.status = any (p_statuses) and d.status <> 'pending'
            and exists (select from svc.webhook_endpoints e where e.id = d.endpoint_id and e.status <> 'disabled')
          order by d.id for update
     ),
@@ -32,4 +33,4 @@ begin
     end if;
 end
 $svc$;
-revoke all on function svc.webhook_retry(uuid[]) from public;
+revoke all on function svc.webhook_retry(uuid[], text[]) from public;

@@ -12,21 +12,25 @@ from psycopg import AsyncConnection, Connection
 
 from svc_pg.pagination import DEFAULT_SIZE, Page, PointInTime
 from svc_pg.query import afetch, afetch_one, fetch, fetch_one
-from svc_pg.webhooks import delivery_queries
+from svc_pg.webhooks import delivery_queries, replay_queries
 from svc_pg.webhooks.delivery_queries import DeliveryQuery
 from svc_pg.webhooks.delivery_rows import Changed, Delivery, DeliveryAttempt, DeliveryDetail, Status
+from svc_pg.webhooks.replay_queries import Replayed, ReplayStatus
 
 __all__ = [
     "Changed",
     "Delivery",
     "DeliveryAttempt",
     "DeliveryDetail",
+    "ReplayOptions",
+    "Replayed",
     "Which",
     "aattempts",
     "acancel",
     "acancel_all",
     "aget",
     "alist",
+    "areplay",
     "aretry",
     "aretry_all",
     "attempts",
@@ -34,6 +38,7 @@ __all__ = [
     "cancel_all",
     "get",
     "list",
+    "replay",
     "retry",
     "retry_all",
 ]
@@ -52,6 +57,27 @@ class Which(TypedDict, total=False):
     event: str | None
     since: PointInTime | None
     until: PointInTime | None
+
+
+class ReplayOptions(TypedDict, total=False):
+    """The messages of a replay, and how they are sent.
+
+    ``since`` and ``until`` are as in ``Which``, but apply to the time of sending; ``event`` is a name. ``status``
+    chooses deliveries that are ``delivered``, ``failed`` or ``canceled``, or messages that are ``missing``: the
+    endpoint would get them today, and never got them. Default: all four.
+
+    A repeat has the id of its delivery, and receivers recognize it. With ``new_ids`` it is a copy of the message, which
+    receivers take for a new one; key, sequence and timestamp stay. ``dry_run`` only counts. ``after`` continues a
+    replay, with the same options.
+    """
+
+    since: PointInTime | None
+    until: PointInTime | None
+    event: str | None
+    status: ReplayStatus | None
+    new_ids: bool
+    dry_run: bool
+    after: str | None
 
 
 def list(  # noqa: A001 - the word that users know
@@ -139,6 +165,20 @@ def cancel_all(conn: Connection[Any], *, dry_run: bool = False, **which: Unpack[
 async def acancel_all(conn: AsyncConnection[Any], *, dry_run: bool = False, **which: Unpack[Which]) -> Changed:
     """As ``cancel_all``."""
     return await afetch_one(conn, delivery_queries.matching(**which).cancel(dry_run=dry_run))
+
+
+def replay(conn: Connection[Any], endpoint_id: str, **options: Unpack[ReplayOptions]) -> Replayed:
+    """Deliver messages that were sent in a time to an endpoint once more, whatever became of them.
+
+    10,000 messages at a time, or as many as take two seconds: call it again, in a transaction of its own and with
+    ``next_cursor`` as ``after``, until that is None. Raises QueryError, and ConflictError if the endpoint is disabled.
+    """
+    return fetch_one(conn, replay_queries.replay(endpoint_id, **options))
+
+
+async def areplay(conn: AsyncConnection[Any], endpoint_id: str, **options: Unpack[ReplayOptions]) -> Replayed:
+    """As ``replay``."""
+    return await afetch_one(conn, replay_queries.replay(endpoint_id, **options))
 
 
 def _listing(limit: int, after: str | None, which: Which) -> DeliveryQuery:

@@ -342,6 +342,7 @@ create table svc.webhook_messages (
     sequence bigint,
     trace_context text,
     created_at timestamp with time zone default now() not null,
+    copy_of uuid,
     constraint webhook_messages_pkey PRIMARY KEY (id)
 );
 CREATE INDEX webhook_messages_event ON svc.webhook_messages USING btree (event_name, id);
@@ -794,6 +795,10 @@ create function svc.webhook_deliver(p_messages uuid[], p_event text, p_patterns 
     returns boolean language plpgsql
     set search_path=pg_catalog, pg_temp;
 
+create function svc.webhook_deliver_to(p_endpoint uuid, p_messages uuid[], p_filter text)
+    returns bigint language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.webhook_disable_by_worker(p_endpoint uuid, p_reason text)
     returns boolean language plpgsql
     set search_path=pg_catalog, pg_temp;
@@ -904,7 +909,19 @@ create function svc.webhook_refuse_event(p_event text)
     returns void language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
-create function svc.webhook_retry(p_deliveries uuid[])
+create function svc.webhook_replay(p_endpoint uuid, p_statuses text[], p_event text, p_after uuid, p_until uuid, p_series uuid, p_is_dry boolean, p_batch integer)
+    returns TABLE(count bigint, last_message uuid) language plpgsql
+    set search_path=pg_catalog, pg_temp
+    set lock_timeout=5 s
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_hashjoin=off
+    set enable_mergejoin=off
+    set enable_material=off
+    set enable_sort=off
+    set plan_cache_mode=force_generic_plan;
+
+create function svc.webhook_retry(p_deliveries uuid[], p_statuses text[] DEFAULT '{failed,canceled}'::text[])
     returns SETOF svc.webhook_deliveries language plpgsql
     set search_path=pg_catalog, pg_temp;
 
@@ -1048,6 +1065,7 @@ grant execute on function svc.webhook_checked_filter to svc_admin;
 grant execute on function svc.webhook_claim to svc_admin;
 grant execute on function svc.webhook_delete_endpoint to svc_admin;
 grant execute on function svc.webhook_deliver to svc_admin;
+grant execute on function svc.webhook_deliver_to to svc_admin;
 grant delete, insert, select, update on table svc.webhook_deliveries to svc_admin;
 grant select on table svc.webhook_deliveries to svc_reader;
 grant delete, insert, select, update on table svc.webhook_delivery_attempts to svc_admin;
@@ -1092,6 +1110,7 @@ grant delete, insert, select, update on table svc.webhook_queue to svc_admin;
 grant select on table svc.webhook_queue to svc_reader;
 grant execute on function svc.webhook_record_lost to svc_admin;
 grant execute on function svc.webhook_refuse_event to svc_admin;
+grant execute on function svc.webhook_replay to svc_admin;
 grant execute on function svc.webhook_retry to svc_admin;
 grant execute on function svc.webhook_retry_one to svc_admin;
 grant execute on function svc.webhook_return_lost to svc_admin;

@@ -1,8 +1,9 @@
-"""Routes of webhook endpoints: pause, disable, rotate, ping, recover."""
+"""Routes of webhook endpoints: pause, disable, rotate, ping, recover, replay."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 
 from svc_pg.console.body import read_body
 from svc_pg.console.built_in.webhook_requests import (
@@ -10,6 +11,7 @@ from svc_pg.console.built_in.webhook_requests import (
     UNKNOWN_ENDPOINT,
     Disabling,
     Recovery,
+    Replay,
     Rotation,
     changed,
     required,
@@ -19,9 +21,10 @@ from svc_pg.console.parameters import point_in_time
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.query import Query, Row
-from svc_pg.webhooks import delivery_queries, endpoint_queries
+from svc_pg.webhooks import delivery_queries, endpoint_queries, replay_queries
 from svc_pg.webhooks.delivery_rows import Changed, Delivery
 from svc_pg.webhooks.endpoint_rows import Endpoint, EndpointWithSecret
+from svc_pg.webhooks.replay_queries import Replayed
 from svc_pg.webhooks.secrets import KeyRing
 
 
@@ -83,6 +86,17 @@ class EndpointActionRoutes:
                 response=Changed,
                 errors={UNKNOWN_ENDPOINT: 404, "conflict": 409},
             ),
+            ProductEndpoint(
+                method="POST",
+                path="/endpoints/:id/replay",
+                handler=self._replay,
+                required_permission="write",
+                summary="Deliver messages to it once more, or those that it never got, 10,000 at a time",
+                body=Replay,
+                body_example={"since": "1d", "status": "delivered", "dryRun": True},
+                response=Replayed,
+                errors={UNKNOWN_ENDPOINT: 404, "conflict": 409, "invalid_value": 422},
+            ),
         ]
 
     def _verb(
@@ -132,6 +146,21 @@ class EndpointActionRoutes:
             request, lambda endpoint_id: delivery_queries.recover(endpoint_id, since=since, dry_run=body.dry_run)
         )
         return ConsoleResponse(200, retried)
+
+    async def _replay(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        body = read_body(request, Replay)
+        batch = partial(
+            replay_queries.replay,
+            since=None if body.since is None else point_in_time(body.since),
+            until=None if body.until is None else point_in_time(body.until),
+            event=body.event,
+            status=body.status,
+            new_ids=body.new_ids,
+            dry_run=body.dry_run,
+            after=body.after,
+        )
+        replayed = await self._changed(request, batch)
+        return ConsoleResponse(200, replayed)
 
     async def _changed(self, request: AuthenticatedRequest, change: Callable[[str], Query[Row]]) -> Row:
         return await changed(self.database, request, change, unknown=UNKNOWN_ENDPOINT)

@@ -25,6 +25,7 @@ from svc_pg.errors import (
 from svc_pg.query import Query, afetch, afetch_one
 from svc_pg.webhooks.endpoint_fields import Changes, Ordering, Signature
 from svc_pg.webhooks.http.tls import Tls
+from svc_pg.webhooks.replay_queries import ReplayStatus
 from svc_pg.webhooks.secrets import KeyRing
 
 Row = TypeVar("Row")
@@ -154,6 +155,18 @@ class BulkRetry(Recovery):
     event: Text | None = None
     status: Literal["failed", "canceled"] | None = None
     until: PointInTime | None = Field(default=None, description="Created before then.")
+
+
+class Replay(Recovery):
+    """The messages to deliver to an endpoint once more; ``since`` or ``after`` is needed."""
+
+    until: PointInTime | None = Field(default=None, description="Sent before then.")
+    event: Text | None = None
+    status: ReplayStatus | None = Field(
+        default=None, description="Only these deliveries; missing: messages that it wants and never got."
+    )
+    new_ids: bool = Field(default=False, description="Send copies with ids of their own.")
+    after: Text | None = Field(default=None, description="The nextCursor of the batch before, with the same options.")
 
 
 class NewEvent(RequestBody):

@@ -1,4 +1,5 @@
 import json
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,10 @@ import pytest
 from svc_pg import webhooks
 from svc_pg.query import scalar
 from svc_pg.webhooks import delivery_queries as deliveries
+from svc_pg.webhooks import replay_queries
 from svc_pg.webhooks.secrets import new_key
 from tests.support.certificates import authority
-from tests.support.commands import svc_pg
+from tests.support.commands import PROGRAM, environment, svc_pg
 from tests.support.hooks import KEYS_TEXT, hooks_config, install, rows, working
 from tests.support.postgres import Prepare
 from tests.support.receiver import receiving
@@ -203,6 +205,47 @@ def test_a_dry_run_says_that_it_stopped_counting_and_the_real_one_goes_to_the_en
     assert words.stderr == f"At least {deliveries.BULK} deliveries would be tried again.\n"
     done = json.loads(run("recover", endpoint, "--json"))
     assert done == {"count": deliveries.BULK + 1, "isComplete": True, "isDryRun": False}
+
+
+def deliver_many(database: str, endpoint: str, number: int) -> None:
+    """Store so many messages that have been delivered."""
+    with psycopg.connect(database) as conn:
+        conn.execute(
+            """
+            with message as (
+                insert into svc.webhook_messages (id, event_name, payload)
+                select svc.webhook_uuid7(), 'order.created', '{}' from generate_series(1, %s) returning id
+            )
+            insert into svc.webhook_deliveries
+                (id, message_id, endpoint_id, event_name, status, attempts, max_attempts, next_attempt_at, finished_at)
+            select svc.webhook_uuid7(), id, %s, 'order.created', 'delivered', 1, 5, null, now() from message
+            """,
+            (number, endpoint),
+        )
+
+
+def test_a_replay_is_counted_and_after_a_kill_it_continues_and_copies_nothing_twice(
+    run: Run, database: str, tmp_path: Path
+) -> None:
+    endpoint, number = added(run, "http://127.0.0.1:9/hook")["id"], 2 * replay_queries.BATCH + 50
+    deliver_many(database, endpoint, number)
+    options = ["replay", "--endpoint", endpoint, "--since", "1h", "--status", "delivered", "--new-ids"]
+    assert json.loads(run(*options, "--dry-run", "--json")) == {"count": number, "isDryRun": True}
+    command = [PROGRAM, "webhooks", *options]
+    variables = environment(DATABASE_URL=database)
+    with subprocess.Popen(command, env=variables, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr
+        begun, first = process.stderr.readline(), process.stderr.readline()
+        process.kill()
+    assert begun.startswith(f"{number} deliveries. To continue after an interruption: --after ")
+    assert first.startswith(f"{replay_queries.BATCH} so far. To continue after an interruption: --after ")
+    for line in (first, begun):
+        run(*options, "--after", line.split()[-1])
+        with psycopg.connect(database) as conn:
+            copies = "select count(*), count(distinct copy_of) from svc.webhook_messages where copy_of is not null"
+            assert conn.execute(copies).fetchone() == (number, number)
+            queued = "select count(*) from svc.webhook_queue where endpoint_id = %s"
+            assert scalar(conn, queued, (endpoint,)) == number
 
 
 def test_a_list_that_goes_on_names_the_cursor_that_goes_on_with_it(run: Run, database: str, tmp_path: Path) -> None:

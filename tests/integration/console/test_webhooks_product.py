@@ -151,6 +151,14 @@ def test_deliveries_are_canceled_retried_and_recovered(client: httpx.Client) -> 
     client.post(f"{path}/cancel")
     assert client.post(f"/webhooks/endpoints/{endpoint}/recover").json() == {"count": 1, "isComplete": True}
     assert_problem(client.post("/webhooks/deliveries/retry", json={}), 422, "invalid_body")
+    client.post(f"{path}/cancel")
+    replay = {"since": "1h", "status": "canceled", "event": "order.created"}
+    replayed = [
+        client.post(f"/webhooks/endpoints/{endpoint}/replay", json=replay | more)
+        for more in ({"dryRun": True}, {"newIds": True}, {}, {})
+    ]
+    assert [each.json() for each in replayed] == [{"count": n, "nextCursor": None} for n in (1, 1, 1, 0)]
+    assert len(client.get("/webhooks/deliveries", params={"status": "pending"}).json()["data"]) == 2
 
 
 def test_an_endpoint_is_paused_resumed_disabled_rotated_and_pinged(client: httpx.Client) -> None:
@@ -190,6 +198,10 @@ def test_event_types_are_listed(client: httpx.Client) -> None:
         ("POST", f"/endpoints/{UNKNOWN}/pause", None, 404, "unknown_endpoint"),
         ("POST", f"/endpoints/{UNKNOWN}/ping", None, 404, "unknown_endpoint"),
         ("POST", f"/endpoints/{UNKNOWN}/recover", None, 404, "unknown_endpoint"),
+        ("POST", f"/endpoints/{UNKNOWN}/replay", {"since": "1h"}, 404, "unknown_endpoint"),
+        ("POST", f"/endpoints/{UNKNOWN}/replay", {}, 422, "invalid_value"),
+        ("POST", f"/endpoints/{UNKNOWN}/replay", {"after": "eA"}, 422, "invalid_value"),
+        ("POST", f"/endpoints/{UNKNOWN}/replay", {"since": "1h", "status": "pending"}, 422, "invalid_body"),
         ("POST", f"/endpoints/{UNKNOWN}/rotate-secret", None, 404, "unknown_endpoint"),
         ("GET", f"/endpoints/{UNKNOWN}/stats", None, 404, "unknown_endpoint"),
         ("DELETE", f"/endpoints/{UNKNOWN}", None, 404, "unknown_endpoint"),

@@ -1,0 +1,81 @@
+"""Queries that deliver messages to an endpoint once more: one statement for each batch."""
+
+from dataclasses import dataclass
+from typing import Final, Literal, LiteralString, get_args
+from uuid import UUID
+
+from svc_pg.errors import QueryError
+from svc_pg.pagination import ALL, PointInTime, decode, encode
+from svc_pg.query import Query
+from svc_pg.storable_texts import refuse_unstorable
+from svc_pg.webhooks.ids import endpoint_key
+
+ReplayStatus = Literal["delivered", "failed", "canceled", "missing"]
+
+REPLAY_STATUSES: Final[tuple[ReplayStatus, ...]] = get_args(ReplayStatus)
+BATCH: Final = 10_000
+
+# A replay ends at the millisecond of its beginning: what is sent later, and the copies that it makes, are no part of it
+_SERIES: Final = """, series from (
+    select series, (left(series::text, 13) || '-7000-8000-000000000000')::uuid as beginning
+      from (select svc.webhook_uuid7() as series offset 0) s
+) s"""
+_CONTINUE: Final = "select %s::uuid as after, %s::uuid as until, %s::uuid as series"
+_REPLAY: Final = (
+    "select r.count, r.last_message::text, b.until::text, b.series::text from (",
+    """) b cross join lateral svc.webhook_replay(
+    %s, %s, %s, b.after, b.until, case when %s then b.series end, %s, %s
+) r""",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """The deliveries of one batch that wait now, or would; ``next_cursor`` is None after the last batch."""
+
+    count: int
+    next_cursor: str | None
+
+
+def replay(
+    endpoint_id: str,
+    *,
+    since: PointInTime | None = None,
+    until: PointInTime | None = None,
+    event: str | None = None,
+    status: str | None = None,
+    new_ids: bool = False,
+    dry_run: bool = False,
+    after: str | None = None,
+    batch: int = BATCH,
+) -> Query[Replayed]:
+    """Deliver messages to an endpoint once more; ``deliveries.ReplayOptions`` describes the options.
+
+    A batch of 0 does nothing, and gives the cursor with which the replay begins.
+    """
+    key = endpoint_key(endpoint_id)
+    refuse_unstorable(event=event)
+    if status is not None and status not in REPLAY_STATUSES:
+        raise QueryError(f"{status!r} is not a status", hint=f"Write one of {', '.join(REPLAY_STATUSES)}.")
+    bounds, params = _bounds(since, until, after)
+    statuses = list(REPLAY_STATUSES) if status is None else [status]
+    text = _REPLAY[0] + bounds + _REPLAY[1]
+    return Query(text, (*params, key, statuses, event, new_ids, dry_run, batch), _replayed)
+
+
+def _bounds(
+    since: PointInTime | None, until: PointInTime | None, after: str | None
+) -> tuple[LiteralString, tuple[object, ...]]:
+    if after is not None:
+        return _CONTINUE, tuple(decode(after, UUID, UUID, UUID))
+    if since is None:
+        raise QueryError("nothing says since when", hint="Give a time, or a duration before now.")
+    wanted = ALL.compare("select svc.uuid7_at(", since, end=") as after")
+    if until is None:
+        return wanted.conditions[0] + ", beginning as until" + _SERIES, wanted.params
+    wanted = wanted.compare("least(svc.uuid7_at(", until, end="), beginning) as until")
+    return ", ".join(wanted.conditions) + _SERIES, wanted.params
+
+
+def _replayed(*, count: int, last_message: str | None, until: str, series: str) -> Replayed:
+    return Replayed(count, None if last_message is None else encode((last_message, until, series)))
