@@ -18,13 +18,14 @@ def show_json(value: object) -> None:
 def show(value: Any) -> None:
     """Print the fields of a dataclass or a mapping, one a line; those without a value are left out."""
     members = {field.name: getattr(value, field.name) for field in fields(value)} if is_dataclass(value) else value
-    shown = {name.replace("_", " "): _text(member) for name, member in members.items() if member not in (None, "")}
+    shown = {name.replace("_", " "): text(member) for name, member in members.items() if member not in (None, "")}
     width = max(map(len, shown), default=0)
-    for name, text in shown.items():
-        output.data(f"{name.ljust(width)}  {text}")
+    for name, member in shown.items():
+        output.data(f"{name.ljust(width)}  {member}")
 
 
-def _text(value: object) -> str:
+def text(value: object) -> str:
+    """A value as people read it."""
     match value:
         case datetime():
             return f"{value.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z"
@@ -33,5 +34,5 @@ def _text(value: object) -> str:
         case bool():
             return "yes" if value else "no"
         case list():
-            return ", ".join(map(_text, value))
+            return ", ".join(map(text, value))
     return json_text.printable(str(value))

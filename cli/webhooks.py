@@ -1,5 +1,6 @@
 """The commands ``webhooks ...`` for endpoints."""
 
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Annotated
 
@@ -8,7 +9,9 @@ import typer
 from svc_pg import Settings
 from svc_pg.query import fetch_one
 from svc_pg.webhooks import delivery_queries as deliveries
+from svc_pg.webhooks import endpoint_health
 from svc_pg.webhooks import endpoint_queries as endpoints
+from svc_pg.webhooks.endpoint_health import EndpointHealth
 from svc_pg.webhooks.endpoint_rows import STATUSES
 from svc_pg.webhooks.endpoint_stats import EndpointStats, stats
 from svc_pg.webhooks.reencryption import rotate_key
@@ -66,6 +69,36 @@ def show(endpoint: EndpointId, *, database_url: DatabaseUrl = None, json: Json =
     records.show(row)
     output.data("")
     records.show(_shown(health))
+
+
+@_webhooks.command()
+def health(
+    *,
+    everything: Annotated[bool, typer.Option("--all", help="Show the others too.")] = False,
+    limit: Limit = 100,
+    after: After = None,
+    database_url: DatabaseUrl = None,
+    json: Json = False,
+) -> None:
+    """Show endpoints that need attention: they fail, or their client certificate ends within 30 days.
+
+    Exits with 3 if there is one.
+    """
+    wanted = endpoint_health.matching(needs_attention=not everything).limit(limit)
+    wanted = wanted if after is None else wanted.after(after)
+    with connect(database_url) as conn:
+        page = wanted.list(conn)
+        is_well = not endpoint_health.matching(needs_attention=True).limit(1).list(conn).data
+    if json:
+        records.show_json(page.data)
+    else:
+        for item in page.data:
+            output.data(f"{item.endpoint_id}  {item.health}  {item.url}")
+            output.data("    " + ", ".join(_symptoms(item)))
+    output.more(page.next_cursor)
+    if not is_well:
+        raise typer.Exit(3)
+    output.words("No endpoint needs attention.")
 
 
 @_webhooks.command()
@@ -129,6 +162,24 @@ def reencrypt(*, database_url: DatabaseUrl = None) -> None:
     output.words(
         f"The secrets of {count} endpoints are sealed anew; the others were sealed with the first key already."
     )
+
+
+def _symptoms(health: EndpointHealth) -> Iterator[str]:
+    if health.disabled_reason:
+        yield printable(health.disabled_reason)
+    if health.failing_since:
+        yield f"{health.failure_streak} failures in a row since {records.text(health.failing_since)}"
+    if health.breaker_until and health.health == "broken":
+        yield f"breaker open until {records.text(health.breaker_until)}"
+    if health.failed_deliveries:
+        least = "at least " if health.failed_deliveries == endpoint_health.MOST_COUNTED else ""
+        yield f"{least}{health.failed_deliveries} deliveries of the last day failed"
+    if health.backlog_age:
+        yield f"the first delivery is {records.text(health.backlog_age)} late"
+    if health.client_certificate_expires_at:
+        yield f"client certificate ends {records.text(health.client_certificate_expires_at)}"
+    last = health.last_success_at
+    yield "no success yet" if last is None else f"last success {records.text(last)}"
 
 
 def _shown(health: EndpointStats) -> dict[str, object]:

@@ -9,8 +9,17 @@ create table svc.webhook_event_types (
 -- Ours: the configuration cannot define names that begin with webhook., and nobody can send them.
 -- '*' does not subscribe to them.
 insert into svc.webhook_event_types (name, description, patterns) values (
+    'webhook.delivery.exhausted', 'Deliveries to an endpoint failed with no attempt left; at most once a minute',
+    '{webhook.delivery.exhausted,webhook.delivery.*,webhook.*}'
+), (
     'webhook.endpoint.disabled', 'An endpoint was disabled: by somebody, by its 410 Gone, or after days of failures',
     '{webhook.endpoint.disabled,webhook.endpoint.*,webhook.*}'
+), (
+    'webhook.endpoint.failing', 'An endpoint failed ten times in a row: the beginning of an outage',
+    '{webhook.endpoint.failing,webhook.endpoint.*,webhook.*}'
+), (
+    'webhook.endpoint.recovered', 'An endpoint answered with success again: the end of an outage',
+    '{webhook.endpoint.recovered,webhook.endpoint.*,webhook.*}'
 );
 
 -- The payload once, however many endpoints; json, because the bytes signed on the third attempt must equal the
@@ -91,6 +100,9 @@ create table svc.webhook_endpoint_state (
     breaker_count integer not null default 0 check (breaker_count >= 0),
     last_success_at timestamptz,
     last_failure_at timestamptz,
+    outage_since timestamptz,
+    untold_exhausted integer not null default 0 check (untold_exhausted >= 0),
+    exhausted_told_at timestamptz,
     check ((failure_streak > 0) = (failing_since is not null))
 ) with (fillfactor = 50, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_scale_factor = 0.02);
 create index webhook_endpoint_state_breaker on svc.webhook_endpoint_state (breaker_until)
@@ -258,6 +270,11 @@ comment on column svc.webhook_endpoint_state.breaker_until is 'The time until wh
 comment on column svc.webhook_endpoint_state.breaker_count is 'The number of failed probes of the breaker.';
 comment on column svc.webhook_endpoint_state.last_success_at is 'The last success, within 10 s.';
 comment on column svc.webhook_endpoint_state.last_failure_at is 'The last failure.';
+comment on column svc.webhook_endpoint_state.outage_since is
+    'The first failure of the outage that webhook.endpoint.failing told; null if there is none.';
+comment on column svc.webhook_endpoint_state.untold_exhausted is
+    'Deliveries that ran out of attempts since webhook.delivery.exhausted last told.';
+comment on column svc.webhook_endpoint_state.exhausted_told_at is 'When that was.';
 
 comment on table svc.webhook_deliveries is
     'Deliveries and their results: a row for each message and endpoint.';

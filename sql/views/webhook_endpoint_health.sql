@@ -15,7 +15,11 @@ select e.id as endpoint_id, e.url, e.description, e.tenant, e.status, e.disabled
          ) f) as next_attempt_at,
        (select count(*) from svc.webhook_leases l
          where l.endpoint_id = e.id and l.lease_until > now()) as in_flight,
-       e.max_in_flight
+       e.max_in_flight, e.client_certificate_expires_at,
+       e.status = 'active' and coalesce(
+           s.failure_streak > 0 or s.breaker_until > now()
+               or e.client_certificate_expires_at < now() + interval '30 days', false
+       ) as needs_attention
   from svc.webhook_endpoints e
   left join svc.webhook_endpoint_state s on s.endpoint_id = e.id;
 comment on view svc.webhook_endpoint_health is
@@ -39,3 +43,6 @@ comment on column svc.webhook_endpoint_health.next_attempt_at is
     'When its first pending delivery is or was due; null if none is pending.';
 comment on column svc.webhook_endpoint_health.in_flight is 'Attempts under way.';
 comment on column svc.webhook_endpoint_health.max_in_flight is 'The most attempts under way at a time.';
+comment on column svc.webhook_endpoint_health.client_certificate_expires_at is 'The end of the client certificate.';
+comment on column svc.webhook_endpoint_health.needs_attention is
+    'Whether it is failing or broken, or its client certificate ends within 30 days.';

@@ -12,9 +12,10 @@ from psycopg import AsyncConnection, Connection
 
 from svc_pg.pagination import DEFAULT_SIZE, Page, PointInTime
 from svc_pg.query import afetch_one, fetch_one
-from svc_pg.webhooks import delivery_queries, endpoint_queries, endpoint_stats
+from svc_pg.webhooks import delivery_queries, endpoint_health, endpoint_queries, endpoint_stats
 from svc_pg.webhooks.delivery_rows import Changed, Delivery
 from svc_pg.webhooks.endpoint_fields import Changes, Options, Ordering, Signature, Status
+from svc_pg.webhooks.endpoint_health import EndpointHealth, Health, HealthQuery
 from svc_pg.webhooks.endpoint_queries import EndpointQuery
 from svc_pg.webhooks.endpoint_registration import acreate, arotate_secret, aupdate, create, rotate_secret, update
 from svc_pg.webhooks.endpoint_rows import Endpoint, EndpointWithSecret
@@ -24,6 +25,7 @@ from svc_pg.webhooks.http.tls import Tls
 __all__ = [
     "Changes",
     "Endpoint",
+    "EndpointHealth",
     "EndpointStats",
     "EndpointWithSecret",
     "Options",
@@ -34,6 +36,7 @@ __all__ = [
     "adelete",
     "adisable",
     "aget",
+    "ahealth",
     "alist",
     "apause",
     "aping",
@@ -46,6 +49,7 @@ __all__ = [
     "delete",
     "disable",
     "get",
+    "health",
     "list",
     "pause",
     "ping",
@@ -104,6 +108,33 @@ def stats(conn: Connection[Any], endpoint_id: str, *, window: timedelta = WINDOW
 async def astats(conn: AsyncConnection[Any], endpoint_id: str, *, window: timedelta = WINDOW) -> EndpointStats:
     """As ``stats``."""
     return await afetch_one(conn, endpoint_stats.stats(endpoint_id, window=window))
+
+
+def health(
+    conn: Connection[Any],
+    *,
+    health: Health | None = None,
+    needs_attention: bool = False,
+    limit: int = DEFAULT_SIZE,
+    after: str | None = None,
+) -> Page[EndpointHealth]:
+    """A page of the health of endpoints, newest first: of all, of those in one state, of those that need attention.
+
+    ``limit`` and ``after`` as for ``list``. Raises QueryError.
+    """
+    return _healths(health, needs_attention, limit, after).list(conn)
+
+
+async def ahealth(
+    conn: AsyncConnection[Any],
+    *,
+    health: Health | None = None,
+    needs_attention: bool = False,
+    limit: int = DEFAULT_SIZE,
+    after: str | None = None,
+) -> Page[EndpointHealth]:
+    """As ``health``."""
+    return await _healths(health, needs_attention, limit, after).alist(conn)
 
 
 def pause(conn: Connection[Any], endpoint_id: str) -> Endpoint:
@@ -179,4 +210,9 @@ def _listing(
     status: Status | None, tenant: str | None, event: str | None, limit: int, after: str | None
 ) -> EndpointQuery:
     wanted = endpoint_queries.matching(status=status, tenant=tenant, event=event).limit(limit)
+    return wanted if after is None else wanted.after(after)
+
+
+def _healths(health: Health | None, needs_attention: bool, limit: int, after: str | None) -> HealthQuery:  # noqa: FBT001
+    wanted = endpoint_health.matching(health=health, needs_attention=needs_attention).limit(limit)
     return wanted if after is None else wanted.after(after)

@@ -247,11 +247,15 @@ create table svc.webhook_endpoint_state (
     breaker_count integer default 0 not null,
     last_success_at timestamp with time zone,
     last_failure_at timestamp with time zone,
+    outage_since timestamp with time zone,
+    untold_exhausted integer default 0 not null,
+    exhausted_told_at timestamp with time zone,
     constraint webhook_endpoint_state_breaker_count_check CHECK ((breaker_count >= 0)),
     constraint webhook_endpoint_state_check CHECK (((failure_streak > 0) = (failing_since IS NOT NULL))),
     constraint webhook_endpoint_state_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES svc.webhook_endpoints(id) ON DELETE CASCADE,
     constraint webhook_endpoint_state_failure_streak_check CHECK ((failure_streak >= 0)),
-    constraint webhook_endpoint_state_pkey PRIMARY KEY (endpoint_id)
+    constraint webhook_endpoint_state_pkey PRIMARY KEY (endpoint_id),
+    constraint webhook_endpoint_state_untold_exhausted_check CHECK ((untold_exhausted >= 0))
 ) with (fillfactor=50, autovacuum_vacuum_threshold=500, autovacuum_vacuum_scale_factor=0.02);
 CREATE INDEX webhook_endpoint_state_breaker ON svc.webhook_endpoint_state USING btree (breaker_until) WHERE (breaker_until IS NOT NULL);
 
@@ -494,7 +498,9 @@ create view svc.webhook_endpoint_health (
     last_failure_at timestamp with time zone,
     next_attempt_at timestamp with time zone,
     in_flight bigint,
-    max_in_flight integer
+    max_in_flight integer,
+    client_certificate_expires_at timestamp with time zone,
+    needs_attention boolean
 ) as ...;
 
 -- Functions
@@ -949,6 +955,18 @@ create function svc.webhook_set_status(p_endpoint uuid, p_status text, p_reason 
     returns SETOF svc.webhook_endpoints language plpgsql
     set search_path=pg_catalog, pg_temp;
 
+create function svc.webhook_tell(p_event text, p_endpoint uuid, p_facts jsonb)
+    returns void language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_tell_exhausted(p_deliveries uuid[])
+    returns void language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_tell_outages(p_endpoints uuid[], p_since timestamp with time zone[], p_is_over boolean[])
+    returns void language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.webhook_uuid7()
     returns uuid language sql parallel safe;
 
@@ -1117,4 +1135,7 @@ grant execute on function svc.webhook_return_lost to svc_admin;
 grant execute on function svc.webhook_row to svc_admin;
 grant execute on function svc.webhook_row to svc_writer;
 grant execute on function svc.webhook_set_status to svc_admin;
+grant execute on function svc.webhook_tell to svc_admin;
+grant execute on function svc.webhook_tell_exhausted to svc_admin;
+grant execute on function svc.webhook_tell_outages to svc_admin;
 grant execute on function svc.webhook_uuid7 to svc_admin;

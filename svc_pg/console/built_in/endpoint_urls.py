@@ -3,26 +3,28 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeVar
 
 from svc_pg.audit.log import Entry
 from svc_pg.console.products import permits
 from svc_pg.console.tokens import Session
 from svc_pg.pagination import Page
 from svc_pg.query import RawJson
-from svc_pg.webhooks.delivery_rows import DeliveryDetail
+from svc_pg.webhooks.endpoint_health import EndpointHealth
 from svc_pg.webhooks.endpoint_rows import Endpoint
 
 HIDDEN: Final = "?hidden"
 
 _TABLE: Final = "svc.webhook_endpoints"
-_DISABLED: Final = "webhook.endpoint.disabled"
 # of a text in JSON, which ends at the first quotation mark without a backslash
 _URL: Final = re.compile(r'("url"\s*:\s*"(?:[^"\\?]|\\.)*)\?(?:[^"\\]|\\.)*"')
 
 
-def endpoints_for(session: Session, endpoints: Sequence[Endpoint]) -> list[Endpoint]:
-    """The endpoints as the session may see them."""
+AnyEndpoint = TypeVar("AnyEndpoint", Endpoint, EndpointHealth)
+
+
+def endpoints_for(session: Session, endpoints: Sequence[AnyEndpoint]) -> list[AnyEndpoint]:
+    """The endpoints, or their health, as the session may see them."""
     if permits(session.permissions, "write"):
         return list(endpoints)
     return [replace(each, url=_without_query(each.url)) for each in endpoints]
@@ -33,13 +35,6 @@ def entries_for(session: Session, page: Page[Entry]) -> Page[Entry]:
     if permits(session.permissions, "write"):
         return page
     return Page([_entry(each) if each.table_name == _TABLE else each for each in page], page.next_cursor)
-
-
-def delivery_for(session: Session, delivery: DeliveryDetail) -> DeliveryDetail:
-    """A delivery as the session may see it: that an endpoint was disabled is told with its URL."""
-    if permits(session.permissions, "write") or delivery.event_name != _DISABLED:
-        return delivery
-    return replace(delivery, payload=_in_json(delivery.payload))
 
 
 def _entry(entry: Entry) -> Entry:

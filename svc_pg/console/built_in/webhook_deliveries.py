@@ -8,7 +8,6 @@ from typing import Final, LiteralString
 from psycopg.errors import UntranslatableCharacter
 
 from svc_pg.console.body import read_body
-from svc_pg.console.built_in.endpoint_urls import delivery_for
 from svc_pg.console.built_in.webhook_requests import BulkRetry, NewEvent, as_problems, changed, found
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import Parameter, one_of
@@ -155,7 +154,7 @@ class DeliveryRoutes:
 
     async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
         [delivery] = await found(self.database, request, delivery_queries.get, unknown=_UNKNOWN)
-        return ConsoleResponse(200, delivery_for(request.session, delivery))
+        return ConsoleResponse(200, delivery)
 
     async def _attempts(self, request: AuthenticatedRequest) -> ConsoleResponse:
         with as_problems(unknown=_UNKNOWN):

@@ -22,13 +22,14 @@ from svc_pg.console.built_in.webhook_requests import (
 )
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import one_of
-from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered
+from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered, truth
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, created
 from svc_pg.pagination import Page
 from svc_pg.query import Query, afetch_one
-from svc_pg.webhooks import endpoint_queries
+from svc_pg.webhooks import endpoint_health, endpoint_queries
 from svc_pg.webhooks.endpoint_fields import needs_keys
+from svc_pg.webhooks.endpoint_health import HEALTHS, EndpointHealth, HealthQuery
 from svc_pg.webhooks.endpoint_queries import EndpointQuery
 from svc_pg.webhooks.endpoint_rows import STATUSES, Endpoint, EndpointWithSecret
 from svc_pg.webhooks.endpoint_stats import LONGEST, EndpointStats, stats
@@ -39,6 +40,15 @@ _FILTERS: Final[dict[str, FilterParameter[EndpointQuery]]] = {
     "status": FilterParameter(EndpointQuery.status, "endpoints in that state", one_of(STATUSES)),
     "tenant": FilterParameter(EndpointQuery.tenant, "endpoints of one tenant"),
     "event": FilterParameter(EndpointQuery.event, "endpoints that get this event"),
+    **PAGE,
+}
+_HEALTH_FILTERS: Final[dict[str, FilterParameter[HealthQuery]]] = {
+    "health": FilterParameter(HealthQuery.health, "endpoints in that state", one_of(HEALTHS)),
+    "needsAttention": FilterParameter(
+        lambda wanted, text: wanted.needing_attention() if truth(text) else wanted,
+        "true: endpoints that fail, or whose client certificate ends within 30 days",
+        {"type": "boolean", "default": False},
+    ),
     **PAGE,
 }
 
@@ -61,6 +71,14 @@ class EndpointRoutes:
                 summary="Endpoints, newest first",
                 query=documented(_FILTERS),
                 response=Page[Endpoint],
+            ),
+            ProductEndpoint(
+                method="GET",
+                path="/endpoints/health",
+                handler=self._health,
+                summary="The health of endpoints, newest first",
+                query=documented(_HEALTH_FILTERS),
+                response=Page[EndpointHealth],
             ),
             ProductEndpoint(
                 method="POST",
@@ -115,6 +133,12 @@ class EndpointRoutes:
 
     async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
         wanted = filtered(endpoint_queries.query(), request.query, _FILTERS)
+        async with self.database.connection() as conn:
+            page = await wanted.alist(conn, max_bytes=PAGE_BYTES)
+        return ConsoleResponse(200, Page(endpoints_for(request.session, page.data), page.next_cursor))
+
+    async def _health(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        wanted = filtered(endpoint_health.query(), request.query, _HEALTH_FILTERS)
         async with self.database.connection() as conn:
             page = await wanted.alist(conn, max_bytes=PAGE_BYTES)
         return ConsoleResponse(200, Page(endpoints_for(request.session, page.data), page.next_cursor))

@@ -49,7 +49,10 @@ select (
   from (
     select count(*) filter (where e.status = 'active') as active, count(*) filter (where e.status = 'paused') as paused,
            count(*) filter (where e.status = 'disabled') as disabled,
-           count(*) filter (where e.status = 'active' and s.breaker_until is not null) as open_breakers
+           count(*) filter (where e.status = 'active' and s.failure_streak > 0) as failing,
+           count(*) filter (where e.status = 'active' and s.breaker_until is not null) as open_breakers,
+           count(*) filter (where e.status = 'active'
+                              and e.client_certificate_expires_at < now() + interval '30 days') as ending_certificates
       from svc.webhook_endpoints e left join svc.webhook_endpoint_state s on s.endpoint_id = e.id
 ) e
 """
@@ -59,7 +62,9 @@ select (
 class Backlog:
     """``oldest_due_seconds`` is the age of the oldest due delivery that could start now: its endpoint has room.
 
-    Only the first 1,000 endpoints with pending deliveries count. ``open_breakers`` are active endpoints that fail.
+    Only the first 1,000 endpoints with pending deliveries count. ``failing`` are active endpoints whose last attempt
+    failed, ``open_breakers`` those of them that their circuit breaker pauses, and ``ending_certificates`` those whose
+    client certificate ends within 30 days.
     ``oldest_snapshot_transactions`` is the number of transactions begun since the oldest snapshot that is held.
     """
 
@@ -67,7 +72,9 @@ class Backlog:
     active: int
     paused: int
     disabled: int
+    failing: int
     open_breakers: int
+    ending_certificates: int
     oldest_snapshot_transactions: int
 
 

@@ -75,9 +75,17 @@ def _of_database(backlog: Backlog) -> Iterator[Metric]:
         endpoints.add_metric([status], getattr(backlog, status))
     yield endpoints
     yield GaugeMetricFamily(
+        "svc_webhook_failing_endpoints", "Active endpoints whose last attempt failed.", backlog.failing
+    )
+    yield GaugeMetricFamily(
         "svc_webhook_open_breakers",
         "Active endpoints whose circuit breaker is open.",
         backlog.open_breakers,
+    )
+    yield GaugeMetricFamily(
+        "svc_webhook_ending_certificates",
+        "Active endpoints whose client certificate ends within 30 days.",
+        backlog.ending_certificates,
     )
     yield GaugeMetricFamily(
         "svc_webhook_oldest_snapshot_transactions",

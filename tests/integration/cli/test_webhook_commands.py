@@ -116,6 +116,45 @@ def test_the_options_of_an_endpoint_are_set_changed_and_removed(run: Run, tmp_pa
         assert message in " ".join(run("update", made["id"], *options, returncode=code).split())
 
 
+def test_health_names_what_needs_attention_and_exits_with_3_if_anything_does(
+    run: Run, database: str, tmp_path: Path
+) -> None:
+    good = added(run, "http://127.0.0.1:9/good")["id"]
+    assert run("health") == ""
+    assert good in run("health", "--all")
+    ours = authority(tmp_path)
+    for name, text in zip(("client", "key"), ours.client(), strict=True):
+        (tmp_path / f"{name}.pem").write_text(text)
+    ending = added(run, "http://127.0.0.1:9/ending", "--client-certificate", "client.pem", "--client-key", "key.pem")[
+        "id"
+    ]
+    failing = added(run, "http://127.0.0.1:9/failing")["id"]
+    with psycopg.connect(database) as conn:
+        conn.execute(
+            "update svc.webhook_endpoint_state set failure_streak = 12, failing_since = now(),"
+            " breaker_until = now() + interval '1 min' where endpoint_id = %s",
+            (failing,),
+        )
+        fail_deliveries(database, failing, 101)
+        conn.execute(
+            "update svc.webhook_endpoints set status = 'disabled', disabled_reason = 'x' where id = %s", (good,)
+        )
+
+    def health(*options: str) -> str:
+        done = svc_pg("webhooks", "health", *options, folder=tmp_path, variables={"DATABASE_URL": database})
+        assert done.returncode == 3, done.stderr
+        return done.stdout
+
+    text = health()
+    assert good not in text
+    assert f"{failing}  broken  http://127.0.0.1:9/failing\n    12 failures in a row since " in text
+    assert "at least 100 deliveries of the last day failed" in text
+    assert f"{ending}  healthy  http://127.0.0.1:9/ending\n    client certificate ends " in text
+    listed = {row["endpointId"]: row for row in json.loads(health("--json", "--all"))}
+    assert [listed[each]["health"] for each in (good, ending, failing)] == ["disabled", "healthy", "broken"]
+    assert [listed[each]["needsAttention"] for each in (good, ending, failing)] == [False, True, True]
+
+
 def test_a_rotated_secret_and_the_one_before_both_verify(run: Run, database: str) -> None:
     with receiving() as receiver:
         endpoint = added(run, receiver.url)

@@ -22,6 +22,12 @@ from tests.support.waiting import wait_until
 
 CONFIG = hooks_config("order.created")
 URL = "http://127.0.0.1:9/hook"
+OPERATIONAL = [
+    "webhook.delivery.exhausted",
+    "webhook.endpoint.disabled",
+    "webhook.endpoint.failing",
+    "webhook.endpoint.recovered",
+]
 UNKNOWN = "00000000-0000-7000-8000-000000000000"
 
 
@@ -175,9 +181,30 @@ def test_an_endpoint_is_paused_resumed_disabled_rotated_and_pinged(client: httpx
     assert_problem(client.post(f"{path}/recover"), 409, "conflict")
 
 
+def test_the_health_of_endpoints_is_listed_and_filtered(client: httpx.Client, database: str) -> None:
+    good, bad = created(client)["id"], created(client)["id"]
+    client.post("/webhooks/events", json={"event": "order.created", "payload": 1})
+    with psycopg.connect(database) as conn:
+        failing = (
+            "update svc.webhook_endpoint_state set failure_streak = 1, failing_since = now() where endpoint_id = %s"
+        )
+        conn.execute(failing, (bad,))
+    assert [row["endpointId"] for row in client.get("/webhooks/endpoints/health").json()["data"]] == [bad, good]
+    for query in ({"needsAttention": "true"}, {"health": "failing"}):
+        [row] = client.get("/webhooks/endpoints/health", params=query).json()["data"]
+        assert (row["endpointId"], row["health"], row["failureStreak"], row["backlogAge"] >= 0) == (
+            bad,
+            "failing",
+            1,
+            True,
+        )
+    for wrong in ({"needsAttention": "yes"}, {"health": "ill"}):
+        assert_problem(client.get("/webhooks/endpoints/health", params=wrong), 422, "invalid_parameter")
+
+
 def test_event_types_are_listed(client: httpx.Client) -> None:
     names = [event["name"] for event in client.get("/webhooks/event-types").json()["data"]]
-    assert names == ["order.created", "webhook.endpoint.disabled"]
+    assert names == ["order.created", *OPERATIONAL]
 
 
 @pytest.mark.parametrize(
@@ -308,7 +335,7 @@ def test_a_session_that_only_reads_sees_no_query_of_an_url_which_may_be_a_token(
     paths = [
         "/webhooks/endpoints",
         f"/webhooks/endpoints/{made['id']}",
-        f"/webhooks/deliveries/{told}",
+        "/webhooks/endpoints/health",
         "/audit/entries",
         f"/audit/entries/{entry}",
         f"/audit/records/svc.webhook_endpoints/{other['id']}",
@@ -320,3 +347,4 @@ def test_a_session_that_only_reads_sees_no_query_of_an_url_which_may_be_a_token(
         assert "hush" not in seen.text
         assert seen.json().keys() == client.get(path).json().keys()
         assert "hush" in client.get(path, headers=bearer("write")).text
+    assert client.get(f"/webhooks/deliveries/{told}").json()["payload"]["url"] == URL

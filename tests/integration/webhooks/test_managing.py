@@ -116,6 +116,9 @@ def test_an_endpoint_goes_through_all_its_states(call: Call, db: psycopg.Connect
     assert call(endpoints.recover, made.id, since="1h") == deliveries.Changed(1, is_complete=True)
     assert states(db) == ["pending"]
     assert call(endpoints.stats, made.id).deliveries == {"pending": 1}
+    [health] = call(endpoints.health, health="healthy")
+    assert (health.endpoint_id, health.needs_attention, health.failed_deliveries) == (made.id, False, 0)
+    assert call(endpoints.health, needs_attention=True).data == []
     assert call(endpoints.ping, made.id).event_name == "webhook.ping"
     assert call(endpoints.delete, made.id).id == made.id
     assert scalar(db, "select count(*) from svc.webhook_endpoints") == 0

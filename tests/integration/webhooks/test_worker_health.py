@@ -160,7 +160,7 @@ def test_a_worker_without_its_database_is_alive_and_not_ready() -> None:
 
 @pytest.mark.parametrize("accept", ["", "text/plain", "application/openmetrics-text; version=1.0.0"])
 def test_metrics_come_in_the_format_that_is_asked_for(accept: str) -> None:
-    body, content_type = exposition(Statistics(), Backlog(1.5, 1, 0, 0, 0, 7), accept=accept)
+    body, content_type = exposition(Statistics(), Backlog(1.5, 1, 0, 0, 0, 0, 0, 7), accept=accept)
     assert (b"# EOF" in body) == content_type.startswith("application/openmetrics-text") == ("openmetrics" in accept)
     assert b"svc_webhook_backlog_age_seconds 1.5\n" in body
 
@@ -180,7 +180,7 @@ def test_the_backlog_is_as_old_as_the_first_delivery_that_nothing_but_workers_ho
         postpone(conn, timedelta(days=-1), "d.endpoint_id = any(%s::uuid[])", ([paused, broken],))
         postpone(conn, timedelta(hours=1), "d.endpoint_id = %s", (active,))
         backlog = read(database)
-        assert backlog == Backlog(0, 2, 1, 0, 1, backlog.oldest_snapshot_transactions)
+        assert backlog == Backlog(0, 2, 1, 0, 0, 1, 0, backlog.oldest_snapshot_transactions)
         postpone(conn, timedelta(minutes=-10), "d.endpoint_id = %s", (active,))
     assert timedelta(minutes=10) <= timedelta(seconds=read(database).oldest_due_seconds) < timedelta(minutes=15)
 

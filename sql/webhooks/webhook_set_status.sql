@@ -10,7 +10,6 @@ set search_path = pg_catalog, pg_temp
 as $svc$
 declare
     v_endpoint svc.webhook_endpoints;
-    v_message uuid := svc.webhook_uuid7();
 begin
     -- the state first, as in svc.webhook_acknowledge, or the two would deadlock
     perform from svc.webhook_endpoint_state s where s.endpoint_id = p_endpoint for no key update;
@@ -38,22 +37,8 @@ begin
         returning * into v_endpoint;
         if p_status = 'disabled' then
             perform svc.webhook_cancel_pending(p_endpoint, v_endpoint.disabled_reason, 5000);
-            insert into svc.webhook_messages (id, event_name, payload, tenant)
-            values (v_message, 'webhook.endpoint.disabled', json_build_object(
-                        'endpointId', p_endpoint, 'url', v_endpoint.url, 'reason', v_endpoint.disabled_reason),
-                    v_endpoint.tenant);
-            with delivery as (
-                insert into svc.webhook_deliveries (id, message_id, endpoint_id, event_name, max_attempts)
-                select svc.webhook_uuid7(), v_message, e.id, 'webhook.endpoint.disabled', {{ max_attempts | literal }}
-                  from svc.webhook_endpoints e
-                 where e.status <> 'disabled'
-                   and e.events && (
-                       select t.patterns from svc.webhook_event_types t where t.name = 'webhook.endpoint.disabled')
-                   and (e.tenant is null or e.tenant = v_endpoint.tenant)
-                returning id, endpoint_id, next_attempt_at
-            )
-            insert into svc.webhook_queue (endpoint_id, next_attempt_at, delivery_id)
-            select d.endpoint_id, d.next_attempt_at, d.id from delivery d;
+            perform svc.webhook_tell('webhook.endpoint.disabled', p_endpoint,
+                                     jsonb_build_object('reason', v_endpoint.disabled_reason));
         end if;
     end if;
     perform svc.webhook_notify();

@@ -1,0 +1,38 @@
+-- Tell that deliveries have failed with no attempt left: at most once a minute for an endpoint, so that 50,000 of them
+-- make as many events as minutes pass. Each has the number since the one before, and the first 20 ids of this call.
+-- Events of svc-pg itself, pings among them, make none. A state that somebody has locked is not waited for.
+create or replace function svc.webhook_tell_exhausted(p_deliveries uuid[]) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $svc$
+declare
+    v_due jsonb;
+begin
+    with exhausted as materialized (
+        select d.endpoint_id, count(*)::integer as number, (array_agg(d.id order by d.id))[1:20] as ids,
+               (array_agg(d.last_error order by d.id desc))[1] as error
+          from svc.webhook_deliveries d
+         where d.id = any (p_deliveries) and not d.event_name ^@ 'webhook.'
+         group by d.endpoint_id
+    ),
+    state as materialized (
+        select s.endpoint_id, s.untold_exhausted + x.number as number, s.exhausted_told_at as since, x.ids, x.error,
+               coalesce(s.exhausted_told_at <= now() - interval '1 min', true) as is_due
+          from exhausted x join svc.webhook_endpoint_state s on s.endpoint_id = x.endpoint_id
+           for no key update of s skip locked
+    ),
+    noted as (
+        update svc.webhook_endpoint_state s
+           set untold_exhausted = case when u.is_due then 0 else u.number end,
+               exhausted_told_at = case when u.is_due then now() else s.exhausted_told_at end
+          from state u
+         where s.endpoint_id = u.endpoint_id
+        returning u.*
+    )
+    select jsonb_agg(to_jsonb(n)) filter (where n.is_due) into v_due from noted n;
+    perform svc.webhook_tell('webhook.delivery.exhausted', x.endpoint_id, jsonb_build_object(
+                'count', x.number, 'since', x.since, 'deliveryIds', x.ids, 'error', x.error))
+       from jsonb_to_recordset(v_due) x(endpoint_id uuid, number integer, since timestamptz, ids jsonb, error text);
+end
+$svc$;
+revoke all on function svc.webhook_tell_exhausted(uuid[]) from public;
