@@ -827,7 +827,7 @@ create function svc.webhook_existing_delivery(p_delivery uuid)
     returns uuid language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
-create function svc.webhook_filter_problem(p_filter text, p_payload json, p_document jsonb)
+create function svc.webhook_filter_problem(p_filter text, p_document jsonb)
     returns text language plpgsql immutable
     set search_path=pg_catalog, pg_temp;
 

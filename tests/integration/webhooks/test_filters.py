@@ -155,7 +155,7 @@ def test_a_payload_is_converted_once_for_many_filters(database: str, db: psycopg
     db.execute("grant usage on sequence conversions to public")
     db.execute("""
         create or replace function svc.webhook_document(p_payload json) returns jsonb language plpgsql as
-        'begin perform nextval(''public.conversions''); return p_payload::jsonb; end'
+        'begin perform nextval(''public.conversions''); return jsonb_build_array(1, p_payload); end'
     """)
     webhooks.send(db, "order.created", {"n": 1})
     webhooks.send_many(db, "order.created", [{"n": 1}, {"n": 2}])
@@ -174,8 +174,27 @@ def test_changes_of_tables_are_filtered_too(empty_database: str) -> None:
         assert scalar(db, "select count(*) from svc.webhook_deliveries") == 1
 
 
-def test_our_own_events_are_sent_whatever_the_filter_says(database: str, db: psycopg.Connection[Any]) -> None:
-    [alarmed, gone] = filtered(database, "$.amount > 100", None, events=["order.created", "webhook.*"])
+def test_our_own_events_are_filtered_as_all_others_and_pings_are_not(
+    database: str, db: psycopg.Connection[Any]
+) -> None:
+    events = ["order.created", "webhook.*"]
+    filters = ["$.amount > 100", "$.amount > 100 || exists($.endpointId)", None]
+    [_, alarmed, gone] = filtered(database, *filters, events=events)
     webhooks.endpoints.disable(db, gone, reason="gone")
+    assert states(db) == {alarmed: "pending"}
     webhooks.endpoints.ping(db, alarmed)
-    assert len(db.execute("select from svc.webhook_deliveries where endpoint_id = %s", (alarmed,)).fetchall()) == 2
+    assert scalar(db, "select count(*) from svc.webhook_deliveries") == 2
+
+
+def test_a_payload_that_cannot_be_converted_is_tried_once(database: str, db: psycopg.Connection[Any]) -> None:
+    hooks = filtered(database, *["$.n == 1"] * 3)
+    db.execute("create sequence conversions")
+    db.execute("grant usage on sequence conversions to public")
+    db.execute("""
+        create or replace function svc.webhook_document(p_payload json) returns jsonb language plpgsql as
+        'begin perform nextval(''public.conversions''); return ''"too deep"''::jsonb; end'
+    """)
+    webhooks.send(db, "order.created", {"n": 1})
+    assert states(db) == dict.fromkeys(hooks, "failed")
+    webhooks.send_many(db, "order.created", [{"n": 1}, {"n": 2}])
+    assert scalar(db, "select last_value from conversions") == 3
