@@ -33,7 +33,8 @@ async def receiver(
         assert task is not None
         tasks.add(task)
         try:
-            with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            # what uvloop raises where a connection is lost is a RuntimeError
+            with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError, RuntimeError):
                 await answer(reader, writer)
         finally:
             tasks.discard(task)

@@ -37,6 +37,7 @@ class Resolver:
             asking = self._asking.get(name)
             if asking is None:
                 asking = self._asking[name] = self._loop.create_task(self._ask(name))
+                asking.add_done_callback(_noted)
             # whoever waits no longer leaves the question open: the answer may still come in time for the next
             addresses = await asyncio.shield(asking)
         found = list(addresses)
@@ -47,8 +48,8 @@ class Resolver:
         """Break off all questions."""
         for asking in self._asking.values():
             asking.cancel()
-        self._resolver.cancel()
         await asyncio.gather(*self._asking.values(), return_exceptions=True)
+        await self._resolver.close()
 
     async def _ask(self, name: str) -> deque[AddrInfo]:
         try:
@@ -69,3 +70,9 @@ class Resolver:
             del self._answers[next(iter(self._answers))]
         self._answers[name] = _Answer(addresses, self._loop.time() + _KEPT)
         return addresses
+
+
+def _noted(asking: asyncio.Task[deque[AddrInfo]]) -> None:
+    """Take note of an error, which otherwise is reported if nobody waits any longer."""
+    if not asking.cancelled():
+        asking.exception()
