@@ -16,7 +16,7 @@ from svc_pg.webhooks.http.tls import Tls, check_tls
 _MOST: Final = 64  # of private receivers; each may hold all authorities of the system
 
 
-class UnusableTls(Exception):
+class UnusableTls(EndpointError):
     """The authorities or the client certificate of an endpoint cannot be used. The message shows no key."""
 
 
@@ -39,9 +39,16 @@ class Contexts:
             context, ends_at = self._of(tls)
             if ends_at is not None and ends_at <= (now := datetime.now(UTC)):
                 check_tls(tls, now=now)
+        except UnusableTls:
+            raise
         except EndpointError as error:
             raise UnusableTls(error.message) from None
         return context
+
+
+def usable_until(tls: Tls) -> datetime | None:
+    """The end of the client certificate, if there is one. Raises EndpointError if no connection can be made with it."""
+    return _private(tls).ends_at
 
 
 @lru_cache(maxsize=1)

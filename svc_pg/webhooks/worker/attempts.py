@@ -15,6 +15,7 @@ from svc_pg.config import Retry
 from svc_pg.errors import EncryptionKeyError, EndpointError, WebhookSignatureError
 from svc_pg.webhooks import tracing
 from svc_pg.webhooks.endpoint_fields import HEADERS_COLUMN, SECRET_COLUMN, SIGNING_KEY_COLUMN, TLS_COLUMN
+from svc_pg.webhooks.http.contexts import usable_until
 from svc_pg.webhooks.http.tls import Tls
 from svc_pg.webhooks.http.transport import Destination, Request, Result, Transport
 from svc_pg.webhooks.secrets import KeyRing
@@ -82,6 +83,8 @@ class Attempts:
         opened = self._opened.get(endpoint)
         if opened is None:
             opened = self._opened[endpoint] = _opened(endpoint, self._keys)
+        if opened.usable_until is not None and time.time() >= opened.usable_until:
+            raise EndpointError(f"the client certificate of endpoint {endpoint.id} has ended")
         body = message.body.encode()
         signers = [*opened.signers, *opened.previous] if endpoint.is_overlapping else opened.signers
         signature = sign_with(signers, delivery_id=lease.delivery_id, timestamp=int(time.time()), body=body)
@@ -90,9 +93,13 @@ class Attempts:
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """What all attempts at an endpoint have in common; ``previous`` are the signers before a rotation."""
+    """What all attempts at an endpoint have in common; ``previous`` are the signers before a rotation.
+
+    ``usable_until`` is the end of the client certificate in unix seconds.
+    """
 
     destination: Destination
+    usable_until: float | None
     signers: Sequence[Signer]
     previous: Sequence[Signer]
 
@@ -114,9 +121,14 @@ def _opened(endpoint: EndpointSnapshot, keys: KeyRing) -> _Opened:
         headers = {name: value for name, value in headers.items() if name.lower() != "content-type"}  # always JSON
     except (ValueError, AttributeError) as error:
         raise EndpointError(f"the headers of endpoint {endpoint.id} cannot be read") from error
-    tls = None if endpoint.tls is None else Tls.from_json(opened(endpoint.tls, TLS_COLUMN))
+    try:
+        tls = None if endpoint.tls is None else Tls.from_json(opened(endpoint.tls, TLS_COLUMN))
+    except (ValueError, TypeError) as error:
+        raise EndpointError(f"the TLS material of endpoint {endpoint.id} cannot be read") from error
+    ends_at = None if tls is None else usable_until(tls)
     return _Opened(
         Destination(endpoint.url, headers, endpoint.timeout, _CONNECT_TIMEOUT, tls),
+        None if ends_at is None else ends_at.timestamp(),
         signers(endpoint.secret, endpoint.signing_key),
         signers(endpoint.previous_secret, endpoint.previous_signing_key) if endpoint.is_overlapping else [],
     )

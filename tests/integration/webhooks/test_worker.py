@@ -3,7 +3,8 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from threading import Event
 from traceback import format_exception
 from typing import Any
@@ -17,10 +18,12 @@ from standardwebhooks import Webhook
 from svc_pg import webhooks
 from svc_pg.errors import ConfigError, NotInstalledError, TransactionError
 from svc_pg.query import scalar
-from svc_pg.webhooks.endpoint_fields import HEADERS_COLUMN, SECRET_COLUMN, SIGNING_KEY_COLUMN
+from svc_pg.webhooks.endpoint_fields import HEADERS_COLUMN, SECRET_COLUMN, SIGNING_KEY_COLUMN, TLS_COLUMN
+from svc_pg.webhooks.http.tls import Tls
 from svc_pg.webhooks.http.transport import Done, Request, Result
 from svc_pg.webhooks.worker import dispatcher
 from svc_pg.webhooks.worker.worker import Worker
+from tests.support.certificates import authority
 from tests.support.hooks import KEYS, KEYS_TEXT, endpoint, hooks_config, rows, working
 from tests.support.pgbouncer import pgbouncer
 from tests.support.queue import end_leases
@@ -280,6 +283,9 @@ STORED = {
     "headers that are a list": ("headers", HEADERS_COLUMN, "[]", "cannot be read"),
     "headers that may not be sent": ("headers", HEADERS_COLUMN, '{"Host": "x"}', 'header "Host" is set by svc-pg'),
     "a key pair that cannot sign": ("signing_key", SIGNING_KEY_COLUMN, "whsk_QUJD", "a signing key is not whsk_"),
+    "TLS material that is not JSON": ("tls", TLS_COLUMN, "rubbish", "the TLS material of endpoint"),
+    "TLS material of something else": ("tls", TLS_COLUMN, '{"color": "red"}', "the TLS material of endpoint"),
+    "authorities that are none": ("tls", TLS_COLUMN, '{"ca_bundle": "rubbish"}', "the CA bundle is not a certificate"),
 }
 
 
@@ -302,6 +308,21 @@ def test_an_attempt_that_what_is_stored_does_not_allow_costs_nothing_and_says_wh
         assert reasons[str(delivery["endpoint_id"])] in delivery["last_error"]
         assert delivery["next_attempt_at"] > delivery["updated_at"]
     assert rows(database, "webhook_delivery_attempts") == []
+
+
+def test_a_client_certificate_that_has_ended_since_it_was_read_costs_no_attempt(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("svc_pg.webhooks.worker.attempts.usable_until", lambda _: datetime.now(UTC))
+    ours = authority(tmp_path)
+    with receiving() as receiver:
+        endpoint(database, CONFIG, receiver.url, tls=Tls(ours.pem, *ours.client()))
+        send(database, {})
+        with working(database, CONFIG):
+            wait_until(lambda: rows(database, "webhook_deliveries")[0]["last_error"], "the reason is there")
+    [ended] = rows(database, "webhook_deliveries")
+    assert (ended["status"], ended["attempts"], receiver.requests) == ("pending", 0, [])
+    assert "the client certificate of endpoint" in ended["last_error"]
 
 
 def test_an_address_that_is_not_allowed_is_blocked(database: str) -> None:
