@@ -1,6 +1,7 @@
 """The options of an endpoint: filter, order, rate, signatures and TLS, as they are set, kept and taken back."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,25 @@ def test_every_option_is_kept_by_other_changes_and_those_that_may_be_null_are_ta
     gone = update(db, made, filter=None, rate_per_second=None, tls=None, ordering="strict", signatures=["v1"])
     assert (gone.filter, gone.rate_per_second, gone.has_tls, gone.ordering) == (None, None, False, "strict")
     assert (gone.signatures, gone.public_key, gone.client_certificate_expires_at) == (["v1"], None, None)
+
+
+def test_two_who_change_different_fields_at_once_both_succeed(db: psycopg.Connection[Any], database: str) -> None:
+    endpoint = new(db)
+    with psycopg.connect(database) as first, ThreadPoolExecutor(1) as pool:
+        update(first, endpoint, description="first", signatures=["v1", "v1a"])
+        second = pool.submit(update, db, endpoint, filter=PAID, url="https://example.com/second")
+        wait_until(lambda: waits_for(database, db), "the second waits for the first")
+        first.commit()
+        changed = second.result()
+    assert (changed.description, changed.filter, changed.url) == ("first", PAID, "https://example.com/second")
+    assert (changed.signatures, changed.public_key is None) == (["v1", "v1a"], False)
+    assert column(db, "version") == "3"
+
+
+def waits_for(database: str, conn: psycopg.Connection[Any]) -> bool:
+    """Whether the connection waits for a lock."""
+    with psycopg.connect(database) as other:
+        return bool(scalar(other, "select cardinality(pg_blocking_pids(%s)) > 0", (conn.info.backend_pid,)))
 
 
 def test_key_material_is_sealed_in_its_column_and_never_in_the_log(db: psycopg.Connection[Any], tls: Tls) -> None:
