@@ -101,6 +101,7 @@ create table svc.webhook_endpoint_state (
     last_success_at timestamptz,
     last_failure_at timestamptz,
     outage_since timestamptz,
+    outage_told_at timestamptz,
     untold_exhausted integer not null default 0 check (untold_exhausted >= 0),
     exhausted_told_at timestamptz,
     check ((failure_streak > 0) = (failing_since is not null))
@@ -272,6 +273,7 @@ comment on column svc.webhook_endpoint_state.last_success_at is 'The last succes
 comment on column svc.webhook_endpoint_state.last_failure_at is 'The last failure.';
 comment on column svc.webhook_endpoint_state.outage_since is
     'The first failure of the outage that webhook.endpoint.failing told; null if there is none.';
+comment on column svc.webhook_endpoint_state.outage_told_at is 'When webhook.endpoint.failing last told.';
 comment on column svc.webhook_endpoint_state.untold_exhausted is
     'Deliveries that ran out of attempts since webhook.delivery.exhausted last told.';
 comment on column svc.webhook_endpoint_state.exhausted_told_at is 'When that was.';

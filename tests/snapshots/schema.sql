@@ -248,6 +248,7 @@ create table svc.webhook_endpoint_state (
     last_success_at timestamp with time zone,
     last_failure_at timestamp with time zone,
     outage_since timestamp with time zone,
+    outage_told_at timestamp with time zone,
     untold_exhausted integer default 0 not null,
     exhausted_told_at timestamp with time zone,
     constraint webhook_endpoint_state_breaker_count_check CHECK ((breaker_count >= 0)),
