@@ -1,7 +1,8 @@
 -- Tell that deliveries have failed with no attempt left: at most once a minute for an endpoint, so that 50,000 of them
 -- make as many events as minutes pass. Each has the number since the one before, and the first 20 ids of this call.
--- Events of svc-pg itself, pings among them, make none. A state that somebody has locked is not waited for.
-create or replace function svc.webhook_tell_exhausted(p_deliveries uuid[]) returns void
+-- What a minute leaves untold is told with the next result of the endpoint: p_untold. Events of svc-pg itself, pings
+-- among them, make none. A state that somebody has locked is not waited for.
+create or replace function svc.webhook_tell_exhausted(p_deliveries uuid[], p_untold uuid[] default null) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $svc$
@@ -16,9 +17,11 @@ begin
          group by d.endpoint_id
     ),
     state as materialized (
-        select s.endpoint_id, s.untold_exhausted + x.number as number, s.exhausted_told_at as since, x.ids, x.error,
+        select s.endpoint_id, s.untold_exhausted + coalesce(x.number, 0) as number, s.exhausted_told_at as since,
+               coalesce(x.ids, '{}') as ids, x.error,
                coalesce(s.exhausted_told_at <= now() - interval '1 min', true) as is_due
-          from exhausted x join svc.webhook_endpoint_state s on s.endpoint_id = x.endpoint_id
+          from svc.webhook_endpoint_state s left join exhausted x on x.endpoint_id = s.endpoint_id
+         where s.endpoint_id = any (array(select e.endpoint_id from exhausted e) || p_untold)
            for no key update of s skip locked
     ),
     noted as (
@@ -35,4 +38,4 @@ begin
        from jsonb_to_recordset(v_due) x(endpoint_id uuid, number integer, since timestamptz, ids jsonb, error text);
 end
 $svc$;
-revoke all on function svc.webhook_tell_exhausted(uuid[]) from public;
+revoke all on function svc.webhook_tell_exhausted(uuid[], uuid[]) from public;

@@ -960,7 +960,7 @@ create function svc.webhook_tell(p_event text, p_endpoint uuid, p_facts jsonb)
     returns void language plpgsql
     set search_path=pg_catalog, pg_temp;
 
-create function svc.webhook_tell_exhausted(p_deliveries uuid[])
+create function svc.webhook_tell_exhausted(p_deliveries uuid[], p_untold uuid[] DEFAULT NULL::uuid[])
     returns void language plpgsql
     set search_path=pg_catalog, pg_temp;
 

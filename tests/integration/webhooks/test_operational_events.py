@@ -132,6 +132,15 @@ def test_exhausted_deliveries_are_told_once_a_minute_with_their_number(db: Conne
     attempt(db, shop, "failed")
     [_, (_, second)] = told(db, monitor)
     assert (second["count"], len(second["deliveryIds"]), second["since"] is None) == (380, 20, False)
+    send(db, 7)
+    attempt(db, shop, "failed")
+    for seconds, events in ((59, 2), (61, 3), (61, 3)):
+        send(db)
+        db.execute("update svc.webhook_endpoint_state set exhausted_told_at = now() - %s * interval '1 s'", (seconds,))
+        attempt(db, shop, "delivered")
+        assert len(told(db, monitor)) == events, "the rest is told with the next result after a minute"
+    [*_, (_, third)] = told(db, monitor)
+    assert (third["count"], third["deliveryIds"], third["error"]) == (7, [], None)
 
 
 def test_a_delivery_that_was_lost_too_often_is_told_as_exhausted_too(db: Connection) -> None:
