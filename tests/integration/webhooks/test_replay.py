@@ -12,6 +12,7 @@ from svc_pg.errors import ConflictError, NotFoundError, QueryError
 from svc_pg.query import fetch_one, scalar
 from svc_pg.webhooks import replay_queries
 from svc_pg.webhooks.deliveries import areplay, replay
+from tests.support.costs import first_cost
 from tests.support.hooks import endpoint, hooks_config, install, rows, working
 from tests.support.postgres import Prepare
 from tests.support.receiver import receiving
@@ -228,3 +229,17 @@ def test_two_replays_at_once_repeat_each_delivery_once(database: str, db: psycop
         first.commit()
         assert replay(second, hook, since="1h").count == 0
     assert len(pending(db, hook)) == 300
+
+
+def test_a_replay_of_a_rare_event_reads_its_messages_only(database: str, db: psycopg.Connection[Any]) -> None:
+    hook, _ = endpoint(database, CONFIG, URL)
+    finish(db, delivered=webhooks.send(db, "order.paid", {}))
+    db.execute("""
+        insert into svc.webhook_messages (id, event_name, payload)
+        select svc.webhook_uuid7(), 'order.created', '{}' from generate_series(1, 3000)
+    """)
+    db.execute("analyze svc.webhook_messages")
+    query = "select * from svc.webhook_replay(%s, '{delivered}', 'order.paid', %s, %s, null, true, 10000)"
+    bounds = ["00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff"]
+    assert db.execute(query, (hook, *bounds)).fetchall() == [(1, None)]
+    assert first_cost(db, query, (hook, *bounds)).rows["webhook_messages"] < 10
