@@ -18,10 +18,10 @@ _SELECT: Final = """
 select h.endpoint_id::text, h.url, h.description, h.tenant, h.health, h.needs_attention, h.disabled_reason,
        h.failure_streak, h.failing_since, h.breaker_until, h.last_success_at, h.last_failure_at,
        greatest(now() - h.next_attempt_at, '0') as backlog_age, h.in_flight::integer, h.client_certificate_expires_at,
-       (select count(*)::integer from (
-            select from svc.webhook_deliveries d
-             where d.endpoint_id = h.endpoint_id and d.failure is not null and d.status = 'failed'
-               and d.id >= svc.uuid7_at(now() - interval '1 day') limit 100) f) as failed_deliveries
+       (select count(*) filter (where f.status = 'failed')::integer from (
+            select d.status from svc.webhook_deliveries d
+             where d.endpoint_id = h.endpoint_id and d.failure is not null
+               and d.id >= svc.uuid7_at(now() - interval '1 day') order by d.id desc limit 100) f) as failed_deliveries
   from svc.webhook_endpoint_health h
 """
 
@@ -32,8 +32,8 @@ class EndpointHealth:
 
     ``needs_attention`` if it is failing or broken (paused by its circuit breaker until ``breaker_until``), or if its
     client certificate ends within 30 days or has ended. ``backlog_age`` tells how long its first pending delivery is
-    overdue, None if none is pending. ``failed_deliveries`` were sent in the last day and have no attempt left, counted
-    up to 100.
+    overdue, None if none is pending. ``failed_deliveries`` have no attempt left, among those sent in the last day; only
+    the latest 100 that failed or were canceled are looked at.
     """
 
     endpoint_id: str

@@ -10,6 +10,7 @@ from typing import Any, Final
 import psycopg
 import pytest
 
+from svc_pg.webhooks import endpoint_health
 from svc_pg.webhooks.worker.backlog import _BEGIN, _READ
 from tests.support.costs import first_cost
 from tests.support.postgres import Prepare
@@ -92,6 +93,13 @@ def test_the_health_of_an_endpoint_reads_the_first_of_its_queue(conn: Connection
     text = "select * from svc.webhook_endpoint_health where endpoint_id = %s"
     assert read(conn, text, first_endpoint(conn)) <= 2
     assert read(conn, "select * from svc.webhook_endpoint_health") <= 2 * ENDPOINTS
+
+
+def test_a_page_of_healths_looks_at_a_hundred_failures_of_each_endpoint(conn: Connection) -> None:
+    conn.execute("select svc.webhook_cancel_pending(%s, 'test', 5000)", (first_endpoint(conn),))
+    page = endpoint_health.query()._query()
+    assert isinstance(page.params, tuple)
+    assert read(conn, page.text, *page.params) <= 2 * ENDPOINTS + 100
 
 
 def test_the_backlog_reads_the_first_of_each_queue(conn: Connection) -> None:
