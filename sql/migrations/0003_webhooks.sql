@@ -48,6 +48,7 @@ create table svc.webhook_keys (
     tenant text not null, -- '' is none, as in the index of idempotency keys
     key text not null check (octet_length(key) between 1 and 255),
     sequence bigint not null check (sequence >= 0),
+    id bigint generated always as identity, -- short, for the queue
     primary key (tenant, key)
 ) with (fillfactor = 80, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_scale_factor = 0.02);
 
@@ -150,21 +151,32 @@ create index webhook_deliveries_endpoint_failure on svc.webhook_deliveries (endp
 -- none. A claim moves it from here to there, its acknowledgement takes it from there, and a retry brings it back. The
 -- functions lock the delivery first and then this row, except the claim, which locks this row only and waits for none.
 --
--- In the lane 'due' it can start as soon as its endpoint has room; in 'later' its time has not come. Only the first
--- lane is searched for work, so what waits for its time costs a claim nothing.
-create type svc.webhook_lane as enum ('due', 'later');
+-- In the lane 'due' it can start as soon as its endpoint has room; in 'later' its time has not come; in 'behind'
+-- another of its key comes first. Only the first lane is searched for work, so what waits otherwise costs a claim
+-- nothing.
+--
+-- An endpoint with an ordering has one attempt of a key under way at a time, and starts the least sequence that is
+-- pending. Keys and sequences stand here for such endpoints only. The claim puts deliveries behind; who takes away what
+-- is before them notes the key in webhook_freed_keys, and the next claim looks at its first again. Claims take turns,
+-- so no note can come too early or be lost.
+create type svc.webhook_lane as enum ('due', 'later', 'behind');
 create table svc.webhook_queue (
     lane svc.webhook_lane not null default 'due',
     endpoint_id uuid not null,
     next_attempt_at timestamptz not null,
     delivery_id uuid not null,
-    primary key (lane, endpoint_id, next_attempt_at, delivery_id)
+    key_id bigint,
+    sequence bigint,
+    primary key (lane, endpoint_id, next_attempt_at, delivery_id),
+    check ((key_id is null) = (sequence is null))
 ) with (
     autovacuum_vacuum_threshold = 1000,
     autovacuum_vacuum_scale_factor = 0.02,
     autovacuum_vacuum_cost_delay = 0
 );
 create index webhook_queue_later on svc.webhook_queue (next_attempt_at) where lane = 'later';
+create index webhook_queue_key on svc.webhook_queue (endpoint_id, key_id, sequence, delivery_id)
+    where key_id is not null;
 
 -- A lease is a visibility timeout: when it has ended, the next claim returns the delivery to the queue.
 create table svc.webhook_leases (
@@ -174,13 +186,42 @@ create table svc.webhook_leases (
     lease_until timestamptz not null,
     leased_at timestamptz not null,
     worker text not null,
-    primary key (endpoint_id, delivery_id)
+    key_id bigint,
+    sequence bigint,
+    primary key (endpoint_id, delivery_id),
+    check ((key_id is null) = (sequence is null))
 ) with (
     autovacuum_vacuum_threshold = 1000,
     autovacuum_vacuum_scale_factor = 0.02,
     autovacuum_vacuum_cost_delay = 0
 );
 create index webhook_leases_until on svc.webhook_leases (lease_until);
+create unique index webhook_leases_key on svc.webhook_leases (endpoint_id, key_id) where key_id is not null;
+
+-- The failed deliveries that block their key: those of endpoints whose ordering is strict.
+create table svc.webhook_blocks (
+    delivery_id uuid primary key,
+    endpoint_id uuid not null,
+    key_id bigint not null
+);
+create index webhook_blocks_key on svc.webhook_blocks (endpoint_id, key_id);
+
+-- The keys of endpoints at whose first delivery the next claim has to look.
+create table svc.webhook_freed_keys (
+    id bigint generated always as identity primary key,
+    endpoint_id uuid not null,
+    key_id bigint not null
+) with (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+
+-- The starts at endpoints with a rate, of the second before the last one; only claims write it.
+create table svc.webhook_rates (
+    endpoint_id uuid primary key,
+    started_at timestamptz[] not null,
+    started integer[] not null,
+    full_until timestamptz, -- no more may start before
+    check (cardinality(started_at) = cardinality(started))
+) with (fillfactor = 50, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_scale_factor = 0.02);
+create index webhook_rates_full on svc.webhook_rates (full_until) where full_until is not null;
 
 create table svc.webhook_delivery_attempts (
     id bigint generated always as identity,
@@ -227,6 +268,7 @@ comment on table svc.webhook_keys is 'Internal: the last sequence of each key.';
 comment on column svc.webhook_keys.tenant is 'The tenant; empty if there is none.';
 comment on column svc.webhook_keys.key is 'The key.';
 comment on column svc.webhook_keys.sequence is 'The sequence of its last message.';
+comment on column svc.webhook_keys.id is 'Its number in the queue.';
 
 comment on table svc.webhook_endpoints is
     'The receivers of messages. Secrets, keys and headers are encrypted, and closed to readers.';
@@ -305,7 +347,10 @@ comment on table svc.webhook_queue is 'Internal: the pending deliveries that wai
 comment on column svc.webhook_queue.endpoint_id is 'The endpoint.';
 comment on column svc.webhook_queue.next_attempt_at is 'When it is due.';
 comment on column svc.webhook_queue.delivery_id is 'The delivery.';
-comment on column svc.webhook_queue.lane is 'due, or later if its time has not come.';
+comment on column svc.webhook_queue.lane is
+    'due, later if its time has not come, or behind if another of its key comes first.';
+comment on column svc.webhook_queue.key_id is 'The key that it is ordered by, if any.';
+comment on column svc.webhook_queue.sequence is 'Its sequence among those of the key.';
 
 comment on table svc.webhook_leases is 'Internal: the pending deliveries whose attempts are under way.';
 comment on column svc.webhook_leases.endpoint_id is 'The endpoint.';
@@ -314,6 +359,24 @@ comment on column svc.webhook_leases.lease_id is 'The worker''s lease: only who 
 comment on column svc.webhook_leases.lease_until is 'When the lease ends, and the attempt is lost.';
 comment on column svc.webhook_leases.leased_at is 'When the attempt was claimed.';
 comment on column svc.webhook_leases.worker is 'The worker that has it.';
+comment on column svc.webhook_leases.key_id is 'The key that it is ordered by, if any.';
+comment on column svc.webhook_leases.sequence is 'Its sequence among those of the key.';
+
+comment on table svc.webhook_blocks is 'Internal: the failed deliveries that block their key.';
+comment on column svc.webhook_blocks.delivery_id is 'The delivery.';
+comment on column svc.webhook_blocks.endpoint_id is 'The endpoint.';
+comment on column svc.webhook_blocks.key_id is 'The key.';
+
+comment on table svc.webhook_freed_keys is 'Internal: the keys at whose first delivery the next claim has to look.';
+comment on column svc.webhook_freed_keys.id is 'The number of the note.';
+comment on column svc.webhook_freed_keys.endpoint_id is 'The endpoint.';
+comment on column svc.webhook_freed_keys.key_id is 'The key.';
+
+comment on table svc.webhook_rates is 'Internal: the latest starts at endpoints that have a rate.';
+comment on column svc.webhook_rates.endpoint_id is 'The endpoint.';
+comment on column svc.webhook_rates.started_at is 'The times of claims.';
+comment on column svc.webhook_rates.started is 'The number that each of them started.';
+comment on column svc.webhook_rates.full_until is 'The time until which no more may start, if the rate is reached.';
 
 comment on table svc.webhook_delivery_attempts is 'Every attempt to deliver, and what the receiver answered.';
 comment on column svc.webhook_delivery_attempts.id is 'The attempt''s id.';

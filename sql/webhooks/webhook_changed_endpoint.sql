@@ -1,9 +1,10 @@
 -- The endpoint with the given columns, by name; the others stay. Events and filter are checked. A URL of another
 -- origin loses headers and TLS material unless they are given too: they may be credentials for the old one. With v1a
--- it keeps its key pair, and takes the given one only if it has none; without v1a it has none.
+-- it keeps its key pair, and takes the given one only if it has none; without v1a it has none. If its ordering is no
+-- longer strict, this lets the keys go on that failed deliveries block.
 create or replace function svc.webhook_changed_endpoint(p_endpoint svc.webhook_endpoints, p_columns json)
 returns svc.webhook_endpoints
-language plpgsql stable
+language plpgsql
 set search_path = pg_catalog, pg_temp
 as $svc$
 declare
@@ -33,6 +34,9 @@ begin
     elsif p_endpoint.signing_key is not null then
         v_changed.signing_key := p_endpoint.signing_key;
         v_changed.public_key := p_endpoint.public_key;
+    end if;
+    if p_endpoint.ordering = 'strict' and v_changed.ordering <> 'strict' then
+        perform svc.webhook_unblock(p_endpoint.id);
     end if;
     return v_changed;
 end

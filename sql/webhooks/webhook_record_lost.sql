@@ -1,6 +1,7 @@
 -- Record the lost attempts of deliveries whose lease has ended, take the leases away, and return the deliveries: the
 -- caller, who has locked them, says what becomes of them.
-create or replace function svc.webhook_record_lost(p_deliveries uuid[], p_now timestamptz) returns setof uuid
+create or replace function svc.webhook_record_lost(p_deliveries uuid[], p_now timestamptz)
+returns table (delivery_id uuid, key_id bigint, sequence bigint)
 language sql
 set search_path = pg_catalog, pg_temp
 as $svc$
@@ -9,14 +10,15 @@ as $svc$
          using svc.webhook_deliveries d
          where d.id = any (p_deliveries) and l.endpoint_id = d.endpoint_id and l.delivery_id = d.id
            and l.lease_until <= p_now
-        returning l.delivery_id, l.leased_at, l.worker
+        returning l.delivery_id, l.leased_at, l.worker, l.key_id, l.sequence
     ),
     lost as (
         update svc.webhook_deliveries d
            set attempts = d.attempts + 1, lost_attempts = d.lost_attempts + 1, updated_at = p_now
           from ended e
          where d.id = e.delivery_id
-        returning d.id, d.endpoint_id, d.event_name, d.attempts, d.manual_attempt, e.leased_at, e.worker
+        returning d.id, d.endpoint_id, d.event_name, d.attempts, d.manual_attempt, e.leased_at, e.worker,
+                  e.key_id, e.sequence
     ),
     attempt as (
         insert into svc.webhook_delivery_attempts
@@ -25,6 +27,6 @@ as $svc$
                l.leased_at, 'lost', 'the lease ended without an acknowledgement', l.worker
           from lost l
     )
-    select l.id from lost l
+    select l.id, l.key_id, l.sequence from lost l
 $svc$;
 revoke all on function svc.webhook_record_lost(uuid[], timestamptz) from public;

@@ -2,7 +2,7 @@
 
 create type svc.audit_operation as enum ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'SNAPSHOT');
 create type svc.audit_severity as enum ('low', 'medium', 'high', 'critical');
-create type svc.webhook_lane as enum ('due', 'later');
+create type svc.webhook_lane as enum ('due', 'later', 'behind');
 
 -- Tables
 
@@ -186,6 +186,14 @@ CREATE TRIGGER "00_svc_audit_truncate" AFTER TRUNCATE ON svc.tenants FOR EACH ST
 CREATE TRIGGER "00_svc_audit_update" AFTER UPDATE ON svc.tenants FOR EACH ROW WHEN ((old.* *<> new.*)) EXECUTE FUNCTION svc.capture_svc_tenants();
 CREATE TRIGGER "00_svc_audit_write" AFTER INSERT OR DELETE ON svc.tenants FOR EACH ROW EXECUTE FUNCTION svc.capture_svc_tenants();
 
+create table svc.webhook_blocks (
+    delivery_id uuid not null,
+    endpoint_id uuid not null,
+    key_id bigint not null,
+    constraint webhook_blocks_pkey PRIMARY KEY (delivery_id)
+);
+CREATE INDEX webhook_blocks_key ON svc.webhook_blocks USING btree (endpoint_id, key_id);
+
 create table svc.webhook_deliveries (
     id uuid not null,
     message_id uuid not null,
@@ -317,10 +325,18 @@ create table svc.webhook_event_types (
     constraint webhook_event_types_pkey PRIMARY KEY (name)
 );
 
+create table svc.webhook_freed_keys (
+    id bigint generated always as identity not null,
+    endpoint_id uuid not null,
+    key_id bigint not null,
+    constraint webhook_freed_keys_pkey PRIMARY KEY (id)
+) with (autovacuum_vacuum_threshold=1000, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
+
 create table svc.webhook_keys (
     tenant text not null,
     key text not null,
     sequence bigint not null,
+    id bigint generated always as identity not null,
     constraint webhook_keys_key_check CHECK (((octet_length(key) >= 1) AND (octet_length(key) <= 255))),
     constraint webhook_keys_pkey PRIMARY KEY (tenant, key),
     constraint webhook_keys_sequence_check CHECK ((sequence >= 0))
@@ -333,8 +349,12 @@ create table svc.webhook_leases (
     lease_until timestamp with time zone not null,
     leased_at timestamp with time zone not null,
     worker text not null,
+    key_id bigint,
+    sequence bigint,
+    constraint webhook_leases_check CHECK (((key_id IS NULL) = (sequence IS NULL))),
     constraint webhook_leases_pkey PRIMARY KEY (endpoint_id, delivery_id)
 ) with (autovacuum_vacuum_threshold=1000, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
+CREATE UNIQUE INDEX webhook_leases_key ON svc.webhook_leases USING btree (endpoint_id, key_id) WHERE (key_id IS NOT NULL);
 CREATE INDEX webhook_leases_until ON svc.webhook_leases USING btree (lease_until);
 
 create table svc.webhook_messages (
@@ -358,9 +378,23 @@ create table svc.webhook_queue (
     endpoint_id uuid not null,
     next_attempt_at timestamp with time zone not null,
     delivery_id uuid not null,
+    key_id bigint,
+    sequence bigint,
+    constraint webhook_queue_check CHECK (((key_id IS NULL) = (sequence IS NULL))),
     constraint webhook_queue_pkey PRIMARY KEY (lane, endpoint_id, next_attempt_at, delivery_id)
 ) with (autovacuum_vacuum_threshold=1000, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
+CREATE INDEX webhook_queue_key ON svc.webhook_queue USING btree (endpoint_id, key_id, sequence, delivery_id) WHERE (key_id IS NOT NULL);
 CREATE INDEX webhook_queue_later ON svc.webhook_queue USING btree (next_attempt_at) WHERE (lane = 'later'::svc.webhook_lane);
+
+create table svc.webhook_rates (
+    endpoint_id uuid not null,
+    started_at timestamp with time zone[] not null,
+    started integer[] not null,
+    full_until timestamp with time zone,
+    constraint webhook_rates_check CHECK ((cardinality(started_at) = cardinality(started))),
+    constraint webhook_rates_pkey PRIMARY KEY (endpoint_id)
+) with (fillfactor=50, autovacuum_vacuum_threshold=500, autovacuum_vacuum_scale_factor=0.02);
+CREATE INDEX webhook_rates_full ON svc.webhook_rates USING btree (full_until) WHERE (full_until IS NOT NULL);
 
 -- Views
 
@@ -775,7 +809,7 @@ create function svc.webhook_cause(p_event text, p_is_manual boolean)
     returns text language sql immutable parallel safe;
 
 create function svc.webhook_changed_endpoint(p_endpoint svc.webhook_endpoints, p_columns json)
-    returns svc.webhook_endpoints language plpgsql stable
+    returns svc.webhook_endpoints language plpgsql
     set search_path=pg_catalog, pg_temp;
 
 create function svc.webhook_checked_filter(p_filter text)
@@ -832,9 +866,33 @@ create function svc.webhook_filter_problem(p_filter text, p_document jsonb)
     returns text language plpgsql immutable
     set search_path=pg_catalog, pg_temp;
 
+create function svc.webhook_free_keys(p_now timestamp with time zone)
+    returns void language sql
+    set search_path=pg_catalog, pg_temp
+    set lock_timeout=5 s
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_hashjoin=off
+    set enable_mergejoin=off
+    set enable_material=off
+    set enable_sort=off
+    set plan_cache_mode=force_generic_plan;
+
 create function svc.webhook_known_events(p_events text[])
     returns text[] language plpgsql stable
     set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_line_up(p_endpoint uuid, p_room integer, p_now timestamp with time zone)
+    returns integer language plpgsql
+    set search_path=pg_catalog, pg_temp
+    set lock_timeout=5 s
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_hashjoin=off
+    set enable_mergejoin=off
+    set enable_material=off
+    set enable_sort=off
+    set plan_cache_mode=force_generic_plan;
 
 create function svc.webhook_make_due(p_now timestamp with time zone)
     returns void language sql
@@ -863,6 +921,18 @@ create function svc.webhook_next_due()
 create function svc.webhook_next_sequences(p_keys text[], p_tenants text[], p_idempotency_keys text[])
     returns bigint[] language plpgsql
     set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_note_starts(p_endpoints uuid[], p_now timestamp with time zone)
+    returns void language sql
+    set search_path=pg_catalog, pg_temp
+    set lock_timeout=5 s
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_hashjoin=off
+    set enable_mergejoin=off
+    set enable_material=off
+    set enable_sort=off
+    set plan_cache_mode=force_generic_plan;
 
 create function svc.webhook_notify()
     returns void language plpgsql
@@ -909,7 +979,7 @@ create function svc.webhook_prune_messages(p_kept interval, p_batch integer DEFA
     set plan_cache_mode=force_generic_plan;
 
 create function svc.webhook_record_lost(p_deliveries uuid[], p_now timestamp with time zone)
-    returns SETOF uuid language sql
+    returns TABLE(delivery_id uuid, key_id bigint, sequence bigint) language sql
     set search_path=pg_catalog, pg_temp;
 
 create function svc.webhook_refuse_event(p_event text)
@@ -965,6 +1035,10 @@ create function svc.webhook_tell_exhausted(p_deliveries uuid[], p_untold uuid[] 
     set search_path=pg_catalog, pg_temp;
 
 create function svc.webhook_tell_outages(p_endpoints uuid[], p_since timestamp with time zone[], p_is_over boolean[])
+    returns void language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_unblock(p_endpoint uuid)
     returns void language plpgsql
     set search_path=pg_catalog, pg_temp;
 
@@ -1074,6 +1148,8 @@ grant select on table svc.tenants to svc_reader;
 grant execute on function svc.uuid7_at to svc_admin;
 grant execute on function svc.uuid7_at to svc_reader;
 grant execute on function svc.webhook_acknowledge to svc_admin;
+grant delete, insert, select, update on table svc.webhook_blocks to svc_admin;
+grant select on table svc.webhook_blocks to svc_reader;
 grant execute on function svc.webhook_cancel to svc_admin;
 grant execute on function svc.webhook_cancel_due to svc_admin;
 grant execute on function svc.webhook_cancel_many to svc_admin;
@@ -1108,16 +1184,21 @@ grant select on table svc.webhook_event_types to svc_reader;
 grant execute on function svc.webhook_existing_delivery to svc_admin;
 grant execute on function svc.webhook_existing_delivery to svc_reader;
 grant execute on function svc.webhook_filter_problem to svc_admin;
+grant execute on function svc.webhook_free_keys to svc_admin;
+grant delete, insert, select, update on table svc.webhook_freed_keys to svc_admin;
+grant select on table svc.webhook_freed_keys to svc_reader;
 grant delete, insert, select, update on table svc.webhook_keys to svc_admin;
 grant select on table svc.webhook_keys to svc_reader;
 grant execute on function svc.webhook_known_events to svc_admin;
 grant delete, insert, select, update on table svc.webhook_leases to svc_admin;
 grant select on table svc.webhook_leases to svc_reader;
+grant execute on function svc.webhook_line_up to svc_admin;
 grant execute on function svc.webhook_make_due to svc_admin;
 grant delete, insert, select, update on table svc.webhook_messages to svc_admin;
 grant select on table svc.webhook_messages to svc_reader;
 grant execute on function svc.webhook_next_due to svc_admin;
 grant execute on function svc.webhook_next_sequences to svc_admin;
+grant execute on function svc.webhook_note_starts to svc_admin;
 grant execute on function svc.webhook_notify to svc_admin;
 grant execute on function svc.webhook_open_endpoint to svc_admin;
 grant execute on function svc.webhook_patterns to svc_admin;
@@ -1127,6 +1208,8 @@ grant execute on function svc.webhook_prune to svc_admin;
 grant execute on function svc.webhook_prune_messages to svc_admin;
 grant delete, insert, select, update on table svc.webhook_queue to svc_admin;
 grant select on table svc.webhook_queue to svc_reader;
+grant delete, insert, select, update on table svc.webhook_rates to svc_admin;
+grant select on table svc.webhook_rates to svc_reader;
 grant execute on function svc.webhook_record_lost to svc_admin;
 grant execute on function svc.webhook_refuse_event to svc_admin;
 grant execute on function svc.webhook_replay to svc_admin;
@@ -1139,4 +1222,5 @@ grant execute on function svc.webhook_set_status to svc_admin;
 grant execute on function svc.webhook_tell to svc_admin;
 grant execute on function svc.webhook_tell_exhausted to svc_admin;
 grant execute on function svc.webhook_tell_outages to svc_admin;
+grant execute on function svc.webhook_unblock to svc_admin;
 grant execute on function svc.webhook_uuid7 to svc_admin;

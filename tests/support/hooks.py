@@ -79,6 +79,7 @@ def working(conninfo: str, config: Config, *, is_uvloop: bool = False, **options
 
 def rows(conninfo: str, table: str) -> list[dict[str, Any]]:
     """All rows of one of our tables, oldest first."""
-    order = {"webhook_queue": "next_attempt_at", "webhook_leases": "leased_at"}.get(table, "id")
+    own = {"webhook_queue": "next_attempt_at", "webhook_leases": "leased_at", "webhook_blocks": "delivery_id"}
+    order = own.get(table, "id")
     with psycopg.connect(conninfo, row_factory=dict_row) as conn:
         return conn.execute(f"select * from svc.{table} order by {order}").fetchall()
