@@ -1,8 +1,9 @@
-"""Is anything ever lost? ``python -m tests.benchmarks.soak [--minutes 10] [--rate 700]``.
+"""Is anything ever lost? ``python -m tests.benchmarks.soak [--minutes 10] [--rate 700] [--ordering none]``.
 
 Sends steadily to several endpoints, which take 100 ms to answer. Two workers deliver; every ten seconds one of them is
 killed and started again. In the end every delivery must have arrived at least once, and those that a killed worker had
-claimed must have been tried again within their lease and 5 s. Exits 1 where that is not so.
+claimed must have been tried again within their lease and 5 s. Each message has a key: the sequences of a key must have
+no gap, and with an ordering they must arrive in order. Exits 1 if that is not so.
 """
 
 import argparse
@@ -37,7 +38,9 @@ _TICK: Final = 0.02  # seconds; what falls into it is one transaction
 _MOST_TICKS: Final = 10  # so many at once, where the database was slow
 _WORKERS: Final = 2
 
-_SEND: Final = "select svc.send(%s, %s, null, %s)"
+_KEYS: Final = 200  # of each endpoint
+
+_SEND: Final = "select svc.send(%s, %s, null, %s, key => %s)"
 _COUNTS: Final = """
 select count(*), count(*) filter (where status = 'delivered'), count(*) filter (where status = 'pending'),
        count(*) filter (where status not in ('delivered', 'pending'))
@@ -76,14 +79,20 @@ def main() -> int:
             database = _database(stack, arguments.postgres)
             receiver = stack.enter_context(receivers.counting())
             stage.add_endpoints(
-                database, f"{receiver.url}/slow", count=_ENDPOINTS, is_tenants=True, max_in_flight=20, timeout=_TIMEOUT
+                database,
+                f"{receiver.url}/slow",
+                count=_ENDPOINTS,
+                is_tenants=True,
+                max_in_flight=20,
+                timeout=_TIMEOUT,
+                ordering=arguments.ordering,
             )
             with _workers(database) as workers:
                 workers[0].wait_until_asleep(database)
                 _run(soak, database, workers, seconds=arguments.minutes * 60, rate=arguments.rate)
                 _drain(database)
                 soak.memory_mb += [resident_mb(worker.process.pid) for worker in workers]
-            is_good = _report(soak, database, receiver.counts())
+            is_good = _report(soak, database, receiver.counts(), is_ordered=arguments.ordering != "none")
     except KeyboardInterrupt:
         words.print("stopped")
         return 128 + signal.SIGINT
@@ -94,6 +103,12 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.soak", description="Is anything ever lost?")
     parser.add_argument("--minutes", type=float, default=10, help="how long to send (default: %(default)s)")
     parser.add_argument("--rate", type=int, default=700, help="sends a second (default: %(default)s)")
+    parser.add_argument(
+        "--ordering",
+        choices=("none", "key", "strict"),
+        default="none",
+        help="that of the endpoints (default: %(default)s)",
+    )
     parser.add_argument("--postgres", metavar="DIR", help="folder with initdb and postgres; else as the tests")
     return parser
 
@@ -134,7 +149,8 @@ def _send(conn: psycopg.Connection, soak: _Soak, *, until: int) -> None:
     with conn.transaction(), conn.pipeline():
         for number in range(soak.sent, until):
             payload = json.dumps({"number": number, "sent": time.monotonic_ns()})
-            conn.execute(_SEND, (stage.EVENT, payload, f"tenant-{number % _ENDPOINTS}"))
+            endpoint, key = number % _ENDPOINTS, number // _ENDPOINTS % _KEYS
+            conn.execute(_SEND, (stage.EVENT, payload, f"tenant-{endpoint}", f"{endpoint}-{key}"))
     soak.sent = until
 
 
@@ -162,7 +178,7 @@ def _drain(database: str) -> None:
             time.sleep(0.5)
 
 
-def _report(soak: _Soak, database: str, counts: receivers.Counts) -> bool:
+def _report(soak: _Soak, database: str, counts: receivers.Counts, *, is_ordered: bool) -> bool:
     with psycopg.connect(database) as conn:
         [(deliveries, delivered, pending, otherwise)] = conn.execute(_COUNTS).fetchall()
         [(lost, recovery, never)] = conn.execute(_RECOVERY).fetchall()
@@ -176,6 +192,8 @@ def _report(soak: _Soak, database: str, counts: receivers.Counts) -> bool:
         ("delivered", delivered, delivered == soak.sent),
         ("stuck", pending, pending == 0),
         ("failed or canceled", otherwise, otherwise == 0),
+        ("keys without a gap", f"{counts.complete_keys} of {counts.keys}", counts.complete_keys == counts.keys),
+        ("arrived after a later one of its key", counts.backwards, counts.backwards == 0 if is_ordered else None),
         ("workers killed", soak.kills, None),
         ("attempts that died with a worker", lost, never == 0),
         ("longest until such a one was tried again, s", f"{recovery:.1f}", recovery <= _LIMIT.total_seconds()),

@@ -64,7 +64,8 @@ async function graphileWorker() {
   };
 }
 
-// Two workers that each take a batch, do all of it at a time, and complete it; as often as it lets them.
+// Workers that each take a batch, do all of it and complete it. It asks again every half second at most, so the batches
+// and the number of workers are such that this is no limit.
 async function pgBoss() {
   const PgBoss = require("pg-boss");
   const boss = new PgBoss({ connectionString, max: 10, supervise: false, schedule: false });
@@ -75,8 +76,8 @@ async function pgBoss() {
   return {
     insert: (number) => boss.insert(Array.from({ length: number }, () => ({ name: "post", data: payload }))),
     work: async () => {
-      for (let worker = 0; worker < 2; worker++) {
-        await boss.work("post", { batchSize: CONCURRENCY, pollingIntervalSeconds: 0.5 }, handler);
+      for (let worker = 0; worker < 3; worker++) {
+        await boss.work("post", { batchSize: 2 * BATCH, pollingIntervalSeconds: 0.5 }, handler);
       }
     },
     unfinished: "select exists (select from pgboss.job where name = 'post' and state < 'completed') as is_true",

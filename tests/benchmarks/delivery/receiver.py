@@ -8,7 +8,7 @@ import asyncio
 import json
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Final, cast
 
@@ -19,20 +19,44 @@ _LENGTH: Final = b"\r\ncontent-length: "
 
 
 @dataclass
+class _Key:
+    """The sequences of a key, each when it arrived for the first time."""
+
+    number: int = 0
+    total: int = 0
+    latest: int = 0
+
+    def has_all(self) -> bool:
+        """True if they are 1, 2 and so on without a gap; one delivery has one sequence, so none counts twice."""
+        return self.number == self.latest and self.total == self.latest * (self.latest + 1) // 2
+
+
+@dataclass
 class _Received:
     """What all connections have received."""
 
     posts: int = 0
     by_delivery: Counter[bytes] = field(default_factory=Counter)
     delays_ns: list[int] = field(default_factory=list)
+    keys: defaultdict[str, _Key] = field(default_factory=lambda: defaultdict(_Key))
+    backwards: int = 0
 
     def note(self, delivery: bytes, body: bytes) -> None:
-        """Count a POST, and the delay of one that came for the first time."""
+        """Count a POST, and the delay and place in its key of one that came for the first time."""
         now = time.monotonic_ns()
         self.posts += 1
         self.by_delivery[delivery] += 1
-        if self.by_delivery[delivery] == 1 and (sent := json.loads(body)["data"].get("sent")):
+        if self.by_delivery[delivery] > 1:
+            return
+        envelope = json.loads(body)
+        if sent := envelope.get("data", {}).get("sent"):
             self.delays_ns.append(now - sent)
+        if "key" in envelope:
+            key, sequence = self.keys[envelope["key"]], envelope["sequence"]
+            self.backwards += sequence < key.latest
+            key.latest = max(key.latest, sequence)
+            key.number += 1
+            key.total += sequence
 
     def counts(self) -> dict[str, object]:
         """What is asked for; the delays only once."""
@@ -42,6 +66,9 @@ class _Received:
             "deliveries": len(self.by_delivery),
             "repeated": sum(number > 1 for number in self.by_delivery.values()),
             "delays_ms": [delay / 1e6 for delay in delays],
+            "keys": len(self.keys),
+            "complete_keys": sum(key.has_all() for key in self.keys.values()),
+            "backwards": self.backwards,
         }
 
 

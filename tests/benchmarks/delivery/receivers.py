@@ -40,12 +40,19 @@ http {{
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What has come in: POSTs, deliveries by their id, those that came more than once, and the delays since sending."""
+    """What has come in: POSTs, deliveries by their id, those that came more than once, and the delays since sending.
+
+    A key is complete if its sequences have no gap. ``backwards`` are the deliveries that came for the first time after a
+    later one of their key.
+    """
 
     posts: int
     deliveries: int
     repeated: int
     delays_ms: list[float]
+    keys: int
+    complete_keys: int
+    backwards: int
 
 
 @dataclass(frozen=True, slots=True)
