@@ -42,8 +42,8 @@ http {{
 class Counts:
     """What has come in: POSTs, deliveries by their id, those that came more than once, and the delays since sending.
 
-    A key is complete if its sequences have no gap. ``backwards`` are the deliveries that came for the first time after a
-    later one of their key.
+    A key is complete if its sequences have no gap. ``backwards`` are the deliveries that came for the first time after
+    a later one of their key.
     """
 
     posts: int
