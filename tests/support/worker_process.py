@@ -10,7 +10,8 @@ from svc_pg import Config
 from tests.support.hooks import KEYS_TEXT
 
 _PROGRAM = """
-import asyncio, resource, sys
+import resource, sys
+import uvloop  # as the command line does
 from svc_pg import Config
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks import Worker
@@ -19,7 +20,7 @@ resource.setrlimit(resource.RLIMIT_NOFILE, (int(files), int(files)))
 worker = Worker(
     conninfo, keys=KeyRing.parse(keys), config=Config.model_validate_json(config), concurrency=int(concurrency)
 )
-asyncio.run(worker.run())
+uvloop.run(worker.run())
 """
 
 Process = subprocess.Popen[bytes]
