@@ -1,0 +1,73 @@
+"""Results wait a moment for others, so that batches are large, but not while an endpoint may wait for room."""
+
+import asyncio
+from collections.abc import Sequence
+
+import psycopg
+import pytest
+
+from svc_pg import webhooks
+from svc_pg.conninfo import Conninfo
+from svc_pg.webhooks.http.transport import Result
+from svc_pg.webhooks.worker import leases
+from svc_pg.webhooks.worker.connections import Connection, connected
+from svc_pg.webhooks.worker.leases import Acknowledged, Acknowledgement
+from svc_pg.webhooks.worker.results import ResultQueue
+from svc_pg.webhooks.worker.statistics import Statistics
+from tests.support.hooks import endpoint, hooks_config
+
+CONFIG = hooks_config("order.created")
+ALL = 60
+
+
+@pytest.fixture
+def batches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The sizes of the batches so far."""
+    sizes: list[int] = []
+    acknowledge = leases.acknowledge
+
+    async def noting(conn: Connection, batch: Sequence[Acknowledgement]) -> Acknowledged:
+        sizes.append(len(batch))
+        return await acknowledge(conn, batch)
+
+    monkeypatch.setattr(leases, "acknowledge", noting)
+    monkeypatch.setattr("svc_pg.webhooks.worker.results._GATHER", 60.0)  # seconds: nothing but news ends a wait
+    return sizes
+
+
+def test_results_wait_for_others_after_a_large_batch_until_somebody_waits_for_them(
+    database: str, batches: list[int]
+) -> None:
+    endpoint(database, CONFIG, "http://127.0.0.1:9/hook", max_in_flight=ALL)
+    with psycopg.connect(database) as conn:
+        webhooks.send_many(conn, "order.created", [{"id": number} for number in range(ALL)])
+    results = ResultQueue(statistics := Statistics())
+
+    async def work() -> None:
+        async with connected(Conninfo.parse(database)) as conn, connected(Conninfo.parse(database)) as claiming:
+            held = await leases.claim(claiming, worker="w", batch=ALL, after=None)
+            ended = [Acknowledgement(lease, "delivered", Result("success", 200)) for lease in held]
+            acknowledging = asyncio.create_task(results.acknowledge_all(conn))
+            results.gather(is_wanted=True)
+            for begin in (0, 20):  # after no batch, and after a large one
+                for item in ended[begin : begin + 20]:
+                    results.put(item)
+                if begin == 0:
+                    await asyncio.wait_for(results.acknowledged.wait(), 10)
+                    results.acknowledged.clear()
+            await leases.next_due(claiming)  # meanwhile they could have been acknowledged
+            assert (batches, len(results)) == ([20], 20)
+            results.gather(is_wanted=False)
+            await asyncio.wait_for(results.acknowledged.wait(), 10)
+            assert (batches, len(results)) == ([20, 20], 0)
+            results.acknowledged.clear()
+            results.gather(is_wanted=True)
+            for item in ended[40:]:
+                results.put(item)
+            await leases.next_due(claiming)
+            assert len(results) == ALL - 40
+            results.close()
+            await asyncio.wait_for(acknowledging, 10)
+
+    asyncio.run(work())
+    assert (batches, statistics.deliveries["delivered"]) == ([20, 20, 20], ALL)
