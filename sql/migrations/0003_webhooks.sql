@@ -156,9 +156,9 @@ create index webhook_deliveries_endpoint_failure on svc.webhook_deliveries (endp
 -- nothing.
 --
 -- An endpoint with an ordering has one attempt of a key under way at a time, and starts the least sequence that is
--- pending. Keys and sequences stand here for such endpoints only. The claim puts deliveries behind; who takes away what
--- is before them notes the key in webhook_freed_keys, and the next claim looks at its first again. Claims take turns,
--- so no note can come too early or be lost.
+-- pending. Keys and sequences stand here for such endpoints only. The claim puts deliveries behind; who takes away
+-- what is before them notes the key in webhook_freed_keys, and the next claim looks at its first again. Claims take
+-- turns, so no note can come too early or be lost.
 create type svc.webhook_lane as enum ('due', 'later', 'behind');
 create table svc.webhook_queue (
     lane svc.webhook_lane not null default 'due',
