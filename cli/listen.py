@@ -37,7 +37,7 @@ def listen(
         typer.Option(
             envvar="SVC_WEBHOOK_SECRET",
             metavar="whsec_...",
-            help="The secret that webhooks add printed. Repeat it if any of several may match.",
+            help="The secret or public key that webhooks add printed. Repeat it if any of several may match.",
         ),
     ] = None,
     status: Annotated[

@@ -68,7 +68,7 @@ class Changes(Options, total=False):
 
 def needs_keys(changes: Changes) -> bool:
     """Whether a field must be sealed."""
-    return bool(changes.get("headers") or changes.get("tls") or "v1a" in changes.get("signatures", ()))
+    return bool(changes.get("headers") or changes.get("tls") or "v1a" in (changes.get("signatures") or ()))
 
 
 def columns(changes: Changes, *, endpoint_id: UUID, keys: KeyRing | None, guard: Guard) -> dict[str, object]:

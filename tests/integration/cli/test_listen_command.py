@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from svc_pg.webhooks.signing import sign
-from svc_pg.webhooks.signing_keys import new_secret
+from svc_pg.webhooks.signing_keys import new_secret, new_signing_key, public_key
 from tests.support.commands import svc_pg
 from tests.support.listening import listening
 
@@ -64,8 +64,11 @@ def test_without_a_secret_nothing_is_verified_and_the_next_step_is_named(
 
 
 def test_secrets_come_from_the_environment_too_and_the_status_is_chosen(tmp_path: Path) -> None:
-    with listening(tmp_path, "--status", "500", SVC_WEBHOOK_SECRET=f"{SECRET} {OLD}") as listener:
-        assert [listener.post(BODY, headers=signed(secret)) for secret in (SECRET, OLD, new_secret())] == [
+    pair = new_signing_key()
+    known = f"{SECRET} {OLD} {public_key(pair)}"
+    with listening(tmp_path, "--status", "500", SVC_WEBHOOK_SECRET=known) as listener:
+        assert [listener.post(BODY, headers=signed(secret)) for secret in (SECRET, OLD, pair, new_secret())] == [
+            500,
             500,
             500,
             401,
@@ -74,9 +77,9 @@ def test_secrets_come_from_the_environment_too_and_the_status_is_chosen(tmp_path
         assert listener.post(b"x" * (1024 * 1024 + 1)) == 413
         code, shown = listener.end()
     assert (code, listener.words.count("\n")) == (0, 1)
-    first, second, third = re.findall(r"^\d\d:\d\d:\d\d  (.*)$", shown, re.MULTILINE)
-    assert first == second == "order.created  d  verified"
-    assert third == "order.created  d  refused: no signature matches"
+    *good, refused = re.findall(r"^\d\d:\d\d:\d\d  (.*)$", shown, re.MULTILINE)
+    assert good == ["order.created  d  verified"] * 3
+    assert refused == "order.created  d  refused: no signature matches"
     assert '  "data": {\n    "n": 12345678901234567.10\n  }\n}\n' in shown
 
 

@@ -147,6 +147,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"rate_per_second": 10_001}, "rate_per_second is 1 to 10000"),
     ({"signatures": []}, "an endpoint needs a signature"),
     ({"signatures": "v1"}, "an endpoint needs a signature"),
+    ({"signatures": None}, "signatures cannot be None"),
     ({"signatures": ["v1", "v2"]}, "'v2' is not a signature"),
     ({"tls": Tls()}, "tls is empty"),
     ({"description": None}, "description cannot be None"),
