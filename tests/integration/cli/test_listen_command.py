@@ -118,7 +118,11 @@ def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
     ("arguments", "code", "message"),
     [
         (["--host", "203.0.113.1"], 1, "error: cannot listen on 203.0.113.1, port 8080: Cannot assign"),
-        (["--secret", "whsec_?"], 1, "error: a secret is not whsec_ and base64, nor a public key whpk_ and base64\nhint:"),
+        (
+            ["--secret", "whsec_?"],
+            1,
+            "error: a secret is not whsec_ and base64, nor a public key whpk_ and base64\nhint:",
+        ),
         (["--status", "100"], 2, "--status"),
         (["--port", "65536"], 2, "--port"),
     ],
