@@ -29,6 +29,7 @@ class Authority:
         certificate = (
             _builder(address, key, issuer=self.certificate.subject, expires=expires)
             .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address(address))]), critical=False)
+            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key()), critical=False)
             .sign(self.key, SHA256())
         )
         return _context(self.folder / "receiver.pem", key, certificate)
@@ -74,6 +75,7 @@ def authority(folder: Path, *, expires: timedelta = DAY) -> Authority:
         _builder("authority", key, expires=expires)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(usage, critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .sign(key, SHA256())
     )
     return Authority(folder, key, certificate)

@@ -150,6 +150,10 @@ async def test_material_that_cannot_be_used_is_a_tls_error_that_shows_no_key(
     assert not connections
 
 
+def test_a_private_authority_need_not_have_all_that_rfc_5280_wants(ours: Authority) -> None:
+    assert not Contexts().of(Tls(ca_bundle=ours.pem)).verify_flags & ssl.VERIFY_X509_STRICT
+
+
 def test_a_certificate_ends_while_its_context_is_kept(ours: Authority, monkeypatch: pytest.MonkeyPatch) -> None:
     contexts, tls = Contexts(), Tls(ours.pem, *ours.client(expires=timedelta(hours=6)))
     assert contexts.of(tls) is contexts.of(tls)
