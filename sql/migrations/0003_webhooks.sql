@@ -202,9 +202,10 @@ create unique index webhook_leases_key on svc.webhook_leases (endpoint_id, key_i
 create table svc.webhook_blocks (
     delivery_id uuid primary key,
     endpoint_id uuid not null,
-    key_id bigint not null
+    key_id bigint not null,
+    sequence bigint not null
 );
-create index webhook_blocks_key on svc.webhook_blocks (endpoint_id, key_id);
+create index webhook_blocks_key on svc.webhook_blocks (endpoint_id, key_id, sequence);
 
 -- The keys of endpoints at whose first delivery the next claim has to look.
 create table svc.webhook_freed_keys (
@@ -366,6 +367,7 @@ comment on table svc.webhook_blocks is 'Internal: the failed deliveries that blo
 comment on column svc.webhook_blocks.delivery_id is 'The delivery.';
 comment on column svc.webhook_blocks.endpoint_id is 'The endpoint.';
 comment on column svc.webhook_blocks.key_id is 'The key.';
+comment on column svc.webhook_blocks.sequence is 'The sequence of its message; lesser ones are not blocked.';
 
 comment on table svc.webhook_freed_keys is 'Internal: the keys at whose first delivery the next claim has to look.';
 comment on column svc.webhook_freed_keys.id is 'The number of the note.';

@@ -190,9 +190,10 @@ create table svc.webhook_blocks (
     delivery_id uuid not null,
     endpoint_id uuid not null,
     key_id bigint not null,
+    sequence bigint not null,
     constraint webhook_blocks_pkey PRIMARY KEY (delivery_id)
 );
-CREATE INDEX webhook_blocks_key ON svc.webhook_blocks USING btree (endpoint_id, key_id);
+CREATE INDEX webhook_blocks_key ON svc.webhook_blocks USING btree (endpoint_id, key_id, sequence);
 
 create table svc.webhook_deliveries (
     id uuid not null,

@@ -198,3 +198,43 @@ def test_a_payload_that_cannot_be_converted_is_tried_once(database: str, db: psy
     assert states(db) == dict.fromkeys(hooks, "failed")
     webhooks.send_many(db, "order.created", [{"n": 1}, {"n": 2}])
     assert scalar(db, "select last_value from conversions") == 3
+
+
+@pytest.mark.parametrize("way", ["send", "send_many", "replay"])
+def test_what_cannot_be_decided_blocks_what_comes_after_it_in_a_strict_order(
+    database: str, db: psycopg.Connection[Any], way: str
+) -> None:
+    payloads: list[Any] = [{"n": 1}, {"n": "2"}, {"n": 3}]
+    if way == "replay":
+        webhooks.send_many(db, "order.created", payloads, keys=["k"] * 3)
+    [hook] = filtered(database, "$.n > 0", ordering="strict")
+    match way:
+        case "send":
+            for payload in payloads:
+                webhooks.send(db, "order.created", payload, key="k")
+        case "send_many":
+            webhooks.send_many(db, "order.created", payloads, keys=["k"] * 3)
+        case "replay":
+            assert webhooks.deliveries.replay(db, hook, since="1h").count == 2
+    webhooks.send_many(db, "order.created", [{"n": "2"}, {"n": "2"}])  # without a key they block nothing
+
+    def delivered() -> list[int]:
+        """The sequences of what a claim starts, and of what is delivered then."""
+        query = """
+            select c.delivery_id, c.lease_id, m.sequence
+              from svc.webhook_claim('worker', 10) c join svc.webhook_messages m on m.id = c.message_id
+        """
+        claimed = db.execute(query).fetchall()
+        for delivery, lease, _ in claimed:
+            done = """select svc.webhook_acknowledge(array[%s], array[%s], '{delivered}', '{0}', '{success}', '{200}',
+                                                     '{null}', '{5}', '{null}', '{null}', '{null}')"""
+            db.execute(done, (delivery, lease))
+        return [sequence for _, _, sequence in claimed]
+
+    assert [delivered(), delivered()] == [[1], []]
+    failed = """
+        select d.id::text from svc.webhook_deliveries d join svc.webhook_messages m on m.id = message_id
+         where status = 'failed' and sequence = 2
+    """
+    webhooks.deliveries.retry(db, scalar(db, failed))
+    assert [delivered(), delivered(), delivered()] == [[2], [3], []]

@@ -243,3 +243,30 @@ def test_a_replay_of_a_rare_event_reads_its_messages_only(database: str, db: psy
     bounds = ["00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff"]
     assert db.execute(query, (hook, *bounds)).fetchall() == [(1, None)]
     assert first_cost(db, query, (hook, *bounds)).rows["webhook_messages"] < 10
+
+
+@pytest.mark.parametrize("options", [{}, {"new_ids": True}, {"status": "missing"}], ids=["same", "new", "missing"])
+def test_an_ordered_endpoint_gets_a_replay_in_the_order_of_its_keys(
+    database: str, db: psycopg.Connection[Any], options: Any
+) -> None:
+    if options.get("status") != "missing":
+        hook, _ = endpoint(database, CONFIG, URL, ordering="strict")
+    keys = ["a", "b", "a", "b", None, "a"]
+    sent = [webhooks.send_many(db, "order.created", [{}, {}], keys=[key, key]) for key in keys]
+    if options.get("status") == "missing":
+        hook, _ = endpoint(database, CONFIG, URL, ordering="strict")
+    finish(db, delivered=[message for pair in sent for message in pair])
+    assert replay(db, hook, since="1h", **options).count == 12
+    query = """
+        select c.delivery_id, c.lease_id, m.key, m.sequence
+          from svc.webhook_claim('worker', 100) c join svc.webhook_messages m on m.id = c.message_id
+    """
+    done = """select svc.webhook_acknowledge(array[%s], array[%s], '{delivered}', '{0}', '{success}', '{200}', '{null}',
+                                             '{5}', '{null}', '{null}', '{null}')"""
+    arrived: dict[str | None, list[int]] = {}
+    while claimed := db.execute(query).fetchall():
+        assert sorted(key for _, _, key, _ in claimed if key) == sorted({key for _, _, key, _ in claimed if key})
+        for delivery, lease, key, sequence in claimed:
+            db.execute(done, (delivery, lease))
+            arrived.setdefault(key, []).append(sequence)
+    assert arrived == {"a": [1, 2, 3, 4, 5, 6], "b": [1, 2, 3, 4], None: [None, None]}
