@@ -152,14 +152,14 @@ create index webhook_deliveries_endpoint_failure on svc.webhook_deliveries (endp
 -- functions lock the delivery first and then this row, except the claim, which locks this row only and waits for none.
 --
 -- In the lane 'due' it can start as soon as its endpoint has room; in 'later' its time has not come; in 'behind'
--- another of its key comes first. Only the first lane is searched for work, so what waits otherwise costs a claim
--- nothing.
+-- another of its key comes first; in 'parked' its endpoint may start nothing. Only the first lane is searched for work,
+-- so what waits otherwise costs a claim nothing.
 --
 -- An endpoint with an ordering has one attempt of a key under way at a time, and starts the least sequence that is
 -- pending. Keys and sequences stand here for such endpoints only. The claim puts deliveries behind; who takes away
--- what is before them notes the key in webhook_freed_keys, and the next claim looks at its first again. Claims take
--- turns, so no note can come too early or be lost.
-create type svc.webhook_lane as enum ('due', 'later', 'behind');
+-- what is before them notes the key in webhook_freed, and the next claim looks at its first again. Claims take turns,
+-- so no note can come too early or be lost.
+create type svc.webhook_lane as enum ('due', 'later', 'behind', 'parked');
 create table svc.webhook_queue (
     lane svc.webhook_lane not null default 'due',
     endpoint_id uuid not null,
@@ -207,12 +207,20 @@ create table svc.webhook_blocks (
 );
 create index webhook_blocks_key on svc.webhook_blocks (endpoint_id, key_id, sequence);
 
--- The keys of endpoints at whose first delivery the next claim has to look.
-create table svc.webhook_freed_keys (
+-- The keys of endpoints at whose first delivery the next claim has to look, and the endpoints that it has to look at.
+create table svc.webhook_freed (
     id bigint generated always as identity primary key,
     endpoint_id uuid not null,
-    key_id bigint not null
+    key_id bigint -- null: the endpoint, if it is parked
 ) with (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+
+-- The endpoints whose deliveries are parked, all or some of them, and the time at which a claim looks at them again
+-- even if nobody has noted that they may start something; only claims write it.
+create table svc.webhook_parked_endpoints (
+    endpoint_id uuid primary key,
+    parked_until timestamptz not null
+) with (fillfactor = 50, autovacuum_vacuum_threshold = 500, autovacuum_vacuum_scale_factor = 0.02);
+create index webhook_parked_endpoints_until on svc.webhook_parked_endpoints (parked_until);
 
 -- The starts at endpoints with a rate, of the second before the last one; only claims write it.
 create table svc.webhook_rates (
@@ -349,7 +357,7 @@ comment on column svc.webhook_queue.endpoint_id is 'The endpoint.';
 comment on column svc.webhook_queue.next_attempt_at is 'When it is due.';
 comment on column svc.webhook_queue.delivery_id is 'The delivery.';
 comment on column svc.webhook_queue.lane is
-    'due, later if its time has not come, or behind if another of its key comes first.';
+    'due, later if its time has not come, behind if another of its key comes first, or parked with its endpoint.';
 comment on column svc.webhook_queue.key_id is 'The key that it is ordered by, if any.';
 comment on column svc.webhook_queue.sequence is 'Its sequence among those of the key.';
 
@@ -369,10 +377,14 @@ comment on column svc.webhook_blocks.endpoint_id is 'The endpoint.';
 comment on column svc.webhook_blocks.key_id is 'The key.';
 comment on column svc.webhook_blocks.sequence is 'The sequence of its message; lesser ones are not blocked.';
 
-comment on table svc.webhook_freed_keys is 'Internal: the keys at whose first delivery the next claim has to look.';
-comment on column svc.webhook_freed_keys.id is 'The number of the note.';
-comment on column svc.webhook_freed_keys.endpoint_id is 'The endpoint.';
-comment on column svc.webhook_freed_keys.key_id is 'The key.';
+comment on table svc.webhook_freed is 'Internal: the keys and endpoints at which the next claim has to look.';
+comment on column svc.webhook_freed.id is 'The number of the note.';
+comment on column svc.webhook_freed.endpoint_id is 'The endpoint.';
+comment on column svc.webhook_freed.key_id is 'The key; null: the endpoint.';
+
+comment on table svc.webhook_parked_endpoints is 'Internal: the endpoints whose deliveries claims do not look at.';
+comment on column svc.webhook_parked_endpoints.endpoint_id is 'The endpoint.';
+comment on column svc.webhook_parked_endpoints.parked_until is 'The time at which a claim looks at it again.';
 
 comment on table svc.webhook_rates is 'Internal: the latest starts at endpoints that have a rate.';
 comment on column svc.webhook_rates.endpoint_id is 'The endpoint.';

@@ -20,7 +20,7 @@ begin
           join svc.webhook_deliveries d on d.id = l.delivery_id
     ),
     freed as (
-        insert into svc.webhook_freed_keys (endpoint_id, key_id)
+        insert into svc.webhook_freed (endpoint_id, key_id)
         select n.endpoint_id, n.key_id from (select * from ended union all select * from lost) n
          where n.key_id is not null
     )

@@ -38,6 +38,7 @@ begin
     if p_endpoint.ordering = 'strict' and v_changed.ordering <> 'strict' then
         perform svc.webhook_unblock(p_endpoint.id);
     end if;
+    insert into svc.webhook_freed (endpoint_id) select p_endpoint.id where p_endpoint.id is not null;
     return v_changed;
 end
 $svc$;

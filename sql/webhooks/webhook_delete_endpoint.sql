@@ -11,6 +11,7 @@ begin
     if not found then
         raise exception 'no endpoint has the id %', p_endpoint using errcode = 'SV104';
     end if;
+    insert into svc.webhook_freed (endpoint_id) values (p_endpoint);
     perform svc.webhook_cancel_pending(p_endpoint, 'the endpoint was deleted', 5000);
 end
 $svc$;

@@ -29,6 +29,7 @@ begin
         perform svc.webhook_return_lost(now(), p_endpoint);
         perform svc.webhook_cancel_pending(p_endpoint, v_endpoint.disabled_reason);
     end if;
+    insert into svc.webhook_freed (endpoint_id) values (p_endpoint);
     if v_endpoint.status <> p_status then
         update svc.webhook_endpoints e
            set status = p_status, version = e.version + 1, updated_at = now(),

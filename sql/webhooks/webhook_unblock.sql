@@ -7,7 +7,7 @@ begin
     with gone as (
         delete from svc.webhook_blocks b where b.endpoint_id = p_endpoint returning b.endpoint_id, b.key_id
     )
-    insert into svc.webhook_freed_keys (endpoint_id, key_id) select g.endpoint_id, g.key_id from gone g;
+    insert into svc.webhook_freed (endpoint_id, key_id) select g.endpoint_id, g.key_id from gone g;
     if found then
         perform svc.webhook_notify();
     end if;

@@ -2,7 +2,7 @@
 
 create type svc.audit_operation as enum ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'SNAPSHOT');
 create type svc.audit_severity as enum ('low', 'medium', 'high', 'critical');
-create type svc.webhook_lane as enum ('due', 'later', 'behind');
+create type svc.webhook_lane as enum ('due', 'later', 'behind', 'parked');
 
 -- Tables
 
@@ -326,11 +326,11 @@ create table svc.webhook_event_types (
     constraint webhook_event_types_pkey PRIMARY KEY (name)
 );
 
-create table svc.webhook_freed_keys (
+create table svc.webhook_freed (
     id bigint generated always as identity not null,
     endpoint_id uuid not null,
-    key_id bigint not null,
-    constraint webhook_freed_keys_pkey PRIMARY KEY (id)
+    key_id bigint,
+    constraint webhook_freed_pkey PRIMARY KEY (id)
 ) with (autovacuum_vacuum_threshold=1000, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
 
 create table svc.webhook_keys (
@@ -373,6 +373,13 @@ create table svc.webhook_messages (
 );
 CREATE INDEX webhook_messages_event ON svc.webhook_messages USING btree (event_name, id);
 CREATE UNIQUE INDEX webhook_messages_idempotency ON svc.webhook_messages USING btree (COALESCE(tenant, ''::text), idempotency_key) WHERE (idempotency_key IS NOT NULL);
+
+create table svc.webhook_parked_endpoints (
+    endpoint_id uuid not null,
+    parked_until timestamp with time zone not null,
+    constraint webhook_parked_endpoints_pkey PRIMARY KEY (endpoint_id)
+) with (fillfactor=50, autovacuum_vacuum_threshold=500, autovacuum_vacuum_scale_factor=0.02);
+CREATE INDEX webhook_parked_endpoints_until ON svc.webhook_parked_endpoints USING btree (parked_until);
 
 create table svc.webhook_queue (
     lane svc.webhook_lane default 'due'::svc.webhook_lane not null,
@@ -943,6 +950,18 @@ create function svc.webhook_open_endpoint(p_endpoint uuid)
     returns uuid language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
+create function svc.webhook_park(p_endpoints uuid[], p_now timestamp with time zone)
+    returns void language sql
+    set search_path=pg_catalog, pg_temp
+    set lock_timeout=5 s
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_hashjoin=off
+    set enable_mergejoin=off
+    set enable_material=off
+    set enable_sort=off
+    set plan_cache_mode=force_generic_plan;
+
 create function svc.webhook_patterns(p_event text)
     returns text[] language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
@@ -1042,6 +1061,18 @@ create function svc.webhook_tell_outages(p_endpoints uuid[], p_since timestamp w
 create function svc.webhook_unblock(p_endpoint uuid)
     returns void language plpgsql
     set search_path=pg_catalog, pg_temp;
+
+create function svc.webhook_unpark(p_now timestamp with time zone)
+    returns void language plpgsql
+    set search_path=pg_catalog, pg_temp
+    set lock_timeout=5 s
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_hashjoin=off
+    set enable_mergejoin=off
+    set enable_material=off
+    set enable_sort=off
+    set plan_cache_mode=force_generic_plan;
 
 create function svc.webhook_uuid7()
     returns uuid language sql parallel safe;
@@ -1186,8 +1217,8 @@ grant execute on function svc.webhook_existing_delivery to svc_admin;
 grant execute on function svc.webhook_existing_delivery to svc_reader;
 grant execute on function svc.webhook_filter_problem to svc_admin;
 grant execute on function svc.webhook_free_keys to svc_admin;
-grant delete, insert, select, update on table svc.webhook_freed_keys to svc_admin;
-grant select on table svc.webhook_freed_keys to svc_reader;
+grant delete, insert, select, update on table svc.webhook_freed to svc_admin;
+grant select on table svc.webhook_freed to svc_reader;
 grant delete, insert, select, update on table svc.webhook_keys to svc_admin;
 grant select on table svc.webhook_keys to svc_reader;
 grant execute on function svc.webhook_known_events to svc_admin;
@@ -1202,6 +1233,9 @@ grant execute on function svc.webhook_next_sequences to svc_admin;
 grant execute on function svc.webhook_note_starts to svc_admin;
 grant execute on function svc.webhook_notify to svc_admin;
 grant execute on function svc.webhook_open_endpoint to svc_admin;
+grant execute on function svc.webhook_park to svc_admin;
+grant delete, insert, select, update on table svc.webhook_parked_endpoints to svc_admin;
+grant select on table svc.webhook_parked_endpoints to svc_reader;
 grant execute on function svc.webhook_patterns to svc_admin;
 grant execute on function svc.webhook_ping to svc_admin;
 grant execute on function svc.webhook_protocol to svc_admin;
@@ -1224,4 +1258,5 @@ grant execute on function svc.webhook_tell to svc_admin;
 grant execute on function svc.webhook_tell_exhausted to svc_admin;
 grant execute on function svc.webhook_tell_outages to svc_admin;
 grant execute on function svc.webhook_unblock to svc_admin;
+grant execute on function svc.webhook_unpark to svc_admin;
 grant execute on function svc.webhook_uuid7 to svc_admin;

@@ -110,8 +110,8 @@ def empty(conninfo: str) -> None:
     """Take away every message and delivery, so that the next candidate finds what the last one found."""
     with psycopg.connect(conninfo) as conn:
         conn.execute(
-            "truncate svc.webhook_queue, svc.webhook_leases, svc.webhook_deliveries, svc.webhook_messages,"
-            " svc.webhook_delivery_attempts restart identity"
+            "truncate svc.webhook_queue, svc.webhook_freed, svc.webhook_parked_endpoints, svc.webhook_leases,"
+            " svc.webhook_deliveries, svc.webhook_messages, svc.webhook_delivery_attempts restart identity"
         )
 
 
