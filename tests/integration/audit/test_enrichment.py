@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import psycopg
@@ -7,6 +7,7 @@ import pytest
 from svc_pg import Config, audit, schema
 from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.errors import ConfigError, InstallError, SvcError
+from tests.support.postgres import new_database
 from tests.support.tables import create_and_audit, log
 
 Connect = Callable[..., psycopg.Connection[Any]]
@@ -78,35 +79,66 @@ def test_the_first_rule_that_applies_decides_everything(connect: Connect) -> Non
     ]
 
 
-@pytest.mark.parametrize(
-    ("condition", "expected"),
-    [
-        ({"changed": "email"}, [2]),
-        ({"changed": ["email", "status"]}, [2, 3]),
-        ({"after": {"total": {"gt": 100}}}, [3]),
-        ({"after": {"total": {"ge": 100, "lt": 1000}}}, [2]),
-        ({"after": {"total": {"gt": 9}}}, [1, 2, 3]),
-        ({"after": {"status": ["paid", "sent"]}}, [3]),
-        ({"after": {"status": {"ne": "paid"}}}, [2]),
-        ({"after": {"status": {"is_null": True}}}, [1]),
-        ({"after": {"status": {"gt": "oz", "lt": "pz"}}}, [3]),
-        ({"before": {"email": "a"}, "after": {"email": "b"}}, [2]),
-        ({"any": [{"changed": "email"}, {"after": {"status": "paid"}}]}, [2, 3]),
-        ({"all": [{"changed": "email"}, {"after": {"status": "paid"}}]}, []),
-        ({"not": {"changed": "email"}}, [1, 3]),
-        ({"sql": "(after ->> 'total')::numeric > 50 and actor_id = 'alice'"}, [2, 3]),
-        ({"after": {"o'dd {c}": "x"}}, [2]),
-    ],
-)
-def test_conditions_choose_entries(connect: Connect, condition: dict[str, Any], expected: list[int]) -> None:
-    conn = connect({"operation": "UPDATE", "label": "chosen", "when": condition})
-    conn.execute("""insert into t (id, email, status, total) values (1, 'a', null, 1), (2, 'a', 'new', 1),
-                                                                     (3, 'a', 'new', 1)""")
-    with audit.actor(conn, "alice"):
-        conn.execute("update t set total = 10 where id = 1")
-        conn.execute("""update t set total = 100, email = 'b', "o'dd {c}" = 'x' where id = 2""")
-        conn.execute("update t set total = 1000.5, status = 'paid' where id = 3")
-    assert [int(e["record_id"]) for e in log(conn) if e["label"]] == expected
+CONDITIONS: list[tuple[dict[str, Any], list[int]]] = [
+    ({"changed": "email"}, [2]),
+    ({"changed": ["email", "status"]}, [2, 3]),
+    ({"after": {"total": {"gt": 100}}}, [3]),
+    ({"after": {"total": {"ge": 100, "lt": 1000}}}, [2]),
+    ({"after": {"total": {"gt": 9}}}, [1, 2, 3]),
+    ({"after": {"status": ["paid", "sent"]}}, [3]),
+    ({"after": {"status": {"ne": "paid"}}}, [2]),
+    ({"after": {"status": {"is_null": True}}}, [1]),
+    ({"after": {"status": {"gt": "oz", "lt": "pz"}}}, [3]),
+    ({"before": {"email": "a"}, "after": {"email": "b"}}, [2]),
+    ({"any": [{"changed": "email"}, {"after": {"status": "paid"}}]}, [2, 3]),
+    ({"all": [{"changed": "email"}, {"after": {"status": "paid"}}]}, []),
+    ({"not": {"changed": "email"}}, [1, 3]),
+    ({"sql": "(after ->> 'total')::numeric > 50 and actor_id = 'alice'"}, [2, 3]),
+    ({"after": {"o'dd {c}": "x"}}, [2]),
+]
+"""Conditions, each with the ids of the rows whose UPDATE it chooses."""
+
+
+@pytest.fixture(scope="module", params=["row", "statement"])
+def chosen(request: pytest.FixtureRequest, postgres: str, template: str) -> Iterator[dict[str, list[int]]]:
+    """The ids of the rows whose entries have a label, by table: a copy of the table for each condition."""
+    tables = [
+        AuditedTable.model_validate(
+            {
+                "name": f"t{number}",
+                "level": request.param,
+                "enrich": [{"operation": "UPDATE", "label": "chosen", "when": condition}],
+            }
+        )
+        for number, (condition, _) in enumerate(CONDITIONS)
+    ]
+    with new_database(postgres, template=template) as database, psycopg.connect(database) as conn:
+        for table in tables:
+            conn.execute(DDL.replace("table t", f"table {table.name}").encode())
+        conn.commit()
+        schema.install(conn, Config(audit=AuditConfig(tables=tables)))
+        for table in tables:
+            conn.execute(
+                f"""insert into {table.name} (id, email, status, total)
+                    values (1, 'a', null, 1), (2, 'a', 'new', 1), (3, 'a', 'new', 1)""".encode()
+            )
+            with audit.actor(conn, "alice"):
+                conn.execute(f"update {table.name} set total = 10 where id = 1".encode())
+                conn.execute(
+                    f"""update {table.name} set total = 100, email = 'b', "o'dd {{c}}" = 'x' where id = 2""".encode()
+                )
+                conn.execute(f"update {table.name} set total = 1000.5, status = 'paid' where id = 3".encode())
+        found: dict[str, list[int]] = {table.name: [] for table in tables}
+        for entry in log(conn):
+            if entry["label"]:
+                found[entry["table_name"]].append(int(entry["record_id"]))
+        yield found
+
+
+@pytest.mark.parametrize("number", range(len(CONDITIONS)))
+def test_conditions_choose_entries(chosen: dict[str, list[int]], number: int) -> None:
+    _, expected = CONDITIONS[number]
+    assert chosen[f"public.t{number}"] == expected
 
 
 def test_conditions_on_values_of_other_types_are_false_and_do_not_fail(connect: Connect) -> None:
