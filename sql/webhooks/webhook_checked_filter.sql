@@ -37,7 +37,7 @@ begin
             when v_path ~ '\[[^]]*[$@]' then 'contains a path in a subscript'
             when regexp_replace(v_path, '\[(\*|last - \d{1,9})\]|\.\*', '', 'g') ~ '[-+*/%] |[-+][$@(]'
                 then 'contains arithmetic'
-            when char_length(v_path) > 2000 then 'contains too large numbers'
+            when char_length(v_path) > 4000 then 'contains too large numbers'
             when (select count(*) from regexp_matches(v_path, '\[\*\]|\.\*|\mto\M|,', 'g')) > 1
                 then 'contains more than one wildcard or range'
         end;

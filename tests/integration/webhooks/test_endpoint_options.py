@@ -185,6 +185,7 @@ GOOD_FILTERS = [
     "$.to.like_regex.keyvalue == 1",
     '$.at.datetime() < "2026-01-31".datetime()',
     "(" * 400 + "$ == 1" + ")" * 400,
+    "exists($.a?(" + "||".join(["@>2"] * 190) + "))",
 ]
 BAD_FILTERS = [
     ("$.amount", "is a path, and not a predicate"),
