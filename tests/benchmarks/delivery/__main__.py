@@ -96,7 +96,7 @@ def _circumstances(maintenance: str) -> dict[str, str]:
         settings = [conn.execute("select current_setting(%s)", (name,)).fetchone() for name in _SETTINGS]
     return {
         **command.versions(maintenance),
-        **installed.versions("psycopg", "aiohttp", "uvloop", *peers.DISTRIBUTIONS),
+        **installed.versions("psycopg", "httptools", "uvloop", *peers.DISTRIBUTIONS),
         **{name: row[0] for name, row in zip(_SETTINGS, settings, strict=True) if row},
         "cores": str(os.cpu_count()),
     }
