@@ -28,7 +28,10 @@ _EXCERPT: Final = 30  # characters on either side of the position where a text s
 _QUOTE: Final = """Quote it for the shell, such as '{"id": 7}', or pipe it: svc-pg send EVENT -"""
 _SENT: Final = """
 select m.created_at = now() as is_new,
-       (select count(*) from svc.webhook_deliveries d where d.message_id = m.id) as endpoints
+       (select count(*) from svc.webhook_deliveries d
+         where d.message_id = m.id and not (d.status = 'failed' and d.attempts = 0)) as endpoints,
+       (select count(*) from svc.webhook_deliveries d
+         where d.message_id = m.id and d.status = 'failed' and d.attempts = 0) as undecided
   from svc.webhook_messages m
  where m.id = %s
 """
@@ -38,6 +41,7 @@ select m.created_at = now() as is_new,
 class _Sent:
     is_new: bool
     endpoints: int
+    undecided: int  # by their filters: these deliveries have failed without an attempt
 
 
 @app.command()
@@ -73,8 +77,8 @@ def send(
             raise UnknownEventError(error.message, hint=_nearest(conn, event) or error.hint) from error
         sent = _what_was_sent(conn, message)
     if json:
-        facts = {"isNew": sent.is_new, "endpoints": sent.endpoints} if sent else {"isNew": None, "endpoints": None}
-        output.json_data({"id": str(message), **facts})
+        facts = (sent.is_new, sent.endpoints, sent.undecided) if sent else (None, None, None)
+        output.json_data({"id": str(message), **dict(zip(("isNew", "endpoints", "undecided"), facts, strict=True))})
         return
     output.data(str(message))
     output.words(_summary(sent))
@@ -127,9 +131,18 @@ def _what_was_sent(conn: Connection[Any], message: UUID) -> _Sent | None:
 def _summary(sent: _Sent | None) -> str:
     if sent is None:
         return "Sent. To how many endpoints, this role may not read."
-    to = f"{sent.endpoints} endpoint{'' if sent.endpoints == 1 else 's'}"
+    to = _endpoints(sent.endpoints)
     if not sent.is_new:
         return f"This idempotency key was used before, so nothing more is sent; the first message went to {to}."
+    if sent.undecided:
+        return (
+            f"It goes to {to}. The filter of {_endpoints(sent.undecided)} cannot be decided; for the reason: "
+            "svc-pg webhooks deliveries --status failed"
+        )
     if sent.endpoints:
         return f"It goes to {to}."
     return "No endpoint wants it. To register one: svc-pg webhooks add --url URL --event EVENT"
+
+
+def _endpoints(number: int) -> str:
+    return f"{number} endpoint{'' if number == 1 else 's'}"

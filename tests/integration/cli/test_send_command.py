@@ -57,10 +57,20 @@ def test_an_event_that_nobody_wants_is_stored_and_says_so(shop: str, tmp_path: P
     assert "No endpoint wants it. To register one: svc-pg webhooks add" in result.stderr
 
 
+def test_a_filter_that_cannot_be_decided_is_told(database: str, tmp_path: Path) -> None:
+    for options in ({"filter": "$.amount > 9"}, {"filter": "$.id > 9"}, {}):
+        endpoint(database, CONFIG, "http://127.0.0.1:9/hook", events=["order.created"], **options)
+    result = send(database, tmp_path, "order.created", '{"id": 7, "amount": "ten"}')
+    sent(result)
+    assert result.stderr.startswith("It goes to 1 endpoint. The filter of 1 endpoint cannot be decided; ")
+    found = json.loads(send(database, tmp_path, "order.created", '{"amount": "ten", "id": 10}', "--json").stdout)
+    assert (found["endpoints"], found["undecided"]) == (2, 1)
+
+
 def test_every_option_arrives(shop: str, tmp_path: Path) -> None:
     options = ["--tenant", "acme", "--delay", "10m", "--idempotency-key", "k", "--key", "order-7", "--json"]
     first, second = (json.loads(send(shop, tmp_path, "order.created", "{}", *options).stdout) for _ in range(2))
-    assert first == {"id": second["id"], "isNew": True, "endpoints": 1}
+    assert first == {"id": second["id"], "isNew": True, "endpoints": 1, "undecided": 0}
     assert second["isNew"] is False
     with psycopg.connect(shop) as conn:
         query = "select next_attempt_at - created_at from svc.webhook_deliveries where message_id = %s"
