@@ -24,6 +24,7 @@ from .options import After, ConfigReference, DatabaseUrl, Json, Limit, duration,
 
 app = typer.Typer()
 
+DeliveryId = Annotated[str, typer.Argument(metavar="DELIVERY", help="The delivery's id.", show_default=False)]
 Since = Annotated[
     str | None, point_in_time(meaning="Only deliveries created since this time: 1h, 7d, or 2026-01-31T12:00:00Z.")
 ]
@@ -69,14 +70,15 @@ def list_deliveries(
 
 
 @app.command()
-def retry(
-    delivery: Annotated[str, typer.Argument(metavar="DELIVERY", help="The delivery's id.", show_default=False)],
-    *,
-    database_url: DatabaseUrl = None,
-    json: Json = False,
-) -> None:
+def retry(delivery: DeliveryId, *, database_url: DatabaseUrl = None, json: Json = False) -> None:
     """Make a failed or canceled delivery due now."""
     change(deliveries.retry(delivery), database_url, as_json=json)
+
+
+@app.command()
+def cancel(delivery: DeliveryId, *, database_url: DatabaseUrl = None, json: Json = False) -> None:
+    """Cancel a pending delivery, or a failed one that blocks its key."""
+    change(deliveries.cancel(delivery), database_url, as_json=json)
 
 
 @app.command()

@@ -36,7 +36,7 @@ begin
         return;
     elsif v_status <> 'pending' then
         raise exception 'delivery % is %', p_delivery, v_status using errcode = 'SV105',
-            hint = 'Only pending deliveries can be canceled.';
+            hint = 'Only pending ones can be canceled, and failed ones that block their key.';
     end if;
     return query select * from svc.webhook_cancel_many(array[p_delivery], 'canceled by hand');
     if not found then

@@ -131,7 +131,10 @@ async def aretry(conn: AsyncConnection[Any], delivery_id: str) -> Delivery:
 
 
 def cancel(conn: Connection[Any], delivery_id: str) -> Delivery:
-    """Cancel a pending delivery. Raises ConflictError if it is not pending, or an attempt is under way."""
+    """Cancel a pending delivery, or a failed one that blocks its key.
+
+    Raises ConflictError in other states, and while an attempt is under way.
+    """
     return fetch_one(conn, delivery_queries.cancel(delivery_id))
 
 

@@ -206,7 +206,10 @@ def retry(delivery_id: str) -> Query[Delivery]:
 
 
 def cancel(delivery_id: str) -> Query[Delivery]:
-    """Cancel a pending delivery. Running it raises NotFoundError, and ConflictError while an attempt is under way."""
+    """Cancel a pending delivery, or a failed one that blocks its key.
+
+    Running it raises NotFoundError, and ConflictError in other states and while an attempt is under way.
+    """
     return Query(_CANCEL, (delivery_key(delivery_id),), Delivery)
 
 

@@ -220,6 +220,17 @@ def test_failed_deliveries_are_listed_recovered_and_pruned(run: Run, database: s
     assert len(rows(database, "webhook_deliveries")) == 2, "ids tell when they were made, and these are new"
 
 
+def test_a_delivery_that_blocks_its_key_and_a_pending_one_are_canceled_by_hand(run: Run, database: str) -> None:
+    added(run, "http://127.0.0.1:9/", "--ordering", "strict", "--filter", "$.id > 0")
+    with psycopg.connect(database) as conn:
+        webhooks.send_many(conn, "order.created", [{"id": "x"}, {"id": 1}], keys=["k", "k"])
+    failed, pending = sorted(json.loads(run("deliveries", "--json")), key=lambda delivery: str(delivery["status"]))
+    assert [failed["status"], pending["status"]] == ["failed", "pending"]
+    for delivery in (failed, pending):
+        assert json.loads(run("cancel", delivery["id"], "--json"))["status"] == "canceled"
+    assert "failed ones that block their key" in run("cancel", failed["id"], returncode=1)
+
+
 def fail_deliveries(database: str, endpoint: str, number: int) -> None:
     """Store so many deliveries that have failed, without their messages."""
     with psycopg.connect(database) as conn:
