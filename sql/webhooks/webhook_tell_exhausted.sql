@@ -17,7 +17,8 @@ begin
          group by d.endpoint_id
     ),
     state as materialized (
-        select s.endpoint_id, s.untold_exhausted + coalesce(x.number, 0) as number, s.exhausted_told_at as since,
+        select s.endpoint_id, s.untold_exhausted + coalesce(x.number, 0) as number,
+               to_char(s.exhausted_told_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as since,
                coalesce(x.ids, '{}') as ids, x.error,
                coalesce(s.exhausted_told_at <= now() - interval '1 min', true) as is_due
           from svc.webhook_endpoint_state s left join exhausted x on x.endpoint_id = s.endpoint_id
@@ -35,7 +36,7 @@ begin
     select jsonb_agg(to_jsonb(n)) filter (where n.is_due) into v_due from noted n;
     perform svc.webhook_tell('webhook.delivery.exhausted', x.endpoint_id, jsonb_build_object(
                 'count', x.number, 'since', x.since, 'deliveryIds', x.ids, 'error', x.error))
-       from jsonb_to_recordset(v_due) x(endpoint_id uuid, number integer, since timestamptz, ids jsonb, error text);
+       from jsonb_to_recordset(v_due) x(endpoint_id uuid, number integer, since text, ids jsonb, error text);
 end
 $svc$;
 revoke all on function svc.webhook_tell_exhausted(uuid[], uuid[]) from public;
