@@ -173,7 +173,10 @@ def show_secret(endpoint: EndpointWithSecret, *, as_json: bool) -> None:
         records.show_json(shown)
         return
     records.show(shown)
-    output.words("The secret is shown only now. Give it to the receiver, who verifies signatures with it.")
+    if "v1" in endpoint.signatures:
+        output.words("The secret is shown only now. Give it to the receiver, who verifies signatures with it.")
+    else:
+        output.words("The receiver verifies signatures with the public key. The secret, shown only now, is for v1.")
 
 
 def _given(**fields: object) -> Changes:

@@ -175,7 +175,7 @@ def _symptoms(health: EndpointHealth) -> Iterator[str]:
         least = "at least " if health.failed_deliveries == endpoint_health.MOST_COUNTED else ""
         yield f"{least}{health.failed_deliveries} deliveries of the last day failed"
     if health.backlog_age:
-        yield f"the first delivery is {records.text(health.backlog_age)} late"
+        yield f"the first delivery is {timedelta(seconds=int(health.backlog_age.total_seconds()))} late"
     if health.client_certificate_expires_at:
         yield f"client certificate ends {records.text(health.client_certificate_expires_at)}"
     last = health.last_success_at

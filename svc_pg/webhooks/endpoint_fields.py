@@ -167,7 +167,8 @@ def _signatures(wanted: Sequence[Signature], sealed: Callable[[str, str], str]) 
 def _rate(wanted: int | None) -> int | None:
     if wanted is not None and not 1 <= wanted <= _MAX_RATE:
         raise EndpointError(
-            f"rate_per_second is 1 to {_MAX_RATE}", hint="For no limit give None; to send nothing, pause the endpoint."
+            f"rate_per_second is 1 to {_MAX_RATE}",
+            hint="An endpoint without it has no limit; to send nothing, pause the endpoint.",
         )
     return wanted
 

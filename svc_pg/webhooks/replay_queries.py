@@ -69,7 +69,7 @@ def _bounds(
     if after is not None:
         return _CONTINUE, tuple(decode(after, UUID, UUID, UUID))
     if since is None:
-        raise QueryError("nothing says since when", hint="Give a time, or a duration before now.")
+        raise QueryError("a replay needs a beginning", hint="Give since: a time, or a duration before now.")
     wanted = ALL.compare("select svc.uuid7_at(", since, end=") as after")
     if until is None:
         return wanted.conditions[0] + ", beginning as until" + _SERIES, wanted.params

@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -137,6 +138,11 @@ def test_health_names_what_needs_attention_and_exits_with_3_if_anything_does(
         )
         fail_deliveries(database, failing, 101)
         conn.execute(
+            "insert into svc.webhook_queue (endpoint_id, next_attempt_at, delivery_id)"
+            " values (%s, now() - interval '1.1 h', gen_random_uuid())",
+            (failing,),
+        )
+        conn.execute(
             "update svc.webhook_endpoints set status = 'disabled', disabled_reason = 'x' where id = %s", (good,)
         )
 
@@ -146,6 +152,7 @@ def test_health_names_what_needs_attention_and_exits_with_3_if_anything_does(
         return done.stdout
 
     text = health()
+    assert re.search(r", the first delivery is 1:\d\d:\d\d late, no success yet$", text, re.MULTILINE)
     assert good not in text
     assert f"{failing}  broken  http://127.0.0.1:9/failing\n    12 failures in a row since " in text
     assert "at least 100 deliveries of the last day failed" in text

@@ -195,7 +195,7 @@ def test_the_sequence_of_a_key_does_not_change(database: str, db: psycopg.Connec
 def test_what_cannot_be_replayed_is_refused(database: str, db: psycopg.Connection[Any]) -> None:
     hook, _ = endpoint(database, CONFIG, URL)
     refused: list[tuple[Any, str]] = [
-        ({}, "since when"),
+        ({}, "needs a beginning"),
         ({"since": "1h", "status": "pending"}, "'pending' is not a status"),
         ({"since": "soon"}, "soon"),
         ({"after": "x"}, "is not a cursor"),
