@@ -43,6 +43,7 @@ begin
         raise exception 'an attempt of delivery % is under way', p_delivery using errcode = 'SV105',
             hint = 'Try again when it has ended.';
     end if;
+    perform svc.webhook_notify();
 end
 $svc$;
 revoke all on function svc.webhook_cancel(uuid) from public;

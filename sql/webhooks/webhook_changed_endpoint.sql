@@ -1,7 +1,7 @@
 -- The endpoint with the given columns, by name; the others stay. Events and filter are checked. A URL of another
 -- origin loses headers and TLS material unless they are given too: they may be credentials for the old one. With v1a
--- it keeps its key pair, and takes the given one only if it has none; without v1a it has none. If its ordering is no
--- longer strict, this lets the keys go on that failed deliveries block.
+-- it keeps its key pair, and takes the given one only if it has none; without v1a it has none. The next claim
+-- looks at it, and lets keys go on that failed deliveries block if its ordering is no longer strict.
 create or replace function svc.webhook_changed_endpoint(p_endpoint svc.webhook_endpoints, p_columns json)
 returns svc.webhook_endpoints
 language plpgsql
@@ -35,10 +35,10 @@ begin
         v_changed.signing_key := p_endpoint.signing_key;
         v_changed.public_key := p_endpoint.public_key;
     end if;
-    if p_endpoint.ordering = 'strict' and v_changed.ordering <> 'strict' then
-        perform svc.webhook_unblock(p_endpoint.id);
+    if p_endpoint.id is not null then
+        insert into svc.webhook_freed (endpoint_id) values (p_endpoint.id);
+        perform svc.webhook_notify();
     end if;
-    insert into svc.webhook_freed (endpoint_id) select p_endpoint.id where p_endpoint.id is not null;
     return v_changed;
 end
 $svc$;

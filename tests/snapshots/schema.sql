@@ -875,7 +875,7 @@ create function svc.webhook_filter_problem(p_filter text, p_document jsonb)
     set search_path=pg_catalog, pg_temp;
 
 create function svc.webhook_free_keys(p_now timestamp with time zone)
-    returns void language sql
+    returns void language plpgsql
     set search_path=pg_catalog, pg_temp
     set lock_timeout=5 s
     set enable_seqscan=off
@@ -903,7 +903,7 @@ create function svc.webhook_line_up(p_endpoint uuid, p_room integer, p_now times
     set plan_cache_mode=force_generic_plan;
 
 create function svc.webhook_make_due(p_now timestamp with time zone)
-    returns void language sql
+    returns void language plpgsql
     set search_path=pg_catalog, pg_temp
     set lock_timeout=5 s
     set enable_seqscan=off
