@@ -37,6 +37,8 @@ select (
      where s.breaker_until is null and r.next_attempt_at <= now()
        and e.max_in_flight > (select count(*) from svc.webhook_leases l
                                where l.endpoint_id = e.id and l.lease_until > now())
+       and not exists (select from svc.webhook_rates w -- a second longer, until the next claim
+                        where w.endpoint_id = e.id and w.full_until > now() - interval '1 s')
 ) as oldest_due_seconds, e.*, (
     select coalesce(max(age(x.xmin)), 0) from (
         select a.backend_xmin from pg_stat_activity a
@@ -62,9 +64,9 @@ select (
 class Backlog:
     """``oldest_due_seconds`` is the age of the oldest due delivery that could start now: its endpoint has room.
 
-    Only the first 1,000 endpoints with pending deliveries count. ``failing`` are active endpoints whose last attempt
-    failed, ``open_breakers`` those of them that their circuit breaker pauses, and ``ending_certificates`` those whose
-    client certificate ends within 30 days.
+    An endpoint that has reached its rate has none. Only the first 1,000 endpoints with pending deliveries count.
+    ``failing`` are active endpoints whose last attempt failed, ``open_breakers`` those of them that their circuit
+    breaker pauses, and ``ending_certificates`` those whose client certificate ends within 30 days.
     ``oldest_snapshot_transactions`` is the number of transactions begun since the oldest snapshot that is held.
     """
 

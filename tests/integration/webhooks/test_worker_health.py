@@ -169,18 +169,24 @@ def test_the_backlog_is_as_old_as_the_first_delivery_that_nothing_but_workers_ho
     active, _ = endpoint(database, CONFIG, NOBODY)
     paused, _ = endpoint(database, CONFIG, NOBODY)
     broken, _ = endpoint(database, CONFIG, NOBODY)
+    limited, _ = endpoint(database, CONFIG, NOBODY, rate_per_second=1)
     assert read(database).oldest_due_seconds == 0
     send(database, 3)
     with psycopg.connect(database, autocommit=True) as conn:
         conn.execute("update svc.webhook_endpoints set status = 'paused' where id = %s", [paused])
         conn.execute(
+            "insert into svc.webhook_rates (endpoint_id, started_at, started, full_until)"
+            " values (%s, array[now()], '{1}', now() + interval '1 min')",
+            [limited],
+        )
+        conn.execute(
             "update svc.webhook_endpoint_state set breaker_until = now() + interval '1 min' where endpoint_id = %s",
             [broken],
         )
-        postpone(conn, timedelta(days=-1), "d.endpoint_id = any(%s::uuid[])", ([paused, broken],))
+        postpone(conn, timedelta(days=-1), "d.endpoint_id = any(%s::uuid[])", ([paused, broken, limited],))
         postpone(conn, timedelta(hours=1), "d.endpoint_id = %s", (active,))
         backlog = read(database)
-        assert backlog == Backlog(0, 2, 1, 0, 0, 1, 0, backlog.oldest_snapshot_transactions)
+        assert backlog == Backlog(0, 3, 1, 0, 0, 1, 0, backlog.oldest_snapshot_transactions)
         postpone(conn, timedelta(minutes=-10), "d.endpoint_id = %s", (active,))
     assert timedelta(minutes=10) <= timedelta(seconds=read(database).oldest_due_seconds) < timedelta(minutes=15)
 
