@@ -82,7 +82,7 @@ def _private(tls: Tls) -> _Private:
 
 @contextmanager
 def _file(content: bytes) -> Iterator[str]:
-    """The path of a file with this content, for ssl, which reads nothing else; in memory where that is possible."""
+    """The path of a file with this content, for ssl, which reads nothing else; in memory if possible."""
     if hasattr(os, "memfd_create") and Path("/proc/self/fd").is_dir():
         with os.fdopen(os.memfd_create("client certificate"), "wb") as file:
             file.write(content)

@@ -93,7 +93,7 @@ class Attempts:
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """What all attempts at an endpoint have in common; ``previous`` are the signers before a rotation.
+    """The common part of all attempts at an endpoint; ``previous`` are the signers before a rotation.
 
     ``usable_until`` is the end of the client certificate in unix seconds.
     """

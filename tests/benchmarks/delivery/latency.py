@@ -1,4 +1,4 @@
-"""How long an event takes from the sender to the receiver, if nothing else is to be done and under a steady load."""
+"""The time of an event from the sender to the receiver, if nothing else is to be done and under a steady load."""
 
 import json
 import random

@@ -41,7 +41,7 @@ Post = Callable[[str], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How a tool takes jobs, one, many or so many as there are to be; how it does them; what finds any not done."""
+    """A tool that does jobs. ``stop`` ends ``work``; ``unfinished`` tells if there are jobs that are not done."""
 
     defer: Callable[[], Awaitable[object]]
     defer_batch: Callable[[], Awaitable[object]]

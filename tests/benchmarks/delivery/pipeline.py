@@ -65,7 +65,7 @@ select endpoint_id, next_attempt_at, id from delivery
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """What delivering a full queue has cost: deliveries a second, and microseconds of the processor for each."""
+    """The cost of delivering a full queue: deliveries a second, and microseconds of the processor for each."""
 
     rate: float
     worker: float

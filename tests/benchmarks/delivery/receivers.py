@@ -40,7 +40,7 @@ http {{
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What has come in: POSTs, deliveries by their id, those that came more than once, and the delays since sending.
+    """The arrivals: POSTs, deliveries by their id, those that came more than once, and the delays since sending.
 
     A key is complete if its sequences have no gap. ``backwards`` are the deliveries that came for the first time after
     a later one of their key.
@@ -63,7 +63,7 @@ class Receiver:
     process: "subprocess.Popen[str]"
 
     def counts(self) -> Counts:
-        """What has come in since the start; of the delays those since the last time that somebody asked."""
+        """The arrivals since the start; of the delays those since the last time that somebody asked."""
         return Counts(**json.loads(_ask(self.process, "counts")))
 
 

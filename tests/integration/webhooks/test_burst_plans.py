@@ -49,7 +49,7 @@ def conn(database: str) -> Iterator[Connection]:
 
 
 def read(conn: Connection, text: Any, *params: object) -> int:
-    """How many deliveries, and rows of the queue and of leases, the statement reads."""
+    """The number of deliveries, and of rows of the queue and of leases, that the statement reads."""
     rows = first_cost(conn, text, params).rows
     return rows["webhook_deliveries"] + rows["webhook_queue"] + rows["webhook_leases"]
 
