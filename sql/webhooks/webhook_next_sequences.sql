@@ -43,7 +43,7 @@ begin
     )
     select array_agg(r.sequence + n.distance order by p.ordinality)
       into v_sequences
-      from generate_subscripts(p_keys, 1) p(ordinality)
+      from unnest(p_keys) with ordinality p(key, ordinality)
       left join new n on n.ordinality = p.ordinality
       left join raised r on r.tenant = n.tenant and r.key = n.key;
     return v_sequences;

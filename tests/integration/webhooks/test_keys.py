@@ -253,3 +253,14 @@ def test_batches_and_single_sends_that_are_repeated_in_any_order_do_not_deadlock
     with ThreadPoolExecutor(6) as threads:
         list(threads.map(send, range(6)))
     assert by_key(db) == {f"order-{number}": [1, 2, 3, 4] for number in range(10)}
+
+
+def test_arrays_that_begin_at_another_index_are_read_in_their_order(
+    db: psycopg.Connection[Any],
+) -> None:
+    """As PL/pgSQL makes them: ``keys[0] := 'a'``."""
+    sent = scalar(db, "select svc.send_many('order.created', '[0:2]={1,2,3}', keys => '[0:2]={a,a,b}')")
+    assert sequences(db, sent) == [1, 2, 1]
+    [one] = scalar(db, "select svc.send_many('order.created', '[0:0]={1}', '[0:0]={once}', keys => '[0:0]={a}')")
+    assert sequences(db, [one]) == [3]
+    assert scalar(db, "select svc.send_many('order.created', '{1}', '[5:5]={once}')") == [one]
