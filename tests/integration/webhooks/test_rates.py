@@ -94,3 +94,25 @@ def test_a_worker_sends_on_when_the_rate_allows_it(database: str) -> None:
         with working(database, CONFIG):
             receiver.wait_for(10)
         assert 1.9 < time.monotonic() - started < 8  # in three seconds, with what a worker needs to begin and end
+
+
+def test_a_claim_that_goes_round_counts_once_what_it_starts(database: str, db: Connection) -> None:
+    """It starts a part of them at first, as another waits too, and more when it has found nothing else."""
+    endpoint(database, CONFIG, URL, rate_per_second=90, max_in_flight=1000)
+    webhooks.send_many(db, "order.created", [{}] * 95)
+    endpoint(database, CONFIG, URL)
+    webhooks.send_many(db, "order.created", [{}] * 5)
+    db.execute("select from svc.webhook_claim('worker', 80, '00000000-0000-0000-0000-000000000001')")
+    count = "select count(*) from svc.webhook_leases l join svc.webhook_rates w on w.endpoint_id = l.endpoint_id"
+    started = scalar(db, count)
+    assert started > 41  # its share of the batch
+    assert scalar(db, "select sum(n) from svc.webhook_rates, unnest(started) n") == started
+
+
+def test_a_clock_that_is_set_back_stops_no_endpoint(database: str, db: Connection) -> None:
+    endpoint(database, CONFIG, URL, rate_per_second=5, max_in_flight=100)
+    webhooks.send_many(db, "order.created", [{}] * 20)
+    assert claim(db) == 5
+    db.execute("update svc.webhook_rates set started_at = array[now() + interval '1 hour']")
+    assert claim(db) == 5
+    assert claim(db) == 0
