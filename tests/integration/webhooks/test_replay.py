@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import psycopg
@@ -20,6 +21,7 @@ from tests.support.waiting import wait_until
 
 CONFIG = hooks_config("order.created", "order.paid")
 URL = "http://127.0.0.1:9/hook"
+WAITING = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
 STATES = ("delivered", "failed", "canceled", "pending")
 
 
@@ -229,6 +231,40 @@ def test_two_replays_at_once_repeat_each_delivery_once(database: str, db: psycop
         first.commit()
         assert replay(second, hook, since="1h").count == 0
     assert len(pending(db, hook)) == 300
+
+
+def test_two_replays_at_once_make_what_is_missing_once(database: str, db: psycopg.Connection[Any]) -> None:
+    sent = [webhooks.send(db, "order.created", {}) for _ in range(3)]
+    hook, _ = endpoint(database, CONFIG, URL)
+    with psycopg.connect(database) as first, psycopg.connect(database) as second, ThreadPoolExecutor(1) as thread:
+        assert replay(first, hook, since="1h").count == 3
+        late = thread.submit(replay, second, hook, since="1h")
+        wait_until(lambda: scalar(db, WAITING) == 1)
+        first.commit()
+        assert late.result(10).count == 0
+    assert sorted(pending(db, hook)) == sorted(sent)
+
+
+def test_retention_and_a_replay_at_the_same_time_leave_no_delivery_without_its_message(
+    database: str, db: psycopg.Connection[Any]
+) -> None:
+    webhooks.send(db, "order.created", {})
+    db.execute("update svc.webhook_messages set id = svc.uuid7_at(now() - interval '8 days')")
+    hook, _ = endpoint(database, CONFIG, URL)
+    prune = "select svc.webhook_prune_messages('7 days')"
+    with psycopg.connect(database) as operator:
+        assert replay(operator, hook, since="9d").count == 1
+        assert scalar(db, prune) == 0
+    assert scalar(db, prune) == 0
+    assert len(pending(db, hook)) == 1
+    finish(db, delivered=pending(db, hook))
+    db.execute("delete from svc.webhook_deliveries")
+    with psycopg.connect(database) as pruning, psycopg.connect(database) as operator, ThreadPoolExecutor(1) as thread:
+        assert scalar(pruning, prune) == 1
+        late = thread.submit(replay, operator, hook, since="9d")
+        wait_until(lambda: scalar(db, WAITING) == 1)
+        pruning.commit()
+        assert late.result(10).count == 0
 
 
 def test_a_replay_of_a_rare_event_reads_its_messages_only(database: str, db: psycopg.Connection[Any]) -> None:
