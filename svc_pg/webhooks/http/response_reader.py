@@ -145,7 +145,8 @@ class ResponseReader:
         """At the last byte of a response that does not end with its connection."""
         if self.status is not None:
             self.is_complete = True
-            self.is_reusable = self._parser.should_keep_alive()  # it is lost at the next byte
+            # it is lost at the next byte; after a 101 the connection speaks another protocol
+            self.is_reusable = self.status != 101 and self._parser.should_keep_alive()
 
 
 def _is_framed(fields: list[tuple[bytes, bytes]]) -> bool:

@@ -87,6 +87,20 @@ async def test_switching_protocols_is_an_http_error(transport: Transport) -> Non
     assert result.outcome != "success"
 
 
+async def test_a_connection_that_speaks_another_protocol_now_carries_no_other_request(transport: Transport) -> None:
+    connections = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connections.append(writer)
+        upgrade = b"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n"
+        await saying(upgrade)(reader, writer)
+
+    async with receiver(answer) as address:
+        results = [await send(transport, request(address, timeout=SHORT)) for _ in range(2)]
+    assert "success" not in {result.outcome for result in results}
+    assert len(connections) == 2
+
+
 async def test_at_most_16_kib_of_a_body_are_read_and_the_connection_is_closed(transport: Transport) -> None:
     closed = asyncio.Event()
 
