@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections import deque
+from collections import Counter, deque
 from typing import Final, NamedTuple
 
 from aiodns import DNSResolver
@@ -12,6 +12,7 @@ from svc_pg.webhooks.http.guard import AddrInfo
 
 _KEPT: Final = 10.0  # seconds
 _MOST: Final = 1000  # names
+_MOST_ADDRESSES: Final = 8  # of each family: a name's owner chooses whom its connections go to
 
 
 class _Answer(NamedTuple):
@@ -20,7 +21,10 @@ class _Answer(NamedTuple):
 
 
 class Resolver:
-    """Resolves names for TCP connections. Answers are kept for 10 s; a name is asked for once at a time."""
+    """Resolves names for TCP connections. Answers are kept for 10 s; a name is asked for once at a time.
+
+    Of a name's addresses at most eight of each family count.
+    """
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -60,10 +64,13 @@ class Resolver:
             raise OSError(None, str(error.args[-1])) from error
         finally:
             del self._asking[name]
-        addresses: deque[AddrInfo] = deque(
-            (node.family, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (node.addr[0].decode(), 0, *node.addr[2:]))
-            for node in found.nodes
-        )
+        addresses: deque[AddrInfo] = deque()
+        families: Counter[int] = Counter()
+        for node in found.nodes:
+            families[node.family] += 1
+            if families[node.family] <= _MOST_ADDRESSES:
+                end = (node.addr[0].decode(), 0, *node.addr[2:])
+                addresses.append((node.family, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", end))
         if not addresses:
             raise OSError(None, "it has no addresses")
         if len(self._answers) >= _MOST:

@@ -1,16 +1,18 @@
 """Whatever a name or a number leads to, no connection goes to an address that is not allowed."""
 
 import asyncio
+import socket
 from datetime import timedelta
 from ipaddress import ip_network
+from typing import ClassVar
 
 import pytest
 
-from svc_pg.webhooks.http.guard import Guard
+from svc_pg.webhooks.http.guard import AddrInfo, Guard
 from svc_pg.webhooks.http.transport import Transport
 from tests.support.name_server import name_server
 from tests.support.raw_receiver import OK, receiver, request, saying, saying_and_closing, silence
-from tests.support.transports import post, send
+from tests.support.transports import UVLOOP, post, send
 from tests.unit.webhooks.conftest import Making
 
 pytestmark = pytest.mark.anyio
@@ -98,6 +100,27 @@ async def test_the_next_address_of_a_name_is_tried_if_one_refuses(making: Making
             await send(transport, request(f"several.test:{address.partition(':')[2]}")) for _ in range(4)
         ]  # each is the first in turn
     assert [(result.outcome, result.remote_ip) for result in results] == [("success", "127.0.0.3")] * 4
+
+
+class Counting(Guard):
+    """A guard that notes the addresses of the sockets that it made."""
+
+    made: ClassVar[list[str]] = []
+
+    def socket_factory(self, addr_info: AddrInfo) -> socket.socket:
+        self.made.append(str(addr_info[4][0]))
+        return super().socket_factory(addr_info)
+
+
+@pytest.mark.parametrize("kind", ["http1", UVLOOP])  # aiohttp resolves nothing but the name of the proxy
+async def test_a_name_of_many_addresses_leads_to_few_connections(making: Making, loopback: Guard) -> None:
+    """Otherwise whoever owns the name has one delivery knock at any number of doors."""
+    Counting.made.clear()
+    guard = Counting(loopback.allow_cidrs, allow_http=True)
+    async with name_server(lambda _: [f"127.0.1.{number}" for number in range(200)]) as names:
+        result = await send(making(guard, names=names), request("many.test:9"))
+    assert result.outcome == "connect_error"
+    assert len(Counting.made) == 8
 
 
 async def test_a_name_is_asked_for_once_at_a_time(making: Making, loopback: Guard) -> None:
