@@ -4,6 +4,6 @@ create or replace function svc.webhook_protocol(out oldest integer, out newest i
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $svc$
-    select 2, 2
+    select 1, 1
 $svc$;
 revoke all on function svc.webhook_protocol() from public;

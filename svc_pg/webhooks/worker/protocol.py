@@ -12,8 +12,8 @@ from psycopg import AsyncConnection
 from svc_pg.errors import ProtocolError
 from svc_pg.query import Query, afetch_one
 
-OLDEST: Final = 2
-NEWEST: Final = 2
+OLDEST: Final = 1
+NEWEST: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
