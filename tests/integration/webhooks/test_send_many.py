@@ -39,6 +39,15 @@ def test_every_payload_is_a_message_and_the_ids_come_in_their_order(database: st
     assert scalar(db, "select count(distinct message_id) from svc.webhook_deliveries") == 100
 
 
+def test_the_work_of_a_call_grows_with_its_messages_and_not_with_their_square(
+    database: str, db: psycopg.Connection[Any]
+) -> None:
+    """Twenty thousand take half a second; compared with each other they would take thirteen."""
+    endpoint(database, CONFIG, URL)
+    db.execute("set statement_timeout = '8 s'")
+    assert len(webhooks.send_many(db, "order.created", [{}] * 20_000)) == 20_000
+
+
 def test_nothing_to_send_sends_nothing(db: psycopg.Connection[Any]) -> None:
     assert webhooks.send_many(db, "order.created", []) == []
     assert scalar(db, "select svc.send_many('order.created', '{}')") == []
