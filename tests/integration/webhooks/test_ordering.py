@@ -180,6 +180,16 @@ def test_a_change_of_ordering_holds_for_what_is_sent_from_then_on(database: str,
     assert names(claim(db)) == ["a4"]
 
 
+def test_what_was_sent_with_an_ordering_costs_a_claim_nothing_when_there_is_none(database: str, db: Connection) -> None:
+    key, _ = endpoint(database, CONFIG, URL, ordering="key")
+    webhooks.send_many(db, "order.created", [{}] * 4000, keys=["a"] * 4000)
+    endpoints.update(db, key, ordering="none")
+    assert names(claim(db)) == ["a1"]
+    send(db, None)
+    assert settled_cost(db, "select * from svc.webhook_claim('worker', 100)").rows["webhook_queue"] <= 20
+    assert names(claim(db)) == [None]
+
+
 def test_what_somebody_has_locked_is_not_left_behind(database: str, db: Connection) -> None:
     endpoint(database, CONFIG, URL, ordering="key")
     send(db, "a", "a", "b", "b")
