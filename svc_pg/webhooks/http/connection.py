@@ -1,6 +1,9 @@
 """A connection to a receiver, over which one exchange at a time takes place."""
 
 import asyncio
+import errno
+import os
+import ssl
 from typing import Protocol, cast
 
 from svc_pg.webhooks.http.response_reader import BrokenResponse, ResponseReader
@@ -27,7 +30,7 @@ class Owner(Protocol):
 class Connection(asyncio.Protocol):
     """An open connection. ``uses`` counts the requests that it has carried."""
 
-    __slots__ = ("_exchange", "_owner", "_transport", "idle_since", "reader", "remote_ip", "site", "uses")
+    __slots__ = ("_exchange", "_owner", "_plain", "_transport", "idle_since", "reader", "remote_ip", "site", "uses")
 
     def __init__(self, site: Site, owner: Owner) -> None:
         self.site = site
@@ -41,7 +44,23 @@ class Connection(asyncio.Protocol):
     @property
     def is_idle(self) -> bool:
         """Whether it may carry another request: it is open, and the last one was sent to its end."""
-        return not self._transport.is_closing() and not self._transport.get_write_buffer_size()
+        is_sent = not self._transport.get_write_buffer_size() and not self._plain.get_write_buffer_size()
+        return is_sent and not self._transport.is_closing()
+
+    async def encrypt(self, context: ssl.SSLContext, host: str) -> None:
+        """Shake hands. Raises OSError.
+
+        A TLS transport that asyncio makes by itself cannot tell how much the one below it has yet to send.
+        """
+        try:
+            if self._plain.is_closing():  # the receiver spoke first, or hung up
+                raise ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
+            loop = asyncio.get_running_loop()
+            encrypted = await loop.start_tls(self._plain, self, context, server_hostname=host)
+        except BaseException:
+            self._plain.abort()
+            raise
+        self._transport = cast(asyncio.Transport, encrypted)
 
     def post(self, exchange: Exchange, data: bytes) -> None:
         """Send a request; its exchange is told of the end, never before this returns."""
@@ -58,7 +77,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """As asyncio.Protocol."""
-        self._transport = cast(asyncio.Transport, transport)
+        self._transport = self._plain = cast(asyncio.Transport, transport)
         if peer := transport.get_extra_info("peername"):
             self.remote_ip = peer[0].partition("%")[0]  # inet knows no zones
 

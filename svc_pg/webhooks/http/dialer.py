@@ -89,12 +89,9 @@ class Dialer:
             connected = await aiohappyeyeballs.start_connection(
                 addresses, happy_eyeballs_delay=_NEXT_ADDRESS, socket_factory=lambda info: self._socket(dial, info)
             )
-            _, connection = await self._loop.create_connection(
-                make,
-                sock=connected,
-                ssl=context,
-                server_hostname=host if is_tls else None,
-            )
+            _, connection = await self._loop.create_connection(make, sock=connected)
+            if context is not None:
+                await connection.encrypt(context, host)
         except ssl.SSLError as error:
             raise NoConnection("tls_error", f"no TLS connection to {host}: {error.strerror or error}") from error
         except (OSError, RuntimeError) as error:  # uvloop's may be a RuntimeError

@@ -1,15 +1,19 @@
 """A receiver that cannot prove who it is gets nothing."""
 
 import asyncio
+import ssl
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.http.transport import Request, Transport
 from tests.support.certificates import Authority, authority, self_signed
 from tests.support.raw_receiver import OK, read_request, receiver, saying
-from tests.support.transports import post, send
+from tests.support.transports import UVLOOP, post, send
+from tests.unit.webhooks.conftest import Making
+from tests.unit.webhooks.test_transport_deadlines import Cramped
 
 pytestmark = pytest.mark.anyio
 
@@ -77,3 +81,32 @@ async def test_a_receiver_that_hangs_up_during_the_handshake_is_a_failure(transp
 
     async with receiver(answer) as address:
         assert (await send(transport, post_to(address))).outcome in ("tls_error", "connect_error")
+
+
+@pytest.mark.parametrize("kind", ["http1", UVLOOP])  # aiohttp does not look below the TLS of its connection
+async def test_a_response_before_the_request_was_read_ends_the_connection(
+    making: Making, loopback: Guard, signer: Authority
+) -> None:
+    """asyncio's receiver would read on: this one shakes hands by itself, and leaves the rest of the body unread."""
+    transport, context = making(Cramped(loopback.allow_cidrs)), signer.server()
+    connections = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connections.append(writer)
+        came, leaving, header = ssl.MemoryBIO(), ssl.MemoryBIO(), b""
+        tls = context.wrap_bio(came, leaving, server_side=True)
+        while b"\r\n\r\n" not in header:
+            try:
+                header += tls.read()
+            except ssl.SSLWantReadError:  # also while it shakes hands
+                writer.write(leaving.read())
+                came.write(await reader.readexactly(1) + await reader.read(1000))
+        tls.write(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")
+        writer.write(leaving.read())
+        await asyncio.Event().wait()
+
+    async with receiver(answer, receive_buffer=4096) as address:
+        for _ in range(2):
+            result = await send(transport, post(f"https://{address}/", b"x" * 1_000_000))
+            assert result.status == 413
+    assert len(connections) == 2
