@@ -42,18 +42,18 @@ def most_within_a_second(times: list[datetime]) -> int:
 def test_workers_together_start_no_more_in_any_second(database: str, db: Connection) -> None:
     endpoint(database, CONFIG, URL, rate_per_second=RATE, max_in_flight=1000)
     webhooks.send_many(db, "order.created", [{}] * 10 * RATE)
-    end = time.monotonic() + 2.5
+    end = time.monotonic() + 30
 
     def work(batch: int) -> None:
         with psycopg.connect(database, autocommit=True) as conn:
-            while time.monotonic() < end:
+            while scalar(conn, "select count(*) from svc.webhook_leases") <= 2 * RATE and time.monotonic() < end:
                 claim(conn, batch)
 
     with ThreadPoolExecutor(WORKERS) as threads:
         list(threads.map(work, [1, 7, 100]))
     started = sorted(row["leased_at"] for row in rows(database, "webhook_leases"))
     assert most_within_a_second(started) == RATE
-    assert len(started) >= 2 * RATE  # at once, after one second, and after two unless the machine stood still
+    assert len(started) > 2 * RATE  # at once, after one second, and after two
 
 
 def test_a_rate_that_is_reached_holds_up_nobody_else_and_says_until_when(database: str, db: Connection) -> None:
@@ -93,7 +93,7 @@ def test_a_worker_sends_on_when_the_rate_allows_it(database: str) -> None:
         started = time.monotonic()
         with working(database, CONFIG):
             receiver.wait_for(10)
-        assert 1.9 < time.monotonic() - started < 8  # in three seconds, with what a worker needs to begin and end
+        assert 1.9 < time.monotonic() - started < 10  # a worker that did not know when to go on would sleep 5 s twice
 
 
 def test_a_claim_that_goes_round_counts_once_what_it_starts(database: str, db: Connection) -> None:
