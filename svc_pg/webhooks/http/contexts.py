@@ -48,7 +48,11 @@ class Contexts:
 
 def usable_until(tls: Tls) -> datetime | None:
     """The end of the client certificate, if there is one. Raises EndpointError if no connection can be made with it."""
-    return _private(tls).ends_at
+    if tls.ca_bundle is not None:
+        return _private(tls).ends_at
+    ends_at = check_tls(tls)
+    _show(tls, ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))  # to read the authorities of the system takes 20 ms
+    return ends_at
 
 
 @lru_cache(maxsize=1)
@@ -71,13 +75,18 @@ def _private(tls: Tls) -> _Private:
         context = _context(tls.ca_bundle)
     except ssl.SSLError as error:
         raise UnusableTls(f"the CA bundle cannot be used: {error.reason}") from None
-    if tls.client_certificate is not None and tls.client_key is not None:
-        try:
-            with _file(f"{tls.client_key}\n{tls.client_certificate}\n".encode()) as path:
-                context.load_cert_chain(path, password="")  # otherwise OpenSSL would ask for one
-        except ssl.SSLError as error:
-            raise UnusableTls(f"the client certificate and its key cannot be used: {error.reason}") from None
+    _show(tls, context)
     return _Private(context, ends_at)
+
+
+def _show(tls: Tls, context: ssl.SSLContext) -> None:
+    if tls.client_certificate is None or tls.client_key is None:
+        return
+    try:
+        with _file(f"{tls.client_key}\n{tls.client_certificate}\n".encode()) as path:
+            context.load_cert_chain(path, password="")  # otherwise OpenSSL would ask for one
+    except ssl.SSLError as error:
+        raise UnusableTls(f"the client certificate and its key cannot be used: {error.reason}") from None
 
 
 @contextmanager

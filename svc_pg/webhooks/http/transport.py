@@ -29,7 +29,7 @@ class Destination:
     """
 
     url: str
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # credentials, often
     timeout: timedelta = timedelta(seconds=15)
     connect_timeout: timedelta = timedelta(seconds=5)
     tls: Tls | None = None

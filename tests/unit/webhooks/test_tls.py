@@ -12,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_pg.errors import EndpointError
+from svc_pg.webhooks.http.contexts import usable_until
 from svc_pg.webhooks.http.tls import Tls, check_tls
+from svc_pg.webhooks.http.transport import Destination
 from tests.support.certificates import DAY, Authority, authority
 
 
@@ -80,6 +82,23 @@ def test_the_repr_shows_no_text_and_json_keeps_all(ours: Authority) -> None:
     tls = Tls(ours.pem, *ours.client())
     assert repr(tls) == "Tls()"
     assert Tls.from_json(tls.to_json()) == tls
+
+
+def test_the_repr_of_a_destination_shows_no_credentials() -> None:
+    assert "Bearer" not in repr(Destination("https://example.com/", {"Authorization": "Bearer of bad news"}))
+
+
+def test_the_end_of_a_client_certificate_costs_no_look_at_the_authorities_of_the_system(
+    ours: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The event loop of a worker waits for it, for each endpoint that has one."""
+
+    def fail(*_: object) -> None:
+        raise AssertionError
+
+    tls = Tls(None, *ours.client())
+    monkeypatch.setattr("ssl.SSLContext.load_default_certs", fail)
+    assert usable_until(tls) == check_tls(tls)
 
 
 texts = st.none() | st.text() | st.sampled_from(["-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"])
