@@ -172,7 +172,7 @@ class Exchange:
             return Result(outcome, None, duration_ms, ip, repeated=self.is_repeated, error=error)
         headers = _headers(reader)
         retry_after = headers.get("retry-after")
-        body, truncated = kept_body(b"".join(reader.body)) if reader.body else ("", False)
+        body, truncated = kept_body(reader.body) if reader.body else ("", False)
         return Result(
             outcome,
             reader.status,

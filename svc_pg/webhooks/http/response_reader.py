@@ -31,7 +31,7 @@ class ResponseReader:
     """
 
     __slots__ = (
-        *("_body_size", "_fields", "_interim", "_is_framed", "_parser", "_reason"),
+        *("_fields", "_interim", "_is_framed", "_parser", "_reason"),
         *("body", "fields", "is_complete", "is_reusable", "size", "status"),
     )
 
@@ -47,9 +47,9 @@ class ResponseReader:
         """Expect a response; the last one was complete and reusable."""
         self.status: int | None = None
         self.fields: list[tuple[bytes, bytes]] = []
-        self.body: list[bytes] = []
+        self.body = bytearray()  # not a list: chunks of two bytes would take twenty times as much
         self.is_complete = self.is_reusable = self._is_framed = False
-        self.size = self._interim = self._reason = self._fields = self._body_size = 0
+        self.size = self._interim = self._reason = self._fields = 0
 
     def feed(self, data: bytes) -> None:
         """Read on. Raises BrokenResponse; what was read before stays."""
@@ -136,9 +136,8 @@ class ResponseReader:
 
     def on_body(self, part: bytes) -> None:
         """With a part of the body."""
-        self.body.append(part)
-        self._body_size += len(part)
-        if self._body_size > MAX_BODY_BYTES:
+        self.body += part
+        if len(self.body) > MAX_BODY_BYTES:
             raise _Enough
 
     def on_message_complete(self) -> None:

@@ -1,5 +1,6 @@
 """A response is what its bytes say, however they are split."""
 
+import tracemalloc
 from itertools import pairwise
 from typing import Final
 
@@ -30,7 +31,7 @@ def reading(parts: list[bytes]) -> Reading:
         is_broken = True
     fields = reader.fields if reader.status else []
     # a byte after the 16 KiB says that there is more; the number of those after it is up to the split
-    return reader.is_complete, reader.status, fields, b"".join(reader.body)[: 16 * 1024 + 1], is_broken
+    return reader.is_complete, reader.status, fields, bytes(reader.body[: 16 * 1024 + 1]), is_broken
 
 
 pieces = st.sampled_from(
@@ -109,6 +110,18 @@ def test_bounds_are_exact(response: bytes, size: int, *, is_refused: bool) -> No
     assert (is_broken, is_complete) == (is_refused, not is_refused)
     assert is_broken or status == 200
     assert len(body) <= 16 * 1024 + 1
+
+
+def test_a_body_in_the_smallest_chunks_takes_no_more_memory_than_one_in_a_large_one() -> None:
+    reader = ResponseReader()
+    tracemalloc.start()
+    try:
+        reader.feed(CHUNKED + b"2\r\nab\r\n" * 8000)
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(reader.body) == 16_000
+    assert held < 64 * 1024
 
 
 def test_a_bug_of_ours_is_not_taken_for_the_fault_of_a_receiver(monkeypatch: pytest.MonkeyPatch) -> None:
