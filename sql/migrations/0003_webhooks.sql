@@ -152,8 +152,8 @@ create index webhook_deliveries_endpoint_failure on svc.webhook_deliveries (endp
 -- functions lock the delivery first and then this row, except the claim, which locks this row only and waits for none.
 --
 -- In the lane 'due' it can start as soon as its endpoint has room; in 'later' its time has not come; in 'behind'
--- another of its key comes first; in 'parked' its endpoint may start nothing. Only the first lane is searched for
--- work, so what waits otherwise costs a claim nothing.
+-- another of its key comes first; in 'parked' its endpoint is paused, or its circuit breaker is open. Only the first
+-- lane is searched for work, so what waits otherwise costs a claim nothing.
 --
 -- An endpoint with an ordering has one attempt of a key under way at a time, and starts the least sequence that is
 -- pending. Keys and sequences stand here for such endpoints only. The claim puts deliveries behind; who takes away

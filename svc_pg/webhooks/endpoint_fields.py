@@ -67,7 +67,7 @@ class Changes(Options, total=False):
 
 
 def needs_keys(changes: Changes) -> bool:
-    """Whether a field must be sealed."""
+    """True if a field must be sealed."""
     return bool(changes.get("headers") or changes.get("tls") or "v1a" in (changes.get("signatures") or ()))
 
 

@@ -43,7 +43,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def is_idle(self) -> bool:
-        """Whether it may carry another request: it is open, and the last one was sent to its end."""
+        """True if it may carry another request: it is open, and the last one was sent to its end."""
         is_sent = not self._transport.get_write_buffer_size() and not self._plain.get_write_buffer_size()
         return is_sent and not self._transport.is_closing()
 

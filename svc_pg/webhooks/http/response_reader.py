@@ -60,7 +60,7 @@ class ResponseReader:
             self._feed(data)
 
     def end(self) -> bool:
-        """Whether the response is complete now that no more bytes will come."""
+        """True if the response is complete now that no more bytes will come."""
         if self.status is not None and not self._is_framed:
             self.is_complete = True
         return self.is_complete
@@ -149,7 +149,7 @@ class ResponseReader:
 
 
 def _is_framed(fields: list[tuple[bytes, bytes]]) -> bool:
-    """Whether the response says where its body ends (RFC 9112, 6.3); otherwise the body ends with the connection."""
+    """True if the response says where its body ends (RFC 9112, 6.3); otherwise the body ends with the connection."""
     codings = b""
     for name, value in fields:
         match name.rstrip().lower():

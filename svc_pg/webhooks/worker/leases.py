@@ -96,7 +96,7 @@ class EndpointSnapshot:
 
     @property
     def is_overlapping(self) -> bool:
-        """Whether the secret and the key pair before a rotation sign too."""
+        """True if the secret and the key pair before a rotation sign too."""
         return self.overlap is not None and time.monotonic() < self.read_at + self.overlap
 
 

@@ -14,7 +14,7 @@ class Observed(Protocol):
 
     @property
     def is_alive(self) -> bool:
-        """Whether it runs; it may be waiting for its database."""
+        """True if it runs; it may be waiting for its database."""
 
     @property
     def problem(self) -> str | None:

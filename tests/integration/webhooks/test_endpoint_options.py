@@ -94,7 +94,7 @@ def test_two_who_change_different_fields_at_once_both_succeed(db: psycopg.Connec
 
 
 def waits_for(database: str, conn: psycopg.Connection[Any]) -> bool:
-    """Whether the connection waits for a lock."""
+    """True if the connection waits for a lock."""
     with psycopg.connect(database) as other:
         return bool(scalar(other, "select cardinality(pg_blocking_pids(%s)) > 0", (conn.info.backend_pid,)))
 

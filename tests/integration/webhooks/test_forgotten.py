@@ -59,7 +59,7 @@ class Sleeper:
         conn.execute("select pg_advisory_lock(%s, %s)", Lock.WAKEUP.key)
 
     def is_woken(self) -> bool:
-        """Whether it was notified since the last call."""
+        """True if it was notified since the last call."""
         self._conn.execute("select 1")  # brings what came before
         is_woken = bool(self._notifications)
         self._notifications.clear()

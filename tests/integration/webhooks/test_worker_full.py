@@ -4,7 +4,6 @@ import asyncio
 import sys
 from collections import Counter
 from pathlib import Path
-from threading import Event
 
 import psycopg
 import pytest
@@ -26,15 +25,19 @@ class Held:
 
     def __init__(self) -> None:
         self.requests = 0
-        self.may_answer = Event()
+        self._may_answer = asyncio.Event()
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while True:
             await read_request(reader)
+            self._loop = asyncio.get_running_loop()
             self.requests += 1
-            while not self.may_answer.is_set():  # noqa: ASYNC110 - it is set in another thread
-                await asyncio.sleep(0.01)
+            await self._may_answer.wait()
             writer.write(OK)
+
+    def release(self) -> None:
+        """Let it answer. Call it from another thread, after the first request."""
+        self._loop.call_soon_threadsafe(self._may_answer.set)
 
 
 def fill(database: str, url: str) -> None:
@@ -52,7 +55,7 @@ def test_a_worker_that_stops_with_all_slots_in_use_finishes_them_all(database: s
         with working(database, CONFIG) as worker:
             wait_until(lambda: held.requests == SLOTS, "all slots are in use")
             worker.stop()
-            held.may_answer.set()
+            held.release()
         assert held.requests == SLOTS
     assert worker.statistics.in_flight == 0
     found = Counter((row["status"], row["attempts"]) for row in rows(database, "webhook_deliveries"))
