@@ -17,6 +17,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from svc_pg.console.clients import client_address
 from svc_pg.console.core import Core
+from svc_pg.console.pages.site import Site
 from svc_pg.console.prefix import mounted_path
 from svc_pg.console.requests import ConsoleRequest, EncodedResponse, Problem
 
@@ -31,15 +32,19 @@ class _ClientStalled(Exception):
     """The client does not read its answer."""
 
 
-def asgi_app(core: Core, *, title: str, trusted_proxies: Sequence[IPv4Network | IPv6Network]) -> FastAPI:
-    """An application to mount, which passes every request to the core handler."""
+def asgi_app(
+    core: Core, *, title: str, trusted_proxies: Sequence[IPv4Network | IPv6Network], site: Site | None = None
+) -> FastAPI:
+    """An application to mount, which passes requests for pages to ``site``, and every other to the core handler."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         console_request = _console_request(request, trusted_proxies)
         async with AsyncExitStack() as until_sent:
             async with aclosing(_chunks(request)) as chunks:
-                answer = await core.handle(console_request, chunks, until_sent=until_sent)
+                is_page = site is not None and site.has(console_request)
+                handle = site.handle if is_page else core.handle
+                answer = await handle(console_request, chunks, until_sent=until_sent)
             try:
                 await _response(answer)(scope, receive, _in_time(send))
             except _ClientStalled:  # the server closes a connection whose answer is not complete

@@ -20,6 +20,8 @@ from svc_pg.console.built_in.webhooks import webhooks_product
 from svc_pg.console.core import Core
 from svc_pg.console.database import Database
 from svc_pg.console.events import Refusals
+from svc_pg.console.pages.routes import ROUTES
+from svc_pg.console.pages.site import Site
 from svc_pg.console.prefix import PREFIX, PrefixMiddleware
 from svc_pg.console.products import Product
 from svc_pg.console.readiness import READY, Readiness
@@ -84,7 +86,14 @@ class Console:
         for product in (audit, self.webhooks, *products):
             self.register_product(product)
 
-        self.app = asgi_app(self._core, title="svc-pg console", trusted_proxies=self.trusted_proxies)
+        site = Site(
+            self._core,
+            ROUTES,
+            authenticate=self._sign_in.authenticate,
+            turns=self.turns,
+            is_secure=settings.env == "production",
+        )
+        self.app = asgi_app(self._core, title="svc-pg console", trusted_proxies=self.trusted_proxies, site=site)
         """The console below its prefix."""
         self.asgi: ASGIApp = PrefixMiddleware(Starlette(lifespan=self.lifespan), console=self.app)
         """An application of its own, with its lifespan; 404 for paths that are not below the prefix."""

@@ -47,19 +47,27 @@ def _pointer(steps: tuple[int | str, ...]) -> str:
 
 async def read_content(headers: Headers, chunks: AsyncIterator[bytes], *, max_bytes: int) -> bytes:
     """The body as it arrived, empty if there is none. Raises Problem 408, 413 or 415."""
-    received = bytearray()
+    content = await received(chunks, max_bytes=max_bytes, is_accepted=_is_json(headers))
+    if content is None:
+        raise Problem(415, "unsupported_media_type", "Send the body as application/json in UTF-8.")
+    return content
+
+
+async def received(chunks: AsyncIterator[bytes], *, max_bytes: int, is_accepted: bool) -> bytes | None:
+    """The bytes of a body, or None for one that is not accepted. Raises Problem 408 and 413."""
+    content = bytearray()
     try:
         async with asyncio.timeout(RECEIVE_SECONDS):
             async for chunk in chunks:
-                if not _is_json(headers):
-                    raise Problem(415, "unsupported_media_type", "Send the body as application/json in UTF-8.")
-                received += chunk
-                if len(received) > max_bytes:
+                if not is_accepted:
+                    return None
+                content += chunk
+                if len(content) > max_bytes:
                     raise Problem(413, "body_too_large", f"The body may have {max_bytes} bytes.", max_bytes=max_bytes)
     except TimeoutError as error:
         detail = f"The body did not arrive within {RECEIVE_SECONDS} s."
         raise Problem(408, "body_too_slow", detail, headers={"Connection": "close"}) from error
-    return bytes(received)
+    return bytes(content)
 
 
 def parse_json(content: bytes) -> JsonValue:

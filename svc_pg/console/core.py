@@ -21,7 +21,7 @@ from svc_pg.console.documentation import UNDOCUMENTED, Documentation
 from svc_pg.console.openapi import Route, document, product_routes
 from svc_pg.console.products import RESERVED_IDS, Product, ProductEndpoint, permits
 from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, EncodedResponse, Problem
-from svc_pg.console.routing import Router
+from svc_pg.console.routing import Match, Router
 from svc_pg.console.tokens import Session
 from svc_pg.console.turns import Turns
 from svc_pg.encoding import encode
@@ -166,15 +166,33 @@ class Core:
     ) -> ConsoleResponse:
         if console := self._console_routes.find(request.method, request.segments):
             return await _call(console.target, await _with_body(request, body, max_bytes=CONSOLE_BODY_BYTES))
+        product = self._product_of(request)
+        session = await self._session_of(request)
+        self._require_permission(request, session, product.target)
+        await until_sent.enter_async_context(self._turns.of(session.session_id))
+        complete = await _with_body(request, body, max_bytes=PRODUCT_BODY_BYTES)
+        return await _call(product.target.handler, complete.authenticated(session, product.params))
+
+    async def call(self, request: ConsoleRequest, session: Session | None) -> ConsoleResponse:
+        """Answer a call of the console's own pages, whose session is known and has a turn. Raises Problem."""
+        complete = replace(request, body=parse_json(request.content))
+        if console := self._console_routes.find(request.method, request.segments):
+            return await _call(console.target, complete)
+        product = self._product_of(request)
+        if session is None:
+            raise Problem(401, "not_authenticated", "Sign in.")
+        self._require_permission(request, session, product.target)
+        return await _call(product.target.handler, complete.authenticated(session, product.params))
+
+    def _product_of(self, request: ConsoleRequest) -> Match[ProductEndpoint]:
         if product := self._product_routes.find(request.method, request.segments):
-            session = await self._session_of(request)
-            if not permits(session.permissions, product.target.required_permission):
-                self._on_refusal(request, session)
-                raise _insufficient_scope(product.target.required_permission)
-            await until_sent.enter_async_context(self._turns.of(session.session_id))
-            complete = await _with_body(request, body, max_bytes=PRODUCT_BODY_BYTES)
-            return await _call(product.target.handler, complete.authenticated(session, product.params))
+            return product
         raise Problem(404, "not_found", "No route has this method and path.")
+
+    def _require_permission(self, request: ConsoleRequest, session: Session, endpoint: ProductEndpoint) -> None:
+        if not permits(session.permissions, endpoint.required_permission):
+            self._on_refusal(request, session)
+            raise _insufficient_scope(endpoint.required_permission)
 
 
 async def _with_body(request: ConsoleRequest, body: AsyncIterator[bytes], *, max_bytes: int) -> ConsoleRequest:

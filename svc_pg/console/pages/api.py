@@ -1,0 +1,70 @@
+"""The console's API, called in the same process for the person who looks at a page."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar, cast
+from urllib.parse import quote, urlencode
+
+from starlette.datastructures import Headers, QueryParams
+
+from svc_pg.console.core import Core
+from svc_pg.console.products import Method
+from svc_pg.console.requests import ConsoleRequest
+from svc_pg.console.tokens import Session
+from svc_pg.encoding import encode
+
+Shape = TypeVar("Shape")
+Query = Mapping[str, str | Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """Calls the routes that programs call too: with their permissions, limits and problems, without HTTP between."""
+
+    core: Core
+    request: ConsoleRequest
+    session: Session | None = None
+
+    async def get(self, shape: type[Shape], *segments: str, query: Query | None = None) -> Shape:
+        """The value that ``GET`` answers with, which is a ``shape``. Each segment of the path is quoted.
+
+        Raises Problem, as every call does.
+        """
+        return cast(Shape, await self.call("GET", *segments, query=query))
+
+    async def post(self, *segments: str, body: object = None, query: Query | None = None) -> object:
+        """Send a body, in the API's camelCase, and return the value of the answer."""
+        return await self.call("POST", *segments, body=body, query=query)
+
+    async def call(
+        self,
+        method: Method,
+        *segments: str,
+        body: object = None,
+        query: Query | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> object:
+        """Call a route, and return the value of its answer, which may be an iterator of bytes."""
+        return (await self.core.call(self._request(method, segments, body, query, headers), self.session)).body
+
+    def _request(
+        self,
+        method: Method,
+        segments: Sequence[str],
+        body: object,
+        query: Query | None,
+        headers: Mapping[str, str] | None,
+    ) -> ConsoleRequest:
+        own = {name: value for name, value in self.request.headers.items() if name in _PASSED_ON}
+        return replace(
+            self.request,
+            method=method,
+            path="/" + "/".join(quote(segment, safe="") for segment in segments),
+            headers=Headers(own | dict(headers or {})),
+            query=QueryParams(urlencode(dict(query or {}), doseq=True)),
+            content=b"" if body is None else encode(body),
+            body=None,
+        )
+
+
+_PASSED_ON = frozenset({"host", "origin", "sec-fetch-site", "user-agent", "x-forwarded-for", "forwarded", "x-real-ip"})

@@ -1,0 +1,43 @@
+"""The cookies of the pages: the session, and the sign-in that is under way. Product routes ignore them all."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from svc_pg.console.requests import ConsoleRequest
+
+SESSION: Final = "svc_console"
+SIGN_IN: Final = "svc_console_sign_in"
+
+_MAX_CHARACTERS: Final = 3500  # browsers keep 4096 with the name and the attributes
+
+
+@dataclass(frozen=True, slots=True)
+class Cookies:
+    """How cookies are written: for ``path`` alone, and never where scripts or other sites can use them.
+
+    If ``is_secure``, the browser sends them over https only, and refuses them from any page that came without it.
+    """
+
+    path: str
+    is_secure: bool
+
+    def read(self, request: ConsoleRequest, name: str) -> str | None:
+        """The value of a cookie; None if there is none, or several, of which one may be planted."""
+        wanted = self._name(name)
+        pairs = [pair.strip().partition("=") for pair in ";".join(request.headers.getlist("cookie")).split(";")]
+        found = [value for key, _, value in pairs if key == wanted]
+        return found[0] if len(found) == 1 and found[0] else None
+
+    def write(self, name: str, value: str, *, seconds: int) -> str:
+        """A Set-Cookie header. ``value`` is made of the characters that a token may have."""
+        if len(value) > _MAX_CHARACTERS:
+            raise ValueError("the cookie is too long for a browser to keep")
+        secure = "; Secure" if self.is_secure else ""
+        return f"{self._name(name)}={value}; Path={self.path}; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
+
+    def remove(self, name: str) -> str:
+        """A Set-Cookie header that ends a cookie."""
+        return self.write(name, "", seconds=0)
+
+    def _name(self, name: str) -> str:
+        return f"__Secure-{name}" if self.is_secure else name

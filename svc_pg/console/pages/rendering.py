@@ -1,0 +1,42 @@
+"""Render the templates. What they show is escaped, whoever wrote it: nothing in here marks a text as safe."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from svc_pg import __version__
+from svc_pg.console.pages import assets
+from svc_pg.console.pages.times import exact, instant, relative
+from svc_pg.console.pages.visit import Visit
+
+_ENVIRONMENT: Final = Environment(
+    loader=PackageLoader("svc_pg.console.pages"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    auto_reload=False,
+)
+_ENVIRONMENT.globals["version"] = __version__
+
+
+def render(template: str, visit: Visit, values: Mapping[str, object]) -> bytes:
+    """A page as UTF-8. Templates see the visit, its addresses, and the values of the page."""
+    made = _ENVIRONMENT.get_template(f"{template}.html").render(
+        values,
+        visit=visit,
+        url=visit.url,
+        asset=lambda name: visit.url("static", name, query={"v": assets.version(name)}),
+        when=lambda value: _When(value, visit.now),
+    )
+    return made.encode(errors="replace")  # half of a surrogate pair must not cost the page
+
+
+class _When:
+    """A point in time in the three ways that a page writes it."""
+
+    def __init__(self, value: datetime, now: datetime) -> None:
+        utc = value.astimezone(UTC)
+        self.instant, self.exact, self.relative = instant(utc), exact(utc), relative(utc, now)

@@ -1,0 +1,64 @@
+"""One request for a page: who asks for what, and the addresses that its answer names."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from urllib.parse import quote, urlencode
+
+from starlette.datastructures import QueryParams
+
+from svc_pg.console.pages.answers import Answer
+from svc_pg.console.pages.api import Api
+from svc_pg.console.pages.cookies import Cookies
+from svc_pg.console.products import permits
+from svc_pg.console.requests import ConsoleRequest
+from svc_pg.console.tokens import Session
+from svc_pg.settings import Permission
+
+NO_FORM = QueryParams()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Visit:
+    """A request for a page. ``params`` are the ``:param`` segments of its path, ``form`` is what a form sent."""
+
+    request: ConsoleRequest
+    api: Api
+    cookies: Cookies
+    base_path: str
+    """The path of the pages, without a slash at its end."""
+    session: Session | None = None
+    params: Mapping[str, str] = field(default_factory=dict)
+    form: QueryParams = NO_FORM
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    @property
+    def query(self) -> QueryParams:
+        """The query of the address: the filters of a list."""
+        return self.request.query
+
+    @property
+    def person(self) -> Session:
+        """The session, which every page but the sign-in has."""
+        if self.session is None:
+            raise TypeError("this page is open to all, and has no session")
+        return self.session
+
+    def may(self, permission: Permission) -> bool:
+        """True if the person has this permission or a greater one."""
+        return self.session is not None and permits(self.session.permissions, permission)
+
+    def url(self, *segments: object, query: Mapping[str, str | Sequence[str]] | None = None) -> str:
+        """The address of a page, each segment quoted. ``query`` leaves out what is empty."""
+        path = "/".join([self.base_path, *(quote(str(segment), safe="") for segment in segments)])
+        given = {name: value for name, value in (query or {}).items() if value}
+        return f"{path}?{urlencode(given, doseq=True)}" if given else path
+
+    def same_page(self, **changes: str | Sequence[str] | None) -> str:
+        """The address of this page with some parameters of its query set, or, if None, left out."""
+        kept = {name: self.query.getlist(name) for name in self.query if name not in changes}
+        return self.url(*self.request.segments[1:], query=kept | {k: v for k, v in changes.items() if v is not None})
+
+
+View = Callable[[Visit], Awaitable[Answer]]
+"""Makes a page; raises Problem, which is shown as a page."""
