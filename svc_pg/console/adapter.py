@@ -42,8 +42,7 @@ def asgi_app(
         console_request = _console_request(request, trusted_proxies)
         async with AsyncExitStack() as until_sent:
             async with aclosing(_chunks(request)) as chunks:
-                is_page = site is not None and site.has(console_request)
-                handle = site.handle if is_page else core.handle
+                handle = core.handle if site is None or not site.has(console_request) else site.handle
                 answer = await handle(console_request, chunks, until_sent=until_sent)
             try:
                 await _response(answer)(scope, receive, _in_time(send))

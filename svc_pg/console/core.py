@@ -182,7 +182,8 @@ class Core:
         if session is None:
             raise Problem(401, "not_authenticated", "Sign in.")
         self._require_permission(request, session, product.target)
-        return await _call(product.target.handler, complete.authenticated(session, product.params))
+        response = await _call(product.target.handler, complete.authenticated(session, product.params))
+        return await _started(response, request.request_id)
 
     def _product_of(self, request: ConsoleRequest) -> Match[ProductEndpoint]:
         if product := self._product_routes.find(request.method, request.segments):

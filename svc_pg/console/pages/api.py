@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar, cast
+from typing import TypeVar, cast, get_origin
 from urllib.parse import quote, urlencode
 
 from starlette.datastructures import Headers, QueryParams
@@ -30,7 +30,10 @@ class Api:
 
         Raises Problem, as every call does.
         """
-        return cast(Shape, await self.call("GET", *segments, query=query))
+        found = await self.call("GET", *segments, query=query)
+        if not isinstance(found, get_origin(shape) or shape):
+            raise TypeError(f"GET {'/'.join(segments)} answered with {type(found).__name__}, not {shape}")
+        return cast(Shape, found)
 
     async def post(self, *segments: str, body: object = None, query: Query | None = None) -> object:
         """Send a body, in the API's camelCase, and return the value of the answer."""

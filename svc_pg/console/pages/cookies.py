@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from svc_pg.console.requests import ConsoleRequest
+from svc_pg.console.requests import ConsoleRequest, Problem
 
 SESSION: Final = "svc_console"
 SIGN_IN: Final = "svc_console_sign_in"
@@ -13,20 +13,27 @@ _MAX_CHARACTERS: Final = 3500  # browsers keep 4096 with the name and the attrib
 
 @dataclass(frozen=True, slots=True)
 class Cookies:
-    """How cookies are written: for ``path`` alone, and never where scripts or other sites can use them.
+    """Writes cookies for ``path`` alone, out of reach of scripts and of other sites.
 
-    If ``is_secure``, the browser sends them over https only, and refuses them from any page that came without it.
+    If ``is_secure``, browsers send them over https only, and refuse them from any page that came without it.
     """
 
     path: str
     is_secure: bool
 
     def read(self, request: ConsoleRequest, name: str) -> str | None:
-        """The value of a cookie; None if there is none, or several, of which one may be planted."""
+        """The value of a cookie, or None. Raises Problem 400 if there are several, of which one may be planted."""
         wanted = self._name(name)
         pairs = [pair.strip().partition("=") for pair in ";".join(request.headers.getlist("cookie")).split(";")]
         found = [value for key, _, value in pairs if key == wanted]
-        return found[0] if len(found) == 1 and found[0] else None
+        if len(found) > 1:
+            raise Problem(
+                400,
+                "several_cookies",
+                f"The browser sent several cookies named {wanted}, of which another site of this domain may have set "
+                "one. Remove the cookies of this site from the browser, then sign in again.",
+            )
+        return found[0] if found and found[0] else None
 
     def write(self, name: str, value: str, *, seconds: int) -> str:
         """A Set-Cookie header. ``value`` is made of the characters that a token may have."""

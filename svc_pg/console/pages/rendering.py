@@ -8,10 +8,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from svc_pg import __version__
 from svc_pg.console.pages import assets
-from svc_pg.console.pages.times import exact, instant, relative
+from svc_pg.console.pages.times import exact, instant, left, relative
 from svc_pg.console.pages.visit import Visit
 
-_ENVIRONMENT: Final = Environment(
+ENVIRONMENT: Final = Environment(
     loader=PackageLoader("svc_pg.console.pages"),
     autoescape=True,
     undefined=StrictUndefined,
@@ -19,12 +19,13 @@ _ENVIRONMENT: Final = Environment(
     lstrip_blocks=True,
     auto_reload=False,
 )
-_ENVIRONMENT.globals["version"] = __version__
+ENVIRONMENT.globals["version"] = __version__
+ENVIRONMENT.filters |= {"number": "{:,}".format, "figure": "{:.4g}".format}
 
 
 def render(template: str, visit: Visit, values: Mapping[str, object]) -> bytes:
     """A page as UTF-8. Templates see the visit, its addresses, and the values of the page."""
-    made = _ENVIRONMENT.get_template(f"{template}.html").render(
+    made = ENVIRONMENT.get_template(f"{template}.html").render(
         values,
         visit=visit,
         url=visit.url,
@@ -35,8 +36,9 @@ def render(template: str, visit: Visit, values: Mapping[str, object]) -> bytes:
 
 
 class _When:
-    """A point in time in the three ways that a page writes it."""
+    """A point in time in the ways that pages write it."""
 
     def __init__(self, value: datetime, now: datetime) -> None:
         utc = value.astimezone(UTC)
         self.instant, self.exact, self.relative = instant(utc), exact(utc), relative(utc, now)
+        self.left = left(utc, now)

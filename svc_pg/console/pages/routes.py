@@ -1,9 +1,10 @@
-"""All pages with their paths below ``/ui``."""
+"""All pages with their paths below ``/ui``. Those with a place are in the navigation, in this order."""
 
 from collections.abc import Sequence
 from typing import Final
 
-from svc_pg.console.pages import sessions, sign_in
+from svc_pg.console.pages import sessions, sign_in, tenants
+from svc_pg.console.pages.navigation import ADMINISTRATION, Place
 from svc_pg.console.pages.site import PageRoute
 
 ROUTES: Final[Sequence[PageRoute]] = [
@@ -12,6 +13,22 @@ ROUTES: Final[Sequence[PageRoute]] = [
     PageRoute("GET", "/sign-in/code", sign_in.code_form, is_open=True),
     PageRoute("POST", "/sign-in/code", sign_in.finish, is_open=True),
     PageRoute("POST", "/sign-out", sign_in.sign_out),
-    PageRoute("GET", "/sessions", sessions.listed),
+    PageRoute(
+        "GET",
+        "/tenants",
+        tenants.listed,
+        place=Place(word="Tenants", icon="people", group=ADMINISTRATION, key="n", product="tenant"),
+    ),
+    PageRoute("GET", "/tenants/new", tenants.new),
+    PageRoute("POST", "/tenants", tenants.add),
+    PageRoute("GET", "/tenants/:id", tenants.shown),
+    PageRoute("POST", "/tenants/:id/rename", tenants.rename),
+    PageRoute("POST", "/tenants/:id/delete", tenants.delete),
+    PageRoute(
+        "GET",
+        "/sessions",
+        sessions.listed,
+        place=Place(word="Sessions", icon="key", group=ADMINISTRATION, key="s", permission="admin"),
+    ),
     PageRoute("POST", "/sessions/:id/revoke", sessions.revoke),
 ]

@@ -9,8 +9,7 @@ from svc_pg.pagination import Page
 async def listed(visit: Visit) -> Answer:
     """The sessions in one state, newest first."""
     state = "ended" if visit.query.get("state") == "ended" else "live"
-    query = {"state": state, "limit": "50"} | {"cursor": cursor for cursor in visit.query.getlist("cursor")[:1]}
-    page = await visit.api.get(Page[StoredSession], "account", "sessions", query=query)
+    page = await visit.api.get(Page[StoredSession], "account", "sessions", query=visit.list_query(state=state))
     return Html("sessions", {"sessions": page, "state": state})
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Final
 
+from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 from starlette.datastructures import MutableHeaders
 
@@ -17,14 +18,15 @@ from svc_pg.console.pages.answers import Answer, File, Html, SeeOther
 from svc_pg.console.pages.api import Api
 from svc_pg.console.pages.cookies import Cookies
 from svc_pg.console.pages.forms import read_form
+from svc_pg.console.pages.navigation import Place
+from svc_pg.console.pages.problems import problem_page
 from svc_pg.console.pages.rendering import render
 from svc_pg.console.pages.same_origin import require_same_origin
 from svc_pg.console.pages.visit import View, Visit
 from svc_pg.console.requests import ConsoleRequest, EncodedResponse, Problem
-from svc_pg.console.routing import Router
+from svc_pg.console.routing import Match, Router
 from svc_pg.console.tokens import Session, TokenError
 from svc_pg.console.turns import Turns
-from svc_pg.settings import Permission
 
 PATH: Final = "/ui"
 """The path of the pages below the console's prefix."""
@@ -36,22 +38,27 @@ _POLICY: Final = (
 _HEADERS: Final = {
     "Content-Security-Policy": _POLICY,
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",
+    "Referrer-Policy": "same-origin",  # with no-referrer, browsers would send a form's Origin as null
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+_RENDERERS: Final = 4  # threads that take turns on the interpreter
 
 logger = logging.getLogger("svc_pg.console")
 
 
 @dataclass(frozen=True, slots=True)
 class PageRoute:
-    """A page. ``path`` may have ``:param`` segments; a page that ``is_open`` needs no session."""
+    """A page. ``path`` may have ``:param`` segments; a page that ``is_open`` needs no session.
+
+    With a ``place``, the navigation leads to the page.
+    """
 
     method: str
     path: str
     view: View
     is_open: bool = False
+    place: Place | None = None
 
 
 class Site:
@@ -64,49 +71,57 @@ class Site:
         self._authenticate = authenticate
         self._turns = turns
         self._is_secure = is_secure
+        self._renderers = CapacityLimiter(_RENDERERS)
+        pages = list(routes)
         self._routes: Router[PageRoute] = Router()
-        self._routes.add_all((route.method, route.path, route) for route in routes)
+        self._routes.add_all((page.method, page.path, page) for page in pages)
+        self._places = [
+            replace(page.place, path=page.path.removeprefix("/").split("/")) for page in pages if page.place
+        ]
 
     @staticmethod
     def has(request: ConsoleRequest) -> bool:
-        """True if the request is for a page."""
+        """True if the request is for a page, or for the console as a whole and comes from a browser."""
+        if request.segments == ("",):
+            return request.method in ("GET", "HEAD") and "text/html" in request.headers.get("accept", "")
         return request.segments[0] == PATH.removeprefix("/")
 
     async def handle(
         self, request: ConsoleRequest, body: AsyncIterator[bytes], *, until_sent: AsyncExitStack
     ) -> EncodedResponse:
         """Answer a request, as ``Core.handle`` does."""
+        if request.method == "HEAD":  # the server sends the headers alone
+            request = replace(request, method="GET")
         base_path = request.base_path + PATH
         visit = Visit(
             request=request,
             api=Api(self._core, request),
             cookies=Cookies(base_path, is_secure=self._is_secure),
             base_path=base_path,
+            places=[place for place in self._places if place.product in (None, *self._core.product_ids)],
         )
         try:
             response = await self._answered(visit, body, until_sent)
         except Exception:
             logger.exception("request %s failed: %s %s", request.request_id, request.method, request.path)
-            response = await _encoded(_problem_page(Problem(500, "internal_error")), visit)
+            response = await self._encoded(problem_page(Problem(500, "internal_error"), visit), visit)
         for name, value in _HEADERS.items():
             response.headers.setdefault(name, value)
         response.headers.setdefault("Cache-Control", "no-store")
         response.headers["X-Request-Id"] = request.request_id
         return response
 
-    async def _answered(
-        self, visit: Visit, body: AsyncIterator[bytes], until_sent: AsyncExitStack
-    ) -> EncodedResponse:
+    async def _answered(self, visit: Visit, body: AsyncIterator[bytes], until_sent: AsyncExitStack) -> EncodedResponse:
         request = visit.request
         try:
-            match request.segments[1:]:
-                case () | ("",):
-                    return await _encoded(SeeOther(visit.url("overview")), visit)
-                case ("static", name) if request.method == "GET":
+            match request.method, *request.segments[1:]:
+                case ("OPTIONS", *_):  # no page is for other origins
+                    return EncodedResponse(204, b"", MutableHeaders())
+                case ("GET",) | ("GET", ""):
+                    return await self._encoded(_first_page(visit), visit)
+                case ("GET", "static", name):
                     return _static(name, request)
-            found = self._routes.find(request.method, request.segments[1:])
-            if found is None:
-                raise Problem(404, "not_found", "The console has no such page.")
+            found = self._routes.find(request.method, request.segments[1:]) or _MISSING
             visit = replace(visit, params=found.params)
             if request.method != "GET":
                 require_same_origin(request)
@@ -116,10 +131,10 @@ class Site:
                 await until_sent.enter_async_context(self._turns.of(session.session_id))
             if request.method != "GET":
                 visit = replace(visit, form=await read_form(request.headers, body))
-            return await _encoded(await found.target.view(visit), visit)
+            return await self._encoded(await found.target.view(visit), visit)
         except Problem as problem:
-            logger.log(_level(problem), "request %s: %s: %s", request.request_id, problem.code, problem.detail)
-            return await _encoded(_page_of(problem, visit), visit)
+            _log(problem, request)
+            return await self._encoded(problem_page(problem, visit), visit)
 
     async def _session_of(self, visit: Visit) -> Session:
         """The session of the cookie. Raises Problem 401."""
@@ -132,34 +147,31 @@ class Site:
             logger.info("request %s: token refused: %s", visit.request.request_id, error)
             raise Problem(401, "invalid_token", "The session has ended.") from error
 
+    async def _encoded(self, answer: Answer, visit: Visit) -> EncodedResponse:
+        match answer:
+            case Html():
+                content = await run_sync(render, answer.template, visit, answer.values, limiter=self._renderers)
+                headers = MutableHeaders({**answer.headers, "Content-Type": "text/html; charset=utf-8"})
+                return EncodedResponse(answer.status, content, headers)
+            case SeeOther():
+                headers = MutableHeaders({"Location": answer.address})
+                for cookie in answer.cookies:
+                    headers.append("Set-Cookie", cookie)
+                return EncodedResponse(303, b"", headers)
+            case File():
+                return EncodedResponse(200, answer.content, MutableHeaders(dict(answer.headers)))
 
-def _page_of(problem: Problem, visit: Visit) -> Answer:
-    if problem.status != HTTPStatus.UNAUTHORIZED or visit.session is not None:
-        return _problem_page(problem)
-    if visit.request.headers.get("sec-fetch-site") == "cross-site" and visit.request.method == "GET":
-        # SameSite=Strict held the cookie back, because a link of another site led here: ask once more, from here
-        return Html("once_more", {"address": visit.same_page()})
-    asked = visit.same_page() if visit.request.method == "GET" else ""
-    return SeeOther(visit.url("sign-in", query={"next": asked}))
+
+async def _missing(_visit: Visit) -> Answer:
+    raise Problem(404, "not_found", "The console has no such page.")
 
 
-def _problem_page(problem: Problem) -> Html:
-    return Html("problem", {"problem": problem}, problem.status, problem.headers)
+_MISSING: Final = Match(PageRoute("GET", "/", _missing), {})
+"""Anything else, which needs a session too, so that its answer is a page with the navigation."""
 
 
-async def _encoded(answer: Answer, visit: Visit) -> EncodedResponse:
-    match answer:
-        case Html():
-            content = await run_sync(render, answer.template, visit, answer.values)
-            headers = MutableHeaders({**answer.headers, "Content-Type": "text/html; charset=utf-8"})
-            return EncodedResponse(answer.status, content, headers)
-        case SeeOther():
-            headers = MutableHeaders({"Location": answer.address})
-            for cookie in answer.cookies:
-                headers.append("Set-Cookie", cookie)
-            return EncodedResponse(303, b"", headers)
-        case File():
-            return EncodedResponse(200, answer.content, MutableHeaders(dict(answer.headers)))
+def _first_page(visit: Visit) -> SeeOther:
+    return SeeOther(visit.url(*visit.places[0].path))
 
 
 def _static(name: str, request: ConsoleRequest) -> EncodedResponse:
@@ -170,5 +182,8 @@ def _static(name: str, request: ConsoleRequest) -> EncodedResponse:
     return EncodedResponse(200, found.content, headers)
 
 
-def _level(problem: Problem) -> int:
-    return logging.WARNING if problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR else logging.INFO
+def _log(problem: Problem, request: ConsoleRequest) -> None:
+    if problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        logger.warning("request %s: %s: %s", request.request_id, problem.code, problem.__cause__ or problem.detail)
+    elif problem.status == HTTPStatus.FORBIDDEN:
+        logger.info("request %s from %s refused: %s", request.request_id, request.client, problem.code)

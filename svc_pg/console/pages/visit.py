@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Final
 from urllib.parse import quote, urlencode
 
 from starlette.datastructures import QueryParams
@@ -10,12 +11,14 @@ from starlette.datastructures import QueryParams
 from svc_pg.console.pages.answers import Answer
 from svc_pg.console.pages.api import Api
 from svc_pg.console.pages.cookies import Cookies
+from svc_pg.console.pages.navigation import Place, grouped
 from svc_pg.console.products import permits
 from svc_pg.console.requests import ConsoleRequest
 from svc_pg.console.tokens import Session
 from svc_pg.settings import Permission
 
-NO_FORM = QueryParams()
+ROWS: Final = 50
+"""The rows of a list on one page."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,9 +30,11 @@ class Visit:
     cookies: Cookies
     base_path: str
     """The path of the pages, without a slash at its end."""
+    places: Sequence[Place] = ()
+    """All pages of the navigation; ``navigation`` has those that the person may look at."""
     session: Session | None = None
     params: Mapping[str, str] = field(default_factory=dict)
-    form: QueryParams = NO_FORM
+    form: QueryParams = field(default_factory=QueryParams)
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     @property
@@ -48,11 +53,21 @@ class Visit:
         """True if the person has this permission or a greater one."""
         return self.session is not None and permits(self.session.permissions, permission)
 
+    @property
+    def navigation(self) -> Sequence[tuple[str, Sequence[Place]]]:
+        """The pages that this person may look at, below their headings."""
+        return grouped(place for place in self.places if self.may(place.permission))
+
     def url(self, *segments: object, query: Mapping[str, str | Sequence[str]] | None = None) -> str:
         """The address of a page, each segment quoted. ``query`` leaves out what is empty."""
         path = "/".join([self.base_path, *(quote(str(segment), safe="") for segment in segments)])
         given = {name: value for name, value in (query or {}).items() if value}
         return f"{path}?{urlencode(given, doseq=True)}" if given else path
+
+    def list_query(self, **filters: str) -> Mapping[str, str]:
+        """The query of a list for the API: the rows that one page shows, from the cursor of the address on."""
+        cursor = self.query.get("cursor")
+        return {"limit": str(ROWS), **filters, **({"cursor": cursor} if cursor else {})}
 
     def same_page(self, **changes: str | Sequence[str] | None) -> str:
         """The address of this page with some parameters of its query set, or, if None, left out."""

@@ -1,9 +1,16 @@
 // svc-pg console: conveniences only. Every page works without this file.
 const $ = (selector, root = document) => root.querySelector(selector)
 const all = (selector, root = document) => [...root.querySelectorAll(selector)]
+const html = document.documentElement
+
+// What happened, for screen readers.
+const said = document.body.appendChild(Object.assign(document.createElement("p"), { className: "sr" }))
+said.setAttribute("role", "status")
+const say = (text) => { said.textContent = text }
 
 // Relative times by the server's clock, so that a wrong one here does not lie.
-const skew = Date.parse(document.documentElement.dataset.now) - Date.now() || 0
+let skew = 0
+const setClock = (now) => { skew = Date.parse(now) - Date.now() || 0 }
 const units = [["day", 86400], ["hr", 3600], ["min", 60], ["sec", 1]]
 function relative(then) {
   const seconds = Math.round((Date.now() + skew - then) / 1000)
@@ -13,66 +20,148 @@ function relative(then) {
   const words = `${count} ${unit}${unit === "day" && count > 1 ? "s" : ""}`
   return seconds < 0 ? `in ${words}` : `${words} ago`
 }
-function refresh() {
+function tick() {
   for (const time of all("time[data-rel]")) time.textContent = relative(Date.parse(time.dateTime))
   for (const time of all("time[data-left]")) {
     const left = Math.max(0, Math.round((Date.parse(time.dateTime) - Date.now() - skew) / 1000))
     time.textContent = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`
   }
 }
-refresh()
-setInterval(refresh, $("time[data-left]") ? 1000 : 15000)
+setClock(html.dataset.now)
+tick()
+setInterval(tick, $("time[data-left]") ? 1000 : 15000)
 
-// Live announcements for copying and selecting.
-const live = document.body.appendChild(Object.assign(document.createElement("p"), { className: "sr" }))
-live.setAttribute("role", "status")
+// Sign in at once, if the address asks for that on a machine where one click is all it takes.
+$("form[data-submit]")?.requestSubmit()
 
-for (const button of all("[data-copy]")) {
-  button.hidden = false
-  button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText($(button.dataset.copy).value ?? $(button.dataset.copy).textContent)
-    const use = $("use", button), before = use?.getAttribute("href")
-    use?.setAttribute("href", before.replace(/#.*/, "#check"))
-    live.textContent = "Copied"
-    setTimeout(() => use?.setAttribute("href", before), 1500)
-  })
+// What works with this script only is hidden until it runs.
+function ready(root) {
+  for (const element of all("[data-copy][hidden], [data-script][hidden]", root)) element.hidden = false
+  for (const box of all(".pick thead [type=checkbox]", root)) box.hidden = false
 }
+ready(document)
 
-for (const form of all(".pick")) {
-  const boxes = all("tbody [type=checkbox]", form), every = $("thead [type=checkbox]", form)
-  every?.removeAttribute("hidden")
-  form.addEventListener("change", ({ target }) => {
-    if (target === every) for (const box of boxes) box.checked = every.checked
-    const count = boxes.filter((box) => box.checked).length
-    if (every) { every.checked = count === boxes.length; every.indeterminate = count > 0 && count < boxes.length }
-    live.textContent = `${count} selected`
-  })
-  $("[data-clear]", form)?.addEventListener("click", () => form.dispatchEvent(new Event("change")))
+async function copy(button) {
+  const source = $(button.dataset.copy)
+  try { await navigator.clipboard.writeText(source.value ?? source.textContent) }
+  catch { return say("The browser did not allow copying") }
+  const use = $("use", button), before = use?.getAttribute("href")
+  use?.setAttribute("href", before.replace(/#.*/, "#check"))
+  say("Copied")
+  setTimeout(() => use?.setAttribute("href", before), 1500)
 }
-for (const link of all("dialog a[href='#main']")) link.addEventListener("click", () => link.closest("dialog").close())
-for (const button of all("[data-open]")) button.addEventListener("click", (event) => {
-  event.preventDefault(); $(button.dataset.open).showModal()
+addEventListener("click", (event) => {
+  const button = event.target.closest?.("[data-copy], [data-open], [data-clear], [data-pause], dialog a[href='#main']")
+  if (!button) return
+  if (button.matches("[data-copy]")) return copy(button)
+  if (button.matches("[data-open]")) { event.preventDefault(); return $(button.dataset.open).showModal() }
+  if (button.matches("[data-pause]")) return pause(button)
+  if (button.matches("[data-clear]")) return setTimeout(() => count(button.closest(".pick")))
+  button.closest("dialog").close()
 })
 
-// Keys: / find, g + o a d e t, j k Enter, . actions, ? help. Off by data-keys="off".
-let going = 0, at = -1
-const places = Object.fromEntries(($("#nav")?.dataset.keys ?? "").split(" ").map((pair) => [pair[0], pair.slice(2)]))
+// Selecting rows: CSS counts them, this tells and selects all.
+function count(form) {
+  const boxes = all("tbody [type=checkbox]", form), every = $("thead [type=checkbox]", form)
+  const chosen = boxes.filter((box) => box.checked).length
+  if (every) { every.checked = chosen === boxes.length; every.indeterminate = chosen > 0 && chosen < boxes.length }
+  say(`${chosen} selected`)
+}
+addEventListener("change", ({ target }) => {
+  if (target.matches("[data-keys]")) return switchKeys(target.checked)
+  const form = target.closest(".pick")
+  if (!form) return
+  if (target.matches("thead [type=checkbox]")) for (const box of all("tbody [type=checkbox]", form)) box.checked = target.checked
+  count(form)
+})
+
+// Live elements: when something changed, the page is asked for again, and they are put in the place of the old ones.
+const EVERY = 5000
+let paused = false, wait = EVERY, timer = 0, asking = false
+const busy = (element) => element.contains(document.activeElement) && document.activeElement.matches("input, select, textarea")
+  || $(":checked", element)?.closest(".pick")
+async function renew() {
+  if (asking || paused || document.hidden) return
+  asking = true
+  try {
+    const answer = await fetch(location.href, { headers: { accept: "text/html" } })
+    if (answer.redirected) return location.reload()
+    if (!answer.ok) throw new Error(answer.status)
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html")
+    setClock(fresh.documentElement.dataset.now)
+    for (const old of all("[data-live]")) {
+      const element = fresh.getElementById(old.id)
+      if (!element || busy(old)) continue
+      const open = all("details", old).map((details) => details.open), focused = document.activeElement?.getAttribute?.("href")
+      const had = old.contains(document.activeElement)
+      old.replaceWith(element)
+      all("details", element).forEach((details, index) => { if (index in open) details.open = open[index] })
+      if (had && focused) all("a", element).find((link) => link.getAttribute("href") === focused)?.focus()
+      ready(element)
+    }
+    tick()
+    wait = EVERY
+  } catch {
+    wait = Math.min(wait * 2, 60000)
+  } finally {
+    asking = false
+  }
+}
+function later() {
+  clearTimeout(timer)
+  timer = setTimeout(async () => { await renew(); later() }, wait)
+}
+function pause(button) {
+  paused = !paused
+  button.setAttribute("aria-pressed", paused)
+  say(paused ? "Paused" : "Following")
+  if (!paused) renew()
+}
+if ($("[data-live]")) {
+  later()
+  addEventListener("visibilitychange", renew)
+  if (html.dataset.stream) {
+    const stream = new EventSource(html.dataset.stream)
+    stream.addEventListener("open", () => clearTimeout(timer))
+    stream.addEventListener("changed", renew)
+    stream.addEventListener("error", later) // the browser connects again, and until then the page is asked for as before
+  }
+}
+
+// Keys: / find, g and a letter, j k Enter, x select, . actions, r again, ? help. Their switch is kept in this browser.
+const kept = { get: () => { try { return localStorage.getItem("svc-keys") } catch { return null } },
+  set: (value) => { try { localStorage.setItem("svc-keys", value) } catch { /* private windows keep nothing */ } } }
+let keys = kept.get() !== "off", going = 0
+function switchKeys(on) {
+  keys = on
+  kept.set(on ? "on" : "off")
+}
+for (const box of all("[data-keys]")) box.checked = keys
+const places = Object.fromEntries(all("#nav [data-key]").map((link) => [link.dataset.key, link.href]))
+function step(by) {
+  const rows = all(".rows tbody tr:has(a)"), at = rows.findIndex((row) => row.classList.contains("at"))
+  const next = rows[Math.max(0, Math.min(rows.length - 1, at + by))]
+  rows[at]?.classList.remove("at")
+  next?.classList.add("at")
+  $("a", next ?? document.body)?.focus()
+}
+const acts = {
+  g: () => { going = Date.now() },
+  "/": () => $("input[type=search]")?.focus(),
+  "?": () => $("#keys")?.showModal(),
+  j: () => step(1),
+  k: () => step(-1),
+  x: () => $(".rows tr.at [type=checkbox]")?.click(),
+  ".": () => $(".pick:has(tbody :checked) .bulk button, .head .acts :is(a, button, select):not([hidden])")?.focus(),
+  r: () => location.reload(),
+}
 addEventListener("keydown", (event) => {
   const { key, target } = event
-  if (document.documentElement.dataset.keys === "off" || event.ctrlKey || event.metaKey || event.altKey) return
-  if (target.matches("input:not([type=checkbox]), select, textarea") || $("dialog:modal")) return
-  const rows = all(".rows tbody tr:has(a)")
+  if (!keys || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return
+  if (target.matches?.("input:not([type=checkbox]), select, textarea, [contenteditable]") || $("dialog:modal")) return
   if (Date.now() - going < 1200 && places[key]) return void (location = places[key])
   going = 0
-  if (key === "g") going = Date.now()
-  else if (key === "/") $("input[type=search]")?.focus()
-  else if (key === "?") $("#keys")?.showModal()
-  else if (key === "j" || key === "k") {
-    rows[at]?.classList.remove("at")
-    at = Math.max(0, Math.min(rows.length - 1, at + (key === "j" ? 1 : -1)))
-    rows[at]?.classList.add("at")
-    $("a", rows[at])?.focus()
-  } else if (key === "x") $("[type=checkbox]", rows[at])?.click()
-  else return
+  if (!Object.hasOwn(acts, key)) return
   event.preventDefault()
+  acts[key]()
 })

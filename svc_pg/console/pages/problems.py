@@ -1,0 +1,39 @@
+"""Problems as pages: what happened, what is kept, and what to do."""
+
+from http import HTTPStatus
+from typing import Final
+
+from svc_pg.console.pages.answers import Answer, Html, SeeOther
+from svc_pg.console.pages.visit import Visit
+from svc_pg.console.requests import Problem
+
+_HEADINGS: Final = {
+    400: ("warn", "That could not be read"),
+    404: ("search", "Not found"),
+    409: ("warn", "That is not possible now"),
+    413: ("warn", "That was too much at once"),
+    422: ("warn", "That is not valid"),
+    429: ("wait", "Too many calls at once"),
+    500: ("bad", "The console failed"),
+    503: ("bad", "The database does not answer as it should"),
+}
+
+
+def problem_page(problem: Problem, visit: Visit) -> Answer:
+    """The page of a problem; for somebody who is not signed in, the way to do so."""
+    if problem.status == HTTPStatus.UNAUTHORIZED and visit.session is None:
+        return _to_sign_in(visit)
+    symbol, heading = _HEADINGS.get(problem.status, ("warn", "That did not work"))
+    if problem.code == "insufficient_scope":
+        symbol, heading = "lock", f"This needs the permission {problem.members['required_permission']}"
+    headers = {name: value for name, value in problem.headers.items() if name in ("Retry-After", "Connection")}
+    return Html("problem", {"problem": problem, "symbol": symbol, "heading": heading}, problem.status, headers)
+
+
+def _to_sign_in(visit: Visit) -> Answer:
+    if visit.request.method != "GET":
+        return SeeOther(visit.url("sign-in"))
+    if visit.request.headers.get("sec-fetch-site") == "cross-site":
+        # SameSite=Strict held the cookie back, because a link of another site led here: ask once more, from here
+        return Html("once_more", {"address": visit.same_page()})
+    return SeeOther(visit.url("sign-in", query={"next": visit.same_page()}))

@@ -1,0 +1,92 @@
+"""The pages Tenants and Tenant: list, add, rename, and delete with the name typed once more."""
+
+from http import HTTPStatus
+from typing import Final, cast
+
+from svc_pg.console.built_in.tenant_table import Tenant
+from svc_pg.console.pages.answers import Answer, Html, SeeOther
+from svc_pg.console.pages.visit import Visit
+from svc_pg.console.requests import Problem
+from svc_pg.pagination import Page
+
+_NOT_THE_NAME: Final = Problem(422, "name_differs", "What you typed is not the name of the tenant.")
+
+_OF_TENANT: Final = {
+    "audit": ("Changes", "Audit log"),
+    "endpoints": ("Endpoints", "All endpoints"),
+    "deliveries": ("Deliveries", "All deliveries"),
+}
+
+
+async def listed(visit: Visit) -> Answer:
+    """All tenants, by name."""
+    page = await visit.api.get(Page[Tenant], "tenant", "tenants", query=visit.list_query())
+    return Html("tenants", {"tenants": page})
+
+
+async def new(_visit: Visit) -> Answer:
+    """The form for a new tenant."""
+    return _new_form("", "", None)
+
+
+async def add(visit: Visit) -> Answer:
+    """Add a tenant."""
+    name, tenant_id = visit.form.get("name", "").strip(), visit.form.get("id", "").strip()
+    try:
+        added = await visit.api.post(
+            "tenant", "tenants", body={"name": name} | ({"id": tenant_id} if tenant_id else {})
+        )
+    except Problem as problem:
+        if problem.status not in (HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY):
+            raise
+        return _new_form(name, tenant_id, problem)
+    return SeeOther(visit.url("tenants", cast(Tenant, added).id))
+
+
+async def shown(visit: Visit) -> Answer:
+    """One tenant, and how to change it."""
+    return await _page(visit, None)
+
+
+async def rename(visit: Visit) -> Answer:
+    """Give a tenant another name."""
+    try:
+        await visit.api.call(
+            "PATCH", "tenant", "tenants", visit.params["id"], body={"name": visit.form.get("name", "").strip()}
+        )
+    except Problem as problem:
+        if problem.status not in (HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY):
+            raise
+        return await _page(visit, problem)
+    return SeeOther(visit.url("tenants", visit.params["id"]))
+
+
+async def delete(visit: Visit) -> Answer:
+    """Delete a tenant whose name was typed once more."""
+    tenant = await visit.api.get(Tenant, "tenant", "tenants", visit.params["id"])
+    if visit.form.get("name") != tenant.name:
+        return await _page(visit, _NOT_THE_NAME)
+    try:
+        await visit.api.call("DELETE", "tenant", "tenants", visit.params["id"])
+    except Problem as problem:
+        if problem.status != HTTPStatus.CONFLICT:
+            raise
+        return await _page(visit, problem)
+    return SeeOther(visit.url("tenants"))
+
+
+async def _page(visit: Visit, problem: Problem | None) -> Html:
+    tenant = await visit.api.get(Tenant, "tenant", "tenants", visit.params["id"])
+    offered = {place.path[0] for _, places in visit.navigation for place in places}
+    values = {
+        "tenant": tenant,
+        "problem": problem,
+        "typed": tenant.name,
+        "of_tenant": [(path, words) for path, words in _OF_TENANT.items() if path in offered],
+    }
+    return Html("tenant", values, 200 if problem is None else problem.status)
+
+
+def _new_form(name: str, tenant_id: str, problem: Problem | None) -> Html:
+    values = {"name": name, "id": tenant_id, "problem": problem}
+    return Html("tenant_new", values, 200 if problem is None else problem.status)
