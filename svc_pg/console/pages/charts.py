@@ -1,0 +1,127 @@
+"""Charts: numbers become coordinates here, and SVG in the templates. A table of the numbers stands below each."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+STEP: Final = 10
+"""The width of a bar with its gap, in units of the drawing, which is stretched to the width of its box."""
+ABOVE: Final = 100
+BELOW: Final = 31
+SPARK: Final = 24
+"""Heights, in the same units."""
+
+_LABELS: Final = 7
+_ROUND: Final = (1, 2, 4, 6, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One rectangle, by its left upper corner and its height."""
+
+    x: float
+    y: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """Bars above the axis, and others that hang below it; ``top`` and ``bottom`` are the ends of both scales."""
+
+    width: int
+    above: Sequence[Bar]
+    below: Sequence[Bar]
+    top: int
+    bottom: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Two lines, each the ``d`` of a path; ``top`` is the end of the scale."""
+
+    width: int
+    upper: str
+    lower: str
+    top: float
+
+
+@dataclass(frozen=True, slots=True)
+class Spark:
+    """A line in the height of a table's row, and the area below it."""
+
+    width: int
+    line: str
+    area: str
+
+
+def bars(above: Sequence[int], below: Sequence[int]) -> Bars:
+    """Counts above and below one axis, in two scales: what fails would not be seen in the scale of what does not."""
+    top, bottom = int(scale(max(above, default=0), least=2)), int(scale(max(below, default=0), least=2))
+    raised = [
+        Bar(index * STEP + 1.5, round(ABOVE - height, 1), round(height, 1))
+        for index, count in enumerate(above)
+        if (height := count / top * ABOVE)
+    ]
+    hanging = [
+        Bar(index * STEP + 1.5, ABOVE + 1, round(max(1.5, count / bottom * BELOW), 1))
+        for index, count in enumerate(below)
+        if count
+    ]
+    return Bars(len(above) * STEP, raised, hanging, top, bottom)
+
+
+def lines(upper: Sequence[float | None], lower: Sequence[float | None]) -> Lines:
+    """Two lines in one scale, with gaps for what is None."""
+    top = scale(max((value for value in (*upper, *lower) if value is not None), default=0))
+    return Lines(max(1, len(upper) - 1) * STEP, _path(upper, top), _path(lower, top), top)
+
+
+def spark(counts: Sequence[int]) -> Spark:
+    """A line of counts, in its own scale."""
+    top = max(counts, default=0) or 1
+    points = [f"{index * STEP} {SPARK - 2 - count / top * (SPARK - 4):.1f}" for index, count in enumerate(counts)]
+    width = max(1, len(counts) - 1) * STEP
+    line = "L".join(points)
+    return Spark(width, f"M{line}" if points else "", f"M0 {SPARK}L{line}L{width} {SPARK}z" if points else "")
+
+
+def share(part: float, whole: float) -> float:
+    """The part in percent of the whole, for the width of a gauge."""
+    return round(100 * part / whole, 1) if whole > 0 else 0
+
+
+def scale(greatest: float, *, least: float = 0) -> float:
+    """The end of a scale: a round number that is no less than the greatest value, and whose half is round too."""
+    wanted = max(greatest, least)
+    if wanted <= 0:
+        return 1
+    unit: float = 10 ** math.floor(math.log10(wanted))
+    return next(step * unit for step in _ROUND if step * unit >= wanted or step == _ROUND[-1])
+
+
+def labels(times: Sequence[datetime], bucket: timedelta) -> Sequence[str]:
+    """The texts below a chart whose buckets begin at these times, in UTC; the last one reaches to now."""
+    every = max(1, math.ceil(len(times) / (_LABELS - 1)))
+    found = [label(time, bucket) for time in times[:-1:every]]
+    return [*found, "now"] if times else []
+
+
+def label(time: datetime, bucket: timedelta) -> str:
+    """The name of one bucket: its day if it is one or longer, else the time of day."""
+    utc = time.astimezone(UTC)
+    return f"{utc.day} {utc:%b}" if bucket >= timedelta(days=1) else f"{utc:%H:%M}"
+
+
+def _path(values: Sequence[float | None], top: float) -> str:
+    """The ``d`` of a path. A value alone between gaps becomes a short line, or it would not be seen."""
+    parts, is_drawing = [], False
+    for index, value in enumerate(values):
+        if value is None:
+            is_drawing = False
+            continue
+        point = f"{index * STEP} {ABOVE - value / top * ABOVE:.1f}"
+        parts.append(f"L{point}" if is_drawing else f"M{point}h.1")
+        is_drawing = True
+    return "".join(parts)
