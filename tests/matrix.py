@@ -35,11 +35,11 @@ def fetch(major: int) -> Path:
     build = BUILDS.get(major)
     if build is None or _programs(build).is_dir():
         return path(major)
-    _cache().mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=".fetching-", dir=_cache()) as folder:
+    cache_folder().mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=".fetching-", dir=cache_folder()) as folder:
         unpacked = _unpack(_download(build, Path(folder)))
         try:
-            unpacked.rename(_cache() / build)
+            unpacked.rename(cache_folder() / build)
         except OSError:
             if not _programs(build).is_dir():  # or else somebody was faster
                 raise
@@ -62,13 +62,14 @@ def _existing(programs: Path, advice: str) -> Path:
     return programs
 
 
-def _cache() -> Path:
+def cache_folder() -> Path:
+    """The folder of what the tests download."""
     home = Path("/var/cache") if os.geteuid() == 0 else Path.home() / ".cache"  # others cannot read root's home
     return Path(os.environ.get("XDG_CACHE_HOME") or home) / "svc-pg"
 
 
 def _programs(build: str) -> Path:
-    return _cache() / build / "native" / "bin"
+    return cache_folder() / build / "native" / "bin"
 
 
 def _download(build: str, folder: Path) -> Path:

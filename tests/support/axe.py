@@ -1,0 +1,53 @@
+"""Find what keeps people from using a page, with axe-core, which npm fetches once into a cache folder."""
+
+import subprocess
+import tarfile
+from functools import cache
+from pathlib import Path
+from shutil import which
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from playwright.sync_api import Page
+
+from tests.matrix import cache_folder
+from tests.support.browser import cannot
+
+PACKAGE: Final = "axe-core"
+VERSION: Final = "4.14.1"
+_RUN: Final = """async () => {
+    const found = await axe.run({resultTypes: ["violations"]})
+    return found.violations.flatMap(({id, help, nodes}) =>
+        nodes.map(({target, failureSummary}) => `${id}: ${help}: ${target.join(" ")}: ${failureSummary}`))
+}"""
+
+
+@cache
+def axe() -> str:
+    """The script. Without npm or a network the test is skipped, but it fails if a browser is required."""
+    script = cache_folder() / f"{PACKAGE}-{VERSION}.js"
+    if not script.is_file():
+        _fetch(script)
+    return script.read_text(encoding="utf-8")
+
+
+def violations(page: Page) -> list[str]:
+    """What is wrong with a page as it looks now."""
+    if not page.evaluate("() => 'axe' in window"):
+        page.evaluate(axe())
+    found: list[str] = page.evaluate(_RUN)
+    return found
+
+
+def _fetch(script: Path) -> None:
+    if which("npm") is None:
+        cannot(f"npm is not installed, and {PACKAGE} comes from there")
+    script.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=".fetching-", dir=script.parent) as folder:
+        command = ["npm", "pack", f"{PACKAGE}@{VERSION}", "--loglevel=error"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            cannot(f"npm could not fetch {PACKAGE}:\n{done.stderr.strip()}")
+        with tarfile.open(Path(folder, done.stdout.split()[-1])) as archive:
+            archive.extract("package/axe.min.js", folder, filter="data")
+        Path(folder, "package", "axe.min.js").replace(script)  # in one step: others may look for it

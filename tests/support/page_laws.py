@@ -1,0 +1,105 @@
+"""The laws of every page of the console, whatever it shows, and finding what breaks them."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from playwright.sync_api import BrowserContext, ConsoleMessage, Dialog, Page, Request, Response, ViewportSize
+
+from tests.support import axe
+
+Theme = Literal["light", "dark"]
+WIDTHS: Final = (1440, 360)
+NARROWEST: Final = 320
+THEMES: Final[Sequence[Theme]] = ("light", "dark")
+MAX_BYTES: Final = 1 << 20
+_HEIGHT: Final = 900
+_PLANTED: Final = "#planted, x-planted, [hx-get], [onclick], [onerror], [onload], [style], iframe, object, embed, base"
+"""What only data could have brought into a page: our own templates have nothing of it."""
+_WIDER: Final = """() => {
+    const root = document.documentElement
+    if (root.scrollWidth <= root.clientWidth) return []
+    const wide = [...document.body.querySelectorAll("*")].filter((each) => {
+        const box = each.getBoundingClientRect()
+        return box.width > 0 && (box.right > root.clientWidth + 1 || box.left < -1)
+    })
+    const names = wide.slice(0, 5).map((each) => `${each.tagName}.${each.className} ${each.textContent.slice(0, 40)}`)
+    return [`${root.scrollWidth} of ${root.clientWidth} px: ${names.join("; ")}`]
+}"""
+_FOREIGN: Final = """() => [...document.querySelectorAll("[href], [src], [action], [formaction]")]
+    .flatMap((each) => [each.href, each.src, each.action, each.formAction])
+    .filter((address) => typeof address === "string" && address && !/^https?:/.test(address))"""
+_UNNAMED: Final = """() => [...document.querySelectorAll("th")].filter((each) => !each.textContent.trim()).length"""
+
+
+@dataclass
+class Watch:
+    """Notes in a context of the browser what no page may do: requests elsewhere, dialogs, and what the console says."""
+
+    base_url: str
+    found: list[str] = field(default_factory=list)
+    expected_statuses: set[int] = field(default_factory=set)
+
+    def take(self) -> list[str]:
+        """What was noted since the last call."""
+        taken, self.found = self.found, []
+        return taken
+
+    def note_request(self, request: Request) -> None:
+        if not request.url.startswith((f"{self.base_url}/", "data:")):
+            self.found.append(f"a request to {request.url}")
+
+    def note_response(self, response: Response) -> None:
+        if response.status >= 400 and response.status not in self.expected_statuses:
+            self.found.append(f"{response.status} for {response.request.method} {response.url}")
+
+    def note_message(self, message: ConsoleMessage) -> None:
+        is_about_a_status = message.text.startswith("Failed to load resource: the server responded with a status")
+        if message.type in ("error", "warning") and not is_about_a_status:  # those are noted above
+            self.found.append(f"the console says: {message.text}")
+
+    def note_dialog(self, dialog: Dialog) -> None:
+        self.found.append(f"a dialog: {dialog.message}")
+        dialog.dismiss()
+
+
+@contextmanager
+def watched(context: BrowserContext, base_url: str) -> Iterator[Watch]:
+    """Enter to watch all pages of a context; leaving fails if something was noted that nobody took."""
+    watch = Watch(base_url)
+    context.on("request", watch.note_request)
+    context.on("response", watch.note_response)
+    context.on("console", watch.note_message)
+    context.on("dialog", watch.note_dialog)
+    context.on("weberror", lambda error: watch.found.append(f"an error: {error.error}"))
+    yield watch
+    assert watch.take() == []
+
+
+def broken_laws(
+    page: Page, html: str, *, widths: Sequence[int] = WIDTHS, themes: Sequence[Theme] = THEMES
+) -> list[str]:
+    """The laws that the page breaks, each with its place. ``html`` is the page as the server sent it."""
+    found = []
+    if (size := len(html.encode())) > MAX_BYTES:
+        found.append(f"{size} bytes, and {MAX_BYTES} are allowed")
+    found += [f"planted: {each}" for each in _outlines(page, _PLANTED)]
+    found += [f"an address that no browser should follow: {each[:80]}" for each in page.evaluate(_FOREIGN)]
+    found += ["a column without a name"] * page.evaluate(_UNNAMED)
+    if (headings := page.locator("h1").count()) != 1:
+        found.append(f"{headings} headings of the page")
+    for width in (NARROWEST, *widths):
+        page.set_viewport_size(ViewportSize(width=width, height=_HEIGHT))
+        found += [f"at {width} px the page is wider: {each}" for each in page.evaluate(_WIDER)]
+        for theme in themes if width in widths else ():
+            page.emulate_media(color_scheme=theme)
+            found += [f"at {width} px, {theme}: {each}" for each in axe.violations(page)]
+    return found
+
+
+def _outlines(page: Page, selector: str) -> list[str]:
+    outlines: list[str] = page.locator(selector).evaluate_all(
+        "found => found.map(each => each.outerHTML.slice(0, 200))"
+    )
+    return outlines
