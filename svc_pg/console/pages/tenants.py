@@ -77,12 +77,11 @@ async def delete(visit: Visit) -> Answer:
 
 async def _page(visit: Visit, problem: Problem | None) -> Html:
     tenant = await visit.api.get(Tenant, "tenant", "tenants", visit.params["id"])
-    offered = {place.path[0] for _, places in visit.navigation for place in places}
     values = {
         "tenant": tenant,
         "problem": problem,
         "typed": tenant.name,
-        "of_tenant": [(path, words) for path, words in _OF_TENANT.items() if path in offered],
+        "of_tenant": [(path, words) for path, words in _OF_TENANT.items() if visit.has(path)],
     }
     return Html("tenant", values, 200 if problem is None else problem.status)
 

@@ -8,6 +8,7 @@ from urllib.parse import quote, urlencode
 
 from starlette.datastructures import QueryParams
 
+from svc_pg.console.pages.addresses import Addresses
 from svc_pg.console.pages.answers import Answer
 from svc_pg.console.pages.api import Api
 from svc_pg.console.pages.cookies import Cookies
@@ -57,6 +58,15 @@ class Visit:
     def navigation(self) -> Sequence[tuple[str, Sequence[Place]]]:
         """The pages that this person may look at, below their headings."""
         return grouped(place for place in self.places if self.may(place.permission))
+
+    def has(self, path: str) -> bool:
+        """True if the navigation leads this person to the page with this path, for example ``deliveries``."""
+        return any(place.path[0] == path and self.may(place.permission) for place in self.places)
+
+    @property
+    def to(self) -> Addresses:
+        """The addresses of what pages show."""
+        return Addresses(self.url)
 
     def url(self, *segments: object, query: Mapping[str, str | Sequence[str]] | None = None) -> str:
         """The address of a page, each segment quoted. ``query`` leaves out what is empty."""

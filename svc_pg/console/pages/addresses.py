@@ -1,0 +1,61 @@
+"""The addresses of what pages show, so that every page leads to a thing in the same way."""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+
+class Url(Protocol):
+    """Makes the address of a page, each segment quoted."""
+
+    def __call__(self, *segments: object, query: Mapping[str, str | Sequence[str]] | None = None) -> str: ...
+
+
+class Addresses:
+    """For example ``visit.to.record("public.orders", "7")``. Filters are those of the API."""
+
+    def __init__(self, url: Url) -> None:
+        self._url = url
+
+    def entries(self, **filters: str | Sequence[str]) -> str:
+        """The audit log."""
+        return self._url("audit", query=filters)
+
+    def entry(self, entry_id: str) -> str:
+        """One entry of the audit log."""
+        return self._url("audit", "entries", entry_id)
+
+    def record(self, table: str, record_id: str) -> str:
+        """The life of one record; ``table`` is written as in the audit log."""
+        return self._url("audit", "records", table, record_id)
+
+    def tail(self, **filters: str | Sequence[str]) -> str:
+        """The audit log as it grows."""
+        return self._url("tail", query=filters)
+
+    def deliveries(self, **filters: str | Sequence[str]) -> str:
+        """The deliveries of webhooks."""
+        return self._url("deliveries", query=filters)
+
+    def delivery(self, delivery_id: str) -> str:
+        """One delivery."""
+        return self._url("deliveries", delivery_id)
+
+    def endpoints(self, **filters: str | Sequence[str]) -> str:
+        """The endpoints of webhooks."""
+        return self._url("endpoints", query=filters)
+
+    def endpoint(self, endpoint_id: str) -> str:
+        """One endpoint."""
+        return self._url("endpoints", endpoint_id)
+
+    def events(self) -> str:
+        """The types of events."""
+        return self._url("events")
+
+    def event(self, event_type: str) -> str:
+        """One type of events."""
+        return self._url("events", event_type)
+
+    def tenant(self, tenant_id: str) -> str:
+        """One tenant."""
+        return self._url("tenants", tenant_id)
