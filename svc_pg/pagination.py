@@ -1,4 +1,4 @@
-"""Keyset pages of a sorted list: the rows after a cursor, which is the sort key of the last row seen."""
+"""Keyset pages of a sorted list: the rows after a cursor, or before it; a cursor is the sort key of a row."""
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -29,10 +29,15 @@ PointInTime = str | timedelta | datetime
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Item]):
-    """Some rows of a list, and the cursor of the next page, or None on the last. Iterates over its rows."""
+    """Some rows of a list. Iterates over them.
+
+    ``next_cursor`` is the cursor for ``after``, None on the last page; ``prev_cursor`` is that for ``before``, None on
+    the first.
+    """
 
     data: Sequence[Item]
     next_cursor: str | None
+    prev_cursor: str | None = None
 
     def __iter__(self) -> Iterator[Item]:
         return iter(self.data)
@@ -80,17 +85,32 @@ class Keyset(Generic[Row]):
     """A sorted list in the database.
 
     ``key`` makes a cursor's texts of a row, ``read`` makes parameters of a cursor (see ``decode``), and ``beyond`` is
-    the condition on them that the rows after the cursor fulfil. ``start`` are the parameters of the first page, if it
-    has that condition too.
+    the condition on them that the rows after the cursor fulfil. ``reverse_order`` is the order backwards, and
+    ``before`` the condition of the rows before the cursor. ``start`` are the parameters of the first page, if it has
+    the condition ``beyond`` too.
     """
 
     select: LiteralString
     row: Callable[..., Row]
     order: LiteralString
     beyond: LiteralString
+    reverse_order: LiteralString
+    before: LiteralString
     key: Callable[[Row], tuple[str, ...]]
     read: Callable[[str], Sequence[object]]
     start: Sequence[object] | None = None
+
+    @property
+    def reverse(self) -> "Keyset[Row]":
+        """The same list backwards."""
+        return replace(
+            self,
+            order=self.reverse_order,
+            beyond=self.before,
+            reverse_order=self.order,
+            before=self.beyond,
+            start=None,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +121,7 @@ class Listing(Generic[Row]):
     filter: Filter = ALL
     size: int = DEFAULT_SIZE
     position: tuple[object, ...] | None = None
+    is_backward: bool = False
 
     def limit(self, size: int) -> Self:
         """At most ``size`` rows a page: 1 to 1000; the default is 100."""
@@ -110,10 +131,11 @@ class Listing(Generic[Row]):
 
     def after(self, cursor: str) -> Self:
         """The page after the one that has this ``next_cursor``."""
-        position = tuple(self.keyset.read(cursor))
-        for part in position:
-            _check(part)
-        return replace(self, position=position)
+        return replace(self, position=self._position(cursor), is_backward=False)
+
+    def before(self, cursor: str) -> Self:
+        """The page before the one that has this ``prev_cursor``."""
+        return replace(self, position=self._position(cursor), is_backward=True)
 
     def list(self, conn: Connection[Any]) -> Page[Row]:
         """Run on a sync connection. Never commits. Raises NotInstalledError."""
@@ -132,9 +154,20 @@ class Listing(Generic[Row]):
     def _where(self, condition: LiteralString, *params: object) -> Self:
         return replace(self, filter=self.filter.where(condition, *params))
 
+    def _position(self, cursor: str) -> tuple[object, ...]:
+        position = tuple(self.keyset.read(cursor))
+        for part in position:
+            _check(part)
+        return position
+
+    @property
+    def _direction(self) -> Keyset[Row]:
+        """The list in the direction in which the page is read."""
+        return self.keyset.reverse if self.is_backward else self.keyset
+
     def _query(self) -> Query[Row]:
         """One row more than the page, which tells whether there is another."""
-        keyset, wanted = self.keyset, self.filter
+        keyset, wanted = self._direction, self.filter
         position = keyset.start if self.position is None else self.position
         if position is not None:
             wanted = wanted.where(keyset.beyond, *position)
@@ -143,7 +176,15 @@ class Listing(Generic[Row]):
 
     def _page(self, rows: Sequence[Row], *, is_cut: bool = False) -> Page[Row]:
         shown = rows[: self.size]
-        return Page(shown, encode(self.keyset.key(shown[-1])) if is_cut or len(rows) > self.size else None)
+        if not shown:
+            return Page(shown, None)
+        has_more = is_cut or len(rows) > self.size
+        if self.is_backward:
+            shown = shown[::-1]
+        first, last = (encode(self.keyset.key(row)) for row in (shown[0], shown[-1]))
+        if self.is_backward:
+            return Page(shown, last, first if has_more else None)
+        return Page(shown, last if has_more else None, None if self.position is None else first)
 
 
 def decode(cursor: str, *readers: Callable[[str], object]) -> Sequence[object]:
@@ -172,6 +213,9 @@ def encode(key: tuple[str, ...]) -> str:
 
 def _check(param: object) -> None:
     """Refuse a text that a driver could not pass on, or that would keep the database busy."""
+    if isinstance(param, list):
+        for each in param:
+            _check(each)
     if not isinstance(param, str):
         return
     if len(param) > _MAX_CHARACTERS:

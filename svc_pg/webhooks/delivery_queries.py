@@ -44,6 +44,9 @@ _LAST: Final = UUID(int=2**128 - 1)
 _OF_EVENT: Final = """message_id in (
     select m.id from svc.webhook_messages m where m.event_name = %s and m.id <= %s
 ) and (message_id, id) < (%s, %s)"""
+_OF_EVENT_BEFORE: Final = """message_id in (
+    select m.id from svc.webhook_messages m where m.event_name = %s and m.id >= %s
+) and (message_id, id) > (%s, %s)"""
 # by what has an index; the status has none, because it changes with every delivery
 _OF_STATUS: Final[dict[str, LiteralString]] = {
     "pending": """status = %s and (endpoint_id, id) in (
@@ -140,6 +143,8 @@ _NEWEST: Final = Keyset(
     row=Delivery,
     order=" order by d.id desc",
     beyond="id < %s",
+    reverse_order=" order by d.id",
+    before="id > %s",
     key=lambda delivery: (delivery.id,),
     read=lambda cursor: decode(cursor, UUID),
 )
@@ -156,6 +161,8 @@ def _newest_of_event(name: str) -> Keyset[Delivery]:
         row=Delivery,
         order=" order by d.message_id desc, d.id desc",
         beyond=_OF_EVENT,
+        reverse_order=" order by d.message_id, d.id",
+        before=_OF_EVENT_BEFORE,
         key=lambda delivery: (delivery.message_id, delivery.id),
         read=lambda cursor: position(*decode(cursor, UUID, UUID)),
         start=position(_LAST, _LAST),

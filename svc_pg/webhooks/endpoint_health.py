@@ -74,6 +74,8 @@ _NEWEST: Final = Keyset(
     row=EndpointHealth,
     order=" order by h.endpoint_id desc",
     beyond="h.endpoint_id < %s",
+    reverse_order=" order by h.endpoint_id",
+    before="h.endpoint_id > %s",
     key=lambda row: (row.endpoint_id,),
     read=lambda cursor: decode(cursor, UUID),
 )

@@ -104,6 +104,8 @@ _NEWEST: Final = Keyset(
     row=Endpoint,
     order=" order by e.id desc",
     beyond="id < %s",
+    reverse_order=" order by e.id",
+    before="id > %s",
     key=lambda endpoint: (endpoint.id,),
     read=lambda cursor: decode(cursor, UUID),
 )

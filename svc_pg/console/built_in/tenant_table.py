@@ -56,6 +56,8 @@ _ALL: Final = "select {row} from {table}"
 _IS_NAMED: Final = "{name} is not null"
 _BY_NAME: Final = " order by {name}, {id}"
 _BEYOND: Final = "({name}, {id}) > (%s, %s)"
+_BY_NAME_BACKWARDS: Final = " order by {name} desc, {id} desc"
+_BEFORE: Final = "({name}, {id}) < (%s, %s)"
 _ONE: Final = "select {row} from {table} where {id} = %s"
 _ADD: Final = "insert into {table} ({name}) values (%s) returning {row}"
 _ADD_WITH_ID: Final = "insert into {table} ({name}, {id}) values (%s, %s) returning {row}"
@@ -86,6 +88,8 @@ class Tenants:
             row=Tenant,
             order=self._text(_BY_NAME),
             beyond=self._text(_BEYOND),
+            reverse_order=self._text(_BY_NAME_BACKWARDS),
+            before=self._text(_BEFORE),
             key=lambda tenant: (tenant.name, tenant.id),
             read=lambda cursor: decode(cursor, str, str),
         )

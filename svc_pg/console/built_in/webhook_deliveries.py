@@ -212,6 +212,8 @@ def _attempts_of(delivery_id: str) -> Listing[DeliveryAttempt]:
         row=DeliveryAttempt,
         order=" order by a.id::bigint",
         beyond="a.id::bigint > %s",
+        reverse_order=" order by a.id::bigint desc",
+        before="a.id::bigint < %s",
         key=lambda attempt: (attempt.id,),
         read=lambda cursor: decode(cursor, int),
     )

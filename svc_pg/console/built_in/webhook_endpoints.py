@@ -1,7 +1,7 @@
 """Routes of webhook endpoints: register, inspect, change."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from typing import Final
@@ -135,13 +135,13 @@ class EndpointRoutes:
         wanted = filtered(endpoint_queries.query(), request.query, _FILTERS)
         async with self.database.connection() as conn:
             page = await wanted.alist(conn, max_bytes=PAGE_BYTES)
-        return ConsoleResponse(200, Page(endpoints_for(request.session, page.data), page.next_cursor))
+        return ConsoleResponse(200, replace(page, data=endpoints_for(request.session, page.data)))
 
     async def _health(self, request: AuthenticatedRequest) -> ConsoleResponse:
         wanted = filtered(endpoint_health.query(), request.query, _HEALTH_FILTERS)
         async with self.database.connection() as conn:
             page = await wanted.alist(conn, max_bytes=PAGE_BYTES)
-        return ConsoleResponse(200, Page(endpoints_for(request.session, page.data), page.next_cursor))
+        return ConsoleResponse(200, replace(page, data=endpoints_for(request.session, page.data)))
 
     async def _create(self, request: AuthenticatedRequest) -> ConsoleResponse:
         body = read_body(request, NewEndpoint)

@@ -70,6 +70,8 @@ _NEWEST: Final = Keyset(
     row=StoredSession,
     order=" order by created_at desc, id desc",
     beyond="(created_at, id) < (%s, %s)",
+    reverse_order=" order by created_at, id",
+    before="(created_at, id) > (%s, %s)",
     key=lambda session: (session.created_at.isoformat(), session.session_id),
     read=lambda cursor: decode(cursor, aware_time, UUID),
 )

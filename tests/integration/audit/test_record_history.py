@@ -16,6 +16,7 @@ from svc_pg.audit import AuditQuery
 from svc_pg.audit.follow import follow
 from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.query import scalar
+from tests.support.pages import all_rows
 from tests.support.postgres import new_database
 from tests.support.tables import create_and_audit, log
 
@@ -66,15 +67,6 @@ def fill(conn: Connection) -> list[tuple[int | None, int | None]]:
     return [(None, 2), (2, 102), (102, 2), (2, 12), (12, None), (None, 3), (3, 103), (103, 4)]
 
 
-def all_pages(conn: Connection, query: AuditQuery) -> list[audit.Entry]:
-    page = query.list(conn)
-    seen = [*page]
-    while page.next_cursor:
-        page = query.after(page.next_cursor).list(conn)
-        seen += page
-    return seen
-
-
 @pytest.fixture(scope="module", params=["row", "statement"])
 def filled(
     request: pytest.FixtureRequest, postgres: str, template: str
@@ -93,7 +85,7 @@ def filled(
 @pytest.mark.parametrize("order", ["newest", "oldest"])
 def test_pages_of_a_record_are_in_the_order_of_change(filled: tuple[Connection, Any], order: str, size: int) -> None:
     db, done = filled
-    seen = changes(all_pages(db, audit.query().resource("t").record("2").order(order).limit(size)))
+    seen = changes(all_rows(db, audit.query().resource("t").record("2").order(order).limit(size)))
     assert seen == (done if order == "oldest" else done[::-1])
 
 
@@ -114,14 +106,14 @@ def test_other_conditions_leave_entries_out_and_keep_the_order(
     size: int,
 ) -> None:
     db, done = filled
-    seen = changes(all_pages(db, narrow(audit.query().resource("t").record("2").order("oldest").limit(size))))
+    seen = changes(all_rows(db, narrow(audit.query().resource("t").record("2").order("oldest").limit(size))))
     assert seen == [change for change in done if selects(*change)]
 
 
 def test_a_record_without_its_table_is_in_order_too(db: Connection) -> None:
     done = fill(db)
     db.execute("select svc.capture_log('files', 'DELETE', record_id => '2')")
-    *seen, last = all_pages(db, audit.query().record("2").order("oldest").limit(3))
+    *seen, last = all_rows(db, audit.query().record("2").order("oldest").limit(3))
     assert (changes(seen), last.table_name) == (done, "files")
 
 

@@ -37,7 +37,11 @@ def client(database: str) -> Iterator[httpx.Client]:
 def test_the_example_of_a_product_works_and_is_on_the_record(client: httpx.Client, database: str) -> None:
     added = client.post("/notes/notes", json={"text": "first"})
     assert (added.status_code, added.headers["location"]) == (201, f"{PREFIX}/notes/notes/1")
-    assert client.get("/notes/notes").json() == {"data": [{"id": "1", "text": "first"}], "nextCursor": None}
+    assert client.get("/notes/notes").json() == {
+        "data": [{"id": "1", "text": "first"}],
+        "nextCursor": None,
+        "prevCursor": None,
+    }
     assert_problem(client.post("/notes/notes", json={"text": 1}), 422, "invalid_body")
     assert client.delete("/notes/notes/1").status_code == 204
     assert_problem(client.delete("/notes/notes/1"), 404, "unknown_note")

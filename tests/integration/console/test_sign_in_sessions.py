@@ -275,6 +275,8 @@ def test_administrators_list_and_page_through_sessions_and_others_do_not(magic: 
         assert refused.json()["requiredPermission"] == "admin"
     first = magic.get("/account/sessions", params={"limit": 2}, headers=admin).json()
     second = magic.get("/account/sessions", params={"limit": 2, "cursor": first["nextCursor"]}, headers=admin).json()
+    back = magic.get("/account/sessions", params={"limit": 2, "before": second["prevCursor"]}, headers=admin).json()
+    assert back == first
     listed = [*first["data"], *second["data"]]
     assert [session["email"] for session in listed] == [administrator, *reversed(emails)]
     assert set(listed[0]) == {

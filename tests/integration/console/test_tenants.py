@@ -7,6 +7,7 @@ import pytest
 from svc_pg.console import Console, TenantTable, register_tenants
 from svc_pg.errors import ConfigError
 from tests.integration.console.serving import PREFIX, assert_problem, bearer, serving_installed, settings
+from tests.support.pages import all_data
 from tests.support.postgres import new_database
 from tests.support.tables import log
 
@@ -122,17 +123,23 @@ def test_pages_of_tenants_are_in_the_order_of_names(client: httpx.Client) -> Non
     names = [f"Page {letter}" for letter in "cabed"]
     for name in names:
         add(client, name)
-    found: list[str] = []
-    cursor: str | None = ""
-    while cursor is not None:
-        page = client.get("/tenant/tenants", params={"limit": 2} | ({"cursor": cursor} if cursor else {})).json()
-        found += [tenant["name"] for tenant in page["data"]]
-        cursor = page["nextCursor"]
+    found = [tenant["name"] for tenant in all_data(client, "/tenant/tenants", limit=2)]
     assert [name for name in found if name in names] == sorted(names)
     assert len(found) == len(set(found))
 
 
-@pytest.mark.parametrize("query", ["cursor=bm9uZQ", "cursor=WyJhIl0", "limit=0", "limit=1001", "name=x"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "cursor=bm9uZQ",
+        "cursor=WyJhIl0",
+        "before=WyJhIl0",
+        "cursor=WyJhIiwgImIiXQ&before=WyJhIiwgImIiXQ",
+        "limit=0",
+        "limit=1001",
+        "name=x",
+    ],
+)
 def test_a_bad_parameter_of_the_list_is_422(client: httpx.Client, query: str) -> None:
     assert_problem(client.get(f"/tenant/tenants?{query}"), 422, "invalid_parameter")
 

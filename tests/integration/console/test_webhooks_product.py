@@ -16,6 +16,7 @@ from svc_pg.query import scalar
 from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings
 from tests.support.certificates import authority
 from tests.support.hooks import KEYS_TEXT, hooks_config, install, rows, working
+from tests.support.pages import all_data
 from tests.support.postgres import Prepare
 from tests.support.receiver import receiving
 from tests.support.waiting import wait_until
@@ -63,7 +64,7 @@ def test_an_endpoint_is_created_changed_and_deleted_and_its_secret_is_shown_once
     assert (made["status"], made["timeout"], made["maxInFlight"], made["hasHeaders"]) == ("active", 2.5, 3, True)
     path = f"/webhooks/endpoints/{made['id']}"
     assert client.get(path).json() == made
-    assert client.get("/webhooks/endpoints").json() == {"data": [made], "nextCursor": None}
+    assert client.get("/webhooks/endpoints").json() == {"data": [made], "nextCursor": None, "prevCursor": None}
     changed = client.patch(path, json={"events": ["order.created"], "headers": {}, "timeout": 7}).json()
     assert (changed["events"], changed["hasHeaders"], changed["timeout"]) == (["order.created"], False, 7)
     assert secret not in client.get(path).text
@@ -309,17 +310,30 @@ def test_the_attempts_of_a_delivery_come_in_pages(client: httpx.Client, database
             " select %s, %s, n, 'manual', now(), 'http_error', repeat('x', 16000) from generate_series(1, 400) n",
             [delivery, endpoint["id"]],
         )
-    path = f"/webhooks/deliveries/{delivery}/attempts?limit=1000"
-    found: list[int] = []
-    cursor: str | None = ""
-    while cursor is not None:
-        page = client.get(f"{path}&cursor={cursor}" if cursor else path)
-        assert len(page.content) < 4_500_000
-        found += [attempt["attempt"] for attempt in page.json()["data"]]
-        cursor = page.json()["nextCursor"]
-    assert found == list(range(1, 401))
-    assert len(client.get(f"/webhooks/deliveries/{delivery}/attempts").json()["data"]) == 100
+    path = f"/webhooks/deliveries/{delivery}/attempts"
+    first = client.get(f"{path}?limit=1000")
+    assert len(first.content) < 4_500_000
+    second = client.get(path, params={"limit": 1000, "cursor": first.json()["nextCursor"]}).json()
+    found = [attempt["attempt"] for attempt in first.json()["data"] + second["data"]]
+    assert (found, second["nextCursor"]) == (list(range(1, 401)), None)
+    assert (
+        client.get(path, params={"limit": 1000, "before": second["prevCursor"]}).json()["data"] == first.json()["data"]
+    )
+    assert [attempt["attempt"] for attempt in all_data(client, path)] == found
     assert_problem(client.get(f"/webhooks/deliveries/{delivery}/attempts?order=newest"), 422, "invalid_parameter")
+
+
+def test_every_list_can_be_read_backwards(client: httpx.Client) -> None:
+    for _ in range(3):
+        client.post(f"/webhooks/endpoints/{created(client)['id']}/ping")
+    for path, query in (
+        ("/webhooks/endpoints", {}),
+        ("/webhooks/endpoints/health", {}),
+        ("/webhooks/deliveries", {}),
+        ("/webhooks/deliveries", {"event": "webhook.ping"}),
+        ("/webhooks/deliveries", {"event": "webhook.ping", "status": "pending"}),
+    ):
+        assert len(all_data(client, path, limit=1, **query)) == 3
 
 
 def test_a_session_that_only_reads_sees_no_query_of_an_url_which_may_be_a_token(
