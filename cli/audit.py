@@ -15,9 +15,10 @@ from rich.console import Console
 
 from svc_pg import Config, durations
 from svc_pg.audit import retention
+from svc_pg.audit.entry import OPERATIONS, Entry
 from svc_pg.audit.export import export as export_entries
 from svc_pg.audit.follow import follow as follow_entries
-from svc_pg.audit.log import OPERATIONS, AuditQuery, Entry, query
+from svc_pg.audit.log import AuditQuery, query
 from svc_pg.encoding import encode
 from svc_pg.errors import ConfigError, SvcError
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import typer
 
-from svc_pg.audit.log import Entry
+from svc_pg.audit.entry import Entry
 
 from .json_text import printable
 

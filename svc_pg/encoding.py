@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from functools import cache
+from functools import lru_cache
 from typing import Any, Final
 from uuid import UUID
 
@@ -48,7 +48,7 @@ def _text(value: object) -> str:
     raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
 
-@cache
+@lru_cache(maxsize=1024)
 def _members(kind: type[Any]) -> list[tuple[str, str]]:
     """The attributes of a dataclass, and how their names begin a member."""
     return [(field.name, f"{_write(to_camel(field.name))}:") for field in fields(kind)]

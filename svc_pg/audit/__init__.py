@@ -1,9 +1,10 @@
 """Record who changed what in which table, and read it."""
 
 from svc_pg.audit.context import Actor, aactor, acting, acting_as, actor, current_actor
+from svc_pg.audit.entry import Entry
 from svc_pg.audit.export import ExportReport, aexport, export
 from svc_pg.audit.follow import follow
-from svc_pg.audit.log import AuditQuery, Entry, query
+from svc_pg.audit.log import AuditQuery, query
 from svc_pg.audit.manual import capture_log
 from svc_pg.audit.retention import PurgeReport, apurge, purge
 

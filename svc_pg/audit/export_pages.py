@@ -8,9 +8,10 @@ from typing import Any, Final, LiteralString, NamedTuple
 
 from psycopg import AsyncConnection
 
+from svc_pg.audit.entry import keyset
 from svc_pg.audit.export import FIELDS, Format, csv_cell
 from svc_pg.audit.horizon import horizon_after
-from svc_pg.audit.log import AuditQuery, keyset
+from svc_pg.audit.log import AuditQuery
 from svc_pg.pagination import Listing
 from svc_pg.query import afetch_one
 

@@ -11,8 +11,9 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import class_row
 
 from svc_pg.audit.change_order import by_change
+from svc_pg.audit.entry import COLUMNS, Entry
 from svc_pg.audit.horizon import horizon
-from svc_pg.audit.log import COLUMNS, AuditQuery, Entry
+from svc_pg.audit.log import AuditQuery
 from svc_pg.errors import TransactionError, translating
 from svc_pg.pagination import Filter
 from svc_pg.query import Query, keep_json

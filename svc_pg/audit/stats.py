@@ -1,96 +1,144 @@
-"""Count entries of the audit log by table, operation, actor and day."""
+"""Count entries of the audit log by time, table, actor, operation and severity."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Any, Final
+from datetime import datetime
+from typing import Any, Final, Literal, get_args
 
 from psycopg import AsyncConnection
+from psycopg.rows import scalar_row
 
 from svc_pg.audit.log import AuditQuery
+from svc_pg.audit.sample import Count, Sample, newest, spread
 from svc_pg.errors import translating
 from svc_pg.query import Query, afetch
 
-WINDOW: Final = timedelta(days=31)
+Bucket = Literal["minute", "hour", "day"]
+
+BUCKETS: Final[tuple[Bucket, ...]] = get_args(Bucket)
 MAX_ENTRIES: Final = 100_000
 MAX_GROUPS: Final = 20
+MAX_BUCKETS: Final = 1_500
 
-_CHOSEN: Final = """
-with chosen as materialized (
-    select "timestamp", table_name, operation::text as operation, actor_id,
-           to_char("timestamp" at time zone 'UTC', 'YYYY-MM-DD') as day
-      from svc.audit_logs
-"""
-_COUNTED: Final = """
-     order by "timestamp" desc
-     limit %s
+_LEAST_SAMPLE: Final = 100
+_COUNTED: Final = """,
+span as (
+    select coalesce(%s, case when max("timestamp") - min("timestamp") > interval '7 days' then 'day'
+                             when max("timestamp") - min("timestamp") > interval '3 hours' then 'hour'
+                             else 'minute' end) as bucket
+      from selected
+),
+timed as materialized (
+    select date_trunc(span.bucket, s."timestamp", 'UTC') as at, s.table_name, s.actor_id, s.operation, s.severity
+      from selected s cross join span
 ),
 counted as (
-    select case when grouping(table_name) = 0 then 'table' when grouping(operation) = 0 then 'operation'
-                when grouping(actor_id) = 0 then 'actor' when grouping(day) = 0 then 'day' else 'all' end as dimension,
-           coalesce(table_name, operation, actor_id, day) as value, count(*) as entries, min("timestamp") as since
-      from chosen
-     group by grouping sets ((), (table_name), (operation), (actor_id), (day))
+    select case when grouping(at) = 0 then 'time' when grouping(table_name) = 0 then 'table'
+                when grouping(actor_id) = 0 then 'actor' when grouping(operation) = 0 then 'operation'
+                when grouping(severity) = 0 then 'severity' else 'all' end as dimension,
+           at, coalesce(table_name, actor_id, operation, severity) as value, count(*) as entries
+      from timed
+     group by grouping sets ((), (at), (table_name), (actor_id), (operation), (severity))
 )
-select dimension, value, entries, since
-  from (select *, row_number() over (partition by dimension order by entries desc, value) as rank from counted) c
- where dimension = 'day' or rank <= %s
- order by dimension, case dimension when 'day' then value end, rank
+select c.dimension, c.at, c.value, c.entries, whole.looked_at, whole.since, span.bucket
+  from (
+    select *, row_number() over (partition by dimension order by at desc, entries desc, value) as rank from counted
+  ) c cross join whole cross join span
+ where c.rank <= case c.dimension when 'time' then %s else %s end
+ order by c.dimension, c.at, c.rank
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
-    """The number of entries with a value; None stands for entries without one."""
+class TimeCount:
+    """The number of entries in the minute, hour or day that begins at ``at``."""
 
-    value: str | None
+    at: datetime
     entries: int
 
 
 @dataclass(frozen=True, slots=True)
 class AuditStats:
-    """Counts of ``entries`` entries from ``since`` on, which is the time of the oldest; None if there are none.
+    """Counts of ``entries`` entries. Values are those with the most entries, 20 at most; None stands for no value.
 
-    Tables, operations and actors are those with the most entries; days are in UTC. If ``is_complete`` is false, there
-    are more entries before ``since``, which were not counted.
+    ``times`` are the newest 1,500 buckets that have entries, in UTC, oldest first. If ``is_estimate``, the numbers were
+    computed from a sample of the range. If ``is_complete`` is false, only entries from ``since`` on were counted.
+    ``since`` is the time of the oldest entry that was counted, None if there is none.
     """
 
     entries: int
     since: datetime | None
     is_complete: bool
+    is_estimate: bool
+    bucket: Bucket
+    times: list[TimeCount]
     tables: list[Count]
-    operations: list[Count]
     actors: list[Count]
-    days: list[Count]
+    operations: list[Count]
+    severities: list[Count]
 
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
     dimension: str
+    at: datetime | None
     value: str | None
     entries: int
+    looked_at: int
     since: datetime | None
+    bucket: Bucket
 
 
-async def astats(conn: AsyncConnection[Any], query: AuditQuery) -> AuditStats:
-    """Count the entries of the last 31 days that ``query`` selects, at most the newest 100,000.
+async def astats(conn: AsyncConnection[Any], query: AuditQuery, *, bucket: Bucket | None = None) -> AuditStats:
+    """Count the entries that ``query`` selects: all if its range has less than 100,000, else a sample of them.
 
-    Its order, limit and cursor are ignored. Never commits. Raises NotInstalledError.
+    Without ``bucket``, times are by minute up to three hours, by hour up to seven days, else by day. The order, limit
+    and cursor of the query are ignored. Never commits. Raises NotInstalledError.
     """
-    wanted = query.since(WINDOW).filter
-    text = _CHOSEN + wanted.clause + _COUNTED
+    exact = await _counted(conn, newest(query, size=MAX_ENTRIES), bucket)
+    if exact[0].looked_at < MAX_ENTRIES:
+        return _stats(exact, is_complete=True)
+    percent = min(100.0, 100.0 * MAX_ENTRIES / await _expected(conn, query))
+    sample = await _counted(conn, spread(query, percent=percent), bucket)
+    if _entries(sample) < _LEAST_SAMPLE:  # too few to conclude from
+        return _stats(exact, is_complete=False)
+    return _stats(sample, is_complete=True, times=100.0 / percent)
+
+
+async def _counted(conn: AsyncConnection[Any], sample: Sample, bucket: Bucket | None) -> list[_Counted]:
+    params = (*sample.params, bucket, MAX_BUCKETS, MAX_GROUPS)
+    return await afetch(conn, Query(sample.text + _COUNTED, params, _Counted))
+
+
+async def _expected(conn: AsyncConnection[Any], query: AuditQuery) -> float:
+    """The number of entries in the range, as the planner expects it."""
+    cursor = conn.cursor(row_factory=scalar_row)
     with translating():
-        rows = await afetch(conn, Query(text, (*wanted.params, MAX_ENTRIES, MAX_GROUPS), _Counted))
-    of = {name: [Count(row.value, row.entries) for row in rows if row.dimension == name] for name in _DIMENSIONS}
-    [everything] = [row for row in rows if row.dimension == "all"]
+        text = "explain (format json) select from svc.audit_logs" + query.range.clause
+        [plan] = await (await cursor.execute(text, query.range.params)).fetchone()  # type: ignore[misc]
+    return max(1.0, float(plan["Plan"]["Plan Rows"]))
+
+
+def _entries(rows: list[_Counted]) -> int:
+    return next(row.entries for row in rows if row.dimension == "all")
+
+
+def _stats(rows: list[_Counted], *, is_complete: bool, times: float | None = None) -> AuditStats:
+    def scaled(entries: int) -> int:
+        return entries if times is None else round(entries * times)
+
+    of = {
+        name: [Count(row.value, scaled(row.entries)) for row in rows if row.dimension == name]
+        for name in ("table", "actor", "operation", "severity")
+    }
     return AuditStats(
-        entries=everything.entries,
-        since=everything.since,
-        is_complete=everything.entries < MAX_ENTRIES,
+        entries=scaled(_entries(rows)),
+        since=rows[0].since,
+        is_complete=is_complete,
+        is_estimate=times is not None,
+        bucket=rows[0].bucket,
+        times=[TimeCount(row.at, scaled(row.entries)) for row in rows if row.at is not None],
         tables=of["table"],
-        operations=of["operation"],
         actors=of["actor"],
-        days=of["day"],
+        operations=of["operation"],
+        severities=of["severity"],
     )
-
-
-_DIMENSIONS: Final = ("table", "operation", "actor", "day")

@@ -82,7 +82,7 @@ class Console:
         desired = config or Config()
         self.webhooks = webhooks_product(self._database, settings=settings, config=desired.webhooks)
         """The built-in product, for ``webhooks_app``."""
-        audit = audit_product(self._database, retention_days=desired.audit.retention_days)
+        audit = audit_product(self._database, config=desired.audit)
         for product in (audit, self.webhooks, *products):
             self.register_product(product)
 

@@ -19,6 +19,14 @@ REF_TEMPLATE = "#/components/schemas/{model}"
 
 Schema = dict[str, JsonValue]
 
+
+class Partial:
+    """Marks a dataclass of which only the named members always come: ``Annotated[Entry, Partial("id")]``."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+
 _SCALARS: Mapping[object, Schema] = {
     None: {"type": "null"},
     NoneType: {"type": "null"},
@@ -58,6 +66,9 @@ class Schemas:
     def _of(self, annotation: object, bound: Mapping[object, object]) -> Schema:
         origin, arguments = get_origin(annotation), get_args(annotation)
         if origin is Annotated:
+            partial = next((mark for mark in arguments[1:] if isinstance(mark, Partial)), None)
+            if partial is not None:
+                return {**self._members(arguments[0], {}), "required": [to_camel(name) for name in partial.names]}
             return self._of(arguments[0], bound)
         if origin is Literal:
             return {**self._of(type(arguments[0]), {}), "enum": list(arguments)}

@@ -17,29 +17,37 @@ Builder = TypeVar("Builder")
 
 @dataclass(frozen=True, slots=True)
 class FilterParameter(Generic[Builder]):
-    """A filter of a list and its documentation: ``FilterParameter(AuditQuery.actor, "entries of one actor")``."""
+    """A filter of a list and its documentation: ``FilterParameter(AuditQuery.actor, "entries of one actor")``.
 
-    apply: Callable[[Builder, str], Builder]
+    A parameter with ``max_values`` may occur that often: ``apply`` gets all its values.
+    """
+
+    apply: Callable[..., Builder]
     description: str
     schema: JsonSchema = field(default_factory=lambda: TEXT)
+    max_values: int = 1
 
-    def __call__(self, builder: Builder, text: str) -> Builder:
+    def __call__(self, builder: Builder, *texts: str) -> Builder:
         """``builder`` with this filter."""
-        return self.apply(builder, text)
+        return self.apply(builder, *texts)
 
 
-def filtered(start: Builder, query: QueryParams, filters: Mapping[str, Callable[[Builder, str], Builder]]) -> Builder:
+def filtered(start: Builder, query: QueryParams, filters: Mapping[str, FilterParameter[Builder]]) -> Builder:
     """``start`` with the filter of every parameter applied. Raises Problem 422."""
     builder = start
-    for name, value in query.multi_items():
+    for name in query:
+        values = query.getlist(name)
         if name not in filters:
             refuse(name, f"is unknown; known are {', '.join(filters)}")
-        if len(query.getlist(name)) > 1:
-            refuse(name, "may occur once")
-        if "\0" in value:
+        if len(values) > filters[name].max_values:
+            refuse(
+                name,
+                "may occur once" if filters[name].max_values == 1 else f"may occur {filters[name].max_values} times",
+            )
+        if any("\0" in value for value in values):
             refuse(name, "contains the character NUL")
         try:
-            builder = filters[name](builder, value)
+            builder = filters[name](builder, *values)
         except SvcError as error:
             raise _problem(name, f"is not acceptable: {error.message}", hint=error.hint) from error
         except ValueError as error:
@@ -50,8 +58,14 @@ def filtered(start: Builder, query: QueryParams, filters: Mapping[str, Callable[
 def documented(filters: Mapping[str, FilterParameter[Any]]) -> list[Parameter]:
     """The same filters as ``query`` of a ProductEndpoint."""
     return [
-        Parameter(name=name, description=wanted.description, schema=wanted.schema) for name, wanted in filters.items()
+        Parameter(name=name, description=wanted.description, schema=_schema(wanted)) for name, wanted in filters.items()
     ]
+
+
+def _schema(wanted: FilterParameter[Any]) -> JsonSchema:
+    if wanted.max_values == 1:
+        return wanted.schema
+    return {"type": "array", "items": dict(wanted.schema), "minItems": 1, "maxItems": wanted.max_values}
 
 
 def whole_number(text: str) -> int:
@@ -80,9 +94,18 @@ PAGE: Final[Mapping[str, FilterParameter[Any]]] = {
         "the size of a page",
         {"type": "integer", "minimum": 1, "maximum": MAX_SIZE, "default": DEFAULT_SIZE},
     ),
-    "cursor": FilterParameter(lambda builder, text: builder.after(text), "nextCursor of the page before"),
+    "cursor": FilterParameter(lambda builder, text: _without_cursor(builder).after(text), "nextCursor of a page"),
+    "before": FilterParameter(
+        lambda builder, text: _without_cursor(builder).before(text), "prevCursor of a page, for the page before it"
+    ),
 }
-"""The filters of every list: those of a builder with the methods ``limit`` and ``after``."""
+"""The filters of every list: those of a builder with the methods ``limit``, ``after`` and ``before``."""
+
+
+def _without_cursor(builder: Any) -> Any:
+    if builder.position is not None:
+        raise ValueError("write cursor or before, not both")
+    return builder
 
 
 def refuse(name: str, reason: str) -> NoReturn:

@@ -669,6 +669,10 @@ create function svc.audit_walk(p_before text[], p_after text[], p_start text)
     returns integer[] language plpgsql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_words(p_before jsonb, p_after jsonb, p_description text)
+    returns tsvector language plpgsql immutable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.capture_log(table_name text, operation text, record_id text DEFAULT NULL::text, before_data jsonb DEFAULT NULL::jsonb, after_data jsonb DEFAULT NULL::jsonb, label text DEFAULT NULL::text, severity text DEFAULT NULL::text, compliance text[] DEFAULT NULL::text[], description text DEFAULT NULL::text)
     returns bigint language plpgsql security definer
     set search_path=pg_catalog, pg_temp;
@@ -1145,6 +1149,9 @@ grant execute on function svc.audit_unsupported to svc_writer;
 grant execute on function svc.audit_walk to svc_admin;
 grant execute on function svc.audit_walk to svc_reader;
 grant execute on function svc.audit_walk to svc_writer;
+grant execute on function svc.audit_words to svc_admin;
+grant execute on function svc.audit_words to svc_reader;
+grant execute on function svc.audit_words to svc_writer;
 grant execute on function svc.capture_log to svc_admin;
 grant execute on function svc.console_claim to svc_admin;
 grant delete, insert, select, update on table svc.console_events to svc_admin;

@@ -28,6 +28,8 @@ BY_TEXT: list[Callable[[str], object]] = [
     audit.query().label,
     audit.query().compliance,
     audit.query().changed,
+    lambda text: audit.query().actor("ann", text),
+    lambda text: audit.query().without(label=[text]),
     deliveries.query().event,
     endpoints.query().tenant,
     endpoints.query().event,
@@ -75,6 +77,8 @@ def test_a_page_has_one_to_a_thousand_rows(query: Callable[[], Listing[Any]], si
 def test_what_is_no_cursor_is_refused(query: Callable[[], Listing[Any]], cursor: str) -> None:
     with pytest.raises(QueryError, match="is not a cursor"):
         query().after(cursor)
+    with pytest.raises(QueryError, match="is not a cursor"):
+        query().before(cursor)
 
 
 @pytest.mark.parametrize("query", [audit.query, deliveries.query])
@@ -104,6 +108,8 @@ def test_a_cursor_is_read_as_it_was_written(text: str, time: datetime, key: UUID
         row=int,
         order="",
         beyond="",
+        reverse_order="",
+        before="",
         key=lambda _: (text, time.isoformat(), str(key)),
         read=lambda cursor: decode(cursor, str, aware_time, UUID),
     )

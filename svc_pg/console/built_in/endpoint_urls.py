@@ -3,9 +3,9 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
-from svc_pg.audit.log import Entry
+from svc_pg.audit.entry import Entry
 from svc_pg.console.products import permits
 from svc_pg.console.tokens import Session
 from svc_pg.pagination import Page
@@ -15,7 +15,7 @@ from svc_pg.webhooks.endpoint_rows import Endpoint
 
 HIDDEN: Final = "?hidden"
 
-_TABLE: Final = "svc.webhook_endpoints"
+ENDPOINTS: Final = "svc.webhook_endpoints"
 # of a text in JSON, which ends at the first quotation mark without a backslash
 _URL: Final = re.compile(r'("url"\s*:\s*"(?:[^"\\?]|\\.)*)\?(?:[^"\\]|\\.)*"')
 
@@ -34,11 +34,13 @@ def entries_for(session: Session, page: Page[Entry]) -> Page[Entry]:
     """Entries of the log as the session may see them: those about endpoints have URLs in their snapshots."""
     if permits(session.permissions, "write"):
         return page
-    return Page([_entry(each) if each.table_name == _TABLE else each for each in page], page.next_cursor)
+    return replace(page, data=[_entry(each) if each.table_name == ENDPOINTS else each for each in page])
 
 
 def _entry(entry: Entry) -> Entry:
-    return replace(entry, before_data=_in_json(entry.before_data), after_data=_in_json(entry.after_data))
+    snapshots = {name: getattr(entry, name) for name in ("before_data", "after_data") if hasattr(entry, name)}
+    hidden: dict[str, Any] = {name: _in_json(snapshot) for name, snapshot in snapshots.items()}
+    return replace(entry, **hidden)
 
 
 def _without_query(url: str) -> str:

@@ -16,6 +16,7 @@ from svc_pg.audit import AuditQuery
 from svc_pg.audit.follow import follow
 from svc_pg.errors import ConfigError, NotInstalledError, QueryError, TransactionError
 from svc_pg.pagination import Page
+from tests.support.pages import all_rows
 from tests.support.tables import audited, create_and_audit
 from tests.support.waiting import wait_until
 
@@ -57,6 +58,21 @@ def records(conn: psycopg.Connection[Any], query: AuditQuery) -> list[str | None
         (lambda q: q.until(NOW + timedelta(minutes=2)), "1"),
         (lambda q: q.compliance("gdpr").severity(at_least="high"), "4"),
         (lambda q: q.label("nobody's"), ""),
+        (lambda q: q.actor("o'hara", "x"), "2"),
+        (lambda q: q.resource("invoice", "public.t").severity("low", "high"), "3 1"),
+        (lambda q: q.operation("DELETE", "INSERT"), "5"),
+        (lambda q: q.tenant("acme", "x"), "5 1"),
+        (lambda q: q.label("card changed", "x"), "3"),
+        (lambda q: q.compliance("soc2", "x"), "2"),
+        (lambda q: q.changed("phone", "card"), "3 1"),
+        (lambda q: q.without(actor=["o'hara"]), "5 4 3 1"),
+        (lambda q: q.without(tenant=["acme"], severity=["high", "low"]), "4 2"),
+        (lambda q: q.without(resource=["t"]), "5"),
+        (lambda q: q.without(operation=["UPDATE"]), "5"),
+        (lambda q: q.without(label=["card changed"], compliance=["soc2", "x"]), "5 4 1"),
+        (lambda q: q.missing("severity"), "5"),
+        (lambda q: q.missing("actor", "compliance", "tenant", "label").missing("record"), ""),
+        (lambda q: q.missing("actor", "compliance", "tenant"), "3"),
     ],
 )
 def test_each_filter_selects_its_entries(
@@ -74,13 +90,7 @@ def test_each_filter_selects_its_entries(
 def test_pages_in_either_order_hold_every_entry_once(conn: psycopg.Connection[Any], order: str) -> None:
     for record in range(1, 8):
         write(conn, str(record), timestamp=NOW + timedelta(days=40 * (record // 3)))  # three of them at one time
-    query = audit.query().order(order).limit(2)
-    seen: list[str | None] = []
-    page = query.list(conn)
-    seen += [entry.record_id for entry in page.data]
-    while page.next_cursor:
-        page = query.after(page.next_cursor).list(conn)
-        seen += [entry.record_id for entry in page.data]
+    seen = [entry.record_id for entry in all_rows(conn, audit.query().order(order).limit(2))]
     expected = [str(record) for record in range(1, 8)]
     assert seen == (expected if order == "oldest" else expected[::-1])
 
@@ -120,10 +130,12 @@ def test_a_page_behind_a_cursor_reads_no_partition_before_it(conn: psycopg.Conne
     conn.execute("set local enable_seqscan = off")
     middle = audit.query().order("oldest").limit(3).list(conn).next_cursor
     assert middle
-    statement = audit.query().order(order).after(middle)._query()
-    plan = "".join(line for (line,) in conn.execute("explain (costs off) " + statement.text, statement.params))
-    seen = [month for month in range(1, 6) if f"audit_logs_2020_{month:02d}" in plan]
-    assert seen == ([1, 2, 3] if order == "newest" else [3, 4, 5])
+    behind = {"newest": [1, 2, 3], "oldest": [3, 4, 5]}
+    query = audit.query().order(order)
+    for page, months in ((query.after(middle), behind.pop(order)), (query.before(middle), behind.popitem()[1])):
+        statement = page._query()
+        plan = "".join(line for (line,) in conn.execute("explain (costs off) " + statement.text, statement.params))
+        assert [month for month in range(1, 6) if f"audit_logs_2020_{month:02d}" in plan] == months
 
 
 def test_a_query_is_not_changed_by_what_is_made_of_it(conn: psycopg.Connection[Any]) -> None:
@@ -158,6 +170,15 @@ def forged(*key: object) -> str:
         lambda q: q.severity(),
         lambda q: q.severity("low", at_least="low"),
         lambda q: q.severity(at_least="LOW"),
+        lambda q: q.severity("low", "urgent"),
+        lambda q: q.without(severity=["urgent"]),
+        lambda q: q.without(operation=["PURGE"]),
+        lambda q: q.missing("time"),
+        lambda q: q.missing(),
+        lambda q: q.actor(),
+        lambda q: q.actor(*map(str, range(21))),
+        lambda q: q.without(label=list(map(str, range(21)))),
+        lambda q: q.only("password"),
         lambda q: q.operation("PURGE"),
         lambda q: q.order("random"),
         lambda q: q.label("a\0b"),
@@ -179,6 +200,18 @@ def test_what_cannot_be_asked_is_refused_with_a_hint_before_it_is_asked(
     with pytest.raises(QueryError) as caught:
         ask(audit.query())
     assert caught.value.message
+
+
+def test_a_list_of_some_fields_reads_no_others(conn: psycopg.Connection[Any]) -> None:
+    write(conn, "1", actor_id="ann", before_data=Jsonb({"a": 1}))
+    write(conn, "2")
+    for query in (audit.query(), audit.query().resource("t").record("1")):
+        chosen = query.only("actor_id", "record_id").order("oldest").limit(1).list(conn)
+        [entry] = chosen
+        assert (entry.actor_id, entry.record_id, entry.table_name) == ("ann", "1", "public.t")
+        assert not hasattr(entry, "before_data")
+    assert chosen.next_cursor is None
+    assert [entry.record_id for entry in all_rows(conn, audit.query().only("record_id").limit(1))] == ["2", "1"]
 
 
 def test_a_name_that_is_no_table_is_refused() -> None:

@@ -12,7 +12,7 @@ import pytest
 from psycopg_pool import AsyncConnectionPool
 
 from svc_pg import Config, audit
-from svc_pg.audit import export_pages
+from svc_pg.audit import export_pages, facets, stats
 from svc_pg.audit.export import export
 from svc_pg.config import AuditConfig
 from svc_pg.console import Console
@@ -57,7 +57,7 @@ def client(installed: str) -> Iterator[httpx.Client]:
         yield client
 
 
-def records(client: httpx.Client, **query: str) -> str:
+def records(client: httpx.Client, **query: Any) -> str:
     page = client.get("/audit/entries", params=query).json()
     return " ".join(entry["recordId"] for entry in page["data"])
 
@@ -77,13 +77,26 @@ def records(client: httpx.Client, **query: str) -> str:
         ({"minSeverity": "high"}, "4 3"),
         ({"compliance": "sox"}, "2"),
         ({"changed": "email"}, "1"),
+        ({"changed": ["email", "phone"]}, "1"),
+        ({"actor": ["ann", "bob"]}, "2 1"),
+        ({"actor": ["ann", "bob", "😀"], "notTenant": "acme"}, "1"),
+        ({"notActor": ["ann", ODD]}, "4 3 2"),
+        ({"resource": ["u", "public.t"], "notOperation": ["UPDATE", "INSERT"]}, "3"),
+        ({"notResource": "t"}, "4"),
+        ({"severity": ["low", "high"]}, "3 1"),
+        ({"notSeverity": ["low", "high"]}, "a/b 4 2"),
+        ({"label": ["card changed", "x"]}, "3"),
+        ({"notLabel": "card changed", "missing": ["actor"]}, "4"),
+        ({"compliance": ["sox", "x"]}, "2"),
+        ({"notCompliance": ["gdpr"], "missing": "severity"}, "a/b"),
+        ({"missing": ["severity", "tenant"]}, "a/b"),
         ({"since": at(30).isoformat()}, "a/b 4 3"),
         ({"until": at(30).isoformat()}, "2 1"),
         ({"since": "45h", "until": "25h"}, "3 2"),
         ({"transaction": "1"}, ""),
     ],
 )
-def test_every_filter_of_the_log_is_a_parameter(client: httpx.Client, query: dict[str, str], expected: str) -> None:
+def test_every_filter_of_the_log_is_a_parameter(client: httpx.Client, query: dict[str, Any], expected: str) -> None:
     assert records(client, **query) == expected
 
 
@@ -102,6 +115,18 @@ def test_the_entries_of_one_transaction_are_found_by_its_id(client: httpx.Client
         "transaction=1e3",
         "until=x",
         "since=2026-01",
+        "actor=x" + "&actor=x" * 20,
+        "notSeverity=high&notSeverity=huge",
+        "missing=everything",
+        "record=1&record=2",
+        "fields=",
+        "fields=actorId,password",
+        "around=x",
+        "around=1&limit=2",
+        "around=1&cursor=WyIyMDI2LTAxLTAxVDAwOjAwOjAwWiIsICIxIl0",
+        "after=x",
+        "after=now&around=1",
+        "after=WyJhIiwgImIiLCAiYyJd",
     ],
 )
 def test_a_bad_value_of_an_audit_filter_is_422_and_names_it(client: httpx.Client, query: str) -> None:
@@ -133,7 +158,7 @@ def test_the_history_of_a_record_is_newest_first_and_in_pages(installed: str, cl
     first = client.get("/audit/records/public.h/7?limit=2").json()
     rest = client.get("/audit/records/public.h/7", params={"limit": 2, "cursor": first["nextCursor"]}).json()
     assert (first["data"] + rest["data"], rest["nextCursor"]) == (everything, None)
-    assert client.get("/audit/records/h/8").json() == {"data": [], "nextCursor": None}
+    assert client.get("/audit/records/h/8").json() == {"data": [], "nextCursor": None, "prevCursor": None}
     assert_problem(client.get("/audit/records/a.b.c/8"), 404, "unknown_table")
 
 
@@ -142,16 +167,43 @@ def test_a_record_whose_key_has_a_slash_has_a_history(client: httpx.Client) -> N
     assert entry["recordId"] == "a/b"
 
 
-def test_counts_are_by_table_operation_actor_and_day(client: httpx.Client) -> None:
-    stats = client.get("/audit/stats", params={"until": "15h", "resource": "t"}).json()
-    assert (stats["entries"], stats["isComplete"]) == (3, True)
-    assert stats["tables"] == [{"value": "public.t", "entries": 3}]
-    assert stats["operations"] == [{"value": "UPDATE", "entries": 2}, {"value": "DELETE", "entries": 1}]
-    assert sorted(stats["actors"], key=str) == sorted(
-        [{"value": value, "entries": 1} for value in (None, "ann", "bob")], key=str
-    )
-    assert sum(day["entries"] for day in stats["days"]) == 3
-    assert datetime.fromisoformat(stats["since"]) == at(50)
+def test_a_list_shows_only_the_fields_that_are_asked_for(client: httpx.Client) -> None:
+    [entry] = client.get("/audit/entries", params={"label": "card changed", "fields": "actorId,label"}).json()["data"]
+    assert set(entry) == {"id", "timestamp", "tableName", "actorId", "label"}
+    [entry] = client.get("/audit/records/public.t/3?fields=recordId").json()["data"]
+    assert (set(entry), entry["recordId"]) == ({"id", "timestamp", "tableName", "recordId"}, "3")
+
+
+def test_the_surroundings_of_an_entry_are_those_before_and_after_it(client: httpx.Client) -> None:
+    until = {"until": "5h"}
+    everything = client.get("/audit/entries", params=until).json()["data"]
+    middle = next(entry for entry in everything if entry["recordId"] == "3")["id"]
+    page = client.get("/audit/entries", params={"around": middle, "limit": 3, **until}).json()
+    assert [entry["recordId"] for entry in page["data"]] == ["4", "3", "2"]
+    assert records(client, cursor=page["nextCursor"], **until) == "1"
+    assert records(client, before=page["prevCursor"], **until) == "a/b"
+    assert records(client, around=middle, order="oldest", limit=4) == "2 3 4"
+    # of the entries that a filter selects, but the entry itself always comes
+    assert records(client, around=middle, actor=["ann", ODD]) == "a/b 3 1"
+    last = client.get("/audit/entries", params={"around": everything[-1]["id"], **until}).json()
+    assert last == {"data": everything, "nextCursor": None, "prevCursor": None}
+    assert_problem(client.get("/audit/entries?around=999999"), 404, "unknown_entry")
+
+
+def test_counts_are_by_time_table_operation_actor_and_severity(client: httpx.Client) -> None:
+    found = client.get("/audit/stats", params={"until": "15h", "resource": "t"}).json()
+    assert (found["entries"], found["isComplete"], found["isEstimate"], found["bucket"]) == (3, True, False, "hour")
+    assert found["tables"] == [{"value": "public.t", "entries": 3}]
+    assert found["operations"] == [{"value": "UPDATE", "entries": 2}, {"value": "DELETE", "entries": 1}]
+    for group, values in (("actors", (None, "ann", "bob")), ("severities", (None, "low", "high"))):
+        assert sorted(found[group], key=str) == sorted([{"value": value, "entries": 1} for value in values], key=str)
+    hours = [at(hours).replace(minute=0, second=0, microsecond=0) for hours in (50, 40, 30)]
+    assert [(datetime.fromisoformat(each["at"]), each["entries"]) for each in found["times"]] == [(h, 1) for h in hours]
+    assert datetime.fromisoformat(found["since"]) == at(50)
+    days = client.get("/audit/stats", params={"until": "15h", "resource": "t", "bucket": "day"}).json()["times"]
+    assert sum(day["entries"] for day in days) == 3
+    assert all(day["at"].endswith("T00:00:00.000000Z") for day in days)
+    assert_problem(client.get("/audit/stats?bucket=week"), 422, "invalid_parameter")
 
 
 def test_counts_of_nothing_are_zero(client: httpx.Client) -> None:
@@ -159,11 +211,61 @@ def test_counts_of_nothing_are_zero(client: httpx.Client) -> None:
         "entries": 0,
         "since": None,
         "isComplete": True,
+        "isEstimate": False,
+        "bucket": "minute",
+        "times": [],
         "tables": [],
-        "operations": [],
         "actors": [],
-        "days": [],
+        "operations": [],
+        "severities": [],
     }
+    facets = client.get("/audit/facets", params={"actor": "nobody"}).json()
+    assert (facets["entries"], facets["since"], facets["isComplete"]) == (0, None, True)
+    assert [facet["values"] for facet in facets["facets"]] == [[]] * 7
+
+
+def test_facets_are_the_values_of_each_filter_with_their_counts(client: httpx.Client) -> None:
+    found = client.get("/audit/facets", params={"since": "60h", "until": "5h", "notOperation": "INSERT"}).json()
+    assert (found["entries"], found["isComplete"]) == (4, True)
+    assert datetime.fromisoformat(found["since"]) == at(50)
+    values = {
+        facet["name"]: {value["value"]: value["entries"] for value in facet["values"]} for facet in found["facets"]
+    }
+    assert values == {
+        "resource": {"public.t": 3, "public.u": 1},
+        "actor": {None: 2, "ann": 1, "bob": 1},
+        "tenant": {None: 3, "acme": 1},
+        "operation": {"UPDATE": 3, "DELETE": 1},
+        "severity": {None: 1, "low": 1, "high": 1, "critical": 1},
+        "label": {None: 3, "card changed": 1},
+        "compliance": {None: 3, "gdpr": 1, "sox": 1},
+    }
+    for facet in found["facets"]:  # each value can be passed back as a filter
+        for value in facet["values"]:
+            missing = {"missing": facet["name"]} if value["value"] is None else {facet["name"]: value["value"]}
+            asked = {"since": "60h", "until": "5h", "notOperation": "INSERT", **missing}
+            assert len(client.get("/audit/entries", params=asked).json()["data"]) == value["entries"]
+
+
+def test_counts_of_more_entries_than_are_looked_at_say_so(
+    client: httpx.Client, exporter: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(facets, "MAX_ENTRIES", 2)
+    monkeypatch.setattr(stats, "MAX_ENTRIES", 600)
+    found = client.get("/audit/facets", params={"since": "60h", "resource": "t"}).json()
+    assert (found["entries"], found["isComplete"]) == (2, False)
+    assert datetime.fromisoformat(found["since"]) == at(30)
+    # a filter that no index finds looks at no more entries, and says from when on it has counted
+    found = client.get("/audit/facets", params={"since": "60h", "until": "5h", "tenant": "acme"}).json()
+    assert (found["entries"], found["isComplete"], datetime.fromisoformat(found["since"])) == (0, False, at(20))
+    estimate = exporter.get("/audit/stats").json()
+    assert (estimate["isComplete"], estimate["isEstimate"]) == (True, True)
+    assert 600 < estimate["entries"] < 2400  # of about 1,200
+    [table] = estimate["tables"]
+    assert (table["value"], table["entries"]) == ("public.t", estimate["entries"])
+    # a sample that has too few tells less than the newest entries
+    part = exporter.get("/audit/stats?operation=UPDATE").json()
+    assert (part["isComplete"], part["isEstimate"], part["entries"]) == (False, False, 1)
 
 
 # Export

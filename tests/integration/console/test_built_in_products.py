@@ -113,7 +113,7 @@ def test_deliveries_are_filtered_by_endpoint_status_and_event(client: httpx.Clie
         ("/audit/entries", "cursor=bm9uc2Vuc2U"),
         ("/audit/entries", "resource=a.b.c"),
         ("/audit/entries", "unknown=1"),
-        ("/audit/entries", "actor=a&actor=b"),
+        ("/audit/entries", "record=a&record=b"),
         ("/audit/entries", "actor=%00"),
         ("/webhooks/deliveries", "endpointId=7"),
         ("/webhooks/deliveries", "status=lost"),

@@ -328,12 +328,16 @@ def test_every_list_can_be_read_backwards(client: httpx.Client) -> None:
         client.post(f"/webhooks/endpoints/{created(client)['id']}/ping")
     for path, query in (
         ("/webhooks/endpoints", {}),
-        ("/webhooks/endpoints/health", {}),
         ("/webhooks/deliveries", {}),
         ("/webhooks/deliveries", {"event": "webhook.ping"}),
         ("/webhooks/deliveries", {"event": "webhook.ping", "status": "pending"}),
     ):
         assert len(all_data(client, path, limit=1, **query)) == 3
+    # their backlogs grow older while they are read
+    first = client.get("/webhooks/endpoints/health", params={"limit": 1}).json()
+    second = client.get("/webhooks/endpoints/health", params={"limit": 1, "cursor": first["nextCursor"]}).json()
+    back = client.get("/webhooks/endpoints/health", params={"limit": 1, "before": second["prevCursor"]}).json()
+    assert back["data"][0]["endpointId"] == first["data"][0]["endpointId"]
 
 
 def test_a_session_that_only_reads_sees_no_query_of_an_url_which_may_be_a_token(

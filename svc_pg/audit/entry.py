@@ -1,0 +1,137 @@
+"""An entry of the audit log, and how it is read: its columns and its two orders."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, make_dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, Final, Literal, LiteralString, Protocol, TypeVar, cast, get_args
+
+from svc_pg.config.audit import Severity
+from svc_pg.errors import QueryError
+from svc_pg.pagination import Keyset, aware_time, decode
+from svc_pg.query import RawJson
+
+Operation = Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT"]
+Order = Literal["newest", "oldest"]
+
+OPERATIONS: Final[tuple[Operation, ...]] = get_args(Operation)
+SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
+ALWAYS: Final = ("id", "timestamp", "table_name")
+"""The fields that every entry has, whatever is chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One change of one record. The snapshots are JSON texts as PostgreSQL wrote them: ``entry.before_data.value``."""
+
+    id: str
+    timestamp: datetime
+    table_name: str
+    operation: Operation
+    record_id: str | None
+    actor_id: str | None
+    tenant_id: str | None
+    db_user: str
+    db_role: str | None
+    before_data: RawJson | None
+    after_data: RawJson | None
+    changed_fields: list[str] | None
+    label: str | None
+    severity: Severity | None
+    compliance: list[str] | None
+    description: str | None
+    redacted_fields: list[str] | None
+    context: RawJson | None
+    xact_id: str
+
+
+FIELDS: Final[tuple[str, ...]] = tuple(field.name for field in fields(Entry))
+_EXPRESSIONS: Final[dict[str, LiteralString]] = {
+    "id": "id::text",
+    "timestamp": '"timestamp"',
+    "table_name": "table_name",
+    "operation": "operation::text",
+    "record_id": "record_id",
+    "actor_id": "actor_id",
+    "tenant_id": "tenant_id",
+    "db_user": "db_user",
+    "db_role": "db_role",
+    "before_data": "before_data",
+    "after_data": "after_data",
+    "changed_fields": "changed_fields",
+    "label": "label",
+    "severity": "severity::text",
+    "compliance": "compliance",
+    "description": "description",
+    "redacted_fields": "redacted_fields",
+    "context": "context",
+    "xact_id": "xact_id::text",
+}
+
+
+def columns(names: Sequence[str] = FIELDS) -> LiteralString:
+    """The beginning of a statement that selects these fields."""
+    return "\nselect " + ", ".join([_EXPRESSIONS[name] for name in names]) + "\n"
+
+
+COLUMNS: Final = columns()
+FROM: Final = "  from svc.audit_logs"
+SELECT: Final[LiteralString] = COLUMNS + FROM
+# Qualified with the table: a bare id would be the text in SELECT
+ORDER_BY: Final[dict[Order, LiteralString]] = {
+    "newest": " order by audit_logs.timestamp desc, audit_logs.id desc",
+    "oldest": " order by audit_logs.timestamp, audit_logs.id",
+}
+# the first condition prunes partitions, which a row comparison alone does not
+_BEYOND: Final[dict[Order, LiteralString]] = {
+    "newest": '"timestamp" <= %s and ("timestamp", id) < (%s, %s)',
+    "oldest": '"timestamp" >= %s and ("timestamp", id) > (%s, %s)',
+}
+_REVERSE: Final[dict[Order, Order]] = {"newest": "oldest", "oldest": "newest"}
+
+
+def chosen(names: Sequence[str]) -> tuple[str, ...]:
+    """These fields and those that every entry has, in the order of ``Entry``. Raises QueryError."""
+    for name in names:
+        if name not in FIELDS:
+            raise QueryError(f"{name!r} is not a field of an entry", hint=f"Fields are {', '.join(FIELDS)}.")
+    return tuple(name for name in FIELDS if name in names or name in ALWAYS)
+
+
+@lru_cache(maxsize=64)
+def row_of(names: tuple[str, ...]) -> Callable[..., Entry]:
+    """A class like ``Entry`` with only these fields."""
+    kind = make_dataclass("Entry", [(name, Any) for name in names], frozen=True, slots=True)
+    return cast(Callable[..., Entry], kind)
+
+
+class _Dated(Protocol):
+    @property
+    def timestamp(self) -> datetime:
+        """The time of the change."""
+
+    @property
+    def id(self) -> str:
+        """The id of the entry."""
+
+
+Found = TypeVar("Found", bound=_Dated)
+
+
+def keyset(order: Order, select: LiteralString, row: Callable[..., Found]) -> Keyset[Found]:
+    """The log in this order, its rows read by ``select``."""
+    return Keyset(
+        select=select,
+        row=row,
+        order=ORDER_BY[order],
+        beyond=_BEYOND[order],
+        reverse_order=ORDER_BY[_REVERSE[order]],
+        before=_BEYOND[_REVERSE[order]],
+        key=lambda found: (found.timestamp.isoformat(), found.id),
+        read=_position,
+    )
+
+
+def _position(cursor: str) -> Sequence[object]:
+    timestamp, entry_id = decode(cursor, aware_time, int)
+    return timestamp, timestamp, entry_id

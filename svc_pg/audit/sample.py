@@ -1,0 +1,62 @@
+"""Entries to be counted: the newest of a range, or some of all its blocks; and which of them a query selects."""
+
+from dataclasses import dataclass
+from typing import Final, LiteralString
+
+from svc_pg.audit.entry import ORDER_BY
+from svc_pg.audit.log import AuditQuery
+
+# Only the entries of the range are looked at, in the order of an index, so that a rare value costs no more than a
+# frequent one. Narrow rows, because they are kept until they are counted.
+_LOOKED_AT: Final = """
+with looked_at as materialized (
+    select "timestamp", table_name, operation::text as operation, actor_id, tenant_id, label,
+           severity::text as severity, compliance, """
+_NEWEST: Final = """ as is_selected
+      from (
+        select * from svc.audit_logs"""
+_LIMITED: Final = ORDER_BY["newest"] + " limit %s\n      ) audit_logs\n),\n"
+_SPREAD: Final = """ as is_selected
+      from svc.audit_logs tablesample system (%s) repeatable (1)"""
+_SELECTED: Final = """selected as materialized (
+    select * from looked_at where is_selected
+),
+whole as (
+    select (select count(*) from looked_at) as looked_at,
+           case when (select count(*) from looked_at) < %s then (select min("timestamp") from selected)
+                else (select min("timestamp") from looked_at) end as since
+)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """The number of entries with a value; None stands for entries without one."""
+
+    value: str | None
+    entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The beginning of a statement that makes ``selected``, the entries to be counted, and ``whole``, about all."""
+
+    text: LiteralString
+    params: tuple[object, ...]
+
+
+def newest(query: AuditQuery, *, size: int) -> Sample:
+    """The entries that ``query`` selects among the newest ``size`` of its range."""
+    text = _LOOKED_AT + _condition(query) + _NEWEST + query.range.clause + _LIMITED + _SELECTED
+    return Sample(text, (*query.filter.params, *query.range.params, size, size))
+
+
+def spread(query: AuditQuery, *, percent: float) -> Sample:
+    """The entries that ``query`` selects in so many of the blocks in which its range is stored."""
+    text = _LOOKED_AT + _condition(query) + _SPREAD + query.range.clause + "\n),\n" + _SELECTED
+    return Sample(text, (*query.filter.params, percent, *query.range.params, 0))
+
+
+def _condition(query: AuditQuery) -> LiteralString:
+    if not query.filter.conditions:
+        return "true"
+    return "(" + " and ".join(query.filter.conditions) + ") is true"

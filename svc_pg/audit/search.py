@@ -1,0 +1,89 @@
+"""Search snapshots, stretch by stretch: an answer never takes longer than its stretch, however long the log is."""
+
+import json
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final, LiteralString
+
+from psycopg import AsyncConnection
+
+from svc_pg.audit.entry import Entry
+from svc_pg.audit.log import AuditQuery
+from svc_pg.errors import QueryError
+from svc_pg.pagination import Page, encode
+from svc_pg.query import Query, afetch
+
+MAX_ENTRIES: Final = 10_000
+MAX_BYTES: Final = 16 * 1024 * 1024
+"""Of the snapshots as they are stored."""
+
+CONTAINS: Final[LiteralString] = "(before_data @> %s::jsonb or after_data @> %s::jsonb)"
+TEXT: Final[LiteralString] = (
+    "svc.audit_words(before_data, after_data, description) @@ websearch_to_tsquery('pg_catalog.simple', %s)"
+)
+
+_END: Final = """
+select y."timestamp", y.id::text
+  from (
+    select x."timestamp", x.id, x.n, sum(x.bytes) over (order by x.n) as bytes
+      from (
+        select audit_logs."timestamp", audit_logs.id,
+               coalesce(pg_column_size(before_data), 0) + coalesce(pg_column_size(after_data), 0) as bytes,
+               row_number() over ("""
+_LOOKED_AT: Final = """) as n
+          from svc.audit_logs"""
+_STRETCH: Final = """ limit %s
+      ) x
+  ) y
+ where y.n = %s or y.bytes > %s
+ order by y.n limit 1
+"""
+_UP_TO: Final[dict[bool, LiteralString]] = {
+    True: '"timestamp" >= %s and ("timestamp", id) >= (%s, %s)',
+    False: '"timestamp" <= %s and ("timestamp", id) <= (%s, %s)',
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    timestamp: datetime
+    id: str
+
+
+def contains(query: AuditQuery, text: str) -> AuditQuery:
+    """Entries of which a snapshot has these members, as jsonb ``@>`` says. Raises QueryError if it is no object."""
+    try:
+        is_object = isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        is_object = False
+    if not is_object:
+        raise QueryError(f"{text!r} is not a JSON object", hint='Such as {"email": "ann@corp.example"}.')
+    return query.searched(CONTAINS, text, text)
+
+
+def with_text(query: AuditQuery, words: str) -> AuditQuery:
+    """Entries that have all these words in their snapshots or description, in the syntax of web searches."""
+    if not words.strip():
+        raise QueryError("a search needs a word")
+    return query.searched(TEXT, words)
+
+
+async def search(conn: AsyncConnection[Any], query: AuditQuery, *, max_bytes: int) -> Page[Entry]:
+    """A page of a query with a search: those of the next 10,000 entries of its range, or of 16 MiB of snapshots.
+
+    A page may therefore be short, or empty, and have a next one all the same.
+    """
+    keyset = query.keyset.reverse if query.is_backward else query.keyset
+    looked_at = query.range if query.position is None else query.range.where(keyset.beyond, *query.position)
+    text = _END + keyset.order + _LOOKED_AT + looked_at.clause + keyset.order + _STRETCH
+    ends = await afetch(conn, Query(text, (*looked_at.params, MAX_ENTRIES, MAX_ENTRIES, MAX_BYTES), _End))
+    if not ends:
+        return await query.alist(conn, max_bytes=max_bytes)
+    [end] = ends
+    is_falling = keyset.order.endswith(" desc")
+    stretch = query.filter.where(_UP_TO[is_falling], end.timestamp, end.timestamp, int(end.id))
+    page = await replace(query, filter=stretch).alist(conn, max_bytes=max_bytes)
+    cursor = encode((end.timestamp.isoformat(), end.id))
+    if query.is_backward:
+        return page if page.prev_cursor else replace(page, prev_cursor=cursor)
+    return page if page.next_cursor else replace(page, next_cursor=cursor)

@@ -1,0 +1,128 @@
+"""The audited tables, with the rules of each and the state of its capture."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, Literal
+
+from svc_pg.capture.postgres.own_tables import OWN_TABLES
+from svc_pg.config.audit import AuditConfig, AuditedTable, Operation, Redaction, Severity
+from svc_pg.pagination import Filter, Keyset, Listing, decode
+
+Capture = Literal["recording", "disabled", "missing"]
+
+# identity is written as svc_pg.table_names spells names
+_TABLES: Final = r"""
+select a.name, a.capture
+  from (
+    select coalesce(o.audited_table, w.name) as name,
+           case when o.audited_table is null or bool_or(t.oid is null) then 'missing'
+                when bool_or(t.tgenabled in ('D', 'R')) then 'disabled' else 'recording' end as capture
+      from (
+        select identity, audited_table from svc.installed_objects
+         where kind = 'trigger' and identity like '00\_svc\_audit\_%%' and audited_table is not null
+      ) o
+      left join (
+        select t.oid, t.tgenabled, t.tgname || ' on ' || (
+                   select string_agg(case when part ~ '[."]' then '"' || replace(part, '"', '""') || '"' else part end,
+                                     '.' order by ordinality)
+                     from unnest(array[n.nspname::text, c.relname::text]) with ordinality u(part, ordinality)
+               ) as identity
+          from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
+         where t.tgname like '00\_svc\_audit\_%%'
+      ) t on t.identity = o.identity
+      full join unnest(%s::text[]) w(name) on w.name = o.audited_table
+     group by o.audited_table, w.name
+  ) a"""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule of enrichment: what an entry gets if its operation is this one, or any for ``*``, and ``when`` holds."""
+
+    operation: Operation
+    label: str | None
+    severity: Severity | None
+    compliance: list[str]
+    description: str | None
+    when: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules of a table in the configuration; ``name`` is the pattern that covers it, or its own name.
+
+    ``columns`` are the only ones recorded, None stands for all. ``redact`` says how values of a column are disguised.
+    """
+
+    name: str
+    level: Literal["row", "statement"]
+    key: list[str]
+    columns: list[str] | None
+    redact: Mapping[str, Redaction]
+    max_value_bytes: int | None
+    on_drift: Literal["mask_all", "raise"]
+    on_error: Literal["raise", "warn"]
+    replica: bool
+    enrich: list[Rule]
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """One table. Its capture is ``missing`` if a trigger is, and ``disabled`` if one does not fire.
+
+    ``rules`` are those of the configuration that the console was given, None if it does not name the table.
+    """
+
+    name: str
+    capture: Capture
+    rules: Rules | None
+
+
+def query(config: AuditConfig) -> Listing[Audited]:
+    """A query of the tables that are audited, or should be, by name."""
+    rules = [*(audited for _, audited in OWN_TABLES), *config.tables]
+    by_name = Keyset(
+        select=_TABLES,
+        row=partial(_row, rules),
+        order=" order by a.name",
+        beyond="a.name > %s",
+        reverse_order=" order by a.name desc",
+        before="a.name < %s",
+        key=lambda table: (table.name,),
+        read=lambda cursor: decode(cursor, str),
+    )
+    return Listing(by_name, Filter(params=([table.name for table in config.tables if not table.is_pattern],)))
+
+
+def _row(rules: list[AuditedTable], name: str, capture: Capture) -> Audited:
+    named = next((table for table in rules if table.name == name), None)
+    found = named or next((table for table in rules if table.is_pattern and table.matches(name)), None)
+    return Audited(name, capture, None if found is None else _rules(found))
+
+
+def _rules(table: AuditedTable) -> Rules:
+    return Rules(
+        name=table.name,
+        level=table.level,
+        key=table.key,
+        columns=table.columns,
+        redact=table.redactions,
+        max_value_bytes=table.max_value_bytes,
+        on_drift=table.on_drift,
+        on_error=table.on_error,
+        replica=table.replica,
+        enrich=[
+            Rule(
+                operation=rule.operation,
+                label=rule.label,
+                severity=rule.severity,
+                compliance=rule.compliance,
+                description=rule.description,
+                when=None
+                if rule.when is None
+                else rule.when.model_dump(mode="json", by_alias=True, exclude_unset=True),
+            )
+            for rule in table.enrich
+        ],
+    )

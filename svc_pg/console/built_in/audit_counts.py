@@ -1,0 +1,75 @@
+"""Routes that count entries of the audit log: statistics, and the values of each filter."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from svc_pg.audit.facets import Facets, afacets
+from svc_pg.audit.log import query
+from svc_pg.audit.stats import BUCKETS, AuditStats, Bucket, astats
+from svc_pg.console.built_in.audit_filters import WHICH, Asked, asked
+from svc_pg.console.database import Database
+from svc_pg.console.documentation import one_of
+from svc_pg.console.parameters import FilterParameter, documented, filtered
+from svc_pg.console.products import ProductEndpoint
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted(Asked):
+    bucket: Bucket | None = None
+
+
+def _bucket(counted: _Counted, text: str) -> _Counted:
+    for known in BUCKETS:
+        if text == known:
+            return replace(counted, bucket=known)
+    raise ValueError(f"write one of {', '.join(BUCKETS)}")
+
+
+_COUNTED: Final[dict[str, FilterParameter[_Counted]]] = {
+    **asked(WHICH, _Counted),
+    "bucket": FilterParameter(
+        _bucket,
+        "the unit of times; default: minute up to three hours, hour up to seven days, else day",
+        one_of(BUCKETS),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CountRoutes:
+    """The handlers, and the objects that they need."""
+
+    database: Database
+
+    def endpoints(self) -> Sequence[ProductEndpoint]:
+        """The routes."""
+        return [
+            ProductEndpoint(
+                method="GET",
+                path="/stats",
+                handler=self._stats,
+                summary="Counts of entries by time, table, actor, operation and severity",
+                query=documented(_COUNTED),
+                response=AuditStats,
+            ),
+            ProductEndpoint(
+                method="GET",
+                path="/facets",
+                handler=self._facets,
+                summary="The values of each filter among the newest entries, with counts",
+                query=documented(WHICH),
+                response=Facets,
+            ),
+        ]
+
+    async def _stats(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        counted = filtered(_Counted(query()), request.query, _COUNTED)
+        async with self.database.connection() as conn:
+            return ConsoleResponse(200, await astats(conn, counted.query, bucket=counted.bucket))
+
+    async def _facets(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        wanted = filtered(query(), request.query, WHICH)
+        async with self.database.connection() as conn:
+            return ConsoleResponse(200, await afacets(conn, wanted))

@@ -1,0 +1,150 @@
+"""Routes of the audit log's entries: lists, one entry, its surroundings, the history of a record."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Final
+
+from svc_pg.audit import log
+from svc_pg.audit.around import around
+from svc_pg.audit.entry import ALWAYS, Entry
+from svc_pg.audit.follow_pages import following
+from svc_pg.audit.log import AuditQuery, query
+from svc_pg.audit.search import search
+from svc_pg.console.built_in.audit_filters import ENTRIES, HISTORY, Asked, asked
+from svc_pg.console.built_in.endpoint_urls import ENDPOINTS, entries_for
+from svc_pg.console.database import Database
+from svc_pg.console.json_schema import Partial
+from svc_pg.console.parameters import PAGE_BYTES, FilterParameter, documented, filtered, refuse
+from svc_pg.console.products import ProductEndpoint, permits
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
+from svc_pg.console.tokens import Session
+from svc_pg.errors import ConflictError, NotFoundError, QueryError, SvcError
+from svc_pg.pagination import Page
+from svc_pg.query import afetch
+
+_UNKNOWN: Final = "unknown_entry"
+_SomeOfEntry = Annotated[Entry, Partial(*ALWAYS)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed(Asked):
+    around: str | None = None
+    after: str | None = None
+
+
+_LISTED: Final[dict[str, FilterParameter[_Listed]]] = {
+    **asked(ENTRIES, _Listed),
+    "around": FilterParameter(
+        lambda listed, text: replace(listed, around=text), "the id of an entry: it comes between those before and after"
+    ),
+    "after": FilterParameter(
+        lambda listed, text: replace(listed, after=text),
+        "follow the log, oldest entry first, with none left out: now, start, or nextCursor of the page before, which is"
+        " never null; an empty page means that there are no more yet",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRoutes:
+    """The handlers, and the objects that they need."""
+
+    database: Database
+
+    def endpoints(self) -> Sequence[ProductEndpoint]:
+        """The routes."""
+        return [
+            ProductEndpoint(
+                method="GET",
+                path="/entries",
+                handler=self._list,
+                summary="Entries, newest first",
+                query=documented(_LISTED),
+                response=Page[_SomeOfEntry],
+                errors={_UNKNOWN: 404, "conflict": 409},
+            ),
+            ProductEndpoint(
+                method="GET",
+                path="/entries/:id",
+                handler=self._get,
+                summary="One entry",
+                response=Entry,
+                errors={_UNKNOWN: 404},
+            ),
+            ProductEndpoint(
+                method="GET",
+                path="/records/:table/:id",
+                handler=self._history,
+                summary="The entries of one record in the order of change, newest first",
+                query=documented(HISTORY),
+                response=Page[_SomeOfEntry],
+                errors={"unknown_table": 404},
+            ),
+        ]
+
+    async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        listed = filtered(_Listed(query()), request.query, _LISTED)
+        if listed.after is not None:
+            page = await self._follow(listed, listed.after)
+        elif listed.around is not None:
+            page = await self._around(listed, listed.around)
+        else:
+            page = await self._page(_searchable(request.session, listed.query))
+        return ConsoleResponse(200, entries_for(request.session, page))
+
+    async def _page(self, wanted: AuditQuery) -> Page[Entry]:
+        async with self.database.connection() as conn:
+            if wanted.is_search:
+                return await search(conn, wanted, max_bytes=PAGE_BYTES)
+            return await wanted.alist(conn, max_bytes=PAGE_BYTES)
+
+    async def _follow(self, listed: _Listed, cursor: str) -> Page[Entry]:
+        if listed.around is not None or listed.query.position is not None or listed.query.is_search:
+            refuse("after", "cannot be combined with around, cursor, before, contains or text")
+        try:
+            async with self.database.connection() as conn:
+                return await following(conn, listed.query, cursor, max_bytes=PAGE_BYTES)
+        except QueryError as error:
+            refuse("after", f"is not acceptable: {error.message}")
+        except ConflictError as error:
+            raise Problem(409, "conflict", f"{error.message}. {error.hint or ''}".strip()) from error
+
+    async def _around(self, listed: _Listed, entry_id: str) -> Page[Entry]:
+        if listed.query.position is not None or listed.query.is_search:
+            refuse("around", "cannot be combined with cursor, before, contains or text")
+        try:
+            return await around(self.database.connection, listed.query, entry_id, max_bytes=PAGE_BYTES)
+        except NotFoundError as error:
+            raise _unknown() from error
+        except QueryError as error:
+            refuse("around", f"is not acceptable: {error.message}")
+
+    async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        try:
+            wanted = log.entry(request.params["id"])
+        except QueryError as error:
+            raise _unknown() from error
+        async with self.database.connection() as conn:
+            found = await afetch(conn, wanted)
+        if not found:
+            raise _unknown()
+        [shown] = entries_for(request.session, Page(found, None))
+        return ConsoleResponse(200, shown)
+
+    async def _history(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        try:
+            of_record = query().resource(request.params["table"]).record(request.params["id"])
+        except SvcError as error:
+            raise Problem(404, "unknown_table", error.message) from error
+        page = await self._page(filtered(of_record, request.query, HISTORY))
+        return ConsoleResponse(200, entries_for(request.session, page))
+
+
+def _searchable(session: Session, wanted: AuditQuery) -> AuditQuery:
+    """Without endpoints, if the session may not see the query of their URLs: a search would find it by guesses."""
+    is_hidden = wanted.is_search and not permits(session.permissions, "write")
+    return wanted.without(resource=[ENDPOINTS]) if is_hidden else wanted
+
+
+def _unknown() -> Problem:
+    return Problem(404, _UNKNOWN, "The log has no entry with this id.")

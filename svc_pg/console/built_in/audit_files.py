@@ -1,0 +1,119 @@
+"""Routes that export and purge the audit log."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import partial
+from typing import Final, get_args
+
+from svc_pg import durations
+from svc_pg.audit.export import Format
+from svc_pg.audit.export_pages import export_pages
+from svc_pg.audit.log import query
+from svc_pg.audit.retention import OLDEST_AGE, YOUNGEST_AGE, PurgeReport
+from svc_pg.console.built_in.audit_filters import WHICH, Asked, asked
+from svc_pg.console.built_in.audit_purge import purge
+from svc_pg.console.database import Database
+from svc_pg.console.documentation import one_of
+from svc_pg.console.events import record_export
+from svc_pg.console.parameters import FilterParameter, documented, filtered, refuse, truth
+from svc_pg.console.products import ProductEndpoint
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
+
+_MEDIA_TYPES: Final[dict[Format, str]] = {
+    "ndjson": "application/x-ndjson",
+    "json": "application/json",
+    "csv": "text/csv; charset=utf-8",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Export(Asked):
+    format: Format = "ndjson"
+
+
+@dataclass(frozen=True, slots=True)
+class _Purge:
+    older_than: timedelta | None
+    is_dry_run: bool = False
+
+
+def _format(export: _Export, text: str) -> _Export:
+    for known in get_args(Format):
+        if text == known:
+            return replace(export, format=known)
+    raise ValueError(f"write one of {', '.join(get_args(Format))}")
+
+
+def _age(text: str) -> timedelta:
+    age = durations.parse(text)
+    if not YOUNGEST_AGE <= age <= OLDEST_AGE:
+        raise ValueError("write 1 to 36500 days, such as 90d")
+    return age
+
+
+_EXPORT: Final[dict[str, FilterParameter[_Export]]] = {
+    **asked(WHICH, _Export),
+    "format": FilterParameter(_format, "the format of the file", {**one_of(get_args(Format)), "default": "ndjson"}),
+}
+_PURGE: Final[dict[str, FilterParameter[_Purge]]] = {
+    "olderThan": FilterParameter(
+        lambda purge, text: replace(purge, older_than=_age(text)),
+        "remove older entries, for example 90d; default: retention_days of the configuration",
+    ),
+    "dryRun": FilterParameter(
+        lambda purge, text: replace(purge, is_dry_run=truth(text)),
+        "only count, remove nothing",
+        {"type": "boolean", "default": False},
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FileRoutes:
+    """The handlers, and the objects that they need."""
+
+    database: Database
+    retention_days: int | None
+
+    def endpoints(self) -> Sequence[ProductEndpoint]:
+        """The routes."""
+        return [
+            ProductEndpoint(
+                method="GET",
+                path="/export",
+                handler=self._export,
+                required_permission="write",
+                summary="All entries as a file, oldest first",
+                query=documented(_EXPORT),
+                response=object,
+                media_types=list(_MEDIA_TYPES.values()),
+            ),
+            ProductEndpoint(
+                method="DELETE",
+                path="/entries",
+                handler=self._remove,
+                required_permission="admin",
+                summary="Remove old entries, and record that",
+                query=documented(_PURGE),
+                response=PurgeReport,
+            ),
+        ]
+
+    async def _export(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        wanted = filtered(_Export(query()), request.query, _EXPORT)
+        await record_export(self.database, request)
+        headers = {
+            "Content-Type": _MEDIA_TYPES[wanted.format],
+            "Content-Disposition": f'attachment; filename="audit-log.{wanted.format}"',
+        }
+        parts = export_pages(self.database.connection, wanted.query, format=wanted.format)
+        return ConsoleResponse(200, parts, headers=headers)
+
+    async def _remove(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        kept = None if self.retention_days is None else timedelta(days=self.retention_days)
+        wanted = filtered(_Purge(kept), request.query, _PURGE)
+        if wanted.older_than is None:
+            refuse("olderThan", "is needed: the configuration has no retention_days")
+        acting = partial(self.database.acting, request)
+        return ConsoleResponse(200, await purge(acting, wanted.older_than, is_dry_run=wanted.is_dry_run))

@@ -1,0 +1,38 @@
+"""The route of audited tables."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from svc_pg.audit.tables import Audited, query
+from svc_pg.config import AuditConfig
+from svc_pg.console.database import Database
+from svc_pg.console.parameters import PAGE, PAGE_BYTES, documented, filtered
+from svc_pg.console.products import ProductEndpoint
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.pagination import Page
+
+
+@dataclass(frozen=True, slots=True)
+class TableRoutes:
+    """The handlers, and the objects that they need."""
+
+    database: Database
+    config: AuditConfig
+
+    def endpoints(self) -> Sequence[ProductEndpoint]:
+        """The routes."""
+        return [
+            ProductEndpoint(
+                method="GET",
+                path="/tables",
+                handler=self._list,
+                summary="The audited tables by name, with their rules and the state of capture",
+                query=documented(PAGE),
+                response=Page[Audited],
+            )
+        ]
+
+    async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        wanted = filtered(query(self.config), request.query, PAGE)
+        async with self.database.connection() as conn:
+            return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))

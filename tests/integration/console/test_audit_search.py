@@ -1,0 +1,212 @@
+"""Search in snapshots, and the list of audited tables."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+from svc_pg import Config, audit
+from svc_pg.audit import search
+from svc_pg.config import AuditConfig, AuditedTable
+from svc_pg.console import Console
+from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings
+from tests.support.pages import all_data
+from tests.support.postgres import Prepare
+from tests.support.tables import create_and_audit
+
+HOSTILE = "<script>alert(1)</script> {{7*7}} 💥 שלום"
+CONFIG = Config(
+    audit=AuditConfig(
+        tables=[
+            AuditedTable(name='public."odd.name"', level="statement", redact={"pin": "mask"}),
+            AuditedTable(
+                name="public.*",
+                exclude=["public.left_out"],
+            ),
+        ]
+    )
+)
+CONFIG.audit.enrich(
+    "public.*", "UPDATE", label="credit", severity="high", compliance=["sox"], when={"after": {"credit": {"gt": 10}}}
+)
+
+
+@pytest.fixture(scope="module")
+def prepare() -> Prepare:
+    return lambda conninfo: create_and_audit(
+        conninfo,
+        'create table t (id int primary key, credit int); create table "odd.name" (id int primary key, pin text);'
+        "create table left_out (id int primary key)",
+        CONFIG,
+    )
+
+
+@pytest.fixture
+def client(database: str) -> Iterator[httpx.Client]:
+    with serving_installed(Console(settings(database_url=database), config=CONFIG)) as client:
+        client.headers.update(bearer("write"))
+        yield client
+
+
+@pytest.fixture
+def log(database: str) -> Iterator[psycopg.Connection[Any]]:
+    with psycopg.connect(database, autocommit=True) as conn:
+        yield conn
+
+
+def record(conn: psycopg.Connection[Any], name: str, **values: Any) -> None:
+    audit.capture_log(conn, "public.notes", "UPDATE", record_id=name, **values)
+
+
+def found(client: httpx.Client, **query: Any) -> list[str]:
+    """The records of all pages."""
+    records: list[str] = []
+    while True:
+        response = client.get("/audit/entries", params={"fields": "recordId", **query})
+        assert response.status_code == 200, response.text
+        page = response.json()
+        records += [entry["recordId"] for entry in page["data"]]
+        if page["nextCursor"] is None:
+            return records
+        query["cursor"] = page["nextCursor"]
+
+
+def test_entries_are_found_by_members_and_by_words_of_their_snapshots(
+    client: httpx.Client, log: psycopg.Connection[Any]
+) -> None:
+    record(log, "1", before={"email": "ann@corp.example", "n": 1}, after={"email": "bob@corp.example", "n": 1})
+    record(log, "2", after={"tags": ["red", "green"], "note": HOSTILE, "n": 1234567890.5})
+    record(log, "3", after={"note": "line one\nline two"}, description="The green light")
+    record(log, "4", after={"long": "x" * 300_000 + " end", "n": 1})
+    for contains, expected in (
+        ({"email": "ann@corp.example"}, ["1"]),
+        ({"email": "bob@corp.example", "n": 1}, ["1"]),
+        ({"n": 1}, ["4", "1"]),
+        ({"tags": ["green"]}, ["2"]),
+        ({"note": HOSTILE}, ["2"]),
+        ({}, ["4", "3", "2", "1"]),
+        ({"email": "ANN@corp.example"}, []),
+    ):
+        assert found(client, contains=json.dumps(contains)) == expected
+    for text, expected in (
+        ("green", ["3", "2"]),
+        ("GREEN light", ["3"]),
+        ("green -light", ["2"]),
+        ("ann@corp.example", ["1"]),
+        ("line two", ["3"]),
+        ('"two line"', []),
+        ("שלום", ["2"]),
+        ("1234567890.5", ["2"]),
+        ("note", []),  # the name of a field is no word
+        ("'; drop table t --", []),
+    ):
+        assert found(client, text=text) == expected
+    assert found(client, text="green", contains='{"tags": ["red"]}', resource="notes", notLabel="x") == ["2"]
+
+
+def test_a_search_looks_at_so_many_entries_for_each_page_and_misses_none(
+    client: httpx.Client, log: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(23):
+        record(log, str(number), after={"odd": number % 2, "pad": "0123456789" * 20, "rare": number == 3})
+    monkeypatch.setattr(search, "MAX_ENTRIES", 4)
+    for order in ("newest", "oldest"):
+        odd = [str(number) for number in range(23) if number % 2]
+        assert found(client, contains='{"odd": 1}', limit=3, order=order) == (odd if order == "oldest" else odd[::-1])
+        assert found(client, contains='{"rare": true}', order=order) == ["3"]
+    asked: dict[str, str | int] = {"contains": '{"odd": 1}', "order": "oldest", "limit": 1}
+    cursor = client.get("/audit/entries", params=asked).json()["nextCursor"]
+    cursor = client.get("/audit/entries", params={**asked, "cursor": cursor}).json()["prevCursor"]
+    back: list[str] = []
+    while cursor:
+        page = client.get("/audit/entries", params={**asked, "before": cursor}).json()
+        back, cursor = [*back, *(entry["recordId"] for entry in page["data"])], page["prevCursor"]
+    assert back == ["1"]
+    first = client.get("/audit/entries", params={"contains": '{"rare": true}'}).json()
+    assert first["data"] == []
+    assert first["nextCursor"] is not None
+    monkeypatch.setattr(search, "MAX_ENTRIES", 1000)
+    monkeypatch.setattr(search, "MAX_BYTES", 1000)
+    assert found(client, contains='{"rare": true}', record="3", resource="notes") == ["3"]
+    assert client.get("/audit/entries", params={"contains": '{"rare": true}'}).json()["nextCursor"] is not None
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"contains": "x"},
+        {"contains": "[1]"},
+        {"contains": '"x"'},
+        {"contains": '{"a":' * 2000},
+        {"contains": '{"a": "\\u0000"}'},
+        {"contains": '{"a": NaN}'},
+        {"contains": "{" + '"a": 1' + " " * 10_000 + "}"},
+        {"text": " "},
+        {"text": "x" * 10_001},
+        {"text": "x", "after": "now"},
+        {"contains": "{}", "around": "1"},
+    ],
+)
+def test_a_search_for_nothing_that_can_be_found_is_422(client: httpx.Client, query: dict[str, str]) -> None:
+    response = client.get("/audit/entries", params=query)
+    assert (response.status_code, response.json()["code"] in ("invalid_parameter", "invalid_value")) == (422, True)
+
+
+def test_a_search_does_not_find_what_a_session_may_not_see(client: httpx.Client, log: psycopg.Connection[Any]) -> None:
+    audit.capture_log(
+        log,
+        "svc.webhook_endpoints",
+        "INSERT",
+        record_id="7",
+        after={"url": "https://a.example/?token=hush", "status": "active"},
+    )
+    asked = {"contains": '{"url": "https://a.example/?token=hush"}'}
+    assert found(client, **asked) == found(client, text="active") == ["7"]
+    client.headers.update(bearer("read"))
+    assert found(client, **asked) == found(client, text="active") == []
+    shown = client.get("/audit/entries", params={"record": "7", "fields": "afterData"}).json()["data"]
+    assert [entry["afterData"]["url"] for entry in shown] == ["https://a.example/?hidden"]
+
+
+def test_audited_tables_come_with_their_rules_and_the_state_of_capture(
+    client: httpx.Client, log: psycopg.Connection[Any]
+) -> None:
+    tables = {table["name"]: table for table in all_data(client, "/audit/tables", limit=1)}
+    assert [*tables] == sorted(tables)
+    assert {*tables} == {
+        'public."odd.name"', "public.t", "svc.console_sessions", "svc.tenants", "svc.webhook_endpoints"
+    }  # fmt: skip
+    assert {table["capture"] for table in tables.values()} == {"recording"}
+    odd, t = tables['public."odd.name"']["rules"], tables["public.t"]["rules"]
+    assert (odd["name"], odd["level"], odd["redact"], odd["enrich"]) == (
+        'public."odd.name"', "statement", {"pin": "mask"}, []
+    )  # fmt: skip
+    assert (t["name"], t["level"], t["columns"]) == ("public.*", "row", None)
+    assert t["enrich"] == [
+        {
+            "operation": "UPDATE",
+            "label": "credit",
+            "severity": "high",
+            "compliance": ["sox"],
+            "description": None,
+            "when": {"after": {"credit": {"gt": 10}}},
+        }
+    ]
+    assert tables["svc.console_sessions"]["rules"]["redact"] == {"token_hash": "remove"}
+    log.execute("alter table t disable trigger user")
+    log.execute('drop trigger "00_svc_audit_insert" on "odd.name"')
+    states = {table["name"]: table["capture"] for table in all_data(client, "/audit/tables")}
+    assert (states["public.t"], states['public."odd.name"']) == ("disabled", "missing")
+    assert_problem(client.get("/audit/tables?name=x"), 422, "invalid_parameter")
+
+
+def test_a_table_that_should_be_audited_and_is_not_is_missing(database: str) -> None:
+    wanted = Config(audit=AuditConfig(tables=[AuditedTable(name="t"), AuditedTable(name="later")]))
+    with serving_installed(Console(settings(database_url=database), config=wanted)) as client:
+        tables = client.get("/audit/tables", headers=bearer("read")).json()["data"]
+    states = {table["name"]: (table["capture"], table["rules"] and table["rules"]["name"]) for table in tables}
+    assert states["public.later"] == ("missing", "public.later")
+    assert states['public."odd.name"'] == ("recording", None)
