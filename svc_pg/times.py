@@ -1,0 +1,28 @@
+"""Points in time for people: relative to now, exact for whoever points at them, and for machines."""
+
+from datetime import datetime
+from typing import Final
+
+_UNITS: Final = (("day", 86_400), ("hr", 3600), ("min", 60), ("sec", 1))
+_JUST_NOW_SECONDS: Final = 5
+
+
+def relative(then: datetime, now: datetime) -> str:
+    """For example ``3 min ago`` or ``in 2 days``; console.js writes the same."""
+    seconds = round((now - then).total_seconds())
+    if abs(seconds) < _JUST_NOW_SECONDS:
+        return "just now"
+    unit, size = next((unit, size) for unit, size in _UNITS if abs(seconds) >= size)
+    count = abs(seconds) // size
+    words = f"{count} {unit}{'s' if unit == 'day' and count > 1 else ''}"
+    return f"in {words}" if seconds < 0 else f"{words} ago"
+
+
+def exact(then: datetime) -> str:
+    """For example ``12 Mar 2026, 14:32:08 UTC``, given a time in UTC."""
+    return f"{then.day} {then:%b %Y, %H:%M:%S} UTC"
+
+
+def instant(then: datetime) -> str:
+    """RFC 3339, for the attribute ``datetime``, given a time in UTC."""
+    return then.isoformat(timespec="milliseconds").replace("+00:00", "Z")
