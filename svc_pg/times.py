@@ -26,3 +26,9 @@ def exact(then: datetime) -> str:
 def instant(then: datetime) -> str:
     """RFC 3339, for the attribute ``datetime``, given a time in UTC."""
     return then.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def left(then: datetime, now: datetime) -> str:
+    """The time until then in minutes and seconds, for example ``9:14``; console.js counts it down."""
+    minutes, seconds = divmod(max(0, round((then - now).total_seconds())), 60)
+    return f"{minutes}:{seconds:02}"
