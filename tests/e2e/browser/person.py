@@ -1,0 +1,59 @@
+"""A person at a browser: a context of its own, signed in or not, that is watched."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from svc_pg.settings import Permission
+from tests.e2e.browser.hostile_shop import Shop
+from tests.integration.console.serving import PREFIX
+from tests.support.page_laws import Watch, watched
+
+PATIENCE_MS = 10_000
+
+
+@dataclass(frozen=True)
+class Person:
+    """A person with one tab open."""
+
+    shop: Shop
+    context: BrowserContext
+    page: Page
+    watch: Watch
+
+    def open(self, *segments: str) -> str:
+        """Open a page by its path, for example ``"webhooks", "deliveries"``; returns its HTML."""
+        return self.look("/".join([self.shop.pages, *segments]))
+
+    def look(self, address: str) -> str:
+        """Open a page by its address; returns its HTML as the server sent it."""
+        response = self.page.goto(address)
+        assert response is not None
+        return response.text()
+
+
+@contextmanager
+def person(
+    browser: Browser, shop: Shop, permission: Permission | None = None, *, has_javascript: bool = True
+) -> Iterator[Person]:
+    """Enter to begin; leaving fails if a page asked for something elsewhere, opened a dialog or was in error."""
+    context = browser.new_context(java_script_enabled=has_javascript)
+    context.set_default_timeout(PATIENCE_MS)
+    if permission is not None:
+        give_session(context, shop, shop.session(permission))
+    try:
+        with watched(context, shop.base_url) as watch:
+            yield Person(shop, context, context.new_page(), watch)
+    finally:
+        context.close()
+
+
+def give_session(context: BrowserContext, shop: Shop, token: str) -> None:
+    """Let the browser have the cookie of a session."""
+    host = urlsplit(shop.base_url).hostname
+    context.add_cookies(
+        [{"name": "svc_console", "value": token, "domain": host, "path": f"{PREFIX}/ui", "sameSite": "Strict"}]
+    )

@@ -1,0 +1,98 @@
+"""Every page that links lead to obeys the laws of pages, for everybody who may see it, whatever it shows."""
+
+from collections.abc import Iterator, Sequence
+
+import httpx
+import pytest
+from playwright.sync_api import Browser
+
+from svc_pg.console.pages.routes import ROUTES
+from svc_pg.settings import Permission
+from tests.e2e.browser.hostile_shop import Shop
+from tests.e2e.browser.person import Person, person
+from tests.integration.console.serving import PREFIX
+from tests.support.page_laws import THEMES, WIDTHS, Theme, broken_laws
+from tests.support.walking import Form, Walk
+
+SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin"}
+ALONE = {"/sign-in", "/sign-in/code"}
+"""Pages for people who are not signed in."""
+FOR_EVERYBODY = {"/sign-out"}
+"""The actions of a session that may only read."""
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    ("permission", "widths", "themes"),
+    [("admin", WIDTHS, THEMES), ("write", WIDTHS[1:], THEMES[:1]), ("read", WIDTHS[:1], THEMES[1:])],
+    ids=["admin", "write", "read"],
+)
+def test_every_page_obeys_the_laws(
+    browser: Browser, shop: Shop, permission: Permission, widths: Sequence[int], themes: Sequence[Theme]
+) -> None:
+    with person(browser, shop, permission) as somebody:
+        somebody.open()
+        walk = new_walk(somebody.page.url)
+        broken = list(walked(walk, somebody, widths=widths, themes=themes))
+    assert not broken, "\n".join(broken)
+    assert walk.dead_links == set()
+    if permission == "admin":
+        assert {route.path for route in ROUTES if route.method == "GET"} - walk.met.keys() == ALONE
+
+
+def walked(walk: Walk, somebody: Person, *, widths: Sequence[int], themes: Sequence[Theme]) -> Iterator[str]:
+    """The laws that pages break, each after the page's address."""
+    html: dict[str, str] = {}
+
+    def look(address: str) -> str:
+        html[address] = somebody.look(address)
+        return html[address]
+
+    for address, _ in walk.pages(look):
+        found = broken_laws(somebody.page, html.pop(address), widths=widths, themes=themes)
+        yield from (f"{address}: {each}" for each in found + somebody.watch.take())
+
+
+def test_no_link_is_dead_and_what_somebody_may_not_do_is_not_offered_and_is_refused(shop: Shop) -> None:
+    with signed_in(shop, "admin") as admin, signed_in(shop, "read") as reader:
+        everything, offered = (new_walk(first_page(shop, client)) for client in (admin, reader))
+        for walk, client in ((everything, admin), (offered, reader)):
+            for _ in walk.pages(lambda address, client=client: opened(client, address)):  # type: ignore[misc]
+                pass
+            for address in sorted(walk.other_links)[:100]:
+                opened(client, address)
+        own = {form.action for form in offered.forms if form.method == "POST"}
+        assert {offered.pattern("POST", action) for action in own} <= FOR_EVERYBODY
+        for form in {form.action: form for form in everything.forms if form.method == "POST"}.values():
+            assert everything.pattern("POST", form.action), form
+            assert sent(admin, form, {"Sec-Fetch-Site": "cross-site"}) == 403, form
+            assert sent(admin, form, {}) == 403, form
+            if form.action not in own:
+                assert sent(reader, form, SAME_ORIGIN) == 403, form
+
+
+def new_walk(start: str) -> Walk:
+    return Walk(start, ROUTES, f"{PREFIX}/ui")
+
+
+def first_page(shop: Shop, client: httpx.Client) -> str:
+    """The address of the page that somebody sees first."""
+    return str(client.get(shop.pages, follow_redirects=True).url)
+
+
+def signed_in(shop: Shop, permission: Permission) -> httpx.Client:
+    """A client without a browser."""
+    return httpx.Client(cookies={"svc_console": shop.session(permission)}, timeout=20)
+
+
+def opened(client: httpx.Client, address: str) -> str:
+    response = client.get(address)
+    assert response.status_code == 200, address
+    return response.text
+
+
+def sent(client: httpx.Client, form: Form, headers: dict[str, str]) -> int:
+    fields: dict[str, list[str]] = {}
+    for name, value in form.fields:
+        fields.setdefault(name, []).append(value)
+    return client.post(form.action, data=fields, headers=headers).status_code

@@ -1,0 +1,133 @@
+"""Walk through the console's pages along their links, as far as they differ."""
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
+
+from svc_pg.console.pages.site import PageRoute
+from svc_pg.console.routing import Router
+
+Look = Callable[[str], str]
+"""Opens an address and returns the HTML of its page."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form of a page, with what its fields hold or give as an example."""
+
+    page: str
+    method: str
+    action: str
+    fields: Sequence[tuple[str, str]] = ()
+
+
+@dataclass
+class Parsed:
+    """The addresses that a page leads to, and its forms."""
+
+    links: list[str] = field(default_factory=list)
+    forms: list[Form] = field(default_factory=list)
+
+
+@dataclass
+class Walk:
+    """A walk through a site, from its ``start``. Of pages that differ only in their data, it opens ``each``."""
+
+    start: str
+    routes: Sequence[PageRoute]
+    base_path: str
+    each: int = 2
+    limit: int = 120
+    forms: list[Form] = field(default_factory=list)
+    met: Counter[str] = field(default_factory=Counter)
+    """How many pages of each path were opened: ``/entries/:id``."""
+    other_links: set[str] = field(default_factory=set)
+    """The links that were not opened, because they lead to pages like others."""
+    dead_links: set[str] = field(default_factory=set)
+    """The links that lead to no page."""
+
+    def __post_init__(self) -> None:
+        self._router: Router[str] = Router()
+        self._router.add_all((route.method, route.path, route.path) for route in self.routes)
+        self._shapes: Counter[tuple[str, tuple[str, ...]]] = Counter()
+
+    def pages(self, look: Look) -> Iterator[tuple[str, str]]:
+        """Open each page; yields its address and the pattern of its path."""
+        waiting, known = deque([self.start]), {self.start, urljoin(self.start, self.base_path)}
+        while waiting:
+            address = waiting.popleft()
+            path = self.pattern("GET", address)
+            if path is None:
+                self.dead_links.add(address)
+                continue
+            shape = path, parameters(address)
+            self._shapes[shape] += 1
+            if self._shapes[shape] > self.each:
+                self.other_links.add(address)
+                continue
+            self.met[path] += 1
+            assert self.met.total() <= self.limit, f"more than {self.limit} pages that differ: {self.met}"
+            found = parse(look(address), address)
+            self.forms += found.forms
+            yield address, path
+            new = [link for link in self._own(found.links) if link not in known]
+            known.update(new)
+            waiting.extend(new)
+
+    def pattern(self, method: str, address: str) -> str | None:
+        """The path of the route that an address leads to: ``/entries/:id``."""
+        path = urlsplit(address).path.removeprefix(self.base_path).strip("/")
+        found = self._router.find(method, [unquote(segment) for segment in path.split("/")])
+        return None if found is None else found.target
+
+    def _own(self, links: Iterable[str]) -> Iterator[str]:
+        here = urlsplit(self.start)
+        for link in links:
+            split = urlsplit(link)
+            is_static = split.path.startswith(f"{self.base_path}/static/")
+            if (split.scheme, split.netloc) == (here.scheme, here.netloc) and not is_static:
+                yield link.partition("#")[0]
+
+
+def parameters(address: str) -> tuple[str, ...]:
+    """The names of the query's parameters."""
+    return tuple(sorted({name for name, _ in parse_qsl(urlsplit(address).query)}))
+
+
+def parse(html: str, address: str) -> Parsed:
+    """The links and forms of a page with this address."""
+    reader = _Reader(address)
+    reader.feed(html)
+    reader.close()
+    return reader.found
+
+
+class _Reader(HTMLParser):
+    def __init__(self, address: str) -> None:
+        super().__init__()
+        self.found = Parsed()
+        self._address = address
+        self._form: Form | None = None
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if tag == "a" and "href" in given:
+            self.found.links.append(urljoin(self._address, given["href"]))
+        elif tag == "form":
+            action = urljoin(self._address, given.get("action") or self._address)
+            self._form = Form(self._address, given.get("method", "get").upper(), action)
+            self.found.forms.append(self._form)
+        elif self._form is not None and tag in ("input", "button") and given.get("name"):
+            self._form = Form(
+                self._form.page,
+                self._form.method,
+                self._form.action,
+                (*self._form.fields, (given["name"], given.get("value") or given.get("placeholder", ""))),
+            )
+            self.found.forms[-1] = self._form
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "form":
+            self._form = None
