@@ -34,13 +34,17 @@ create table svc.webhook_messages (
     sequence bigint,
     trace_context text,
     created_at timestamptz not null default now(),
-    copy_of uuid
+    copy_of uuid,
+    xact_id bigint not null default txid_current()
 );
 -- coalesce, because unique treats null tenants as different from each other
 create unique index webhook_messages_idempotency on svc.webhook_messages (coalesce(tenant, ''), idempotency_key)
     where idempotency_key is not null;
 -- to list deliveries by event, through their messages, which never change
 create index webhook_messages_event on svc.webhook_messages (event_name, id);
+create index webhook_messages_tenant on svc.webhook_messages (tenant, id) where tenant is not null;
+-- from the audit log to what the same transaction sent; not BRIN, because the room of pruned messages is used again
+create index webhook_messages_xact on svc.webhook_messages (xact_id);
 
 -- A sender holds the row of its key until it commits, so sequences are in the order of commits. Rows stay for ever: a
 -- key whose row were deleted would begin at 1 again, and receivers would take all that follows for stale.
@@ -130,6 +134,8 @@ comment on column svc.webhook_messages.trace_context is 'The trace of the sender
 comment on column svc.webhook_messages.created_at is 'When the transaction began that sent it.';
 comment on column svc.webhook_messages.copy_of is
     'The message that a replay with new ids has copied; this one is for one endpoint only.';
+comment on column svc.webhook_messages.xact_id is
+    'The transaction that sent it, as in svc.audit_logs; of a copy, that of the first. New numbers after a restore.';
 
 comment on table svc.webhook_keys is 'Internal: the last sequence of each key.';
 comment on column svc.webhook_keys.tenant is 'The tenant; empty if there is none.';

@@ -97,8 +97,10 @@ class Database:
             raise _unavailable("database_unavailable", "The console is not connected to a database.")
         try:
             async with self._pooled(self._pool) as conn, conn.transaction():
+                # statements are short: to compile one takes longer than to run it
                 await conn.execute(
-                    "select set_config('statement_timeout', %s, true)", [f"{STATEMENT_TIMEOUT_SECONDS}s"]
+                    "select set_config('statement_timeout', %s, true), set_config('jit', 'off', true)",
+                    [f"{STATEMENT_TIMEOUT_SECONDS}s"],
                 )
                 yield conn
         except (PoolTimeout, TooManyRequests) as error:

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from svc_pg.webhooks import deliveries, endpoints
+    from svc_pg.webhooks import deliveries, endpoints, messages, traffic
     from svc_pg.webhooks.events import asend, asend_many, send, send_many
     from svc_pg.webhooks.secrets import KeyRing
     from svc_pg.webhooks.signing import assert_webhook_signature, verify_webhook_signature
@@ -21,12 +21,14 @@ __all__ = [
     "assert_webhook_signature",
     "deliveries",
     "endpoints",
+    "messages",
     "send",
     "send_many",
+    "traffic",
     "verify_webhook_signature",
 ]
 
-_MODULES = {"deliveries", "endpoints"}
+_MODULES = {"deliveries", "endpoints", "messages", "traffic"}
 _HOMES = {
     "KeyRing": "secrets",
     "Worker": "worker.worker",

@@ -14,11 +14,12 @@ from svc_pg.pagination import DEFAULT_SIZE, Page, PointInTime
 from svc_pg.query import afetch, afetch_one, fetch, fetch_one
 from svc_pg.webhooks import delivery_queries, replay_queries
 from svc_pg.webhooks.delivery_queries import DeliveryQuery
-from svc_pg.webhooks.delivery_rows import Changed, Delivery, DeliveryAttempt, DeliveryDetail, Status
+from svc_pg.webhooks.delivery_rows import Changed, Counted, Delivery, DeliveryAttempt, DeliveryDetail, Status
 from svc_pg.webhooks.replay_queries import Replayed, ReplayStatus
 
 __all__ = [
     "Changed",
+    "Counted",
     "Delivery",
     "DeliveryAttempt",
     "DeliveryDetail",
@@ -28,6 +29,7 @@ __all__ = [
     "aattempts",
     "acancel",
     "acancel_all",
+    "acount",
     "aget",
     "alist",
     "areplay",
@@ -36,6 +38,7 @@ __all__ = [
     "attempts",
     "cancel",
     "cancel_all",
+    "count",
     "get",
     "list",
     "replay",
@@ -47,7 +50,9 @@ __all__ = [
 class Which(TypedDict, total=False):
     """Conditions on deliveries; a delivery must meet all that are not None.
 
-    ``endpoint`` and ``message`` are ids, ``event`` a name. ``since`` and ``until`` apply to the time of creation: an
+    ``endpoint`` and ``message`` are ids, ``event`` is a name, ``ids`` are those of deliveries, 10,000 at most.
+    ``tenant`` is that of the message, and ``transaction`` the one that sent it: the ``xact_id`` of entries in the audit
+    log. ``since`` and ``until`` apply to the time of creation: an
     aware datetime, or a duration before now, for example ``6h``.
     """
 
@@ -55,6 +60,9 @@ class Which(TypedDict, total=False):
     message: str | None
     status: Status | None
     event: str | None
+    tenant: str | None
+    transaction: int | None
+    ids: Sequence[str] | None
     since: PointInTime | None
     until: PointInTime | None
 
@@ -95,6 +103,16 @@ async def alist(
 ) -> Page[Delivery]:
     """As ``list``."""
     return await _listing(limit, after, which).alist(conn)
+
+
+def count(conn: Connection[Any], **which: Unpack[Which]) -> Counted:
+    """The number of the deliveries that ``which`` selects, counted up to 10,000. Raises QueryError."""
+    return fetch_one(conn, delivery_queries.matching(**which).count())
+
+
+async def acount(conn: AsyncConnection[Any], **which: Unpack[Which]) -> Counted:
+    """As ``count``."""
+    return await afetch_one(conn, delivery_queries.matching(**which).count())
 
 
 def get(conn: Connection[Any], delivery_id: str) -> DeliveryDetail:

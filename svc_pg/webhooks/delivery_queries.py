@@ -2,26 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, LiteralString, Self
-from uuid import UUID
 
 from svc_pg.errors import QueryError
-from svc_pg.pagination import ALL, Keyset, Listing, PointInTime, decode
+from svc_pg.pagination import ALL, Listing, PointInTime
 from svc_pg.query import Query
-from svc_pg.webhooks.delivery_rows import STATUSES, Changed, Delivery, DeliveryAttempt, DeliveryDetail
+from svc_pg.webhooks.delivery_keysets import COLUMNS, NEWEST, newest_of_event, newest_of_tenant
+from svc_pg.webhooks.delivery_rows import STATUSES, Changed, Counted, Delivery, DeliveryAttempt, DeliveryDetail
 from svc_pg.webhooks.ids import delivery_key, endpoint_key, filter_key, no_delivery
 
 BULK: Final = 10_000  # as in the texts below
 
-_COLUMNS: Final = """
-id::text, message_id::text, endpoint_id::text, event_name, status, attempts, lost_attempts, max_attempts, created_at,
-updated_at, next_attempt_at, finished_at, last_status_code, last_error
-"""
-_SELECT: Final = "select " + _COLUMNS + " from svc.webhook_deliveries d"  # noqa: S608 - constants
 _DETAIL: Final = """
 select d.id::text, d.message_id::text, d.endpoint_id::text, d.event_name, d.status, d.attempts, d.lost_attempts,
        d.max_attempts, d.created_at, d.updated_at, d.next_attempt_at, d.finished_at, d.last_status_code, d.last_error,
-       m.tenant, m.idempotency_key, m.key, m.sequence, m.payload
+       m.tenant, m.idempotency_key, m.key, m.sequence, m.copy_of::text, m.xact_id::text, m.payload
   from svc.webhook_deliveries d left join svc.webhook_messages m on m.id = d.message_id
  where d.id = %s
 """
@@ -35,18 +31,11 @@ select a.*
      order by a.id offset 0 -- so that the function runs even if there are no attempts
   ) a
 """
-_RETRY: Final = "select " + _COLUMNS + " from svc.webhook_retry_one(%s)"  # noqa: S608 - constants
-_CANCEL: Final = "select " + _COLUMNS + " from svc.webhook_cancel(%s)"  # noqa: S608 - constants
-_PING: Final = "select " + _COLUMNS + " from svc.webhook_ping(%s)"  # noqa: S608 - constants
+_RETRY: Final = "select " + COLUMNS + " from svc.webhook_retry_one(%s)"  # noqa: S608 - constants
+_CANCEL: Final = "select " + COLUMNS + " from svc.webhook_cancel(%s)"  # noqa: S608 - constants
+_PING: Final = "select " + COLUMNS + " from svc.webhook_ping(%s)"  # noqa: S608 - constants
 _IS_OPEN: Final = "exists (select from svc.webhook_endpoints e where e.id = endpoint_id and e.status <> 'disabled')"
 _MATCHING: Final = "with matching as (select id from svc.webhook_deliveries"
-_LAST: Final = UUID(int=2**128 - 1)
-_OF_EVENT: Final = """message_id in (
-    select m.id from svc.webhook_messages m where m.event_name = %s and m.id <= %s
-) and (message_id, id) < (%s, %s)"""
-_OF_EVENT_BEFORE: Final = """message_id in (
-    select m.id from svc.webhook_messages m where m.event_name = %s and m.id >= %s
-) and (message_id, id) > (%s, %s)"""
 # by what has an index; the status has none, because it changes with every delivery
 _OF_STATUS: Final[dict[str, LiteralString]] = {
     "pending": """status = %s and (endpoint_id, id) in (
@@ -57,6 +46,9 @@ _OF_STATUS: Final[dict[str, LiteralString]] = {
     "failed": "failure = %s",
     "canceled": "failure = %s",
 }
+_OF_MESSAGE_OF_TENANT: Final = "exists (select from svc.webhook_messages m where m.id = message_id and m.tenant = %s)"
+_OF_TRANSACTION: Final = "message_id in (select m.id from svc.webhook_messages m where m.xact_id = %s)"
+_COUNTED: Final = ("select count(*)::integer as count from (select from svc.webhook_deliveries d", " limit %s) c")
 _COUNT: Final = "changed as (select id from matching limit 10000)"
 _RETRY_MANY: Final = (
     "failure is not null and " + _IS_OPEN,
@@ -96,22 +88,40 @@ class DeliveryQuery(Listing[Delivery]):
         """Deliveries of one event."""
         return replace(
             self,
-            keyset=_newest_of_event(name) if self.filter == ALL else _NEWEST,
+            keyset=newest_of_event(name) if self.filter == ALL else NEWEST,
             filter=self.filter.where("event_name = %s", name),
         )
+
+    def tenant(self, tenant: str) -> Self:
+        """Deliveries of the messages of one tenant."""
+        return replace(
+            self,
+            keyset=newest_of_tenant(tenant) if self.filter == ALL else NEWEST,
+            filter=self.filter.where(_OF_MESSAGE_OF_TENANT, tenant),
+        )
+
+    def transaction(self, xact_id: int) -> Self:
+        """Deliveries of the messages that one transaction sent, by the ``xact_id`` of its entries in the audit log."""
+        return self._where(_OF_TRANSACTION, xact_id)
+
+    def ids(self, ids: Sequence[str]) -> Self:
+        """These deliveries, 10,000 at most."""
+        if len(ids) > BULK:
+            raise QueryError(f"{len(ids)} ids are too many", hint=f"Name at most {BULK}.")
+        return self._where("id = any(%s)", [filter_key(each) for each in ids])
 
     def since(self, point_in_time: PointInTime) -> Self:
         """Deliveries created from then on: an aware datetime, or a duration before now, for example ``1h``."""
         # ids grow with time, and are indexed
         wanted = self.filter.compare("id >= svc.uuid7_at(", point_in_time, end=")")
-        return replace(self, keyset=_NEWEST, filter=wanted.compare("created_at >=", point_in_time))
+        return replace(self, keyset=NEWEST, filter=wanted.compare("created_at >=", point_in_time))
 
     def until(self, point_in_time: PointInTime) -> Self:
         """Deliveries created before then, written as for ``since``."""
-        return replace(self, keyset=_NEWEST, filter=self.filter.compare("created_at <", point_in_time))
+        return replace(self, keyset=NEWEST, filter=self.filter.compare("created_at <", point_in_time))
 
     def _where(self, condition: LiteralString, *params: object) -> Self:
-        return replace(self, keyset=_NEWEST, filter=self.filter.where(condition, *params))
+        return replace(self, keyset=NEWEST, filter=self.filter.where(condition, *params))
 
     def retry(self, *, dry_run: bool = False) -> Query[Changed]:
         """Try the failed or canceled ones again, 10,000 at most; with ``dry_run`` only count them.
@@ -128,50 +138,26 @@ class DeliveryQuery(Listing[Delivery]):
         """
         return Query(*self._change(*_CANCEL_MANY, dry_run=dry_run), Changed)
 
+    def count(self, *, most: int = BULK) -> Query[Counted]:
+        """The number of deliveries, counted up to ``most``. The page's size and cursor are ignored."""
+        # in the order of the list, so that the plan is the list's
+        wanted = self.filter if self.keyset.start is None else self.filter.where(self.keyset.beyond, *self.keyset.start)
+        text = _COUNTED[0] + wanted.clause + self.keyset.order + _COUNTED[1]
+        return Query(text, (*wanted.params, most + 1), partial(_counted, most))
+
     def _change(
         self, state: LiteralString, change: LiteralString, *, dry_run: bool
     ) -> tuple[LiteralString, tuple[object, ...]]:
         if self.filter == ALL:
-            raise QueryError("nothing says which deliveries", hint="Name an endpoint, an event, a status or a time.")
+            raise QueryError("nothing says which deliveries", hint="Name ids, an endpoint, an event or a time.")
         wanted = self.filter.where(state)
         matching = _MATCHING + wanted.clause + " order by id limit %s),\n"
         return matching + (_COUNT if dry_run else change) + _COUNT_CHANGED, (*wanted.params, BULK + 1)
 
 
-_NEWEST: Final = Keyset(
-    select=_SELECT,
-    row=Delivery,
-    order=" order by d.id desc",
-    beyond="id < %s",
-    reverse_order=" order by d.id",
-    before="id > %s",
-    key=lambda delivery: (delivery.id,),
-    read=lambda cursor: decode(cursor, UUID),
-)
-
-
-def _newest_of_event(name: str) -> Keyset[Delivery]:
-    """For an event and no other condition, found by an index of messages: one of deliveries would cost all workers."""
-
-    def position(message: object, delivery: object) -> Sequence[object]:
-        return name, message, message, delivery
-
-    return Keyset(
-        select=_SELECT,
-        row=Delivery,
-        order=" order by d.message_id desc, d.id desc",
-        beyond=_OF_EVENT,
-        reverse_order=" order by d.message_id, d.id",
-        before=_OF_EVENT_BEFORE,
-        key=lambda delivery: (delivery.message_id, delivery.id),
-        read=lambda cursor: position(*decode(cursor, UUID, UUID)),
-        start=position(_LAST, _LAST),
-    )
-
-
 def query() -> DeliveryQuery:
     """A query of the queue, with no conditions yet."""
-    return DeliveryQuery(_NEWEST)
+    return DeliveryQuery(NEWEST)
 
 
 def matching(
@@ -180,6 +166,9 @@ def matching(
     message: str | None = None,
     status: str | None = None,
     event: str | None = None,
+    tenant: str | None = None,
+    transaction: int | None = None,
+    ids: Sequence[str] | None = None,
     since: PointInTime | None = None,
     until: PointInTime | None = None,
 ) -> DeliveryQuery:
@@ -189,8 +178,15 @@ def matching(
     wanted = wanted if message is None else wanted.message(message)
     wanted = wanted if status is None else wanted.status(status)
     wanted = wanted if event is None else wanted.event(event)
+    wanted = wanted if tenant is None else wanted.tenant(tenant)
+    wanted = wanted if transaction is None else wanted.transaction(transaction)
+    wanted = wanted if ids is None else wanted.ids(ids)
     wanted = wanted if since is None else wanted.since(since)
     return wanted if until is None else wanted.until(until)
+
+
+def _counted(most: int, *, count: int) -> Counted:
+    return Counted(min(count, most), count <= most)
 
 
 def get(delivery_id: str) -> Query[DeliveryDetail]:

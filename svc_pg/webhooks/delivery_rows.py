@@ -38,12 +38,18 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryDetail(Delivery):
-    """A delivery with the content of its message; ``payload`` is None once retention has deleted the message."""
+    """A delivery with the content of its message; ``payload`` is None once retention has deleted the message.
+
+    ``xact_id`` is the transaction that sent the message: its entries in the audit log are the cause. ``copy_of`` is the
+    message that a replay has copied.
+    """
 
     tenant: str | None
     idempotency_key: str | None
     key: str | None
     sequence: int | None
+    copy_of: str | None
+    xact_id: str | None
     payload: RawJson | None
 
 
@@ -68,6 +74,14 @@ class DeliveryAttempt:
 @dataclass(frozen=True, slots=True)
 class Changed:
     """The number of deliveries that were, or would be, changed; ``is_complete`` says that no more match."""
+
+    count: int
+    is_complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A number of deliveries; there are more unless ``is_complete``."""
 
     count: int
     is_complete: bool

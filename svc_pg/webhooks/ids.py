@@ -24,6 +24,11 @@ def delivery_key(text: str) -> UUID:
     return _key(text, kind="delivery")
 
 
+def message_key(text: str) -> UUID:
+    """The id of one message. Raises NotFoundError if it is not a UUID."""
+    return _key(text, kind="message")
+
+
 def no_endpoint(key: UUID) -> str:
     """The message if no endpoint has this id."""
     return f"no endpoint has the id {key}"
@@ -32,6 +37,11 @@ def no_endpoint(key: UUID) -> str:
 def no_delivery(key: UUID) -> str:
     """The message if no delivery has this id."""
     return f"no delivery has the id {key}"
+
+
+def no_message(key: UUID) -> str:
+    """The text of the error if no message has this id."""
+    return f"no message has the id {key}"
 
 
 def filter_key(text: str) -> UUID:

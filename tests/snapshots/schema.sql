@@ -369,10 +369,13 @@ create table svc.webhook_messages (
     trace_context text,
     created_at timestamp with time zone default now() not null,
     copy_of uuid,
+    xact_id bigint default txid_current() not null,
     constraint webhook_messages_pkey PRIMARY KEY (id)
 );
 CREATE INDEX webhook_messages_event ON svc.webhook_messages USING btree (event_name, id);
 CREATE UNIQUE INDEX webhook_messages_idempotency ON svc.webhook_messages USING btree (COALESCE(tenant, ''::text), idempotency_key) WHERE (idempotency_key IS NOT NULL);
+CREATE INDEX webhook_messages_tenant ON svc.webhook_messages USING btree (tenant, id) WHERE (tenant IS NOT NULL);
+CREATE INDEX webhook_messages_xact ON svc.webhook_messages USING btree (xact_id);
 
 create table svc.webhook_parked_endpoints (
     endpoint_id uuid not null,
@@ -1046,6 +1049,18 @@ create function svc.webhook_row(p_row json, p_columns text[], p_needed text[])
     returns json language plpgsql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 
+create function svc.webhook_sample(p_endpoint uuid, p_since timestamp with time zone, p_until timestamp with time zone, p_most integer, p_timed integer, OUT sent bigint, OUT attempts bigint, OUT delivered bigint, OUT failed bigint, OUT earliest uuid, OUT durations integer[])
+    returns record language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set lock_timeout=5 s
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_hashjoin=off
+    set enable_mergejoin=off
+    set enable_material=off
+    set enable_sort=off
+    set plan_cache_mode=force_generic_plan;
+
 create function svc.webhook_set_status(p_endpoint uuid, p_status text, p_reason text DEFAULT NULL::text)
     returns SETOF svc.webhook_endpoints language plpgsql
     set search_path=pg_catalog, pg_temp;
@@ -1260,6 +1275,8 @@ grant execute on function svc.webhook_retry_one to svc_admin;
 grant execute on function svc.webhook_return_lost to svc_admin;
 grant execute on function svc.webhook_row to svc_admin;
 grant execute on function svc.webhook_row to svc_writer;
+grant execute on function svc.webhook_sample to svc_admin;
+grant execute on function svc.webhook_sample to svc_reader;
 grant execute on function svc.webhook_set_status to svc_admin;
 grant execute on function svc.webhook_tell to svc_admin;
 grant execute on function svc.webhook_tell_exhausted to svc_admin;

@@ -8,8 +8,8 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
 
+from svc_pg.webhooks.backlog import Backlog
 from svc_pg.webhooks.http.transport import Outcome
-from svc_pg.webhooks.worker.backlog import Backlog
 from svc_pg.webhooks.worker.leases import Disposition
 from svc_pg.webhooks.worker.statistics import BUCKETS, Histogram, Statistics
 

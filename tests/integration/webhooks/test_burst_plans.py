@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from svc_pg.webhooks import endpoint_health
-from svc_pg.webhooks.worker.backlog import _BEGIN, _READ
+from svc_pg.webhooks.backlog import PREPARE, backlog
 from tests.support.costs import first_cost
 from tests.support.postgres import Prepare
 from tests.support.queue import add_delivered, add_due, add_endpoints
@@ -104,8 +104,8 @@ def test_a_page_of_healths_looks_at_a_hundred_failures_of_each_endpoint(conn: Co
 
 def test_the_backlog_reads_the_first_of_each_queue(conn: Connection) -> None:
     with conn.transaction():
-        conn.execute(_BEGIN)
-        assert read(conn, _READ) <= 6 * ENDPOINTS
+        conn.execute(PREPARE)
+        assert read(conn, backlog().text) <= 6 * ENDPOINTS
 
 
 def test_canceling_by_hand_reads_what_it_cancels(conn: Connection) -> None:

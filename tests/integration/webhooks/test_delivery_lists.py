@@ -8,10 +8,12 @@ import pytest
 
 from svc_pg import webhooks
 from svc_pg.errors import QueryError
-from svc_pg.query import scalar
+from svc_pg.query import fetch_one, scalar
 from svc_pg.webhooks import delivery_queries as deliveries
 from svc_pg.webhooks.delivery_queries import DeliveryQuery
+from svc_pg.webhooks.delivery_rows import Counted
 from tests.support.hooks import endpoint, hooks_config
+from tests.support.plans import rows_read
 from tests.support.postgres import Prepare
 from tests.support.queue import add_delivered
 
@@ -31,8 +33,10 @@ def fill(conninfo: str) -> None:
         webhooks.send_many(conn, "order.paid", [{"id": number} for number in range(RARE)])
         webhooks.send(conn, "order.created", {})
         webhooks.deliveries.cancel_all(conn, event="order.created")
-        webhooks.send_many(conn, "order.paid", [{"id": number} for number in range(RARE)])
-        webhooks.send_many(conn, "order.read", [{}] * SENT)
+        with conn.transaction():
+            webhooks.send_many(conn, "order.paid", [{"id": number} for number in range(RARE)])
+        webhooks.send_many(conn, "order.read", [{}] * RARE, tenant="acme")
+        webhooks.send_many(conn, "order.read", [{}] * (SENT - RARE), tenant="big")
         add_delivered(conn, COMMON)
         conn.execute("vacuum analyze")
 
@@ -49,18 +53,8 @@ def conn(database: str) -> Iterator[Connection]:
 
 
 def read_by(conn: Connection, query: DeliveryQuery) -> int:
-    """How many deliveries a page of it reads, parallel workers included."""
-    text = query._query()
-    [(plan,)] = conn.execute(f"explain (analyze, format json, timing off) {text.text}".encode(), text.params)
-    return sum(
-        (node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"]
-        for node in nodes(plan[0]["Plan"])
-        if node.get("Relation Name") == "webhook_deliveries"
-    )
-
-
-def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
-    return [plan, *(node for child in plan.get("Plans", []) for node in nodes(child))]
+    """How many deliveries a page of it reads."""
+    return rows_read(conn, query._query(), "webhook_deliveries")
 
 
 @pytest.mark.parametrize(
@@ -68,6 +62,9 @@ def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
     [
         (deliveries.matching(event="order.paid"), 4 * RARE),
         (deliveries.matching(event="order.gone"), 0),
+        (deliveries.matching(tenant="acme"), 2 * RARE),
+        (deliveries.matching(tenant="big"), 100),
+        (deliveries.matching(tenant="gone"), 0),
         (deliveries.matching(status="canceled"), 2),
         (deliveries.matching(status="failed"), 0),
         (deliveries.matching(status="delivered"), 100),
@@ -110,6 +107,57 @@ def test_an_event_and_another_condition_find_the_same_in_any_order(conn: Connect
     assert len(one.data) == 2 * RARE
     assert len(deliveries.query().event("order.paid").since("1h").list(conn).data) == 4 * RARE
     assert len(deliveries.query().event("order.paid").event("order.created").list(conn).data) == 0
+
+
+def test_a_transaction_finds_what_it_sent_and_reads_no_more(conn: Connection) -> None:
+    page = deliveries.matching(event="order.paid").limit(1).list(conn)
+    xact_id = scalar(conn, "select xact_id from svc.webhook_messages where id = %s", (page.data[0].message_id,))
+    query = deliveries.matching(transaction=xact_id)
+    assert len(query.list(conn).data) == 2 * RARE
+    assert read_by(conn, query) <= 2 * RARE + 10
+    assert deliveries.matching(transaction=1).list(conn).data == []
+
+
+def test_pages_of_a_tenant_show_each_delivery_once(conn: Connection) -> None:
+    query = deliveries.matching(tenant="acme").limit(7)
+    page = query.list(conn)
+    shown = list(page)
+    while page.next_cursor is not None:
+        page = query.after(page.next_cursor).list(conn)
+        shown += page
+    assert len({delivery.id for delivery in shown}) == len(shown) == 2 * RARE
+
+
+@pytest.mark.parametrize(
+    ("which", "count"),
+    [
+        ({"event": "order.paid"}, 4 * RARE),
+        ({"tenant": "big"}, 2 * (SENT - RARE)),
+        ({"status": "canceled"}, 2),
+        ({"tenant": "acme", "event": "order.read", "status": "pending"}, 2 * RARE),
+        ({"ids": []}, 0),
+    ],
+)
+def test_deliveries_are_counted_up_to_a_bound(conn: Connection, which: Any, count: int) -> None:
+    assert fetch_one(conn, deliveries.matching(**which).count()) == Counted(count, is_complete=True)
+    if count > 1:
+        assert fetch_one(conn, deliveries.matching(**which).count(most=1)) == Counted(1, is_complete=False)
+
+
+def test_a_count_stops_at_its_bound(conn: Connection) -> None:
+    assert webhooks.deliveries.count(conn, status="delivered") == Counted(10_000, is_complete=False)
+    assert rows_read(conn, deliveries.matching(status="delivered").count(most=50), "webhook_deliveries") <= 51
+    assert rows_read(conn, deliveries.matching(tenant="big").count(most=50), "webhook_deliveries") <= 60
+
+
+def test_ids_choose_deliveries_and_are_bounded(conn: Connection) -> None:
+    ids = [delivery.id for delivery in deliveries.matching(event="order.paid").list(conn)][:3]
+    assert {found.id for found in deliveries.matching(ids=ids).list(conn)} == set(ids)
+    assert webhooks.deliveries.cancel_all(conn, ids=ids, dry_run=True).count == 3
+    with pytest.raises(QueryError, match="too many"):
+        deliveries.matching(ids=ids * 4000)
+    with pytest.raises(QueryError, match="is not an id"):
+        deliveries.matching(ids=["x"])
 
 
 def test_a_cursor_of_another_list_is_refused(conn: Connection) -> None:

@@ -16,7 +16,8 @@ from psycopg.conninfo import conninfo_to_dict
 from svc_pg import webhooks
 from svc_pg.conninfo import Conninfo
 from svc_pg.errors import ConfigError
-from svc_pg.webhooks.worker.backlog import _BEGIN, _READ, Backlog, BacklogReader
+from svc_pg.webhooks.backlog import PREPARE, Backlog, backlog
+from svc_pg.webhooks.worker.backlog import BacklogReader
 from svc_pg.webhooks.worker.health import health_server
 from svc_pg.webhooks.worker.prometheus import exposition
 from svc_pg.webhooks.worker.statistics import Statistics
@@ -206,8 +207,8 @@ def test_the_backlog_is_read_by_index_whatever_the_statistics_say(database: str)
     send(database, 20)  # so few, and unknown to the planner, that it would rather read the table
     with psycopg.connect(database) as conn:
         conn.execute("analyze svc.webhook_queue, svc.webhook_leases")
-        conn.execute(_BEGIN)
-        [(plan,)] = conn.execute(f"explain (analyze, format json, costs off, timing off) {_READ}")
+        conn.execute(PREPARE)
+        [(plan,)] = conn.execute(f"explain (analyze, format json, costs off, timing off) {backlog().text}")
     scans = [node for node in nodes(plan[0]["Plan"]) if node.get("Relation Name") == "webhook_queue"]
     assert {node["Node Type"] for node in scans} <= {"Index Scan", "Index Only Scan"}
     assert max(node["Actual Rows"] for node in scans) <= 1

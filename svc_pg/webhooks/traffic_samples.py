@@ -1,0 +1,67 @@
+"""Statements that sample deliveries by time: they read a bounded number of rows, however many there are.
+
+Time is cut into stretches, and no more of each is read than its share of the rows that a statement may read. Rows that
+do not reach back to the beginning of their stretch are a sample: what they would be for the whole of it is an estimate.
+"""
+
+from typing import Final, LiteralString
+
+# the time in an id is that of its first 48 bits, in milliseconds
+_SAMPLES: Final = """
+with sample as (
+    select e.id as endpoint_id, b.at, s.*,
+           case when s.earliest is null then 1
+                else greatest(extract(epoch from t.ends - t.starts)::float8 * 1000
+                              / greatest(extract(epoch from t.ends)::float8 * 1000
+                                         - ('x' || left(replace(s.earliest::text, '-', ''), 12))::bit(48)::bigint, 1),
+                              1) end as factor
+      from (select %(first)s::timestamptz + n * %(length)s::interval as at from generate_series(0, %(buckets)s - 1) n) b
+     cross join lateral (
+        select b.at + part * %(length)s::interval / %(parts)s as starts,
+               least(b.at + (part + 1) * %(length)s::interval / %(parts)s, %(until)s) as ends
+          from generate_series(0, %(parts)s - 1) part
+     ) t
+     cross join unnest(%(endpoints)s::uuid[]) e(id)
+     cross join lateral svc.webhook_sample(e.id, t.starts, t.ends, %(most)s, %(timed)s) s
+     where t.starts < %(until)s
+),
+bucket as (
+    select s.endpoint_id, s.at, round(sum(s.sent * s.factor))::bigint as sent,
+           round(sum(s.delivered * s.factor))::bigint as delivered, round(sum(s.failed * s.factor))::bigint as failed,
+           round(sum((s.attempts - s.delivered) * s.factor))::bigint as failed_attempts,
+           bool_or(s.factor > 1) as is_estimate
+      from sample s
+     group by s.endpoint_id, s.at
+)
+"""
+_COLUMNS: Final = """array_agg(b.at order by b.at) as at, array_agg(b.sent order by b.at) as sent,
+       array_agg(b.delivered order by b.at) as delivered, array_agg(b.failed order by b.at) as failed,
+       array_agg(b.failed_attempts order by b.at) as failed_attempts, bool_or(b.is_estimate) as is_estimate
+"""
+TRAFFIC: Final[LiteralString] = (
+    _SAMPLES  # noqa: S608 - constants
+    + """,
+took as (
+    select s.at, percentile_cont(array[0.5, 0.95]) within group (order by d.milliseconds) as times
+      from sample s cross join lateral unnest(s.durations) d(milliseconds)
+     group by grouping sets ((s.at), ())
+)
+select """
+    + _COLUMNS
+    + """, array_agg(t.times[1] / 1000 order by b.at) as p50s, array_agg(t.times[2] / 1000 order by b.at) as p95s,
+       (select w.times[1] / 1000 from took w where w.at is null) as p50,
+       (select w.times[2] / 1000 from took w where w.at is null) as p95
+  from bucket b left join took t on t.at = b.at
+"""
+)
+"""What was sent to all endpoints, if ``endpoints`` is an array of null, or to one."""
+
+ACTIVITY: Final[LiteralString] = (
+    _SAMPLES  # noqa: S608 - constants
+    + "select b.endpoint_id::text, "
+    + _COLUMNS
+    + """ from bucket b join svc.webhook_endpoints e on e.id = b.endpoint_id
+ group by b.endpoint_id order by b.endpoint_id desc
+"""
+)
+"""What was sent to each of ``endpoints``."""
