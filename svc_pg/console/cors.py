@@ -6,11 +6,11 @@ from typing import Final
 from svc_pg import addresses
 from svc_pg.settings import Settings
 
-EXPOSED_HEADERS: Final = "Retry-After, Location, Content-Disposition, X-Request-Id, WWW-Authenticate"
+EXPOSED_HEADERS: Final = "Retry-After, Location, Content-Disposition, ETag, X-Request-Id, WWW-Authenticate"
 """The headers of responses that a browser would not show to the page without this."""
 PREFLIGHT_HEADERS: Mapping[str, str] = {
     "Access-Control-Allow-Methods": "GET, POST, PATCH, DELETE, PUT, OPTIONS",
-    "Access-Control-Allow-Headers": "Content-Type, Authorization",
+    "Access-Control-Allow-Headers": "Content-Type, Authorization, If-Match",
     "Access-Control-Max-Age": "600",
 }
 

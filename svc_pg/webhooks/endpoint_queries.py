@@ -26,7 +26,7 @@ from svc_pg.webhooks.endpoint_fields import (
 )
 from svc_pg.webhooks.endpoint_rows import COLUMNS, STATUSES, Endpoint, EndpointWithSecret
 from svc_pg.webhooks.http.guard import Guard
-from svc_pg.webhooks.ids import endpoint_key, new_id, no_endpoint
+from svc_pg.webhooks.ids import endpoint_key, filter_key, new_id, no_endpoint
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.signing_keys import new_secret, new_signing_key, public_key
 
@@ -94,6 +94,10 @@ class EndpointQuery(Listing[Endpoint]):
         """Endpoints of one tenant."""
         return self._where("tenant = %s", tenant)
 
+    def ids(self, ids: Sequence[str]) -> Self:
+        """These endpoints."""
+        return self._where("id = any(%s)", [filter_key(each) for each in ids])
+
     def event(self, name: str) -> Self:
         """Endpoints that receive this event."""
         return self._where("events && svc.webhook_patterns(%s)", name)
@@ -128,6 +132,12 @@ def get(endpoint_id: str) -> Query[Endpoint]:
     """One endpoint."""
     key = endpoint_key(endpoint_id)
     return Query(_SELECT + " where id = %s", (key,), Endpoint, absent=no_endpoint(key))
+
+
+def locked(endpoint_id: str) -> Query[Endpoint]:
+    """One endpoint, which nobody else changes until the end of the transaction."""
+    key = endpoint_key(endpoint_id)
+    return Query(_SELECT + " where id = %s for no key update", (key,), Endpoint, absent=no_endpoint(key))
 
 
 def create(

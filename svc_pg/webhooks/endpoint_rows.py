@@ -12,7 +12,8 @@ COLUMNS: Final[LiteralString] = """
 id::text, url, description, tenant, events, filter, ordering, status, disabled_reason, max_in_flight, rate_per_second,
 timeout, signatures, public_key,
 case when previous_secret_expires_at > now() then previous_secret_expires_at end as previous_secret_expires_at,
-headers is not null as has_headers, tls is not null as has_tls, client_certificate_expires_at, created_at, updated_at
+headers is not null as has_headers, tls is not null as has_tls, client_certificate_expires_at, version, created_at,
+updated_at
 """
 
 
@@ -22,7 +23,7 @@ class Endpoint:
 
     Secrets, keys, custom headers and TLS material are never read back: ``has_headers`` and ``has_tls`` say that there
     are some, and ``previous_secret_expires_at`` until when the secret before a rotation signs too. ``public_key``
-    verifies the signatures v1a, if it has them.
+    verifies the signatures v1a, if it has them. ``version`` rises with each change.
     """
 
     id: str
@@ -43,6 +44,7 @@ class Endpoint:
     has_headers: bool
     has_tls: bool
     client_certificate_expires_at: datetime | None
+    version: int
     created_at: datetime
     updated_at: datetime
 

@@ -2,22 +2,46 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
+from svc_pg.encoding import encode
 from svc_pg.query import Query, RawJson
+from svc_pg.webhooks.payload_examples import example
 
-_SELECT = "select name, description, schema, synced_at from svc.webhook_event_types order by name"
+MOST_COUNTED: Final = 1000  # in the statement too
+
+_SELECT: Final = """
+select t.name, t.description, t.schema, t.synced_at,
+       (select count(*)::integer from (
+            select from svc.webhook_endpoints e where e.status <> 'disabled' and e.events && t.patterns limit 1000
+        ) c) as endpoints
+  from svc.webhook_event_types t order by t.name
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class EventType:
-    """An event that endpoints can subscribe to, and the JSON Schema of its payload, if it has one."""
+    """An event that endpoints can subscribe to.
+
+    ``schema`` is the JSON Schema of its payload, if it has one, and ``example`` a payload made from that.
+    ``endpoints`` is the number of those that get it, counted up to 1,000; disabled ones are left out.
+    """
 
     name: str
     description: str
     schema: RawJson | None
+    example: RawJson | None
+    endpoints: int
     synced_at: datetime
 
 
 def event_types() -> Query[EventType]:
     """All events, by name."""
-    return Query(_SELECT, (), EventType)
+    return Query(_SELECT, (), _event_type)
+
+
+def _event_type(
+    *, name: str, description: str, schema: RawJson | None, endpoints: int, synced_at: datetime
+) -> EventType:
+    made = None if schema is None else RawJson(encode(example(schema.value)).decode())
+    return EventType(name, description, schema, made, endpoints, synced_at)

@@ -27,7 +27,7 @@ def endpoints_for(session: Session, endpoints: Sequence[AnyEndpoint]) -> list[An
     """The endpoints, or their health, as the session may see them."""
     if permits(session.permissions, "write"):
         return list(endpoints)
-    return [replace(each, url=_without_query(each.url)) for each in endpoints]
+    return [replace(each, url=without_query(each.url)) for each in endpoints]
 
 
 def entries_for(session: Session, page: Page[Entry]) -> Page[Entry]:
@@ -43,7 +43,8 @@ def _entry(entry: Entry) -> Entry:
     return replace(entry, **hidden)
 
 
-def _without_query(url: str) -> str:
+def without_query(url: str) -> str:
+    """A URL as sessions see it that may only read."""
     address, mark, _ = url.partition("?")
     return address + HIDDEN if mark else url
 

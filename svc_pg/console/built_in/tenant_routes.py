@@ -11,6 +11,7 @@ from pydantic import Field, field_validator
 from svc_pg.console.body import RequestBody, read_body
 from svc_pg.console.built_in.tenant_table import SVC_TENANTS, Tenant, Tenants, TenantTable
 from svc_pg.console.parameters import PAGE, PAGE_BYTES, documented, filtered
+from svc_pg.console.preconditions import IF_MATCH, OUTDATED, check, tag
 from svc_pg.console.products import Product, ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, created
 from svc_pg.pagination import Page
@@ -56,7 +57,7 @@ def register_tenants(console: "Console", *, table: TenantTable = SVC_TENANTS) ->
         async with answering(console.connection()) as conn:
             with _known():
                 tenant = await tenants.find(conn, request.params["id"])
-        return ConsoleResponse(200, _one(tenant))
+        return _answer(_one(tenant))
 
     async def add(request: AuthenticatedRequest) -> ConsoleResponse:
         new = read_body(request, NewTenant)
@@ -72,7 +73,8 @@ def register_tenants(console: "Console", *, table: TenantTable = SVC_TENANTS) ->
         async with answering(console.acting(request)) as conn:
             with _known():
                 tenant = _one(await tenants.find(conn, request.params["id"], is_locked=True))
-            return ConsoleResponse(200, await tenants.rename(conn, tenant.id, changes.name))
+            check(request, tenant.name)
+            return _answer(await tenants.rename(conn, tenant.id, changes.name))
 
     async def remove(request: AuthenticatedRequest) -> ConsoleResponse:
         async with answering(console.acting(request)) as conn:
@@ -127,11 +129,12 @@ def register_tenants(console: "Console", *, table: TenantTable = SVC_TENANTS) ->
                 path="/tenants/:id",
                 handler=rename,
                 required_permission="write",
-                summary="Rename a tenant",
+                summary="Rename a tenant; with If-Match only if nobody else has renamed it",
+                headers=[IF_MATCH],
                 body=TenantChanges,
                 body_example={"name": "Acme Europe"},
                 response=Tenant,
-                errors={**_UNKNOWN, **_EXISTS, **_REFUSED, **_MISSING},
+                errors={**_UNKNOWN, **_EXISTS, **_REFUSED, **_MISSING, **OUTDATED},
             ),
             ProductEndpoint(
                 method="DELETE",
@@ -146,6 +149,10 @@ def register_tenants(console: "Console", *, table: TenantTable = SVC_TENANTS) ->
     )
     console.register_product(product)
     return product
+
+
+def _answer(tenant: Tenant) -> ConsoleResponse:
+    return ConsoleResponse(200, tenant, {"ETag": tag(tenant.name)})
 
 
 def _one(tenant: Tenant | None) -> Tenant:

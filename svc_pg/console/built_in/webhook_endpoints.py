@@ -23,6 +23,7 @@ from svc_pg.console.built_in.webhook_requests import (
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import one_of
 from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered, truth
+from svc_pg.console.preconditions import IF_MATCH, OUTDATED, check, needs_check, tag
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, created
 from svc_pg.pagination import Page
@@ -40,6 +41,9 @@ _FILTERS: Final[dict[str, FilterParameter[EndpointQuery]]] = {
     "status": FilterParameter(EndpointQuery.status, "endpoints in that state", one_of(STATUSES)),
     "tenant": FilterParameter(EndpointQuery.tenant, "endpoints of one tenant"),
     "event": FilterParameter(EndpointQuery.event, "endpoints that get this event"),
+    "ids": FilterParameter(
+        lambda wanted, text: wanted.ids(text.split(",")), "these endpoints, with commas between their ids"
+    ),
     **PAGE,
 }
 _HEALTH_FILTERS: Final[dict[str, FilterParameter[HealthQuery]]] = {
@@ -105,11 +109,12 @@ class EndpointRoutes:
                 path="/endpoints/:id",
                 handler=self._update,
                 required_permission="write",
-                summary="Change an endpoint",
+                summary="Change an endpoint; with If-Match only if nobody else has changed it",
+                headers=[IF_MATCH],
                 body=EndpointChanges,
                 body_example={"events": ["order.*"], "ratePerSecond": None},
                 response=Endpoint,
-                errors={UNKNOWN_ENDPOINT: 404, **REFUSED_ENDPOINT},
+                errors={UNKNOWN_ENDPOINT: 404, **REFUSED_ENDPOINT, **OUTDATED},
             ),
             ProductEndpoint(
                 method="DELETE",
@@ -151,12 +156,13 @@ class EndpointRoutes:
             )
             async with self.database.acting(request) as conn:
                 endpoint = await afetch_one(conn, new)
-        return created(request, endpoint.id, endpoint)
+        answer = created(request, endpoint.id, endpoint)
+        return replace(answer, headers={**answer.headers, "ETag": tag(endpoint.version)})
 
     async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
         endpoints = await found(self.database, request, endpoint_queries.get, unknown=UNKNOWN_ENDPOINT)
         [endpoint] = endpoints_for(request.session, endpoints)
-        return ConsoleResponse(200, endpoint)
+        return ConsoleResponse(200, endpoint, {"ETag": tag(endpoint.version)})
 
     async def _update(self, request: AuthenticatedRequest) -> ConsoleResponse:
         changes = read_body(request, EndpointChanges).options()
@@ -165,8 +171,13 @@ class EndpointRoutes:
             keys = required(self.keys) if needs_keys(changes) else None
             return endpoint_queries.update(endpoint_id, keys=keys, guard=self.guard, **changes)
 
-        endpoint = await changed(self.database, request, change, unknown=UNKNOWN_ENDPOINT)
-        return ConsoleResponse(200, endpoint)
+        with as_problems(unknown=UNKNOWN_ENDPOINT):
+            query, before = change(request.params["id"]), endpoint_queries.locked(request.params["id"])
+            async with self.database.acting(request) as conn:
+                if needs_check(request):
+                    check(request, (await afetch_one(conn, before)).version)
+                endpoint = await afetch_one(conn, query)
+        return ConsoleResponse(200, endpoint, {"ETag": tag(endpoint.version)})
 
     async def _delete(self, request: AuthenticatedRequest) -> ConsoleResponse:
         await changed(self.database, request, endpoint_queries.delete, unknown=UNKNOWN_ENDPOINT)

@@ -23,6 +23,7 @@ from svc_pg.errors import (
     UnknownEventError,
 )
 from svc_pg.query import Query, afetch, afetch_one
+from svc_pg.webhooks import delivery_queries
 from svc_pg.webhooks.endpoint_fields import Changes, Ordering, Signature
 from svc_pg.webhooks.http.tls import Tls
 from svc_pg.webhooks.replay_queries import ReplayStatus
@@ -148,13 +149,24 @@ class Recovery(RequestBody):
     dry_run: bool = Field(default=False, description="Only count them.")
 
 
-class BulkRetry(Recovery):
-    """The failed and canceled deliveries to try again; at least one filter."""
+class BulkChange(Recovery):
+    """The deliveries to change: all that meet each condition that is given; at least one is."""
 
+    ids: list[UUID] | None = Field(default=None, max_length=delivery_queries.BULK, description="These deliveries.")
     endpoint_id: UUID | None = None
+    message_id: UUID | None = None
     event: Text | None = None
-    status: Literal["failed", "canceled"] | None = None
+    tenant: Text | None = Field(default=None, description="The tenant of the message.")
+    transaction: str | None = Field(
+        default=None, pattern="^[0-9]{1,18}$", description="What sent the message: the xactId of entries in the log."
+    )
     until: PointInTime | None = Field(default=None, description="Created before then.")
+
+
+class BulkRetry(BulkChange):
+    """The failed and canceled deliveries to try again; at least one condition."""
+
+    status: Literal["failed", "canceled"] | None = None
 
 
 class Replay(Recovery):

@@ -1,9 +1,14 @@
 """The product ``webhooks``: manage endpoints and deliveries, send events."""
 
 from svc_pg.config import WebhooksConfig
+from svc_pg.console.built_in.webhook_bulk import BulkRoutes
 from svc_pg.console.built_in.webhook_deliveries import DeliveryRoutes
+from svc_pg.console.built_in.webhook_delivery_request import DeliveryRequestRoutes
 from svc_pg.console.built_in.webhook_endpoint_actions import EndpointActionRoutes
 from svc_pg.console.built_in.webhook_endpoints import EndpointRoutes
+from svc_pg.console.built_in.webhook_events import EventRoutes
+from svc_pg.console.built_in.webhook_messages import MessageRoutes
+from svc_pg.console.built_in.webhook_traffic import TrafficRoutes
 from svc_pg.console.database import Database
 from svc_pg.console.products import Product
 from svc_pg.settings import Settings
@@ -18,5 +23,10 @@ def webhooks_product(database: Database, *, settings: Settings, config: Webhooks
         EndpointRoutes(database, Guard.of(config), keys),
         EndpointActionRoutes(database, keys),
         DeliveryRoutes(database),
+        BulkRoutes(database),
+        DeliveryRequestRoutes(database, keys),
+        MessageRoutes(database),
+        EventRoutes(database),
+        TrafficRoutes(database),
     )
     return Product(id="webhooks", name="Webhooks", endpoints=[each for group in routes for each in group.endpoints()])

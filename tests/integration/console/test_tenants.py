@@ -73,6 +73,17 @@ def test_a_tenant_is_added_read_renamed_and_removed(client: httpx.Client) -> Non
     assert_problem(client.get(path), 404, "unknown_tenant")
 
 
+def test_a_tenant_is_renamed_only_as_it_was_read(client: httpx.Client) -> None:
+    path = f"/tenant/tenants/{add(client, 'Tag')}"
+    tag = client.get(path).headers["etag"]
+    renamed = client.patch(path, json={"name": "Tag 2"}, headers={"if-match": tag})
+    assert (renamed.status_code, renamed.headers["etag"]) == (200, client.get(path).headers["etag"])
+    late = client.patch(path, json={"name": "Tag 3"}, headers={"if-match": tag})
+    assert_problem(late, 412, "precondition_failed")
+    assert client.get(path).json()["name"] == "Tag 2"
+    assert client.delete(path).status_code == 204
+
+
 def test_a_tenant_may_be_added_with_an_id(client: httpx.Client) -> None:
     tenant_id = "6f9619ff-8b86-d011-b42d-00c04fc964ff"
     assert client.post("/tenant/tenants", json={"id": tenant_id, "name": "Chosen"}).json()["id"] == tenant_id

@@ -1,0 +1,121 @@
+"""Routes of many deliveries at once: count them by state, try them again, cancel them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from psycopg import AsyncConnection
+from psycopg.errors import QueryCanceled
+
+from svc_pg.console.body import read_body
+from svc_pg.console.built_in.webhook_filters import DELIVERY_FILTERS
+from svc_pg.console.built_in.webhook_requests import BulkChange, BulkRetry, as_problems
+from svc_pg.console.database import STATEMENT_TIMEOUT_SECONDS, Database
+from svc_pg.console.parameters import documented, filtered, point_in_time
+from svc_pg.console.products import ProductEndpoint
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
+from svc_pg.query import Query, afetch_one
+from svc_pg.webhooks import delivery_queries
+from svc_pg.webhooks.delivery_queries import DeliveryQuery
+from svc_pg.webhooks.delivery_rows import STATUSES, Changed, Status
+
+_MOST_MILLISECONDS: Final = 250
+_TIMEOUT: Final = "select set_config('statement_timeout', %s, true)"
+
+
+@dataclass(frozen=True, slots=True)
+class StatusCount:
+    """The number of deliveries in one state; there are more unless ``is_complete``. None: too dear to count."""
+
+    status: Status
+    count: int | None
+    is_complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BulkRoutes:
+    """The handlers, and the object that they need."""
+
+    database: Database
+
+    def endpoints(self) -> Sequence[ProductEndpoint]:
+        """The routes."""
+        return [
+            ProductEndpoint(
+                method="GET",
+                path="/deliveries/counts",
+                handler=self._counts,
+                summary="The number of deliveries in each state, counted up to 10,000",
+                query=documented(DELIVERY_FILTERS),
+                response=list[StatusCount],
+            ),
+            ProductEndpoint(
+                method="POST",
+                path="/deliveries/retry",
+                handler=self._retry,
+                required_permission="write",
+                summary="Try the matching failed and canceled deliveries again, 10,000 at a time",
+                body=BulkRetry,
+                body_example={"event": "order.created", "since": "1d", "dryRun": True},
+                response=Changed,
+            ),
+            ProductEndpoint(
+                method="POST",
+                path="/deliveries/cancel",
+                handler=self._cancel,
+                required_permission="write",
+                summary="Cancel the matching deliveries that wait, 10,000 at a time",
+                body=BulkChange,
+                body_example={"tenant": "acme", "dryRun": True},
+                response=Changed,
+            ),
+        ]
+
+    async def _counts(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        wanted = filtered(delivery_queries.query(), request.query, DELIVERY_FILTERS)
+        async with self.database.connection() as conn:
+            return ConsoleResponse(200, [await _counted(conn, wanted, status) for status in STATUSES])
+
+    async def _retry(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        body = read_body(request, BulkRetry)
+        wanted = _matching(body)
+        wanted = wanted if body.status is None else wanted.status(body.status)
+        return await self._changed(request, wanted.retry(dry_run=body.dry_run))
+
+    async def _cancel(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        body = read_body(request, BulkChange)
+        return await self._changed(request, _matching(body).cancel(dry_run=body.dry_run))
+
+    async def _changed(self, request: AuthenticatedRequest, change: Query[Changed]) -> ConsoleResponse:
+        with as_problems():
+            async with self.database.acting(request) as conn:
+                changed = await afetch_one(conn, change)
+        return ConsoleResponse(200, changed)
+
+
+async def _counted(conn: AsyncConnection[Any], wanted: DeliveryQuery, status: Status) -> StatusCount:
+    """Within a quarter of a second, because a rare combination of conditions can mean reading all deliveries."""
+    try:
+        async with conn.transaction():
+            await conn.execute(_TIMEOUT, [f"{_MOST_MILLISECONDS}ms"])
+            counted = await afetch_one(conn, wanted.status(status).count())
+    except QueryCanceled:
+        return StatusCount(status, None, is_complete=False)
+    await conn.execute(_TIMEOUT, [f"{STATEMENT_TIMEOUT_SECONDS}s"])
+    return StatusCount(status, counted.count, counted.is_complete)
+
+
+def _matching(body: BulkChange) -> DeliveryQuery:
+    if not body.model_fields_set - {"dry_run"}:
+        raise Problem(422, "invalid_body", "Give ids, or at least one filter.")
+    with as_problems():
+        return delivery_queries.matching(
+            ids=None if body.ids is None else [str(each) for each in body.ids],
+            endpoint=None if body.endpoint_id is None else str(body.endpoint_id),
+            message=None if body.message_id is None else str(body.message_id),
+            event=body.event,
+            tenant=body.tenant,
+            transaction=None if body.transaction is None else int(body.transaction),
+            since=None if body.since is None else point_in_time(body.since),
+            until=None if body.until is None else point_in_time(body.until),
+        )

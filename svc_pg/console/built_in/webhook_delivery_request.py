@@ -1,0 +1,42 @@
+"""The route of a delivery's request: its URL, headers, body and signatures."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from svc_pg.console.built_in.endpoint_urls import without_query
+from svc_pg.console.built_in.webhook_requests import found
+from svc_pg.console.database import Database
+from svc_pg.console.products import ProductEndpoint, permits
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.webhooks import delivery_request
+from svc_pg.webhooks.delivery_request import DeliveryRequest
+from svc_pg.webhooks.secrets import KeyRing
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryRequestRoutes:
+    """The handler, and the objects that it needs. Without ``keys`` nothing is signed."""
+
+    database: Database
+    keys: KeyRing | None
+
+    def endpoints(self) -> Sequence[ProductEndpoint]:
+        """The route."""
+        return [
+            ProductEndpoint(
+                method="GET",
+                path="/deliveries/:id/request",
+                handler=self._get,
+                summary="Its request as an attempt would make it now; with the permission write, signed",
+                response=DeliveryRequest,
+                errors={"unknown_delivery": 404},
+            )
+        ]
+
+    async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        [sealed] = await found(self.database, request, delivery_request.get, unknown="unknown_delivery")
+        may_sign = permits(request.session.permissions, "write")
+        shown = delivery_request.opened(sealed, keys=self.keys, is_signed=may_sign)
+        if shown.url is not None and not may_sign:
+            shown = replace(shown, url=without_query(shown.url))
+        return ConsoleResponse(200, shown)

@@ -1,0 +1,108 @@
+"""Routes of webhook events: the types that there are, and sending one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final, LiteralString
+
+from psycopg.errors import UntranslatableCharacter
+
+from svc_pg.console.body import read_body
+from svc_pg.console.built_in.webhook_requests import NewEvent, as_problems
+from svc_pg.console.database import Database
+from svc_pg.console.documentation import Parameter
+from svc_pg.console.products import ProductEndpoint
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
+from svc_pg.errors import PayloadError
+from svc_pg.pagination import Page
+from svc_pg.query import Query, afetch, afetch_one
+from svc_pg.webhooks.event_types import EventType, event_types
+from svc_pg.webhooks.events import asend
+
+# json -> keeps the text as it was written; a parsed number would not
+_PAYLOAD: Final[LiteralString] = "select (convert_from(%s, 'UTF8')::json -> 'payload')::text as payload"
+_KEY_BYTES: Final = 1024
+_IDEMPOTENCY_KEY: Final = Parameter(
+    name="Idempotency-Key",
+    description="a repetition with the same key sends nothing, and answers with the id of the first message",
+    schema={"type": "string", "minLength": 1, "maxLength": _KEY_BYTES},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SentEvent:
+    """The message that a sent event became."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Payload:
+    payload: str
+
+
+@dataclass(frozen=True, slots=True)
+class EventRoutes:
+    """The handlers, and the object that they need."""
+
+    database: Database
+
+    def endpoints(self) -> Sequence[ProductEndpoint]:
+        """The routes."""
+        return [
+            ProductEndpoint(
+                method="GET",
+                path="/event-types",
+                handler=self._event_types,
+                summary="The events that endpoints can subscribe to",
+                response=Page[EventType],
+            ),
+            ProductEndpoint(
+                method="POST",
+                path="/events",
+                handler=self._send,
+                required_permission="write",
+                summary="Send an event",
+                headers=[_IDEMPOTENCY_KEY],
+                body=NewEvent,
+                body_example={"event": "order.created", "payload": {"id": 7}},
+                response=SentEvent,
+                status=202,
+                errors={"unknown_event": 422, "invalid_payload": 422, "invalid_idempotency_key": 422},
+            ),
+        ]
+
+    async def _event_types(self, _request: AuthenticatedRequest) -> ConsoleResponse:
+        async with self.database.connection() as conn:
+            return ConsoleResponse(200, Page(await afetch(conn, event_types()), None))
+
+    async def _send(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        body = read_body(request, NewEvent)
+        idempotency_key = _idempotency_key(request)
+        with as_problems():
+            async with self.database.acting(request) as conn:
+                try:
+                    raw = await afetch_one(conn, Query(_PAYLOAD, (request.content,), _Payload))
+                except UntranslatableCharacter as error:
+                    raise PayloadError("the payload contains \\u0000, which PostgreSQL cannot store") from error
+                message_id = await asend(
+                    conn,
+                    body.event,
+                    raw.payload,
+                    idempotency_key=idempotency_key,
+                    tenant=body.tenant,
+                    delay=timedelta(seconds=body.delay),
+                    key=body.key,
+                )
+        return ConsoleResponse(202, SentEvent(str(message_id)))
+
+
+def _idempotency_key(request: AuthenticatedRequest) -> str | None:
+    keys = request.headers.getlist("idempotency-key")
+    if not keys:
+        return None
+    # all events with an empty key would count as one
+    if len(keys) > 1 or not 0 < len(keys[0].encode()) <= _KEY_BYTES:
+        detail = f"Send the header Idempotency-Key once, with 1 to {_KEY_BYTES} bytes."
+        raise Problem(422, "invalid_idempotency_key", detail)
+    return keys[0]

@@ -1,0 +1,133 @@
+"""Routes of the traffic of webhooks: by time, by endpoint, and the backlog."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from svc_pg.console.built_in.webhook_requests import as_problems
+from svc_pg.console.database import Database
+from svc_pg.console.documentation import one_of
+from svc_pg.console.parameters import FilterParameter, documented, filtered, point_in_time, refuse, whole_number
+from svc_pg.console.products import ProductEndpoint
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.pagination import PointInTime
+from svc_pg.query import afetch_one
+from svc_pg.webhooks import backlog, traffic
+from svc_pg.webhooks.backlog import Backlog, Waiting
+from svc_pg.webhooks.traffic_queries import MOST_ENDPOINTS, MOST_HOURS, STEPS, EndpointActivity, Step, Traffic
+
+
+@dataclass(frozen=True, slots=True)
+class QueueState:
+    """The pending deliveries, and what they wait for."""
+
+    waiting: Waiting
+    backlog: Backlog
+
+
+@dataclass(frozen=True, slots=True)
+class _Period:
+    by: Step = "hour"
+    since: PointInTime | None = None
+    until: PointInTime | None = None
+    endpoint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Activity:
+    endpoints: Sequence[str] = ()
+    hours: int = 24
+
+
+def _by(period: _Period, text: str) -> _Period:
+    for step in STEPS:
+        if text == step:
+            return replace(period, by=step)
+    raise ValueError(f"write one of {', '.join(STEPS)}")
+
+
+_PERIOD: Final[dict[str, FilterParameter[_Period]]] = {
+    "by": FilterParameter(_by, "the length of a bucket", {**one_of(STEPS), "default": "hour"}),
+    "since": FilterParameter(
+        lambda period, text: replace(period, since=point_in_time(text)),
+        "the beginning: RFC 3339, or a duration before now; default: 1h by minute, 1d by hour, 7d by day",
+    ),
+    "until": FilterParameter(lambda period, text: replace(period, until=point_in_time(text)), "the end; default: now"),
+    "endpointId": FilterParameter(
+        lambda period, text: replace(period, endpoint=text),
+        "only what was sent to one endpoint",
+        {"type": "string", "format": "uuid"},
+    ),
+}
+_ACTIVITY: Final[dict[str, FilterParameter[_Activity]]] = {
+    "ids": FilterParameter(
+        lambda wanted, text: replace(wanted, endpoints=text.split(",")),
+        f"the ids of up to {MOST_ENDPOINTS} endpoints, with commas between them",
+    ),
+    "hours": FilterParameter(
+        lambda wanted, text: replace(wanted, hours=whole_number(text)),
+        "how many hours back",
+        {"type": "integer", "minimum": 1, "maximum": MOST_HOURS, "default": 24},
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficRoutes:
+    """The handlers, and the object that they need."""
+
+    database: Database
+
+    def endpoints(self) -> Sequence[ProductEndpoint]:
+        """The routes."""
+        return [
+            ProductEndpoint(
+                method="GET",
+                path="/stats",
+                handler=self._traffic,
+                summary="What was sent, by minute, hour or day, and what became of it; exact, or with isEstimate",
+                query=documented(_PERIOD),
+                response=Traffic,
+                errors={"invalid_value": 422},
+            ),
+            ProductEndpoint(
+                method="GET",
+                path="/backlog",
+                handler=self._backlog,
+                summary="The pending deliveries, counted up to 10,000, and the age of the oldest that is due",
+                response=QueueState,
+            ),
+            ProductEndpoint(
+                method="GET",
+                path="/endpoints/activity",
+                handler=self._activity,
+                summary="What was sent to each of some endpoints, hour by hour",
+                query=documented(_ACTIVITY),
+                response=list[EndpointActivity],
+                errors={"invalid_value": 422},
+            ),
+        ]
+
+    async def _traffic(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        period = filtered(_Period(), request.query, _PERIOD)
+        with as_problems():
+            async with self.database.connection() as conn:
+                found = await traffic.aread(
+                    conn, by=period.by, since=period.since, until=period.until, endpoint=period.endpoint
+                )
+        return ConsoleResponse(200, found)
+
+    async def _backlog(self, _request: AuthenticatedRequest) -> ConsoleResponse:
+        async with self.database.connection() as conn:
+            await conn.execute(backlog.PREPARE)
+            waiting = await afetch_one(conn, backlog.waiting())
+            return ConsoleResponse(200, QueueState(waiting, await afetch_one(conn, backlog.backlog())))
+
+    async def _activity(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        wanted = filtered(_Activity(), request.query, _ACTIVITY)
+        if not wanted.endpoints:
+            refuse("ids", "is needed")
+        with as_problems():
+            async with self.database.connection() as conn:
+                found = await traffic.aof_endpoints(conn, wanted.endpoints, hours=wanted.hours)
+        return ConsoleResponse(200, found)
