@@ -28,6 +28,11 @@ DeliveryId = Annotated[str, typer.Argument(metavar="DELIVERY", help="The deliver
 Since = Annotated[
     str | None, point_in_time(meaning="Only deliveries created since this time: 1h, 7d, or 2026-01-31T12:00:00Z.")
 ]
+Tenant = Annotated[str | None, typer.Option(metavar="TENANT", help="Only messages of this tenant.")]
+Transaction = Annotated[
+    int | None,
+    typer.Option(metavar="XACT", min=0, help="Only what this transaction sent: the xactId of audit entries."),
+]
 
 
 @app.command("deliveries")
@@ -45,6 +50,9 @@ def list_deliveries(
     event: Annotated[
         str | None, typer.Option(metavar="EVENT", help="Only deliveries of this event.", autocompletion=events)
     ] = None,
+    message: Annotated[str | None, typer.Option(metavar="MESSAGE", help="Only deliveries of this message.")] = None,
+    tenant: Tenant = None,
+    transaction: Transaction = None,
     since: Since = None,
     limit: Limit = 100,
     after: After = None,
@@ -52,8 +60,15 @@ def list_deliveries(
     json: Json = False,
 ) -> None:
     """List deliveries."""
-    start = None if since is None else durations.point_in_time(since)
-    wanted = deliveries.matching(endpoint=endpoint, status=status, event=event, since=start).limit(limit)
+    wanted = deliveries.matching(
+        endpoint=endpoint,
+        message=message,
+        status=status,
+        event=event,
+        tenant=tenant,
+        transaction=transaction,
+        since=None if since is None else durations.point_in_time(since),
+    ).limit(limit)
     wanted = wanted if after is None else wanted.after(after)
     with connect(database_url) as conn:
         page = wanted.list(conn)

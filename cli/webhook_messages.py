@@ -1,0 +1,107 @@
+"""The commands ``webhooks ...`` for messages and for traffic."""
+
+from typing import Annotated
+
+import typer
+
+from svc_pg import durations
+from svc_pg.query import fetch_one
+from svc_pg.webhooks import message_queries, traffic_queries
+from svc_pg.webhooks.traffic_queries import STEPS, TimedBucket
+
+from . import output, records
+from .completion import events, one_of
+from .database import connect
+from .json_text import printable
+from .options import After, DatabaseUrl, Json, Limit, point_in_time
+from .webhook_deliveries import Tenant, Transaction
+
+app = typer.Typer()
+
+
+@app.command("messages")
+def list_messages(
+    *,
+    event: Annotated[
+        str | None, typer.Option(metavar="EVENT", help="Only messages of this event.", autocompletion=events)
+    ] = None,
+    tenant: Tenant = None,
+    transaction: Transaction = None,
+    since: Annotated[
+        str | None, point_in_time(meaning="Only messages sent since this time: 1h, 7d, or 2026-01-31T12:00:00Z.")
+    ] = None,
+    limit: Limit = 100,
+    after: After = None,
+    database_url: DatabaseUrl = None,
+    json: Json = False,
+) -> None:
+    """List messages: the events that were sent."""
+    wanted = message_queries.matching(
+        event=event,
+        tenant=tenant,
+        transaction=transaction,
+        since=None if since is None else durations.point_in_time(since),
+    ).limit(limit)
+    wanted = wanted if after is None else wanted.after(after)
+    with connect(database_url) as conn:
+        page = wanted.list(conn)
+    if json:
+        records.show_json(page.data)
+    else:
+        for message in page.data:
+            of = f"  of {printable(message.tenant)}" if message.tenant else ""
+            output.data(f"{message.id}  {message.event_name}  {records.text(message.created_at)}{of}")
+    output.more(page.next_cursor)
+
+
+@app.command("message")
+def show_message(
+    message: Annotated[str, typer.Argument(metavar="MESSAGE", help="The message's id.", show_default=False)],
+    *,
+    database_url: DatabaseUrl = None,
+    json: Json = False,
+) -> None:
+    """Show a message and its payload."""
+    with connect(database_url) as conn:
+        row = fetch_one(conn, message_queries.get(message))
+    if json:
+        records.show_json(row)
+        return
+    records.show(row)
+
+
+@app.command("traffic")
+def show_traffic(
+    *,
+    by: Annotated[
+        str, typer.Option(metavar="STEP", help="By minute, hour or day.", autocompletion=one_of(*STEPS))
+    ] = "hour",
+    since: Annotated[
+        str | None,
+        point_in_time(meaning="The beginning. Default: the last hour by minute, day by hour, week by day."),
+    ] = None,
+    endpoint: Annotated[str | None, typer.Option(metavar="ENDPOINT", help="Only what was sent to it.")] = None,
+    database_url: DatabaseUrl = None,
+    json: Json = False,
+) -> None:
+    """Show what was sent over time, and what became of it."""
+    start = None if since is None else durations.point_in_time(since)
+    with connect(database_url) as conn:
+        now = fetch_one(conn, traffic_queries.now()).time
+        found = fetch_one(conn, traffic_queries.traffic(now=now, by=by, since=start, endpoint=endpoint))
+    if json:
+        records.show_json(found)
+        return
+    about = "about " if found.is_estimate else ""
+    for bucket in found.buckets:
+        output.data(f"{records.text(bucket.at)}  {about}{_told(bucket)}")
+    rate = "" if found.success_rate is None else f", {found.success_rate:.1%} of those that are finished"
+    output.words(f"{about}{found.sent} sent, {found.delivered} delivered{rate}.")
+
+
+def _told(bucket: TimedBucket) -> str:
+    took = "" if bucket.p50 is None else f", p50 {bucket.p50:.3f} s, p95 {bucket.p95:.3f} s"
+    return (
+        f"{bucket.sent} sent, {bucket.delivered} delivered, {bucket.failed} failed,"
+        f" {bucket.failed_attempts} attempts failed{took}"
+    )
