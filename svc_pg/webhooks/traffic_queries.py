@@ -32,8 +32,8 @@ _PERIODS: Final[dict[Step, timedelta]] = {
 }
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _STRETCHES: Final = 120
-_DELIVERIES: Final = 24_000  # read by one statement
-_TIMED: Final = 3_000  # of these, with up to two attempts each
+_DELIVERIES: Final = 12_000  # read by one statement
+_TIMED: Final = 1_500  # of these, with up to two attempts each
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def traffic(
     """What was sent from ``since`` until ``until``, by minute, hour or day in UTC; to all endpoints, or to one.
 
     Default: the last hour by minute, the last day by hour, the last week by day. A bucket that ``since`` cuts counts in
-    whole. At most 400 buckets; reads 30,000 rows at most. Raises QueryError.
+    whole. At most 400 buckets; reads 15,000 rows at most. Raises QueryError.
     """
     if by not in STEPS:
         raise QueryError(f"{by!r} is not a step", hint=f"Write one of {', '.join(STEPS)}.")
