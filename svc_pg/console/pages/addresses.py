@@ -7,7 +7,8 @@ from typing import Protocol
 class Url(Protocol):
     """Makes the address of a page, each segment quoted."""
 
-    def __call__(self, *segments: object, query: Mapping[str, str | Sequence[str]] | None = None) -> str: ...
+    def __call__(self, *segments: object, query: Mapping[str, str | Sequence[str]] | None = None) -> str:
+        """The address."""
 
 
 class Addresses:

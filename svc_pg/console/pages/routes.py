@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from svc_pg.console.pages import sessions, sign_in, tenants
+from svc_pg.console.pages import search, sessions, sign_in, tenants
 from svc_pg.console.pages.navigation import ADMINISTRATION, Place
 from svc_pg.console.pages.site import PageRoute
 
@@ -13,6 +13,7 @@ ROUTES: Final[Sequence[PageRoute]] = [
     PageRoute("GET", "/sign-in/code", sign_in.code_form, is_open=True),
     PageRoute("POST", "/sign-in/code", sign_in.finish, is_open=True),
     PageRoute("POST", "/sign-out", sign_in.sign_out),
+    PageRoute("GET", "/search", search.search),
     PageRoute(
         "GET",
         "/tenants",

@@ -17,6 +17,7 @@ from svc_pg.console.products import permits
 from svc_pg.console.requests import ConsoleRequest
 from svc_pg.console.tokens import Session
 from svc_pg.settings import Permission
+from svc_pg.times import relative
 
 ROWS: Final = 50
 """The rows of a list on one page."""
@@ -68,6 +69,10 @@ class Visit:
         """The addresses of what pages show."""
         return Addresses(self.url)
 
+    def relative(self, then: datetime) -> str:
+        """A time for people, relative to now."""
+        return relative(then, self.now)
+
     def url(self, *segments: object, query: Mapping[str, str | Sequence[str]] | None = None) -> str:
         """The address of a page, each segment quoted. ``query`` leaves out what is empty."""
         path = "/".join([self.base_path, *(quote(str(segment), safe="") for segment in segments)])
@@ -76,8 +81,8 @@ class Visit:
 
     def list_query(self, **filters: str) -> Mapping[str, str]:
         """The query of a list for the API: the rows that one page shows, from the cursor of the address on."""
-        cursor = self.query.get("cursor")
-        return {"limit": str(ROWS), **filters, **({"cursor": cursor} if cursor else {})}
+        position = {name: self.query[name] for name in ("cursor", "before") if self.query.get(name)}
+        return {"limit": str(ROWS), **filters, **position}
 
     def same_page(self, **changes: str | Sequence[str] | None) -> str:
         """The address of this page with some parameters of its query set, or, if None, left out."""
