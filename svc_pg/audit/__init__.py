@@ -4,6 +4,7 @@ from svc_pg.audit.context import Actor, aactor, acting, acting_as, actor, curren
 from svc_pg.audit.entry import Entry
 from svc_pg.audit.export import ExportReport, aexport, export
 from svc_pg.audit.follow import follow
+from svc_pg.audit.last_changes import Change, FieldChange, alast_changes, last_changes
 from svc_pg.audit.log import AuditQuery, query
 from svc_pg.audit.manual import capture_log
 from svc_pg.audit.retention import PurgeReport, apurge, purge
@@ -11,19 +12,23 @@ from svc_pg.audit.retention import PurgeReport, apurge, purge
 __all__ = [
     "Actor",
     "AuditQuery",
+    "Change",
     "Entry",
     "ExportReport",
+    "FieldChange",
     "PurgeReport",
     "aactor",
     "acting",
     "acting_as",
     "actor",
     "aexport",
+    "alast_changes",
     "apurge",
     "capture_log",
     "current_actor",
     "export",
     "follow",
+    "last_changes",
     "purge",
     "query",
 ]

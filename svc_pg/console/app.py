@@ -29,6 +29,7 @@ from svc_pg.console.requests import AuthenticatedRequest
 from svc_pg.console.sign_in.mail import EmailSender
 from svc_pg.console.sign_in.method import sign_in_of
 from svc_pg.console.turns import Turns
+from svc_pg.console.wrapping import Wrapped
 from svc_pg.settings import Settings
 
 
@@ -109,6 +110,13 @@ class Console:
         middleware would answer its preflights.
         """
         app.add_middleware(PrefixMiddleware, console=self.app)
+
+    def wrap(self, app: ASGIApp) -> ASGIApp:
+        """Any ASGI application with the console before all of it: Django's, Litestar's, or a WSGI application's.
+
+        The console's lifespan runs around the application's own, if that has one: do not run it a second time.
+        """
+        return Wrapped(app, console=self.app, lifespan=self.lifespan)
 
     def openapi(self, *, server_url: str = PREFIX) -> Mapping[str, JsonValue]:
         """The OpenAPI document of the console and its products, as ``/console/openapi.json`` serves it."""

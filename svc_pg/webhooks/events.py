@@ -3,9 +3,10 @@
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final, LiteralString, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, LiteralString, TypeVar
 from uuid import UUID
 
+from svc_pg.dbapi import DbApiConnection
 from svc_pg.errors import PayloadError, sqlstate, translating
 from svc_pg.storable_texts import refuse_unstorable
 from svc_pg.webhooks.payloads import Payload, SchemaCheck, json_text
@@ -36,13 +37,6 @@ _AT_ONCE: Final = timedelta(0)
 _INVALID_TEXT: Final = "22P02"
 
 _checks: dict[str, SchemaCheck] = {}  # by event, for the schema that it had when it was last sent
-
-
-class DbApiConnection(Protocol):
-    """A DB-API connection whose driver writes parameters as ``%s``: psycopg's, SQLAlchemy's raw one, Django's."""
-
-    def cursor(self) -> Any:
-        """Open a cursor."""
 
 
 def send(

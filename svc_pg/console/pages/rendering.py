@@ -8,8 +8,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from svc_pg import __version__
 from svc_pg.console.pages import assets
-from svc_pg.console.pages.times import exact, instant, left, relative
 from svc_pg.console.pages.visit import Visit
+from svc_pg.times import exact, instant, left, relative
 
 ENVIRONMENT: Final = Environment(
     loader=PackageLoader("svc_pg.console.pages"),

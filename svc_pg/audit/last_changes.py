@@ -1,0 +1,186 @@
+"""The last changes of a record as plain values, for a page of the application that tells who changed it."""
+
+import json
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, LiteralString
+
+from psycopg import AsyncConnection
+
+from svc_pg import times
+from svc_pg.audit.change_order import by_change
+from svc_pg.audit.entry import Operation, keyset
+from svc_pg.config.audit import Severity
+from svc_pg.dbapi import DbApiConnection
+from svc_pg.errors import QueryError, translating
+from svc_pg.pagination import ALL, Filter
+from svc_pg.query import Query
+from svc_pg.table_names import TableName
+
+MAX_CHANGES: Final = 100
+DEFAULT_CHANGES: Final = 5
+MAX_FIELDS: Final = 20
+MAX_CHARACTERS: Final = 200
+"""What a change shows of each of its texts."""
+
+# One text, so that drivers agree on all of it. Texts are cut here: a value may have megabytes. Each snapshot is taken
+# apart once, because it may have to be decompressed each time.
+_COLUMNS: Final[LiteralString] = """
+select json_build_object(
+           'id', audit_logs.id::text,
+           'timestamp', audit_logs."timestamp",
+           'seconds', extract(epoch from clock_timestamp() - audit_logs."timestamp"),
+           'operation', audit_logs.operation,
+           'actor_id', left(audit_logs.actor_id, 1000),
+           'db_user', audit_logs.db_user,
+           'label', left(audit_logs.label, 201),
+           'severity', audit_logs.severity,
+           'description', left(audit_logs.description, 201),
+           'field_count', cardinality(audit_logs.changed_fields),
+           'fields', (
+               select json_agg(json_build_object(
+                          'name', left(c.name, 201),
+                          'before', left(b.value, 201),
+                          'after', left(a.value, 201),
+                          'is_redacted', coalesce(audit_logs.redacted_fields && array[c.name, '*'], false)
+                      ) order by c.position)
+                 from unnest(audit_logs.changed_fields) with ordinality c(name, position)
+                 left join jsonb_each_text(
+                     case jsonb_typeof(audit_logs.before_data) when 'object' then audit_logs.before_data end
+                 ) b on b.key = c.name
+                 left join jsonb_each_text(
+                     case jsonb_typeof(audit_logs.after_data) when 'object' then audit_logs.after_data end
+                 ) a on a.key = c.name
+                where c.position <= 20
+           )
+       )::text as change"""
+_OF_ENTRY: Final[LiteralString] = _COLUMNS + " from svc.audit_logs where id = %s"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """A field of an update. A value is its text, cut after 200 characters; None is null, or not recorded.
+
+    If ``is_redacted``, the log has no value, or a disguised one.
+    """
+
+    name: str
+    before: str | None
+    after: str | None
+    is_redacted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of a record.
+
+    ``actor`` is the name that templates show: the actor's id, unless ``dataclasses.replace`` sets another. It is None
+    if the application named no actor; ``db_user`` is then all that is known. ``fields`` are the first 20 that an update
+    changed, and ``more_fields`` the number of others.
+    """
+
+    id: str
+    timestamp: datetime
+    age: timedelta
+    operation: Operation
+    actor: str | None
+    actor_id: str | None
+    db_user: str
+    label: str | None
+    severity: Severity | None
+    description: str | None
+    fields: Sequence[FieldChange]
+    more_fields: int
+
+    @property
+    def ago(self) -> str:
+        """For example ``3 min ago``, by the database's clock."""
+        return times.relative(self.timestamp, self.timestamp + self.age)
+
+    @property
+    def exact(self) -> str:
+        """For example ``12 Mar 2026, 14:31:04 UTC``."""
+        return times.exact(self.timestamp)
+
+    @property
+    def instant(self) -> str:
+        """RFC 3339, for the attribute ``datetime`` of an element ``time``."""
+        return times.instant(self.timestamp)
+
+
+def last_changes(conn: DbApiConnection, table: str, record: object, *, limit: int = DEFAULT_CHANGES) -> list[Change]:
+    """The last changes of one record, newest first: at most ``limit``, which may be 1 to 100.
+
+    ``record`` is its key: the value of the column, or a list or tuple of several columns' values.
+
+    ``conn`` is any DB-API connection whose parameters are ``%s``. It needs the right to read the log, and the right of
+    the reader to see this record is for the caller to check. Never commits. Raises QueryError for a wrong argument,
+    ConfigError for a name that is no table's, NotInstalledError and AccessError.
+    """
+    query = _query(table, record, limit)
+    with translating(), closing(conn.cursor()) as cursor:
+        cursor.execute(query.text, query.params)
+        return _changes(cursor.fetchall())
+
+
+async def alast_changes(
+    conn: AsyncConnection[Any], table: str, record: object, *, limit: int = DEFAULT_CHANGES
+) -> list[Change]:
+    """As ``last_changes``, on an async connection of psycopg."""
+    query = _query(table, record, limit)
+    with translating():
+        async with conn.cursor() as cursor:
+            return _changes(await (await cursor.execute(query.text, query.params)).fetchall())
+
+
+def change_of(conn: DbApiConnection, entry_id: int) -> Change | None:
+    """One entry as a change, if there is one with this id."""
+    with translating(), closing(conn.cursor()) as cursor:
+        cursor.execute(_OF_ENTRY, (entry_id,))
+        return next(iter(_changes(cursor.fetchall())), None)
+
+
+def record_id(record: object) -> str:
+    """The ``record_id`` of entries of the record with this key, as PostgreSQL writes it."""
+    if isinstance(record, list | tuple):
+        return json.dumps([part if isinstance(part, int) else str(part) for part in record], ensure_ascii=False)
+    return str(record)
+
+
+def _query(table: str, record: object, limit: int) -> Query[Change]:
+    if not 1 <= limit <= MAX_CHANGES:
+        raise QueryError(f"nobody can be shown {limit} changes", hint=f"Ask for 1 to {MAX_CHANGES}.")
+    wanted: Filter = ALL.where("table_name = %s", str(TableName.parse(table)))
+    wanted = wanted.where("record_id = %s", record_id(record))
+    return by_change(_COLUMNS, keyset("newest", _COLUMNS, Change), wanted, limit=limit)
+
+
+def _changes(rows: Iterable[Any]) -> list[Change]:
+    return [_change(json.loads(next(iter(row.values())) if isinstance(row, dict) else row[0])) for row in rows]
+
+
+def _change(found: dict[str, Any]) -> Change:
+    fields = [
+        FieldChange(str(_cut(each["name"])), _cut(each["before"]), _cut(each["after"]), each["is_redacted"])
+        for each in found["fields"] or ()
+    ]
+    return Change(
+        id=found["id"],
+        timestamp=datetime.fromisoformat(found["timestamp"]).astimezone(UTC),
+        age=max(timedelta(), timedelta(seconds=found["seconds"])),
+        operation=found["operation"],
+        actor=found["actor_id"],
+        actor_id=found["actor_id"],
+        db_user=found["db_user"],
+        label=_cut(found["label"]),
+        severity=found["severity"],
+        description=_cut(found["description"]),
+        fields=fields,
+        more_fields=max(0, (found["field_count"] or 0) - len(fields)),
+    )
+
+
+def _cut(text: str | None) -> str | None:
+    return text if text is None or len(text) <= MAX_CHARACTERS else text[:MAX_CHARACTERS] + "…"

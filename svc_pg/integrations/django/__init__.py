@@ -1,0 +1,9 @@
+"""svc-pg in Django: the actor of every transaction, who changed a record in a template, and the log in the admin.
+
+Each part stands by itself: ``actor_middleware`` goes into MIDDLEWARE; for the template tag ``who_changed`` and the
+admin, ``"svc_pg.integrations.django"`` goes into INSTALLED_APPS.
+"""
+
+from svc_pg.integrations.django.middleware import actor_middleware, audit_connections
+
+__all__ = ["actor_middleware", "audit_connections"]

@@ -1,0 +1,78 @@
+"""The filters of entries in the admin. None of them counts, and none reads the whole log."""
+
+from typing import Any, Final
+
+from django.contrib import admin
+from django.db import connections, models
+from django.http import HttpRequest
+
+from svc_pg.audit.entry import OPERATIONS, SEVERITIES
+from svc_pg.integrations.django.bounds import LogIsSlow, bounded
+
+# from each name to the next, by the index that begins with it
+_TABLES: Final = """
+with recursive named(name) as (
+    (select table_name from svc.audit_logs order by table_name limit 1)
+    union all
+    select (select l.table_name from svc.audit_logs l where l.table_name > named.name order by l.table_name limit 1)
+      from named
+     where named.name is not null
+)
+select name from named where name is not null limit 200
+"""
+
+
+class _ColumnFilter(admin.SimpleListFilter):
+    """Entries with one of some values in the column that ``parameter_name`` names."""
+
+    values: tuple[str, ...] = ()
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """The values to choose from."""
+        return [(value, value) for value in self.values]
+
+    def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
+        """The entries with the chosen value; one that is not to be chosen is none."""
+        chosen = self.value()
+        return queryset.filter(**{str(self.parameter_name): chosen}) if chosen in self._known() else queryset
+
+    def _known(self) -> set[str]:
+        return {value for value, _ in self.lookup_choices}
+
+
+class OperationFilter(_ColumnFilter):
+    """By operation."""
+
+    title = "operation"
+    parameter_name = "operation"
+    values = OPERATIONS
+
+
+class SeverityFilter(_ColumnFilter):
+    """By severity."""
+
+    title = "severity"
+    parameter_name = "severity"
+    values = SEVERITIES
+
+
+class TableFilter(_ColumnFilter):
+    """By table: of those that have entries, the first 200."""
+
+    title = "table"
+    parameter_name = "table_name"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """The tables of the log."""
+        using = model_admin.get_queryset(request).db
+        try:
+            with bounded(using), connections[using].cursor() as cursor:
+                cursor.execute(_TABLES)
+                return [(name, name) for (name,) in cursor.fetchall()]
+        except LogIsSlow:
+            return []
+
+    def queryset(self, request: HttpRequest, queryset: models.QuerySet[Any]) -> models.QuerySet[Any]:
+        """The entries of any table that is asked for."""
+        chosen = self.value()
+        return queryset if chosen is None else queryset.filter(table_name=chosen)

@@ -1,0 +1,61 @@
+"""The changes of a Django object, with the names of the users who made them."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.core.exceptions import ValidationError
+from django.db import connections, models, router
+from django.utils.module_loading import import_string
+
+from svc_pg.audit.last_changes import Change, last_changes
+from svc_pg.table_names import TableName
+
+Names = Callable[[Collection[str]], Mapping[str, str]]
+"""Takes ids of actors, and gives the names of those that it knows."""
+
+
+def changes_of(record: models.Model, *, limit: int, table: str | None = None) -> list[Change]:
+    """The last changes of an object, whose table is ``table`` if the model does not tell."""
+    if record.pk is None:
+        return []
+    using = record._state.db or router.db_for_read(type(record), instance=record)
+    return changes(table or table_of(record, using=using), record.pk, limit=limit, using=using)
+
+
+def changes(table: str, key: object, *, limit: int, using: str) -> list[Change]:
+    """As ``audit.last_changes``, with the names of the actors."""
+    found = last_changes(connections[using], table, key, limit=limit)
+    names = names_of({change.actor_id for change in found if change.actor_id})
+    return [replace(change, actor=names.get(change.actor_id or "", change.actor)) for change in found]
+
+
+def table_of(record: models.Model | type[models.Model], *, using: str) -> str:
+    """The table of a model, as the log names it: in the schema public, unless ``db_table`` has another."""
+    return str(TableName.parse(connections[using].ops.quote_name(record._meta.db_table)))
+
+
+def names_of(actors: Collection[str]) -> Mapping[str, str]:
+    """The names of actors, as ``SVC_ACTOR_NAMES`` finds them; by default, those that are primary keys of users."""
+    find: Names | str | None = getattr(settings, "SVC_ACTOR_NAMES", names_of_users)
+    if find is None or not actors:
+        return {}
+    return import_string(find)(actors) if isinstance(find, str) else find(actors)
+
+
+def names_of_users(actors: Collection[str]) -> Mapping[str, str]:
+    """For example ``mara (7)``: the id stays, because others than users may act."""
+    users: Any = get_user_model()
+    keys = [key for actor in actors if (key := _user_key(users, actor)) is not None]
+    found: Sequence[Any] = users._default_manager.filter(pk__in=keys) if keys else ()
+    return {str(user.pk): f"{user.get_username()} ({user.pk})" for user in found}
+
+
+def _user_key(users: Any, actor: str) -> object:
+    try:
+        key = users._meta.pk.to_python(actor)
+    except ValidationError:
+        return None
+    return key if str(key) == actor else None

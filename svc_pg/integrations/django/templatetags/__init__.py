@@ -1,0 +1,1 @@
+"""Template tags: ``{% load svc_pg %}``."""
