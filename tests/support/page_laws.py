@@ -32,6 +32,26 @@ _FOREIGN: Final = """() => [...document.querySelectorAll("[href], [src], [action
     .filter((address) => typeof address === "string" && address && !/^https?:/.test(address))"""
 _UNNAMED: Final = """() => [...document.querySelectorAll("th")].filter((each) => !each.textContent.trim()).length"""
 
+_TABBING: Final = """() => {
+    window.reached = new Set()
+    window.unseen = new Set()
+    document.addEventListener("focusin", ({target}) => {
+        reached.add(target)
+        const {outlineStyle, outlineWidth} = getComputedStyle(target)
+        if (outlineStyle === "none" || outlineWidth === "0px") unseen.add(target)
+    })
+    return document.querySelectorAll("a, button, input, select, textarea, summary").length
+}"""
+_REACHED: Final = """() => {
+    const controls = [...document.querySelectorAll("a[href], button, input, select, textarea, summary")]
+    const name = (each) => `${each.tagName} ${each.name ?? ""} ${each.textContent.trim().slice(0, 40)}`
+    const missed = controls.filter((each) => each.checkVisibility({visibilityProperty: true}) && !each.disabled
+        && each.type !== "hidden" && each.type !== "radio" && each.tabIndex >= 0 && !reached.has(each))
+    return [...missed.map((each) => `no key leads to ${name(each)}`),
+            ...[...unseen].map((each) => `focus cannot be seen on ${name(each)}`)]
+}"""
+_MAX_TABS: Final = 300
+
 
 @dataclass
 class Watch:
@@ -95,6 +115,15 @@ def broken_laws(
         for theme in themes if width in widths else ():
             page.emulate_media(color_scheme=theme)
             found += [f"at {width} px, {theme}: {each}" for each in axe.violations(page)]
+    return found
+
+
+def keyboard_laws(page: Page) -> list[str]:
+    """The controls of the page as it looks now that the key Tab does not reach, or does not show that it has."""
+    controls: int = page.evaluate(_TABBING)
+    for _ in range(min(controls + 3, _MAX_TABS)):  # once around, if a field had the focus at the start
+        page.keyboard.press("Tab")
+    found: list[str] = page.evaluate(_REACHED)
     return found
 
 

@@ -2,9 +2,9 @@
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
-from urllib.parse import parse_qsl, unquote, urljoin, urlsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urljoin, urlsplit
 
 from svc_pg.console.pages.site import PageRoute
 from svc_pg.console.routing import Router
@@ -33,11 +33,15 @@ class Parsed:
 
 @dataclass
 class Walk:
-    """A walk through a site, from its ``start``. Of pages that differ only in their data, it opens ``each``."""
+    """A walk through a site, from its ``start``. Of pages that differ only in their data, it opens ``each``.
+
+    It sends no form but those that look for something, and types ``term`` into them.
+    """
 
     start: str
     routes: Sequence[PageRoute]
     base_path: str
+    term: str = ""
     each: int = 2
     limit: int = 120
     forms: list[Form] = field(default_factory=list)
@@ -72,7 +76,8 @@ class Walk:
             found = parse(look(address), address)
             self.forms += found.forms
             yield address, path
-            new = [link for link in self._own(found.links) if link not in known]
+            asked = [self._asked(form) for form in found.forms if form.method == "GET"]
+            new = [link for link in self._own(found.links + asked) if link not in known]
             known.update(new)
             waiting.extend(new)
 
@@ -81,6 +86,10 @@ class Walk:
         path = urlsplit(address).path.removeprefix(self.base_path).strip("/")
         found = self._router.find(method, [unquote(segment) for segment in path.split("/")])
         return None if found is None else found.target
+
+    def _asked(self, form: Form) -> str:
+        fields = {name: value or self.term for name, value in form.fields}
+        return f"{form.action.partition('?')[0]}?{urlencode({name: value for name, value in fields.items() if value})}"
 
     def _own(self, links: Iterable[str]) -> Iterator[str]:
         here = urlsplit(self.start)
@@ -120,12 +129,9 @@ class _Reader(HTMLParser):
             self._form = Form(self._address, given.get("method", "get").upper(), action)
             self.found.forms.append(self._form)
         elif self._form is not None and tag in ("input", "button") and given.get("name"):
-            self._form = Form(
-                self._form.page,
-                self._form.method,
-                self._form.action,
-                (*self._form.fields, (given["name"], given.get("value") or given.get("placeholder", ""))),
-            )
+            example = "" if given.get("type") == "search" else given.get("placeholder", "")
+            fields = (*self._form.fields, (given["name"], given.get("value") or example))
+            self._form = replace(self._form, fields=fields)
             self.found.forms[-1] = self._form
 
     def handle_endtag(self, tag: str) -> None:

@@ -38,6 +38,8 @@ HUGE: Final = HOSTILE * (2**20 // len(HOSTILE.encode()) + 1)
 """More than 1 MB."""
 TABLE: Final = '<b hx-get=/planted>"'
 _INSERT: Final = sql.SQL("insert into {table} values (%s, %s)").format(table=sql.Identifier(TABLE))
+TERM: Final = "Initech"
+"""Finds something."""
 CONFIG: Final = Config(
     audit=AuditConfig(
         tables=[
@@ -216,7 +218,7 @@ def _past(conninfo: str) -> None:
                     conn, "order.shipped", [UNBROKEN, None, number], idempotency_key=f"{HOSTILE[:100]}{number}"
                 )
             conn.commit()
-        for name in ("acme", "globex", HOSTILE[:200].strip()):
+        for name in ("acme", "globex", TERM, HOSTILE[:200].strip()):
             conn.execute("insert into svc.tenants (name) values (%s)", [name])
 
 

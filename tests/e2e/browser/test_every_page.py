@@ -8,10 +8,10 @@ from playwright.sync_api import Browser
 
 from svc_pg.console.pages.routes import ROUTES
 from svc_pg.settings import Permission
-from tests.e2e.browser.hostile_shop import Shop
+from tests.e2e.browser.hostile_shop import TERM, Shop
 from tests.e2e.browser.person import Person, person
 from tests.integration.console.serving import PREFIX
-from tests.support.page_laws import THEMES, WIDTHS, Theme, broken_laws
+from tests.support.page_laws import THEMES, WIDTHS, Theme, broken_laws, keyboard_laws
 from tests.support.walking import Form, Walk
 
 SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin"}
@@ -48,8 +48,9 @@ def walked(walk: Walk, somebody: Person, *, widths: Sequence[int], themes: Seque
         html[address] = somebody.look(address)
         return html[address]
 
-    for address, _ in walk.pages(look):
-        found = broken_laws(somebody.page, html.pop(address), widths=widths, themes=themes)
+    for address, path in walk.pages(look):
+        found = keyboard_laws(somebody.page) if walk.met[path] == 1 else []
+        found += broken_laws(somebody.page, html.pop(address), widths=widths, themes=themes)
         yield from (f"{address}: {each}" for each in found + somebody.watch.take())
 
 
@@ -72,7 +73,7 @@ def test_no_link_is_dead_and_what_somebody_may_not_do_is_not_offered_and_is_refu
 
 
 def new_walk(start: str) -> Walk:
-    return Walk(start, ROUTES, f"{PREFIX}/ui")
+    return Walk(start, ROUTES, f"{PREFIX}/ui", term=TERM)
 
 
 def first_page(shop: Shop, client: httpx.Client) -> str:

@@ -7,7 +7,7 @@ from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
 from tests.integration.console.serving import serving
-from tests.support.page_laws import broken_laws, watched
+from tests.support.page_laws import broken_laws, keyboard_laws, watched
 
 PAGE = "<!doctype html><html lang=en><title>A page</title><main><h1>A page</h1>{}</main></html>"
 POLICY = "default-src 'none'; script-src 'self'"
@@ -46,6 +46,15 @@ def test_each_law_finds_what_breaks_it_and_nothing_in_a_good_page(browser: Brows
         context.close()
     for body, wanted in BROKEN.items():
         assert wanted in found[body] if wanted else found[body] == "", body
+
+
+def test_a_control_that_no_key_reaches_and_one_that_shows_no_focus_are_found(browser: Browser) -> None:
+    page = browser.new_page()
+    page.set_content("<a href=/1>one</a> <button>two</button> <input type=hidden> <button disabled>three</button>")
+    assert keyboard_laws(page) == []
+    page.set_content("<style>a {outline: none}</style><a href=/1>one</a><p inert><button>two</button></p>")
+    assert [each.split()[0:3] for each in keyboard_laws(page)] == [["no", "key", "leads"], ["focus", "cannot", "be"]]
+    page.close()
 
 
 def test_a_dialog_is_noted(browser: Browser) -> None:
