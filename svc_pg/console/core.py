@@ -191,6 +191,9 @@ class Core:
         raise Problem(404, "not_found", "No route has this method and path.")
 
     def _require_permission(self, request: ConsoleRequest, session: Session, endpoint: ProductEndpoint) -> None:
+        if session.tenant is not None and not endpoint.serves_tenants:
+            self._on_refusal(request, session)
+            raise Problem(403, "not_for_tenants", "This route does not serve sessions of one tenant.")
         if not permits(session.permissions, endpoint.required_permission):
             self._on_refusal(request, session)
             raise _insufficient_scope(endpoint.required_permission)

@@ -76,10 +76,10 @@ class Database:
     async def acting(self, request: AuthenticatedRequest) -> AsyncIterator[AsyncConnection[Any]]:
         """As ``connection``, with the session's e-mail address as the actor of every change that the block makes.
 
-        The entries' context names the session, the request and the address it came from.
+        The entries' context names the session, the request and the address it came from; their tenant is the session's.
         """
         context = {"sessionId": request.session.session_id, "requestId": request.request_id, "ip": request.client}
-        actor = Actor(request.session.email, context=context)
+        actor = Actor(request.session.email, request.session.tenant, context)
         with acting_as(actor):
             async with self.connection() as conn:
                 await conn.execute(SET_ACTOR, parameters(actor))

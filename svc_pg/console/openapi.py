@@ -37,6 +37,7 @@ _WITH_SESSION: Final = {
     "too_many_calls": 429,
     **database.PROBLEMS,
 }
+_WITHOUT_TENANTS: Final = {"not_for_tenants": 403}
 _WITH_QUERY: Final = {"invalid_parameter": 422}
 _WITH_BODY: Final = {
     "invalid_json": 400,
@@ -77,7 +78,8 @@ _PROBLEM_SCHEMA: Final[Schema] = {
 class Route:
     """One route of a document. ``path`` is below the server's, with parameters such as ``:id``.
 
-    ``permission`` is None if no session is needed. Routes with one ``tag`` belong together.
+    ``permission`` is None if no session is needed. Routes with one ``tag`` belong together. Sessions of one tenant are
+    refused unless it ``serves_tenants``.
     """
 
     method: str
@@ -85,6 +87,7 @@ class Route:
     documentation: Documentation
     tag: str
     permission: Permission | None = None
+    serves_tenants: bool = False
 
 
 def product_routes(product: Product, *, below: str) -> list[Route]:
@@ -96,6 +99,7 @@ def product_routes(product: Product, *, below: str) -> list[Route]:
             documentation=endpoint,
             tag=product.name,
             permission=endpoint.required_permission,
+            serves_tenants=endpoint.serves_tenants,
         )
         for endpoint in product.endpoints
     ]
@@ -141,7 +145,8 @@ def _operation(route: Route, schemas: Schemas) -> dict[str, JsonValue]:
     if documentation.summary:
         operation["summary"] = documentation.summary
     if route.permission is not None:
-        operation["description"] = f"Needs the permission {route.permission}."
+        serves = " A session of one tenant gets what is that tenant's." if route.serves_tenants else ""
+        operation["description"] = f"Needs the permission {route.permission}.{serves}"
         operation["security"] = [{_SESSION: [route.permission]}]  # a role, as 3.1 allows if a scheme has no scopes
     elif documentation.needs_device_token:
         operation["security"] = [{_DEVICE: []}]
@@ -191,6 +196,7 @@ def _content(schema: Schema, example: object) -> JsonValue:
 def _problems(route: Route) -> dict[str, JsonValue]:
     codes: dict[str, int] = {**_ALWAYS, **route.documentation.errors}
     codes |= _WITH_SESSION if route.permission is not None else {}
+    codes |= _WITHOUT_TENANTS if route.permission is not None and not route.serves_tenants else {}
     codes |= _WITH_QUERY if route.documentation.query else {}
     codes |= _WITH_BODY if route.documentation.body is not None else {}
     return {str(status): _problem(status, _with_status(codes, status)) for status in sorted(set(codes.values()))}

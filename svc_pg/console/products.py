@@ -25,13 +25,15 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 class ProductEndpoint(Documentation):
     """One route of a product. ``path`` is relative to the product, and ``:name`` in it matches any one segment.
 
-    A sync ``handler`` runs in a thread. The other fields are for the OpenAPI document.
+    A sync ``handler`` runs in a thread. If it ``serves_tenants``, sessions of one tenant reach it too, and it must
+    give and change only what belongs to ``request.session.tenant``. The other fields are for the OpenAPI document.
     """
 
     method: Method
     path: str
     handler: Handler
     required_permission: Permission = "read"
+    serves_tenants: bool = False
 
     def __post_init__(self) -> None:
         if self.method not in get_args(Method):

@@ -46,6 +46,7 @@ _OF_STATUS: Final[dict[str, LiteralString]] = {
     "failed": "failure = %s",
     "canceled": "failure = %s",
 }
+_TO_ENDPOINTS_OF: Final = "endpoint_id = any (array(select e.id from svc.webhook_endpoints e where e.tenant = %s))"
 _OF_MESSAGE_OF_TENANT: Final = "exists (select from svc.webhook_messages m where m.id = message_id and m.tenant = %s)"
 _OF_TRANSACTION: Final = "message_id in (select m.id from svc.webhook_messages m where m.xact_id = %s)"
 _COUNTED: Final = ("select count(*)::integer as count from (select from svc.webhook_deliveries d", " limit %s) c")
@@ -91,6 +92,10 @@ class DeliveryQuery(Listing[Delivery]):
             keyset=newest_of_event(name) if self.filter == ALL else NEWEST,
             filter=self.filter.where("event_name = %s", name),
         )
+
+    def to_endpoints_of(self, tenant: str) -> Self:
+        """Deliveries to the endpoints of one tenant; ``tenant`` has those to endpoints without one, too."""
+        return self._where(_TO_ENDPOINTS_OF, tenant)
 
     def tenant(self, tenant: str) -> Self:
         """Deliveries of the messages of one tenant."""

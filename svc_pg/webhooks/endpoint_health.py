@@ -64,6 +64,10 @@ class HealthQuery(Listing[EndpointHealth]):
             raise QueryError(f"{health!r} is not a health", hint=f"Write one of {', '.join(HEALTHS)}.")
         return self._where("h.health = %s", health)
 
+    def tenant(self, tenant: str) -> Self:
+        """Endpoints of one tenant."""
+        return self._where("h.tenant = %s", tenant)
+
     def needing_attention(self) -> Self:
         """Endpoints that need attention."""
         return self._where("h.needs_attention")

@@ -58,6 +58,7 @@ class EntryRoutes:
                 method="GET",
                 path="/entries",
                 handler=self._list,
+                serves_tenants=True,
                 summary="Entries, newest first",
                 query=documented(_LISTED),
                 response=Page[_SomeOfEntry],
@@ -67,6 +68,7 @@ class EntryRoutes:
                 method="GET",
                 path="/entries/:id",
                 handler=self._get,
+                serves_tenants=True,
                 summary="One entry",
                 response=Entry,
                 errors={_UNKNOWN: 404},
@@ -75,6 +77,7 @@ class EntryRoutes:
                 method="GET",
                 path="/records/:table/:id",
                 handler=self._history,
+                serves_tenants=True,
                 summary="The entries of one record in the order of change, newest first",
                 query=documented(HISTORY),
                 response=Page[_SomeOfEntry],
@@ -83,11 +86,11 @@ class EntryRoutes:
         ]
 
     async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        listed = filtered(_Listed(query()), request.query, _LISTED)
+        listed = filtered(_Listed(_visible(request.session)), request.query, _LISTED)
         if listed.after is not None:
             page = await self._follow(listed, listed.after)
         elif listed.around is not None:
-            page = await self._around(listed, listed.around)
+            page = await self._around(request.session, listed, listed.around)
         else:
             page = await self._page(_searchable(request.session, listed.query))
         return ConsoleResponse(200, entries_for(request.session, page))
@@ -109,10 +112,12 @@ class EntryRoutes:
         except ConflictError as error:
             raise Problem(409, "conflict", f"{error.message}. {error.hint or ''}".strip()) from error
 
-    async def _around(self, listed: _Listed, entry_id: str) -> Page[Entry]:
+    async def _around(self, session: Session, listed: _Listed, entry_id: str) -> Page[Entry]:
         if listed.query.position is not None or listed.query.is_search:
             refuse("around", "cannot be combined with cursor, before, contains or text")
         try:
+            if session.tenant is not None:  # the entry itself would come, whoever's it is
+                await self._entry(session, entry_id)
             return await around(self.database.connection, listed.query, entry_id, max_bytes=PAGE_BYTES)
         except NotFoundError as error:
             raise _unknown() from error
@@ -121,23 +126,32 @@ class EntryRoutes:
 
     async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
         try:
-            wanted = log.entry(request.params["id"])
+            found = await self._entry(request.session, request.params["id"])
         except QueryError as error:
             raise _unknown() from error
-        async with self.database.connection() as conn:
-            found = await afetch(conn, wanted)
-        if not found:
-            raise _unknown()
-        [shown] = entries_for(request.session, Page(found, None))
+        [shown] = entries_for(request.session, Page([found], None))
         return ConsoleResponse(200, shown)
+
+    async def _entry(self, session: Session, entry_id: str) -> Entry:
+        """One entry that the session may see. Raises Problem 404, and QueryError if this is no id."""
+        async with self.database.connection() as conn:
+            found = await afetch(conn, log.entry(entry_id))
+        if not found or session.tenant not in (None, found[0].tenant_id):
+            raise _unknown()
+        return found[0]
 
     async def _history(self, request: AuthenticatedRequest) -> ConsoleResponse:
         try:
-            of_record = query().resource(request.params["table"]).record(request.params["id"])
+            of_record = _visible(request.session).resource(request.params["table"]).record(request.params["id"])
         except SvcError as error:
             raise Problem(404, "unknown_table", error.message) from error
         page = await self._page(filtered(of_record, request.query, HISTORY))
         return ConsoleResponse(200, entries_for(request.session, page))
+
+
+def _visible(session: Session) -> AuditQuery:
+    """All entries that the session may see: those of its tenant, if it is of one."""
+    return query() if session.tenant is None else query().tenant(session.tenant)
 
 
 def _searchable(session: Session, wanted: AuditQuery) -> AuditQuery:

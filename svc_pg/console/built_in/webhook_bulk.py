@@ -9,7 +9,7 @@ from psycopg.errors import QueryCanceled
 
 from svc_pg.console.body import read_body
 from svc_pg.console.built_in.webhook_filters import DELIVERY_FILTERS
-from svc_pg.console.built_in.webhook_requests import BulkChange, BulkRetry, as_problems
+from svc_pg.console.built_in.webhook_requests import BulkChange, BulkRetry, as_problems, restricted
 from svc_pg.console.database import STATEMENT_TIMEOUT_SECONDS, Database
 from svc_pg.console.parameters import documented, filtered, point_in_time
 from svc_pg.console.products import ProductEndpoint
@@ -46,6 +46,7 @@ class BulkRoutes:
                 method="GET",
                 path="/deliveries/counts",
                 handler=self._counts,
+                serves_tenants=True,
                 summary="The number of deliveries in each state, counted up to 10,000; with conditions 2,000",
                 query=documented(DELIVERY_FILTERS),
                 response=list[StatusCount],
@@ -55,6 +56,7 @@ class BulkRoutes:
                 path="/deliveries/retry",
                 handler=self._retry,
                 required_permission="write",
+                serves_tenants=True,
                 summary="Try the matching failed and canceled deliveries again, 10,000 at a time",
                 body=BulkRetry,
                 body_example={"event": "order.created", "since": "1d", "dryRun": True},
@@ -65,6 +67,7 @@ class BulkRoutes:
                 path="/deliveries/cancel",
                 handler=self._cancel,
                 required_permission="write",
+                serves_tenants=True,
                 summary="Cancel the matching deliveries that wait, 10,000 at a time",
                 body=BulkChange,
                 body_example={"tenant": "acme", "dryRun": True},
@@ -73,25 +76,29 @@ class BulkRoutes:
         ]
 
     async def _counts(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        wanted = filtered(delivery_queries.query(), request.query, DELIVERY_FILTERS)
+        wanted = filtered(_own(request, delivery_queries.query()), request.query, DELIVERY_FILTERS)
         async with self.database.connection() as conn:
             return ConsoleResponse(200, [await _counted(conn, wanted, status) for status in STATUSES])
 
     async def _retry(self, request: AuthenticatedRequest) -> ConsoleResponse:
         body = read_body(request, BulkRetry)
-        wanted = _matching(body)
+        wanted = _own(request, _matching(body))
         wanted = wanted if body.status is None else wanted.status(body.status)
         return await self._changed(request, wanted.retry(dry_run=body.dry_run))
 
     async def _cancel(self, request: AuthenticatedRequest) -> ConsoleResponse:
         body = read_body(request, BulkChange)
-        return await self._changed(request, _matching(body).cancel(dry_run=body.dry_run))
+        return await self._changed(request, _own(request, _matching(body)).cancel(dry_run=body.dry_run))
 
     async def _changed(self, request: AuthenticatedRequest, change: Query[Changed]) -> ConsoleResponse:
         with as_problems():
             async with self.database.acting(request) as conn:
                 changed = await afetch_one(conn, change)
         return ConsoleResponse(200, changed)
+
+
+def _own(request: AuthenticatedRequest, wanted: DeliveryQuery) -> DeliveryQuery:
+    return restricted(wanted, request.session, DeliveryQuery.to_endpoints_of)
 
 
 async def _counted(conn: AsyncConnection[Any], wanted: DeliveryQuery, status: Status) -> StatusCount:

@@ -1,11 +1,18 @@
 """Routes of webhook deliveries: read, retry, cancel."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from svc_pg.console.built_in.webhook_filters import DELIVERY_FILTERS
-from svc_pg.console.built_in.webhook_requests import as_problems, changed, found
+from svc_pg.console.built_in.webhook_requests import (
+    UNKNOWN_DELIVERY,
+    as_problems,
+    changed,
+    found,
+    refuse_foreign,
+    restricted,
+)
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import one_of
 from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered
@@ -22,7 +29,6 @@ _FILTERS: Final[dict[str, FilterParameter[DeliveryQuery]]] = {
     **DELIVERY_FILTERS,
     **PAGE,
 }
-_UNKNOWN: Final = "unknown_delivery"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,7 @@ class DeliveryRoutes:
                 method="GET",
                 path="/deliveries",
                 handler=self._list,
+                serves_tenants=True,
                 summary="Deliveries, newest first",
                 query=documented(_FILTERS),
                 response=Page[Delivery],
@@ -46,60 +53,69 @@ class DeliveryRoutes:
                 method="GET",
                 path="/deliveries/:id",
                 handler=self._get,
+                serves_tenants=True,
                 summary="One delivery, with its payload",
                 response=DeliveryDetail,
-                errors={_UNKNOWN: 404},
+                errors={UNKNOWN_DELIVERY: 404},
             ),
             ProductEndpoint(
                 method="GET",
                 path="/deliveries/:id/attempts",
                 handler=self._attempts,
+                serves_tenants=True,
                 summary="Its attempts, oldest first",
                 query=documented(PAGE),
                 response=Page[DeliveryAttempt],
-                errors={_UNKNOWN: 404},
+                errors={UNKNOWN_DELIVERY: 404},
             ),
             ProductEndpoint(
                 method="POST",
                 path="/deliveries/:id/retry",
                 handler=self._retry,
                 required_permission="write",
+                serves_tenants=True,
                 summary="Make a failed or canceled delivery due now",
                 response=Delivery,
-                errors={_UNKNOWN: 404, "conflict": 409},
+                errors={UNKNOWN_DELIVERY: 404, "conflict": 409},
             ),
             ProductEndpoint(
                 method="POST",
                 path="/deliveries/:id/cancel",
                 handler=self._cancel,
                 required_permission="write",
+                serves_tenants=True,
                 summary="Cancel a pending delivery",
                 response=Delivery,
-                errors={_UNKNOWN: 404, "conflict": 409},
+                errors={UNKNOWN_DELIVERY: 404, "conflict": 409},
             ),
         ]
 
     async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        wanted = filtered(delivery_queries.query(), request.query, _FILTERS)
+        own = restricted(delivery_queries.query(), request.session, DeliveryQuery.to_endpoints_of)
+        wanted = filtered(own, request.query, _FILTERS)
         async with self.database.connection() as conn:
             return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))
 
     async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        [delivery] = await found(self.database, request, delivery_queries.get, unknown=_UNKNOWN)
+        [delivery] = await found(self.database, request, delivery_queries.get, unknown=UNKNOWN_DELIVERY)
         return ConsoleResponse(200, delivery)
 
     async def _attempts(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        with as_problems(unknown=_UNKNOWN):
+        with as_problems(unknown=UNKNOWN_DELIVERY):
             wanted = filtered(_attempts_of(request.params["id"]), request.query, PAGE)
             async with self.database.connection() as conn:
-                return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))
+                await refuse_foreign(conn, request, unknown=UNKNOWN_DELIVERY)
+                page = await wanted.alist(conn, max_bytes=PAGE_BYTES)
+        if request.session.tenant is not None:  # whose business the operator's machines are not
+            page = replace(page, data=[replace(attempt, worker=None) for attempt in page])
+        return ConsoleResponse(200, page)
 
     async def _retry(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        delivery = await changed(self.database, request, delivery_queries.retry, unknown=_UNKNOWN)
+        delivery = await changed(self.database, request, delivery_queries.retry, unknown=UNKNOWN_DELIVERY)
         return ConsoleResponse(200, delivery)
 
     async def _cancel(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        delivery = await changed(self.database, request, delivery_queries.cancel, unknown=_UNKNOWN)
+        delivery = await changed(self.database, request, delivery_queries.cancel, unknown=UNKNOWN_DELIVERY)
         return ConsoleResponse(200, delivery)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from svc_pg.console.built_in.endpoint_urls import without_query
-from svc_pg.console.built_in.webhook_requests import found
+from svc_pg.console.built_in.webhook_requests import UNKNOWN_DELIVERY, found
 from svc_pg.console.database import Database
 from svc_pg.console.products import ProductEndpoint, permits
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
@@ -27,14 +27,15 @@ class DeliveryRequestRoutes:
                 method="GET",
                 path="/deliveries/:id/request",
                 handler=self._get,
+                serves_tenants=True,
                 summary="Its request as an attempt would make it now; with the permission write, signed",
                 response=DeliveryRequest,
-                errors={"unknown_delivery": 404},
+                errors={UNKNOWN_DELIVERY: 404},
             )
         ]
 
     async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        [sealed] = await found(self.database, request, delivery_request.get, unknown="unknown_delivery")
+        [sealed] = await found(self.database, request, delivery_request.get, unknown=UNKNOWN_DELIVERY)
         may_sign = permits(request.session.permissions, "write")
         shown = delivery_request.opened(sealed, keys=self.keys, is_signed=may_sign)
         if shown.url is not None and not may_sign:

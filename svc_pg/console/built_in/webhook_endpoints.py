@@ -18,7 +18,10 @@ from svc_pg.console.built_in.webhook_requests import (
     as_problems,
     changed,
     found,
+    refuse_foreign,
     required,
+    restricted,
+    tenant_for,
 )
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import one_of
@@ -72,6 +75,7 @@ class EndpointRoutes:
                 method="GET",
                 path="/endpoints",
                 handler=self._list,
+                serves_tenants=True,
                 summary="Endpoints, newest first",
                 query=documented(_FILTERS),
                 response=Page[Endpoint],
@@ -80,6 +84,7 @@ class EndpointRoutes:
                 method="GET",
                 path="/endpoints/health",
                 handler=self._health,
+                serves_tenants=True,
                 summary="The health of endpoints, newest first",
                 query=documented(_HEALTH_FILTERS),
                 response=Page[EndpointHealth],
@@ -89,17 +94,19 @@ class EndpointRoutes:
                 path="/endpoints",
                 handler=self._create,
                 required_permission="write",
+                serves_tenants=True,
                 summary="Register an endpoint; the answer holds its secret, this once",
                 body=NewEndpoint,
                 body_example=ENDPOINT_EXAMPLE,
                 response=EndpointWithSecret,
                 status=201,
-                errors=REFUSED_ENDPOINT,
+                errors={"unknown_tenant": 404, **REFUSED_ENDPOINT},
             ),
             ProductEndpoint(
                 method="GET",
                 path="/endpoints/:id",
                 handler=self._get,
+                serves_tenants=True,
                 summary="One endpoint",
                 response=Endpoint,
                 errors={UNKNOWN_ENDPOINT: 404},
@@ -109,6 +116,7 @@ class EndpointRoutes:
                 path="/endpoints/:id",
                 handler=self._update,
                 required_permission="write",
+                serves_tenants=True,
                 summary="Change an endpoint; with If-Match only if nobody else has changed it",
                 headers=[IF_MATCH],
                 body=EndpointChanges,
@@ -121,6 +129,7 @@ class EndpointRoutes:
                 path="/endpoints/:id",
                 handler=self._delete,
                 required_permission="write",
+                serves_tenants=True,
                 summary="Delete an endpoint and cancel its pending deliveries",
                 status=204,
                 errors={UNKNOWN_ENDPOINT: 404},
@@ -129,6 +138,7 @@ class EndpointRoutes:
                 method="GET",
                 path="/endpoints/:id/stats",
                 handler=self._stats,
+                serves_tenants=True,
                 summary="Its health, and the results of its latest deliveries, 10,000 at most",
                 query=documented(_WINDOW),
                 response=EndpointStats,
@@ -137,23 +147,26 @@ class EndpointRoutes:
         ]
 
     async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        wanted = filtered(endpoint_queries.query(), request.query, _FILTERS)
+        wanted = filtered(
+            restricted(endpoint_queries.query(), request.session, EndpointQuery.tenant), request.query, _FILTERS
+        )
         async with self.database.connection() as conn:
             page = await wanted.alist(conn, max_bytes=PAGE_BYTES)
         return ConsoleResponse(200, replace(page, data=endpoints_for(request.session, page.data)))
 
     async def _health(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        wanted = filtered(endpoint_health.query(), request.query, _HEALTH_FILTERS)
+        wanted = filtered(
+            restricted(endpoint_health.query(), request.session, HealthQuery.tenant), request.query, _HEALTH_FILTERS
+        )
         async with self.database.connection() as conn:
             page = await wanted.alist(conn, max_bytes=PAGE_BYTES)
         return ConsoleResponse(200, replace(page, data=endpoints_for(request.session, page.data)))
 
     async def _create(self, request: AuthenticatedRequest) -> ConsoleResponse:
         body = read_body(request, NewEndpoint)
+        tenant = tenant_for(request.session, body.tenant)
         with as_problems():
-            new = endpoint_queries.create(
-                **body.options(), tenant=body.tenant, keys=required(self.keys), guard=self.guard
-            )
+            new = endpoint_queries.create(**body.options(), tenant=tenant, keys=required(self.keys), guard=self.guard)
             async with self.database.acting(request) as conn:
                 endpoint = await afetch_one(conn, new)
         answer = created(request, endpoint.id, endpoint)
@@ -174,6 +187,7 @@ class EndpointRoutes:
         with as_problems(unknown=UNKNOWN_ENDPOINT):
             query, before = change(request.params["id"]), endpoint_queries.locked(request.params["id"])
             async with self.database.acting(request) as conn:
+                await refuse_foreign(conn, request, unknown=UNKNOWN_ENDPOINT)
                 if needs_check(request):
                     check(request, (await afetch_one(conn, before)).version)
                 endpoint = await afetch_one(conn, query)

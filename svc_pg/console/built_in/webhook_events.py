@@ -54,6 +54,7 @@ class EventRoutes:
                 method="GET",
                 path="/event-types",
                 handler=self._event_types,
+                serves_tenants=True,
                 summary="The events that endpoints can subscribe to",
                 response=Page[EventType],
             ),

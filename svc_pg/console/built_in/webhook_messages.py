@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 from svc_pg.console.built_in.webhook_filters import MESSAGE_FILTERS
-from svc_pg.console.built_in.webhook_requests import as_problems
+from svc_pg.console.built_in.webhook_requests import UNKNOWN_MESSAGE, as_problems, refuse_foreign, restricted
 from svc_pg.console.database import Database
 from svc_pg.console.parameters import PAGE, PAGE_BYTES, documented, filtered
 from svc_pg.console.products import ProductEndpoint
@@ -13,11 +13,11 @@ from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.pagination import Page
 from svc_pg.query import afetch_one
 from svc_pg.webhooks import delivery_queries, message_queries
+from svc_pg.webhooks.delivery_queries import DeliveryQuery
 from svc_pg.webhooks.delivery_rows import Delivery
-from svc_pg.webhooks.message_queries import Message, MessageDetail
+from svc_pg.webhooks.message_queries import Message, MessageDetail, MessageQuery
 
 _FILTERS: Final = {**MESSAGE_FILTERS, **PAGE}
-_UNKNOWN: Final = "unknown_message"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,7 @@ class MessageRoutes:
                 method="GET",
                 path="/messages",
                 handler=self._list,
+                serves_tenants=True,
                 summary="Messages, newest first",
                 query=documented(_FILTERS),
                 response=Page[Message],
@@ -48,21 +49,25 @@ class MessageRoutes:
                 method="GET",
                 path="/messages/:id",
                 handler=self._get,
+                serves_tenants=True,
                 summary="One message, with its payload and its deliveries",
                 response=WholeMessage,
-                errors={_UNKNOWN: 404},
+                errors={UNKNOWN_MESSAGE: 404},
             ),
         ]
 
     async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        wanted = filtered(message_queries.query(), request.query, _FILTERS)
+        own = restricted(message_queries.query(), request.session, MessageQuery.tenant)
+        wanted = filtered(own, request.query, _FILTERS)
         async with self.database.connection() as conn:
             return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))
 
     async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        with as_problems(unknown=_UNKNOWN):
+        with as_problems(unknown=UNKNOWN_MESSAGE):
             query = message_queries.get(request.params["id"])
             async with self.database.connection() as conn:
+                await refuse_foreign(conn, request, unknown=UNKNOWN_MESSAGE)
                 message = await afetch_one(conn, query)
-                deliveries = await delivery_queries.matching(message=message.id).alist(conn)
+                of_message = delivery_queries.matching(message=message.id)
+                deliveries = await restricted(of_message, request.session, DeliveryQuery.to_endpoints_of).alist(conn)
         return ConsoleResponse(200, WholeMessage(**asdict(message), deliveries=deliveries.data))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from svc_pg.console.built_in.webhook_requests import as_problems
+from svc_pg.console.built_in.webhook_requests import UNKNOWN_ENDPOINT, as_problems, refuse_others
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import one_of
 from svc_pg.console.parameters import FilterParameter, documented, filtered, point_in_time, refuse, whole_number
@@ -85,10 +85,11 @@ class TrafficRoutes:
                 method="GET",
                 path="/stats",
                 handler=self._traffic,
+                serves_tenants=True,
                 summary="What was sent, by minute, hour or day, and what became of it; exact, or with isEstimate",
                 query=documented(_PERIOD),
                 response=Traffic,
-                errors={"invalid_value": 422},
+                errors={"invalid_value": 422, UNKNOWN_ENDPOINT: 404},
             ),
             ProductEndpoint(
                 method="GET",
@@ -101,17 +102,22 @@ class TrafficRoutes:
                 method="GET",
                 path="/endpoints/activity",
                 handler=self._activity,
+                serves_tenants=True,
                 summary="What was sent to each of some endpoints, hour by hour",
                 query=documented(_ACTIVITY),
                 response=list[EndpointActivity],
-                errors={"invalid_value": 422},
+                errors={"invalid_value": 422, UNKNOWN_ENDPOINT: 404},
             ),
         ]
 
     async def _traffic(self, request: AuthenticatedRequest) -> ConsoleResponse:
         period = filtered(_Period(), request.query, _PERIOD)
-        with as_problems():
+        if request.session.tenant is not None and period.endpoint is None:
+            refuse("endpointId", "is needed")
+        with as_problems(unknown=UNKNOWN_ENDPOINT):
             async with self.database.connection() as conn:
+                if period.endpoint is not None:
+                    await refuse_others(conn, request.session, period.endpoint, unknown=UNKNOWN_ENDPOINT)
                 found = await traffic.aread(
                     conn, by=period.by, since=period.since, until=period.until, endpoint=period.endpoint
                 )
@@ -127,7 +133,8 @@ class TrafficRoutes:
         wanted = filtered(_Activity(), request.query, _ACTIVITY)
         if not wanted.endpoints:
             refuse("ids", "is needed")
-        with as_problems():
+        with as_problems(unknown=UNKNOWN_ENDPOINT):
             async with self.database.connection() as conn:
+                await refuse_others(conn, request.session, *wanted.endpoints[:MOST_ENDPOINTS], unknown=UNKNOWN_ENDPOINT)
                 found = await traffic.aof_endpoints(conn, wanted.endpoints, hours=wanted.hours)
         return ConsoleResponse(200, found)

@@ -1,0 +1,243 @@
+"""A session of one tenant, let loose on every route: it gets and changes what is that tenant's, or nothing."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import product
+from typing import Any, Final
+
+import httpx
+import psycopg
+import pytest
+from pydantic import SecretStr
+
+from svc_pg import audit, webhooks
+from svc_pg.console import Console, ConsoleRequest, Session, register_tenants
+from svc_pg.query import fetch_one
+from svc_pg.webhooks import endpoint_queries
+from svc_pg.webhooks.http.guard import Guard
+from tests.integration.console.conformance import operations
+from tests.integration.console.serving import assert_problem, serving_installed, settings, shop
+from tests.support.hooks import KEYS, KEYS_TEXT, hooks_config, install
+from tests.support.postgres import Prepare
+from tests.support.waiting import wait_until
+
+CONFIG = hooks_config("order.created")
+OWNERS: Final = {"acme": "acme", "globex": "globex", "operator": None}
+NO_ENTRIES: Final = '{"data":[],"nextCursor":null}'  # of a record that nobody has, too
+FOREIGN: Final = ("globex", "operator")
+URL = "http://127.0.0.1:9/{}-hook"
+
+
+def everybody(conninfo: str) -> None:
+    """Two tenants and the operator: each with an endpoint, a delivery that failed, one that waits, and entries."""
+    install(conninfo, CONFIG)
+    with psycopg.connect(conninfo) as conn:
+        for owner, tenant in OWNERS.items():
+            with audit.actor(conn, f"{owner}-person", tenant=tenant, context={"who": owner}):
+                new = endpoint_queries.create(
+                    url=URL.format(owner),
+                    events=["*"],
+                    keys=KEYS,
+                    guard=Guard.of(CONFIG.webhooks),
+                    tenant=tenant,
+                    description=f"of {owner}",
+                )
+                fetch_one(conn, new)
+        for owner, tenant in OWNERS.items():
+            for _ in range(2):
+                webhooks.send(conn, "order.created", {"of": f"{owner}-payload"}, tenant=tenant)
+            conn.execute("insert into svc.tenants (name) values (%s)", (owner,))
+        conn.execute(
+            "select from svc.webhook_cancel_many(array(select min(id::text)::uuid from svc.webhook_deliveries"
+            " group by endpoint_id), 'canceled by hand')"
+        )
+        conn.execute("""
+            insert into svc.webhook_delivery_attempts
+                (delivery_id, endpoint_id, attempt, cause, started_at, outcome, response_body, worker)
+            select d.id, d.endpoint_id, 1, 'auto', now(), 'http_error', e.description, 'worker-of-operator'
+              from svc.webhook_deliveries d join svc.webhook_endpoints e on e.id = d.endpoint_id
+        """)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def prepare() -> Prepare:
+    return everybody
+
+
+async def customer(request: ConsoleRequest) -> Session | None:
+    """Whoever names a tenant is its administrator, which no real application would believe."""
+    tenant = request.headers.get("x-tenant")
+    ends_at = datetime.now(UTC) + timedelta(minutes=1)
+    return None if tenant is None else Session("customer 1", f"person@{tenant}.example", ALL, ends_at, tenant)
+
+
+ALL: Final = ("read", "write", "admin")
+
+
+@pytest.fixture
+def client(database: str) -> Iterator[httpx.Client]:
+    given = settings(database_url=database, encryption_keys=SecretStr(KEYS_TEXT))
+    console = Console(given, config=CONFIG, products=[shop()], session_of=customer)
+    register_tenants(console)
+    with serving_installed(console) as client:
+        client.headers["x-tenant"] = "acme"
+        yield client
+
+
+def ids(database: str, *owners: str) -> list[str]:
+    """All ids of what belongs to these owners, but for the messages: each is known to whoever gets a copy."""
+    with psycopg.connect(database) as conn:
+        found = conn.execute(
+            """
+            with endpoint as (select id from svc.webhook_endpoints where description = any (%(of)s)),
+                 delivery as (select d.id from svc.webhook_deliveries d join endpoint e on e.id = d.endpoint_id)
+            select id::text from endpoint union all select id::text from delivery
+             union all select id::text from svc.tenants where name = any (%(owners)s)
+             union all select id::text from svc.audit_logs where actor_id = any (%(people)s)
+            """,
+            {
+                "of": [f"of {owner}" for owner in owners],
+                "owners": list(owners),
+                "people": [f"{owner}-person" for owner in owners],
+            },
+        )
+        return [text for (text,) in found.fetchall()]
+
+
+def foreign_rows(database: str) -> list[Any]:
+    """All that belongs to others, as it is stored."""
+    with psycopg.connect(database) as conn:
+        return conn.execute(
+            """
+            with endpoint as (select * from svc.webhook_endpoints where tenant is distinct from 'acme')
+            select to_jsonb(e) from endpoint e
+             union all select to_jsonb(s) from svc.webhook_endpoint_state s join endpoint e on e.id = s.endpoint_id
+             union all select to_jsonb(d) from svc.webhook_deliveries d join endpoint e on e.id = d.endpoint_id
+             union all select to_jsonb(q) from svc.webhook_queue q join endpoint e on e.id = q.endpoint_id
+             union all select to_jsonb(m) from svc.webhook_messages m where m.tenant is distinct from 'acme'
+             union all select to_jsonb(t) from svc.tenants t
+             union all select to_jsonb(a) from svc.audit_logs a where a.tenant_id is distinct from 'acme'
+            order by 1
+            """
+        ).fetchall()
+
+
+def queries(operation: dict[str, Any], foreign: list[str]) -> list[dict[str, str]]:
+    """No filter, and each filter with the values of others."""
+    names = [each["name"] for each in operation["parameters"] if each["in"] == "query"]
+    values = [
+        *FOREIGN,
+        *(f"{owner}-person" for owner in FOREIGN),
+        "30d",
+        "true",
+        "svc.webhook_endpoints",
+        "order.created",
+    ]
+    return [{}, *({name: value} for name, value in product(names, [*values, *foreign]))]
+
+
+def bodies(operation: dict[str, Any], foreign: list[str]) -> list[Any]:
+    """The example, and each member that may name something of others."""
+    if "requestBody" not in operation:
+        return [None]
+    content = operation["requestBody"]["content"]["application/json"]
+    example = content.get("example", {})
+    named: list[dict[str, Any]] = [{"tenant": owner} for owner in FOREIGN] + [{"endpointId": each} for each in foreign]
+    named += [{"ids": [each]} for each in foreign]
+    named += [{"since": "30d"}, {"event": "order.created"}]
+    return [{}, example, *named, *(example | each for each in named), {"since": "30d", "ids": foreign}]
+
+
+def test_a_session_of_one_tenant_gets_and_changes_nothing_of_others_by_any_route(
+    client: httpx.Client, database: str
+) -> None:
+    own, foreign = ids(database, "acme"), ids(database, *FOREIGN)
+    before = foreign_rows(database)
+    document: Any = client.get("/console/openapi.json").json()
+    served = set()
+    # what removes the tenant's own things comes last
+    for name in sorted(operations(document), key=lambda each: ("DELETE" in each, "disable" in each, each)):
+        method, _, path = name.partition(" ")
+        operation = document["paths"][path][method.lower()]
+        if not operation["security"] or "device" in operation["security"][0]:
+            continue
+        for target in targets(path, [*own, *foreign]):
+            is_foreign = any(each in foreign for each in target.split("/"))
+            filters = [{}] if "{" in path else queries(operation, foreign)
+            for query, body in product(filters, bodies(operation, foreign)):
+                answer = client.request(method, target, params=query, json=body)
+                shown = f"{name} {target} {query} {body}: {answer.status_code} {answer.text}"
+                assert answer.status_code < 500, shown
+                given = answer.text if answer.is_success else ""
+                assert not is_foreign or given in ("", NO_ENTRIES), shown
+                for secret in (*FOREIGN, *(each for each in foreign if len(each) == 36)):
+                    assert secret not in given, shown
+                if answer.is_success and given != NO_ENTRIES:
+                    served.add(name)
+    assert foreign_rows(database) == before
+    assert served >= {
+        "GET /webhooks/endpoints",
+        "GET /webhooks/endpoints/{id}/stats",
+        "GET /webhooks/deliveries/{id}/attempts",
+        "POST /webhooks/deliveries/retry",
+        "POST /webhooks/endpoints/{id}/replay",
+        "DELETE /webhooks/endpoints/{id}",
+        "GET /audit/entries",
+        "GET /audit/entries/{id}",
+        "GET /account/session",
+    }
+    assert not served & {"POST /webhooks/events", "GET /shop/orders", "GET /tenant/tenants", "GET /audit/export"}
+
+
+def targets(path: str, known: list[str]) -> list[str]:
+    if "{" not in path:
+        return [path]
+    tables = ["svc.webhook_endpoints", "svc.tenants"] if "{table}" in path else [""]
+    return [re.sub(r"\{\w+\}", each, path.replace("{table}", table)) for table, each in product(tables, known)]
+
+
+def test_lists_have_all_that_is_the_tenants_and_nothing_else(client: httpx.Client) -> None:
+    [endpoint] = client.get("/webhooks/endpoints").json()["data"]
+    assert endpoint["tenant"] == "acme"
+    [health] = client.get("/webhooks/endpoints/health").json()["data"]
+    assert health["endpointId"] == endpoint["id"]
+    deliveries = client.get("/webhooks/deliveries").json()["data"]
+    assert {each["endpointId"] for each in deliveries} == {endpoint["id"]}
+    assert len(deliveries) == 2
+    [attempt] = client.get(f"/webhooks/deliveries/{deliveries[0]['id']}/attempts").json()["data"]
+    assert attempt["worker"] is None
+    entries = client.get("/audit/entries").json()["data"]
+    assert {entry["actorId"] for entry in entries} == {"acme-person"}
+    assert client.get("/account/session").json()["tenant"] == "acme"
+
+
+def test_what_a_tenant_makes_is_its_own_and_is_recorded_as_its_own(client: httpx.Client) -> None:
+    body = {"url": URL.format("acme"), "events": ["order.created"]}
+    made = client.post("/webhooks/endpoints", json=body).json()
+    assert made["tenant"] == "acme"
+    assert client.post("/webhooks/endpoints", json=body | {"tenant": "acme"}).status_code == 201
+    assert_problem(client.post("/webhooks/endpoints", json=body | {"tenant": "globex"}), 404, "unknown_tenant")
+    [entry] = client.get("/audit/entries", params={"record": made["id"]}).json()["data"]
+    assert (entry["actorId"], entry["tenantId"]) == ("person@acme.example", "acme")
+
+
+@pytest.mark.parametrize("tenant", ["Acme", "acme-", "", "acm_", "%", "*"])
+def test_a_tenant_is_compared_as_it_is_written(client: httpx.Client, tenant: str) -> None:
+    client.headers["x-tenant"] = tenant
+    for path in ("/webhooks/endpoints", "/webhooks/deliveries", "/audit/entries"):
+        assert client.get(path).json()["data"] == []
+
+
+def test_a_route_that_does_not_serve_tenants_refuses_their_sessions_and_records_that(
+    client: httpx.Client, database: str
+) -> None:
+    for method, path in (("GET", "/shop/orders"), ("POST", "/webhooks/events"), ("GET", "/account/sessions")):
+        assert_problem(client.request(method, path), 403, "not_for_tenants")
+
+    def refused() -> bool:
+        with psycopg.connect(database) as conn:
+            found = conn.execute("select email from svc.console_events where event = 'call_refused'").fetchall()
+        return found == [("person@acme.example",)] * 3
+
+    wait_until(refused, "three refusals are recorded")
