@@ -14,6 +14,8 @@ from svc_pg.conninfo import libpq
 
 _LONGEST_SESSION: Final = timedelta(days=365)
 
+_HEADER_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,99}")
+_OTHER_HEADERS: Final = frozenset({"authorization", "cookie", "host", "origin", "x-forwarded-for"})
 _ORIGIN: Final = re.compile(r"https?://(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::[1-9]\d{0,4})?")
 
 
@@ -78,6 +80,12 @@ def _token_hash(value: SecretStr) -> SecretStr:
     return value
 
 
+def _header_name(value: str) -> str:
+    if not _HEADER_NAME.fullmatch(value) or value.lower() in _OTHER_HEADERS:
+        raise ValueError("write the name of a header that the proxy sets, such as X-Forwarded-Email")
+    return value
+
+
 def _lifetime(value: object) -> timedelta:
     is_seconds = isinstance(value, int) or (isinstance(value, str) and value.isdecimal())
     wanted = durations.parse(f"{value}s" if is_seconds else value)
@@ -101,6 +109,7 @@ DatabaseUrl = Annotated[SecretStr, AfterValidator(_database_url)]
 Email = Annotated[str, AfterValidator(_email)]
 EmailOrPattern = Annotated[str, AfterValidator(addresses.email_or_pattern)]
 EncryptionKeys = Annotated[SecretStr, AfterValidator(_encryption_keys)]
+HeaderName = Annotated[str, AfterValidator(_header_name)]
 Lifetime = Annotated[timedelta, BeforeValidator(_lifetime)]
 Network = Annotated[IPv4Network | IPv6Network, BeforeValidator(_network)]
 Origin = Annotated[str, AfterValidator(_origin)]

@@ -5,7 +5,9 @@ from svc_pg.console.bearer import SessionOf
 from svc_pg.console.body import RequestBody, read_body
 from svc_pg.console.built_in.tenant_routes import register_tenants
 from svc_pg.console.built_in.tenant_table import TenantTable
+from svc_pg.console.django_users import django_users
 from svc_pg.console.documentation import Parameter
+from svc_pg.console.host_sessions import HostSessionOf
 from svc_pg.console.products import Product, ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleRequest, ConsoleResponse, Problem, created
 from svc_pg.console.sign_in.mail import EmailSender
@@ -19,6 +21,7 @@ __all__ = [
     "ConsoleRequest",
     "ConsoleResponse",
     "EmailSender",
+    "HostSessionOf",
     "Page",
     "Parameter",
     "Problem",
@@ -29,6 +32,7 @@ __all__ = [
     "SessionOf",
     "TenantTable",
     "created",
+    "django_users",
     "new_connection_token",
     "read_body",
     "register_tenants",

@@ -93,6 +93,8 @@ def _console_request(request: Request, trusted_proxies: Sequence[IPv4Network | I
         headers=request.headers,
         query=request.query_params,
         request_id=uuid4().hex,
+        peer=peer,
+        scope=request.scope,
         client=client_address(peer, request.headers, trusted_proxies),
         base_path=quote(request.scope.get("root_path", "")),
     )

@@ -56,6 +56,12 @@ def client_address(
     return None if address is None else str(address)
 
 
+def is_among(address: str | None, networks: Sequence[IPv4Network | IPv6Network]) -> bool:
+    """True if the address is in one of the networks."""
+    parsed = _parsed(address)
+    return parsed is not None and any(parsed in network for network in networks)
+
+
 def is_loopback(request: ConsoleRequest) -> bool:
     """True if the client, and everybody whom a proxy names before it in any of the usual headers, is this machine."""
     named = [*_forwarded(request.headers), *_forwarded_for(request.headers), *request.headers.getlist("x-real-ip")]

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from typing import Any
 from urllib.parse import quote, unquote
 
 from pydantic import JsonValue
@@ -23,11 +24,21 @@ class ConsoleRequest:
     request_id: str
     client: str | None = None
     """The address of the client, if the server knows it."""
+    peer: str | None = None
+    """The address at the other end of the connection, which may be a proxy's."""
+    scope: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """The ASGI scope, for ``starlette.requests.Request(request.scope)`` in a ``session_of``."""
     base_path: str = ""
     """The part of the request's target before ``path``, such as ``/.well-known/svc``; percent-encoded."""
     content: bytes = b""
     """The body as it arrived; ``body`` does not keep the spelling of numbers."""
     body: JsonValue = None
+
+    @property
+    def cookies(self) -> Mapping[str, str]:
+        """The cookies; of several with one name, the first."""
+        pairs = [pair.strip().partition("=") for pair in ";".join(self.headers.getlist("cookie")).split(";")]
+        return {name: value.strip('"') for name, _, value in reversed(pairs)}
 
     @property
     def segments(self) -> tuple[str, ...]:

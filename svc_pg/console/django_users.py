@@ -1,0 +1,55 @@
+"""Sessions of Django's users, by the cookie of ``django.contrib.sessions``."""
+
+from collections.abc import Callable
+from hashlib import sha256
+from importlib import import_module
+from typing import Any
+
+from svc_pg.console.host_sessions import HostSessionOf
+from svc_pg.console.requests import ConsoleRequest
+from svc_pg.console.sign_in.permissions import included
+from svc_pg.console.tokens import Session
+from svc_pg.settings import Permission
+
+
+def staff(user: Any) -> Permission | None:
+    """The default: superusers are administrators, other members of the staff read, and nobody else gets in."""
+    if user.is_superuser:
+        return "admin"
+    return "read" if user.is_staff else None
+
+
+def django_users(permission: Callable[[Any], Permission | None] = staff) -> HostSessionOf:
+    """A ``session_of`` for ``Console``. ``permission`` gives an active user a permission, or None.
+
+    Django must be set up in this process. It checks the session as always: the user is active, the password has not
+    changed since, the cookie has not expired.
+    """
+
+    def session_of(request: ConsoleRequest) -> Session | None:
+        from django.conf import settings
+        from django.contrib.auth import get_user
+        from django.db import close_old_connections
+        from django.http import HttpRequest
+
+        key = request.cookies.get(settings.SESSION_COOKIE_NAME)
+        if not key:
+            return None
+        close_old_connections()
+        try:
+            theirs = HttpRequest()
+            theirs.session = import_module(settings.SESSION_ENGINE).SessionStore(key)
+            user: Any = get_user(theirs)
+            granted = permission(user) if user.is_authenticated and user.is_active else None
+            if granted is None:
+                return None
+            return Session(
+                session_id=f"django {sha256(key.encode()).hexdigest()[:32]}",  # the key itself would let anybody in
+                email=getattr(user, "email", "") or user.get_username(),
+                permissions=included(granted),
+                expires_at=theirs.session.get_expiry_date(),
+            )
+        finally:
+            close_old_connections()
+
+    return session_of

@@ -1,0 +1,90 @@
+"""Sessions of the application's own users, who signed in there and not in the console.
+
+A token of the console in ``Authorization`` decides by itself; the application is asked about all other requests.
+"""
+
+import inspect
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from starlette.concurrency import run_in_threadpool
+
+from svc_pg.addresses import is_email
+from svc_pg.console.bearer import SessionOf, bearer_tokens
+from svc_pg.console.clients import is_among
+from svc_pg.console.requests import ConsoleRequest, Problem
+from svc_pg.console.same_origin import refuse_other_sites
+from svc_pg.console.sign_in.permissions import included, role
+from svc_pg.console.tokens import Session, is_own
+from svc_pg.errors import ConfigError
+from svc_pg.settings import Settings
+
+HostSessionOf = Callable[[ConsoleRequest], Session | Awaitable[Session | None] | None]
+"""Finds the session of the application's user who makes a request; None if nobody is signed in. A sync function runs in
+a thread."""
+
+_SAFE: Final = frozenset({"GET", "HEAD"})
+_PROXIED_SESSION: Final = timedelta(minutes=5)
+
+
+def with_host(bearers: SessionOf, host: HostSessionOf | None) -> SessionOf:
+    """Finds sessions by the console's tokens, and for requests without one by asking the application.
+
+    What the application goes by may be a cookie, which browsers add to the requests of any page: so requests that
+    change something are refused if a browser says that a page of another site makes them.
+    """
+    if host is None:
+        return bearers
+
+    async def session_of(request: ConsoleRequest) -> Session:
+        if any(map(is_own, bearer_tokens(request))):
+            return await bearers(request)
+        session = await ask(host, request)
+        if session is None:
+            return await bearers(request)
+        if request.method not in _SAFE and not bearer_tokens(request):  # which no browser adds by itself
+            refuse_other_sites(request)
+        return session
+
+    return session_of
+
+
+async def ask(host: HostSessionOf, request: ConsoleRequest) -> Session | None:
+    """The application's answer, unless the session that it gives has ended."""
+    is_async = inspect.iscoroutinefunction(host) or inspect.iscoroutinefunction(type(host).__call__)
+    answer = host(request) if is_async else await run_in_threadpool(host, request)
+    session = await answer if inspect.isawaitable(answer) else answer
+    return None if session is None or session.expires_at <= datetime.now(UTC) else session
+
+
+def host_of(settings: Settings, session_of: HostSessionOf | None) -> HostSessionOf | None:
+    """The function that was given, or one for the header of the settings. Raises ConfigError if there are both."""
+    if settings.console_proxy_user_header is None:
+        return session_of
+    if session_of is not None:
+        raise ConfigError("the console has a session_of, and SVC_CONSOLE_PROXY_USER_HEADER is set; choose one")
+    return _proxied(settings, settings.console_proxy_user_header)
+
+
+def _proxied(settings: Settings, header: str) -> HostSessionOf:
+    """Believes the e-mail address that a trusted proxy puts in a header; its permission is that of the settings."""
+
+    async def session_of(request: ConsoleRequest) -> Session | None:
+        values = request.headers.getlist(header)
+        if not values or not is_among(request.peer, settings.console_trusted_proxies):
+            return None
+        email = values[0].lower()
+        if len(values) > 1 or not is_email(email):
+            raise Problem(401, "invalid_proxy_user", f"The proxy must send one e-mail address in {header}.")
+        permission = role(email, settings.console_allowed_emails)
+        if permission is None:
+            raise Problem(403, "not_allowed", f"SVC_CONSOLE_ALLOWED_EMAILS gives {email} no permission.")
+        return Session(
+            session_id=f"proxy {email}",
+            email=email,
+            permissions=included(permission),
+            expires_at=datetime.now(UTC) + _PROXIED_SESSION,
+        )
+
+    return session_of
