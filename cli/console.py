@@ -1,4 +1,4 @@
-"""The commands ``console init``, ``console sessions`` and ``console revoke``."""
+"""The commands ``console init``, ``console sign-in``, ``console sessions`` and ``console revoke``."""
 
 from datetime import UTC, datetime
 from typing import Annotated
@@ -6,11 +6,16 @@ from uuid import UUID
 
 import typer
 
+from svc_pg.addresses import origin, page_url
+from svc_pg.console.prefix import PREFIX
 from svc_pg.console.sign_in import sessions as stored
+from svc_pg.console.sign_in import shell_links
 from svc_pg.console.tokens import new_connection_token
 from svc_pg.errors import NotFoundError
+from svc_pg.settings import Settings
 
 from . import output, records
+from .console_tokens import tokens
 from .database import connect
 from .json_text import printable
 from .operator import operator
@@ -18,6 +23,7 @@ from .options import DatabaseUrl, Json
 
 app = typer.Typer()
 _console = typer.Typer(help="Set the console up, and manage its sessions.", no_args_is_help=True)
+_console.add_typer(tokens, name="token")
 app.add_typer(_console, name="console")
 
 
@@ -40,6 +46,42 @@ SVC_CONSOLE_MAIL_FROM='console@corp.example'
 
 The lines suit an environment file, such as systemd's, and a shell: set -a; . ./svc.env; set +a"""
     )
+
+
+@_console.command()
+def sign_in(
+    email: Annotated[str, typer.Argument(metavar="EMAIL", help="An address of SVC_CONSOLE_ALLOWED_EMAILS.")],
+    *,
+    url: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="Where the console is; by default that of SVC_CONSOLE_PUBLIC_URL, or port 8000."
+        ),
+    ] = None,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Print a link that signs somebody in, once, within ten minutes: for the day that there is no mail.
+
+    Needs the settings of the console. Opening the link is not enough: its page asks.
+    """
+    settings = Settings.load(**({} if database_url is None else {"database_url": database_url}))
+    base = _base_of(url, settings)
+    with connect(database_url) as conn, operator(conn):
+        link = shell_links.make(conn, email, settings)
+    output.data(f"{base}{PREFIX}/ui/sign-in/link?token={link.token}")
+    output.words(
+        f"Good once, until {_minute(link.expires_at)}, for {link.email} with the permission {link.permission}."
+    )
+
+
+def _base_of(url: str | None, settings: Settings) -> str:
+    if url is None:
+        public = settings.console_public_url
+        return "http://127.0.0.1:8000" if public is None else origin(public)
+    try:
+        return page_url(url).rstrip("/")
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--url") from error
 
 
 @_console.command()

@@ -24,6 +24,7 @@ from svc_pg.settings_types import (
     Email,
     EmailOrPattern,
     EncryptionKeys,
+    HeaderName,
     Lifetime,
     Network,
     Origin,
@@ -42,6 +43,7 @@ MIN_SECRET_LENGTH: Final = 32
 
 _PREFIX: Final = "SVC_"
 _HASH_VARIABLE: Final = "SVC_CONSOLE_CONNECTION_TOKEN_HASH"
+_PREVIOUS_HASH_VARIABLE: Final = "SVC_CONSOLE_PREVIOUS_CONNECTION_TOKEN_HASH"
 _FILES_VARIABLE: Final = "SVC_SECRETS_DIR"
 _HEX_DIGITS: Final = frozenset("0123456789abcdefABCDEF")
 
@@ -66,6 +68,7 @@ class Settings(BaseSettings):
     encryption_keys: EncryptionKeys | None = None
     env: Environment = "production"
     console_connection_token_hash: TokenHash | None = None
+    console_previous_connection_token_hash: TokenHash | None = None
     console_auto_approve: bool = False
     console_allowed_origins: Annotated[tuple[Origin, ...] | None, NoDecode, BeforeValidator(json_list)] = None
     console_allowed_actions: Annotated[
@@ -78,11 +81,13 @@ class Settings(BaseSettings):
         BeforeValidator(json_map),  # pydantic begins with the last
     ] = Field(default_factory=dict)
     console_token_lifetime: Lifetime = timedelta(hours=24)
+    console_idle_timeout: Lifetime = timedelta(hours=8)
     console_max_attempts: Annotated[int, Field(ge=1, le=20)] = 5
     console_smtp_url: SmtpUrl | None = None
     console_mail_from: Email | None = None
     console_public_url: PageUrl | None = None
     console_trusted_proxies: Annotated[tuple[Network, ...], NoDecode, BeforeValidator(json_list)] = ()
+    console_proxy_user_header: HeaderName | None = None
 
     @classmethod
     def settings_customise_sources(
@@ -131,11 +136,16 @@ class Settings(BaseSettings):
 
 
 def console_problems(
-    settings: Settings, *, is_mailing: bool | None = None, unreadable: Collection[str] = ()
+    settings: Settings,
+    *,
+    is_mailing: bool | None = None,
+    has_host: bool = False,
+    unreadable: Collection[str] = (),
 ) -> Iterator[ConfigError]:
     """The problems that keep a console from starting, except those that depend on a field in ``unreadable``.
 
-    ``is_mailing`` tells whether codes are mailed. Default: they are if there is a mail server.
+    ``is_mailing`` tells whether codes are mailed. Default: they are if there is a mail server. If the application
+    ``has_host`` sessions of its own users, nobody else need be able to sign in.
     """
 
     def is_readable(name: str) -> bool:
@@ -157,9 +167,21 @@ def console_problems(
             signing_key(settings.console_connection_token_hash, is_production=is_production)
         except ConfigError as error:
             yield error
+    previous = settings.console_previous_connection_token_hash
+    if previous is not None and is_readable("console_previous_connection_token_hash"):
+        try:
+            signing_key(previous, is_production=is_production, variable=_PREVIOUS_HASH_VARIABLE)
+        except ConfigError as error:
+            yield error
     if not is_readable("console_auto_approve") or settings.console_auto_approve:
         return
-    if is_readable("console_allowed_emails") and not settings.console_allowed_emails:
+    has_proxy = settings.console_proxy_user_header is not None and is_readable("console_proxy_user_header")
+    if has_proxy and is_readable("console_trusted_proxies") and not settings.console_trusted_proxies:
+        yield ConfigError(
+            "SVC_CONSOLE_PROXY_USER_HEADER is set, and SVC_CONSOLE_TRUSTED_PROXIES names no proxy that may send it",
+            hint='Write the addresses of the proxy, for example ["10.0.0.7"].',
+        )
+    if is_readable("console_allowed_emails") and not settings.console_allowed_emails and not has_host:
         yield ConfigError(
             "nobody could sign in to the console: SVC_CONSOLE_ALLOWED_EMAILS is not set, and auto-approve is off",
             hint='Write, for example, {"ann@corp.example": "admin"}; or set SVC_CONSOLE_AUTO_APPROVE=true and'
@@ -167,6 +189,8 @@ def console_problems(
         )
     if is_mailing is None:
         is_mailing = settings.console_smtp_url is not None or not is_readable("console_smtp_url")
+    if is_production and not is_mailing and (has_host or has_proxy):
+        return
     if is_production and not is_mailing:
         yield ConfigError(
             "SVC_CONSOLE_SMTP_URL is not set, and in production no codes are written to the log",
@@ -176,7 +200,19 @@ def console_problems(
         yield ConfigError("SVC_CONSOLE_MAIL_FROM is not set, and the mail needs a sender")
 
 
-def signing_key(token_hash: SecretStr | None, *, is_production: bool) -> bytes:
+def signing_keys(settings: Settings) -> list[bytes]:
+    """The key that signs sessions, and the one that signed them before, if its sessions should go on.
+
+    Raises as ``signing_key`` does.
+    """
+    is_production = settings.env == "production"
+    keys = [signing_key(settings.console_connection_token_hash, is_production=is_production)]
+    if (previous := settings.console_previous_connection_token_hash) is not None:
+        keys.append(signing_key(previous, is_production=is_production, variable=_PREVIOUS_HASH_VARIABLE))
+    return keys
+
+
+def signing_key(token_hash: SecretStr | None, *, is_production: bool, variable: str = _HASH_VARIABLE) -> bytes:
     """The key that signs sessions: the hexadecimal digits of the hash, as text. So whoever reads the hash can sign.
 
     Raises ConfigError if the hash is missing or not hexadecimal, ConsoleWeakSecretError if it has fewer than 32 digits
@@ -184,15 +220,15 @@ def signing_key(token_hash: SecretStr | None, *, is_production: bool) -> bytes:
     """
     hint = "Make one: svc-pg console init"
     if token_hash is None:
-        raise ConfigError(f"{_HASH_VARIABLE} is not set, and the console signs its sessions with it", hint=hint)
+        raise ConfigError(f"{variable} is not set, and the console signs its sessions with it", hint=hint)
     digits = token_hash.get_secret_value().removeprefix("sha256:")
     if is_production and len(digits) < MIN_SECRET_LENGTH:
         raise ConsoleWeakSecretError(
-            f"{_HASH_VARIABLE} has {len(digits)} characters after sha256:, and production needs {MIN_SECRET_LENGTH}",
+            f"{variable} has {len(digits)} characters after sha256:, and production needs {MIN_SECRET_LENGTH}",
             hint=hint,
         )
     if not digits or not _HEX_DIGITS.issuperset(digits):
-        raise ConfigError(f"{_HASH_VARIABLE} must be sha256: and hexadecimal digits", hint=hint)
+        raise ConfigError(f"{variable} must be sha256: and hexadecimal digits", hint=hint)
     return digits.encode()
 
 

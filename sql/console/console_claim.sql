@@ -2,7 +2,7 @@
 -- unknown_session: this device has no such link, or its address (p_permission is null) may not sign in any more.
 create or replace function svc.console_claim(
     p_session_id uuid, p_device_hash bytea, p_token_hash bytea, p_permission text, p_expires_at timestamptz,
-    p_ip inet, p_user_agent text
+    p_idle_timeout interval, p_ip inet, p_user_agent text
 ) returns text
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -25,11 +25,11 @@ begin
     end if;
     update svc.console_magic_links l set status = 'claimed', claimed_at = clock_timestamp()
      where l.session_id = p_session_id;
-    insert into svc.console_sessions (id, email, permission, token_hash, ip, user_agent, expires_at)
-    values (p_session_id, v_link.email, p_permission, p_token_hash, p_ip, p_user_agent, p_expires_at);
+    insert into svc.console_sessions (id, email, permission, token_hash, ip, user_agent, expires_at, idle_timeout)
+    values (p_session_id, v_link.email, p_permission, p_token_hash, p_ip, p_user_agent, p_expires_at, p_idle_timeout);
     insert into svc.console_events (event, session_id, email, ip, user_agent)
     values ('signed_in', p_session_id, v_link.email, p_ip, p_user_agent);
     return 'claimed';
 end
 $svc$;
-revoke all on function svc.console_claim(uuid, bytea, bytea, text, timestamptz, inet, text) from public;
+revoke all on function svc.console_claim(uuid, bytea, bytea, text, timestamptz, interval, inet, text) from public;

@@ -1,8 +1,8 @@
 -- Remove up to p_limit rows of each table that nobody needs any more: links after a day, counts whose window has
--- ended, sessions 90 days after their end, events after 90 days. Skips locked rows, so it waits for nobody.
+-- ended, sessions and tokens 90 days after their end, events after 90 days. Skips locked rows, so it waits for nobody.
 create or replace function svc.console_prune(
     p_limit integer default 10000,
-    out links bigint, out counts bigint, out sessions bigint, out events bigint
+    out links bigint, out counts bigint, out sessions bigint, out tokens bigint, out events bigint
 )
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -24,6 +24,18 @@ begin
          limit p_limit for update skip locked
     );
     get diagnostics sessions = row_count;
+    delete from svc.console_tokens where id in (
+        select t.id from svc.console_tokens t
+         where least(t.expires_at, t.revoked_at) < now() - interval '90 days' limit p_limit for update skip locked
+    );
+    get diagnostics tokens = row_count;
+    delete from svc.console_uses where id in (
+        select u.id from svc.console_uses u
+         where u.used_at < now() - interval '90 days'
+           and not exists (select from svc.console_sessions s where s.id = u.id)
+           and not exists (select from svc.console_tokens t where t.id = u.id)
+         limit p_limit for update skip locked
+    );
     delete from svc.console_events where id in (
         select e.id from svc.console_events e
          where e.occurred_at < now() - interval '90 days' limit p_limit for update skip locked

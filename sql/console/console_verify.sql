@@ -1,8 +1,8 @@
--- Try a code, given as its hash. The outcome is verified, invalid_code, already_verified, expired, locked,
--- rate_limited or, if this device has no such link, unknown_session, which counts nothing. One at a time for each
--- link.
+-- Try a code, given as its hash under each key. The outcome is verified, invalid_code, already_verified, expired,
+-- locked, rate_limited or, if this device has no such link, unknown_session, which counts nothing. One at a time for
+-- each link.
 create or replace function svc.console_verify(
-    p_session_id uuid, p_device_hash bytea, p_code_hash bytea, p_ip inet, p_user_agent text,
+    p_session_id uuid, p_device_hash bytea, p_code_hashes bytea[], p_ip inet, p_user_agent text,
     out outcome text, out attempts_remaining integer, out retry_after integer
 )
 language plpgsql
@@ -18,7 +18,9 @@ begin
         outcome := 'unknown_session';
         return;
     end if;
-    retry_after := svc.console_hit('verify from ' || svc.console_network(p_ip), 30, '5 min');
+    if not v_link.is_known_device then -- whose attempts no stranger in its network can use up
+        retry_after := svc.console_hit('verify from ' || svc.console_network(p_ip), 30, '5 min');
+    end if;
     if retry_after is not null then
         outcome := 'rate_limited';
         return;
@@ -27,7 +29,7 @@ begin
     -- a code, because both sides are hashes under a key that nobody outside has.
     outcome := case svc.console_link_state(v_link, clock_timestamp())
                     when 'pending' then
-                        case when v_link.code_hash = p_code_hash then 'verified' else 'invalid_code' end
+                        case when v_link.code_hash = any (p_code_hashes) then 'verified' else 'invalid_code' end
                     when 'locked' then 'locked'
                     when 'expired' then 'expired'
                     else 'already_verified' end;
@@ -50,4 +52,4 @@ begin
     values (v_event, p_session_id, v_link.email, p_ip, p_user_agent);
 end
 $svc$;
-revoke all on function svc.console_verify(uuid, bytea, bytea, inet, text) from public;
+revoke all on function svc.console_verify(uuid, bytea, bytea[], inet, text) from public;

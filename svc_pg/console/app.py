@@ -20,10 +20,12 @@ from svc_pg.console.built_in.webhooks import webhooks_product
 from svc_pg.console.core import Core
 from svc_pg.console.database import Database
 from svc_pg.console.events import Refusals
+from svc_pg.console.host_sessions import HostSessionOf, host_of, with_host
 from svc_pg.console.pages.routes import ROUTES
 from svc_pg.console.pages.site import Site
 from svc_pg.console.prefix import PREFIX, PrefixMiddleware
 from svc_pg.console.products import Product
+from svc_pg.console.programs import with_programs
 from svc_pg.console.readiness import READY, Readiness
 from svc_pg.console.requests import AuthenticatedRequest
 from svc_pg.console.sign_in.mail import EmailSender
@@ -38,7 +40,8 @@ class Console:
 
     It uses at most half of the connections of ``pool``, and never opens or closes it; without one it opens its own for
     ``settings.database_url`` while its ``lifespan`` runs. ``email_sender`` sends the sign-in codes instead of
-    ``settings.console_smtp_url``.
+    ``settings.console_smtp_url``. ``session_of`` finds the session of the application's own user who makes a request,
+    or gives None; it is asked about requests without a token of the console, and about pages without its cookie.
 
     Raises ConsoleAutoApproveInProductionError or ConsoleWeakSecretError if the settings let anybody in, ConfigError if
     they let nobody in, or cannot mail; the error names all problems of the settings. Also raises ConfigError if the id
@@ -53,10 +56,15 @@ class Console:
         config: Config | None = None,
         products: Iterable[Product] = (),
         email_sender: EmailSender | None = None,
+        session_of: HostSessionOf | None = None,
     ) -> None:
         self._database = Database(settings.database_url, pool)
-        self._sign_in = sign_in_of(settings, database=self._database, email_sender=email_sender)
-        self.session_of = bearer(self._sign_in.authenticate)
+        self._sign_in = sign_in_of(
+            settings, database=self._database, email_sender=email_sender, has_host=session_of is not None
+        )
+        authenticate = with_programs(self._sign_in.authenticate, self._database)
+        host = host_of(settings, session_of)
+        self.session_of = with_host(bearer(authenticate), host)
         """Finds the session of a request, for ``webhooks_app``."""
         self.allowed_origins = cors.allowed_origins(settings)
         self.trusted_proxies = settings.console_trusted_proxies
@@ -71,7 +79,8 @@ class Console:
             allowed_origins=self.allowed_origins,
             title="svc-pg console",
         )
-        capabilities = discovery.capabilities(lambda: self._core.product_ids, [self._sign_in.method])
+        methods = [self._sign_in.method for _, path, *_ in self._sign_in.routes if path == "/init"]
+        capabilities = discovery.capabilities(lambda: self._core.product_ids, methods)
         readiness = Readiness(self._database)
         for method in ("GET", "HEAD"):
             self._core.add_route(method, "/health", discovery.health, discovery.HEALTH)

@@ -2,13 +2,18 @@
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Final, Protocol
 
 from svc_pg.console.requests import ConsoleRequest, Problem
 from svc_pg.console.tokens import Session, TokenError
 
-Authenticate = Callable[[str], Awaitable[Session]]
-"""Finds the session of a token, given its text; raises TokenError."""
+
+class Authenticate(Protocol):
+    """Finds the session of a token, given its text. Raises TokenError."""
+
+    async def __call__(self, token: str, *, is_use: bool = True) -> Session:
+        """A call that is no use of the session counts for no limit, and keeps no idle session alive."""
+
 
 SessionOf = Callable[[ConsoleRequest], Awaitable[Session]]
 """Finds the session that a request belongs to; raises Problem."""
@@ -16,6 +21,12 @@ SessionOf = Callable[[ConsoleRequest], Awaitable[Session]]
 CHALLENGE: Final = 'Bearer realm="svc"'
 
 logger = logging.getLogger("svc_pg.console")
+
+
+def bearer_tokens(request: ConsoleRequest) -> list[str]:
+    """The tokens in the request's Authorization headers of the scheme Bearer."""
+    credentials = [each.partition(" ") for each in request.headers.getlist("authorization")]
+    return [token for scheme, _, token in credentials if scheme.lower() == "bearer"]
 
 
 def bearer(authenticate: Authenticate) -> SessionOf:

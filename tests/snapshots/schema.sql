@@ -68,7 +68,7 @@ create table svc.console_events (
     ip inet,
     user_agent text,
     detail text,
-    constraint console_events_event_check CHECK ((event = ANY (ARRAY['link_requested'::text, 'mail_failed'::text, 'code_rejected'::text, 'link_locked'::text, 'code_accepted'::text, 'signed_in'::text, 'session_revoked'::text, 'log_exported'::text, 'call_refused'::text]))),
+    constraint console_events_event_check CHECK ((event = ANY (ARRAY['link_requested'::text, 'mail_failed'::text, 'code_rejected'::text, 'link_locked'::text, 'code_accepted'::text, 'signed_in'::text, 'session_revoked'::text, 'log_exported'::text, 'call_refused'::text, 'link_made'::text, 'token_added'::text, 'token_revoked'::text]))),
     constraint console_events_pkey PRIMARY KEY (id),
     constraint console_events_user_agent_check CHECK ((length(user_agent) <= 256))
 );
@@ -89,6 +89,7 @@ create table svc.console_magic_links (
     verified_at timestamp with time zone,
     claimed_at timestamp with time zone,
     polled_at timestamp with time zone,
+    is_known_device boolean default false not null,
     constraint console_magic_links_check CHECK (((failed_attempts >= 0) AND (failed_attempts <= max_attempts))),
     constraint console_magic_links_check1 CHECK (((status = 'locked'::text) = (failed_attempts = max_attempts))),
     constraint console_magic_links_check2 CHECK (((status = ANY (ARRAY['verified'::text, 'claimed'::text])) = (verified_at IS NOT NULL))),
@@ -114,14 +115,17 @@ create table svc.console_sessions (
     id uuid not null,
     email text not null,
     permission text not null,
+    tenant text,
     token_hash bytea not null,
     ip inet,
     user_agent text,
     created_at timestamp with time zone default now() not null,
     expires_at timestamp with time zone not null,
+    idle_timeout interval default '08:00:00'::interval not null,
     revoked_at timestamp with time zone,
     revoked_by text,
     constraint console_sessions_check CHECK (((revoked_at IS NULL) = (revoked_by IS NULL))),
+    constraint console_sessions_idle_timeout_check CHECK ((idle_timeout > '00:00:00'::interval)),
     constraint console_sessions_permission_check CHECK ((permission = ANY (ARRAY['read'::text, 'write'::text, 'admin'::text]))),
     constraint console_sessions_pkey PRIMARY KEY (id),
     constraint console_sessions_token_hash_check CHECK ((octet_length(token_hash) = 32)),
@@ -132,6 +136,36 @@ CREATE INDEX console_sessions_created ON svc.console_sessions USING btree (creat
 CREATE TRIGGER "00_svc_audit_truncate" AFTER TRUNCATE ON svc.console_sessions FOR EACH STATEMENT EXECUTE FUNCTION svc.capture_svc_console_sessions();
 CREATE TRIGGER "00_svc_audit_update" AFTER UPDATE ON svc.console_sessions FOR EACH ROW WHEN ((old.* *<> new.*)) EXECUTE FUNCTION svc.capture_svc_console_sessions();
 CREATE TRIGGER "00_svc_audit_write" AFTER INSERT OR DELETE ON svc.console_sessions FOR EACH ROW EXECUTE FUNCTION svc.capture_svc_console_sessions();
+
+create table svc.console_tokens (
+    id uuid not null,
+    name text not null,
+    permission text not null,
+    tenant text,
+    token_hash bytea not null,
+    created_at timestamp with time zone default now() not null,
+    created_by text not null,
+    expires_at timestamp with time zone not null,
+    revoked_at timestamp with time zone,
+    revoked_by text,
+    constraint console_tokens_check CHECK (((revoked_at IS NULL) = (revoked_by IS NULL))),
+    constraint console_tokens_name_check CHECK ((name ~ '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$'::text)),
+    constraint console_tokens_permission_check CHECK ((permission = ANY (ARRAY['read'::text, 'write'::text, 'admin'::text]))),
+    constraint console_tokens_pkey PRIMARY KEY (id),
+    constraint console_tokens_token_hash_check CHECK ((octet_length(token_hash) = 32)),
+    constraint console_tokens_token_hash_key UNIQUE (token_hash)
+);
+CREATE INDEX console_tokens_created ON svc.console_tokens USING btree (created_at, id);
+CREATE UNIQUE INDEX console_tokens_name ON svc.console_tokens USING btree (name) WHERE (revoked_at IS NULL);
+CREATE TRIGGER "00_svc_audit_truncate" AFTER TRUNCATE ON svc.console_tokens FOR EACH STATEMENT EXECUTE FUNCTION svc.capture_svc_console_tokens();
+CREATE TRIGGER "00_svc_audit_update" AFTER UPDATE ON svc.console_tokens FOR EACH ROW WHEN ((old.* *<> new.*)) EXECUTE FUNCTION svc.capture_svc_console_tokens();
+CREATE TRIGGER "00_svc_audit_write" AFTER INSERT OR DELETE ON svc.console_tokens FOR EACH ROW EXECUTE FUNCTION svc.capture_svc_console_tokens();
+
+create table svc.console_uses (
+    id uuid not null,
+    used_at timestamp with time zone not null,
+    constraint console_uses_pkey PRIMARY KEY (id)
+) with (fillfactor=50);
 
 create table svc.installation (
     is_only boolean default true not null,
@@ -474,6 +508,25 @@ create view svc.record_svc_console_sessions (
     description text
 ) with (check_option=cascaded) as ...;
 
+create view svc.record_svc_console_tokens (
+    table_name text,
+    table_oid oid,
+    operation svc.audit_operation,
+    record_id text,
+    actor_id text,
+    tenant_id text,
+    db_role text,
+    before_data jsonb,
+    after_data jsonb,
+    changed_fields text[],
+    redacted_fields text[],
+    context jsonb,
+    label text,
+    severity svc.audit_severity,
+    compliance text[],
+    description text
+) with (check_option=cascaded) as ...;
+
 create view svc.record_svc_tenants (
     table_name text,
     table_oid oid,
@@ -690,6 +743,16 @@ create function svc.capture_svc_console_sessions()
     set bytea_output=hex
     set lc_monetary=C;
 
+create function svc.capture_svc_console_tokens()
+    returns trigger language plpgsql security definer
+    set search_path=pg_catalog, pg_temp
+    set TimeZone=UTC
+    set extra_float_digits=1
+    set DateStyle=ISO, YMD
+    set IntervalStyle=iso_8601
+    set bytea_output=hex
+    set lc_monetary=C;
+
 create function svc.capture_svc_tenants()
     returns trigger language plpgsql security definer
     set search_path=pg_catalog, pg_temp
@@ -710,7 +773,11 @@ create function svc.capture_svc_webhook_endpoints()
     set bytea_output=hex
     set lc_monetary=C;
 
-create function svc.console_claim(p_session_id uuid, p_device_hash bytea, p_token_hash bytea, p_permission text, p_expires_at timestamp with time zone, p_ip inet, p_user_agent text)
+create function svc.console_add_token(p_id uuid, p_name text, p_permission text, p_tenant text, p_token_hash bytea, p_lifetime interval)
+    returns SETOF svc.console_tokens language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.console_claim(p_session_id uuid, p_device_hash bytea, p_token_hash bytea, p_permission text, p_expires_at timestamp with time zone, p_idle_timeout interval, p_ip inet, p_user_agent text)
     returns text language plpgsql
     set search_path=pg_catalog, pg_temp;
 
@@ -718,8 +785,12 @@ create function svc.console_hit(p_key text, p_limit integer, p_window interval, 
     returns integer language sql
     set search_path=pg_catalog, pg_temp;
 
-create function svc.console_init(p_session_id uuid, p_email text, p_is_allowed boolean, p_is_named boolean, p_device_hash bytea, p_code_hash bytea, p_decoy_hash bytea, p_max_attempts integer, p_ip inet, p_user_agent text, OUT is_mailed boolean, OUT retry_after integer)
+create function svc.console_init(p_session_id uuid, p_email text, p_is_allowed boolean, p_is_named boolean, p_device_hash bytea, p_code_hash bytea, p_decoy_hash bytea, p_max_attempts integer, p_ip inet, p_user_agent text, p_device text, OUT is_mailed boolean, OUT retry_after integer)
     returns record language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.console_link(p_session_id uuid, p_email text, p_device_hash bytea, p_decoy_hash bytea, p_lifetime interval)
+    returns timestamp with time zone language plpgsql
     set search_path=pg_catalog, pg_temp;
 
 create function svc.console_link_state(p_link svc.console_magic_links, p_at timestamp with time zone)
@@ -734,7 +805,7 @@ create function svc.console_poll(p_session_id uuid, p_device_hash bytea, OUT sta
     returns record language plpgsql
     set search_path=pg_catalog, pg_temp;
 
-create function svc.console_prune(p_limit integer DEFAULT 10000, OUT links bigint, OUT counts bigint, OUT sessions bigint, OUT events bigint)
+create function svc.console_prune(p_limit integer DEFAULT 10000, OUT links bigint, OUT counts bigint, OUT sessions bigint, OUT tokens bigint, OUT events bigint)
     returns record language plpgsql
     set search_path=pg_catalog, pg_temp;
 
@@ -742,15 +813,26 @@ create function svc.console_revoke(p_id uuid)
     returns boolean language plpgsql
     set search_path=pg_catalog, pg_temp;
 
-create function svc.console_session(p_token_hash bytea)
-    returns TABLE(id uuid, email text, permission text, expires_at timestamp with time zone, retry_after integer) language sql
+create function svc.console_revoke_token(p_id uuid)
+    returns boolean language plpgsql
     set search_path=pg_catalog, pg_temp;
 
-create function svc.console_verify(p_session_id uuid, p_device_hash bytea, p_code_hash bytea, p_ip inet, p_user_agent text, OUT outcome text, OUT attempts_remaining integer, OUT retry_after integer)
+create function svc.console_session(p_token_hash bytea, p_is_use boolean DEFAULT true)
+    returns TABLE(id uuid, email text, permission text, tenant text, expires_at timestamp with time zone, retry_after integer) language sql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.console_token(p_token_hash bytea, p_is_use boolean DEFAULT true)
+    returns TABLE(id uuid, name text, permission text, tenant text, expires_at timestamp with time zone, retry_after integer) language sql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.console_verify(p_session_id uuid, p_device_hash bytea, p_code_hashes bytea[], p_ip inet, p_user_agent text, OUT outcome text, OUT attempts_remaining integer, OUT retry_after integer)
     returns record language plpgsql
     set search_path=pg_catalog, pg_temp;
 
 create function svc.redact_svc_console_sessions(p_row jsonb, p_newer jsonb)
+    returns jsonb language sql stable parallel safe;
+
+create function svc.redact_svc_console_tokens(p_row jsonb, p_newer jsonb)
     returns jsonb language sql stable parallel safe;
 
 create function svc.redact_svc_webhook_endpoints(p_row jsonb, p_newer jsonb)
@@ -1168,11 +1250,13 @@ grant execute on function svc.audit_words to svc_admin;
 grant execute on function svc.audit_words to svc_reader;
 grant execute on function svc.audit_words to svc_writer;
 grant execute on function svc.capture_log to svc_admin;
+grant execute on function svc.console_add_token to svc_admin;
 grant execute on function svc.console_claim to svc_admin;
 grant delete, insert, select, update on table svc.console_events to svc_admin;
 grant select on table svc.console_events to svc_reader;
 grant execute on function svc.console_hit to svc_admin;
 grant execute on function svc.console_init to svc_admin;
+grant execute on function svc.console_link to svc_admin;
 grant execute on function svc.console_link_state to svc_admin;
 grant delete, insert, select, update on table svc.console_magic_links to svc_admin;
 grant execute on function svc.console_network to svc_admin;
@@ -1180,9 +1264,15 @@ grant execute on function svc.console_poll to svc_admin;
 grant execute on function svc.console_prune to svc_admin;
 grant delete, insert, select, update on table svc.console_rate to svc_admin;
 grant execute on function svc.console_revoke to svc_admin;
+grant execute on function svc.console_revoke_token to svc_admin;
 grant execute on function svc.console_session to svc_admin;
-grant select (id, email, permission, ip, user_agent, created_at, expires_at, revoked_at, revoked_by) on table svc.console_sessions to svc_reader;
+grant select (id, email, permission, tenant, ip, user_agent, created_at, expires_at, idle_timeout, revoked_at, revoked_by) on table svc.console_sessions to svc_reader;
 grant delete, insert, select, update on table svc.console_sessions to svc_admin;
+grant execute on function svc.console_token to svc_admin;
+grant select (id, name, permission, tenant, created_at, created_by, expires_at, revoked_at, revoked_by) on table svc.console_tokens to svc_reader;
+grant delete, insert, select, update on table svc.console_tokens to svc_admin;
+grant delete, insert, select, update on table svc.console_uses to svc_admin;
+grant select on table svc.console_uses to svc_reader;
 grant execute on function svc.console_verify to svc_admin;
 grant select on table svc.installation to svc_admin;
 grant select on table svc.installed_inventory to svc_admin;
@@ -1190,6 +1280,8 @@ grant select on table svc.installed_objects to svc_admin;
 grant select on table svc.migrations to svc_admin;
 grant execute on function svc.redact_svc_console_sessions to svc_admin;
 grant execute on function svc.redact_svc_console_sessions to svc_writer;
+grant execute on function svc.redact_svc_console_tokens to svc_admin;
+grant execute on function svc.redact_svc_console_tokens to svc_writer;
 grant execute on function svc.redact_svc_webhook_endpoints to svc_admin;
 grant execute on function svc.redact_svc_webhook_endpoints to svc_writer;
 grant execute on function svc.send to svc_admin;

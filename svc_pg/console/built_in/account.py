@@ -1,8 +1,10 @@
-"""The product ``account``: the user's own session, and, for administrators, all sessions."""
+"""The product ``account``: the user's own sessions; for administrators all sessions, tokens and events."""
 
 from typing import Final
 from uuid import UUID
 
+from svc_pg.console.built_in.account_events import events_route
+from svc_pg.console.built_in.account_tokens import TokenRoutes
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import one_of
 from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered
@@ -26,16 +28,34 @@ def account_product(database: Database) -> Product:
         return ConsoleResponse(200, request.session)
 
     async def log_out(request: AuthenticatedRequest) -> ConsoleResponse:
+        try:
+            session_id = UUID(request.session.session_id)
+        except ValueError as error:
+            detail = "This session is the application's own; sign out there."
+            raise Problem(409, "session_not_stored", detail) from error
         async with database.acting(request) as conn:
-            is_known = await sessions.arevoke(conn, UUID(request.session.session_id))
+            is_known = await sessions.arevoke(conn, session_id)
         if not is_known:
-            raise Problem(409, "session_not_stored", "An auto-approved session cannot be ended; forget its token.")
+            raise Problem(409, "session_not_stored", "A session that is not stored cannot be ended; forget its token.")
         return ConsoleResponse(204)
 
     async def listed(request: AuthenticatedRequest) -> ConsoleResponse:
         wanted = filtered(sessions.query(), request.query, _FILTERS)
         async with database.connection() as conn:
             return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))
+
+    async def listed_own(request: AuthenticatedRequest) -> ConsoleResponse:
+        wanted = filtered(sessions.query().email(request.session.email), request.query, _FILTERS)
+        async with database.connection() as conn:
+            return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))
+
+    async def revoke_own(request: AuthenticatedRequest) -> ConsoleResponse:
+        session_id = _id(request.params["id"])
+        async with database.acting(request) as conn:
+            is_own = await sessions.ais_of(conn, session_id, request.session.email)
+            if not is_own or not await sessions.arevoke(conn, session_id):
+                raise _unknown()
+        return ConsoleResponse(204)
 
     async def revoke(request: AuthenticatedRequest) -> ConsoleResponse:
         async with database.acting(request) as conn:
@@ -52,6 +72,7 @@ def account_product(database: Database) -> Product:
                 method="GET",
                 path="/session",
                 handler=own,
+                serves_tenants=True,
                 summary="The user's own session and permission",
                 response=Session,
             ),
@@ -59,9 +80,26 @@ def account_product(database: Database) -> Product:
                 method="DELETE",
                 path="/session",
                 handler=log_out,
+                serves_tenants=True,
                 summary="Sign out",
                 status=204,
                 errors={"session_not_stored": 409},
+            ),
+            ProductEndpoint(
+                method="GET",
+                path="/own-sessions",
+                handler=listed_own,
+                summary="The user's own sessions, newest first",
+                query=documented(_FILTERS),
+                response=Page[StoredSession],
+            ),
+            ProductEndpoint(
+                method="DELETE",
+                path="/own-sessions/:id",
+                handler=revoke_own,
+                summary="End one of the user's own sessions",
+                status=204,
+                errors={"unknown_session": 404},
             ),
             ProductEndpoint(
                 method="GET",
@@ -81,6 +119,8 @@ def account_product(database: Database) -> Product:
                 status=204,
                 errors={"unknown_session": 404},
             ),
+            *TokenRoutes(database).endpoints(),
+            events_route(database),
         ],
     )
 

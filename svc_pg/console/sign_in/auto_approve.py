@@ -1,6 +1,7 @@
 """Sign-in for development: a session for whoever asks on the same machine. Nothing is stored."""
 
 import re
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from typing import Final
@@ -22,11 +23,11 @@ class AutoApprove:
 
     method: Final[SignInMethod] = "auto_approve"
 
-    def __init__(self, settings: Settings, *, key: bytes) -> None:
+    def __init__(self, settings: Settings, *, keys: Sequence[bytes]) -> None:
         self._permissions = settings.console_allowed_actions
         self._allowed_origins = cors.allowed_origins(settings)
         self._lifetime = settings.console_token_lifetime
-        self._key = key
+        self._keys = keys
 
     @property
     def routes(self) -> list[SignInRoute]:
@@ -47,7 +48,7 @@ class AutoApprove:
         if not self._is_of_own_page(request):
             raise Problem(403, "foreign_origin", "Auto-approve answers no pages of origins that are not allowed.")
         token = tokens.issue(
-            self._key,
+            self._keys[0],
             email=email_of(request, default=DEVELOPMENT_EMAIL),
             permissions=self._permissions,
             lifetime=self._lifetime,
@@ -56,12 +57,12 @@ class AutoApprove:
         expires_in = int(self._lifetime.total_seconds())
         return ConsoleResponse(200, ApprovedSession(self.method, token, "Bearer", expires_in))
 
-    async def authenticate(self, token: str) -> Session:
+    async def authenticate(self, token: str, *, is_use: bool = True) -> Session:  # noqa: ARG002 - as MagicLinks
         """The session of a token that we signed, with those of its permissions that are allowed today.
 
         Raises TokenError.
         """
-        session = tokens.verify(token, self._key, method=self.method)
+        session = tokens.verify_any(token, self._keys, method=self.method)
         greatest = max(self._permissions, key=PERMISSIONS.index)
         allowed = dict.fromkeys(lower(each, greatest) for each in session.permissions)
         return replace(session, permissions=tuple(allowed))

@@ -1,8 +1,8 @@
 """The steps of a magic link as queries: each is one function of ``sql/console``, which decides and records."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final, Literal
 from uuid import UUID
 
@@ -14,14 +14,14 @@ State = Literal["pending", "verified", "claimed", "locked", "expired"]
 _INIT: Final = """
 select is_mailed, retry_after, now() as asked_at
   from svc.console_init(%(session_id)s, %(email)s, %(is_allowed)s, %(is_named)s, %(device_hash)s,
-                        %(code_hash)s, %(decoy_hash)s, %(max_attempts)s, %(ip)s, %(user_agent)s)
+                        %(code_hash)s, %(decoy_hash)s, %(max_attempts)s, %(ip)s, %(user_agent)s, %(device)s)
 """
 _OWNER: Final = """
 select email, now() as asked_at from svc.console_magic_links where session_id = %s and device_hash = %s
 """
 _CLAIM: Final = """
-select svc.console_claim(%(session_id)s, %(device_hash)s, %(token_hash)s, %(permission)s, %(expires_at)s, %(ip)s,
-                         %(user_agent)s) as outcome
+select svc.console_claim(%(session_id)s, %(device_hash)s, %(token_hash)s, %(permission)s, %(expires_at)s,
+                         %(idle_timeout)s, %(ip)s, %(user_agent)s) as outcome
 """
 _CLAIMED: Final = """
 select s.email, s.permission, s.token_hash, s.created_at, s.expires_at, now() as asked_at
@@ -71,6 +71,13 @@ class Owner:
 
 
 @dataclass(frozen=True, slots=True)
+class MadeLink:
+    """The end of a link that the shell made."""
+
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
     """The outcome of a claim."""
 
@@ -95,10 +102,10 @@ def init(values: Mapping[str, object]) -> Query[Init]:
 
 
 def verify(
-    session_id: UUID, device_hash: bytes, code_hash: bytes, *, ip: str | None, user_agent: str | None
+    session_id: UUID, device_hash: bytes, code_hashes: Sequence[bytes], *, ip: str | None, user_agent: str | None
 ) -> Query[Verify]:
-    """Try a code."""
-    values = (session_id, device_hash, code_hash, ip, user_agent)
+    """Try a code, which may have been hashed under any of the keys."""
+    values = (session_id, device_hash, list(code_hashes), ip, user_agent)
     return Query("select * from svc.console_verify(%s, %s, %s, %s, %s)", values, Verify)
 
 
@@ -110,6 +117,12 @@ def poll(session_id: UUID, device_hash: bytes) -> Query[Poll]:
 def owner(session_id: UUID, device_hash: bytes) -> Query[Owner]:
     """The owner of a link; no row if this device has no such link."""
     return Query(_OWNER, (session_id, device_hash), Owner)
+
+
+def made(session_id: UUID, email: str, device_hash: bytes, decoy_hash: bytes, lifetime: timedelta) -> Query[MadeLink]:
+    """A link for the shell, which needs no code."""
+    values = (session_id, email, device_hash, decoy_hash, lifetime)
+    return Query("select svc.console_link(%s, %s, %s, %s, %s) as expires_at", values, MadeLink)
 
 
 def claim(values: Mapping[str, object]) -> Query[Claim]:

@@ -2,7 +2,8 @@
 
 import logging
 import secrets
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from datetime import UTC, timedelta
 from functools import partial
 from hashlib import sha256
@@ -15,7 +16,7 @@ from svc_pg.console.body import read_body
 from svc_pg.console.clients import browser, user_agent
 from svc_pg.console.database import Database
 from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, Problem
-from svc_pg.console.sign_in import codes, links, sessions
+from svc_pg.console.sign_in import codes, devices, links, sessions
 from svc_pg.console.sign_in.mail import EmailSender, Outbox, sign_in_mail
 from svc_pg.console.sign_in.permissions import included, lower, role
 from svc_pg.console.sign_in.routes import (
@@ -32,6 +33,7 @@ from svc_pg.console.sign_in.routes import (
     Verified,
     VerifyRequest,
     email_of,
+    known_device_of,
 )
 from svc_pg.console.tokens import Session, SignInMethod, TokenError
 from svc_pg.query import afetch
@@ -49,18 +51,23 @@ class MagicLinks:
 
     method: Final[SignInMethod] = "magic_link"
 
-    def __init__(self, settings: Settings, *, key: bytes, database: Database, sender: EmailSender) -> None:
+    def __init__(
+        self, settings: Settings, *, keys: Sequence[bytes], database: Database, sender: EmailSender | None
+    ) -> None:
         self._settings = settings
-        self._key = key
-        self._hashing_key = codes.hashing_key(key)
+        self._key = keys[0]
+        self._keys = keys
+        self._hashing_keys = [codes.hashing_key(key) for key in keys]
         self._database = database
-        self._outbox = Outbox(sender)
+        self._outbox = None if sender is None else Outbox(sender)
 
     @property
     def routes(self) -> list[SignInRoute]:
-        """The routes below ``/console/session``."""
+        """The routes below ``/console/session``: without a sender of mail, only the one that shell sign-ins need."""
+        if self._outbox is None:
+            return [("POST", "/claim", self.claim, CLAIM)]
         return [
-            ("POST", "/init", self.init, INIT),
+            ("POST", "/init", partial(self.init, self._outbox), INIT),
             ("POST", "/verify", self.verify, VERIFY),
             ("GET", "/poll", self.poll, POLL),
             ("POST", "/claim", self.claim, CLAIM),
@@ -68,9 +75,9 @@ class MagicLinks:
 
     def opened(self) -> AbstractAsyncContextManager[None]:
         """Wait, at the end of the block, for mail that is under way."""
-        return self._outbox.opened()
+        return nullcontext() if self._outbox is None else self._outbox.opened()
 
-    async def init(self, request: ConsoleRequest) -> ConsoleResponse:
+    async def init(self, outbox: Outbox, request: ConsoleRequest) -> ConsoleResponse:
         """Begin a sign-in. Neither the answer nor the way to it depends on the address."""
         email = email_of(request).lower()
         session_id, code, device_token = uuid4(), codes.new_code(), secrets.token_urlsafe(32)
@@ -81,11 +88,12 @@ class MagicLinks:
             "is_allowed": role(email, self._settings.console_allowed_emails) is not None,
             "is_named": email in self._settings.console_allowed_emails,
             "device_hash": sha256(device_token.encode()).digest(),
-            "code_hash": codes.code_hash(self._hashing_key, session_id, code),
+            "code_hash": codes.code_hash(self._hashing_keys[0], session_id, code),
             "decoy_hash": secrets.token_bytes(32),
             "max_attempts": self._settings.console_max_attempts,
             "ip": request.client,
             "user_agent": agent,
+            "device": devices.known_device(self._keys, email, known_device_of(request)),
         }
         async with self._database.connection() as conn:
             [begun] = await afetch(conn, links.init(values))
@@ -102,7 +110,7 @@ class MagicLinks:
                 browser=browser(agent),
                 public_url=self._settings.console_public_url,
             )
-            self._outbox.post(write, on_failure=partial(self._mail_failed, session_id))
+            outbox.post(write, on_failure=partial(self._mail_failed, session_id))
         return ConsoleResponse(200, PendingSignIn(self.method, session_id, device_token, CODE_SECONDS, POLL_SECONDS))
 
     async def verify(self, request: ConsoleRequest) -> ConsoleResponse:
@@ -112,8 +120,8 @@ class MagicLinks:
         if code is None:
             raise Problem(422, "malformed_code", "A code has 6 characters, and none of I, O, 0 and 1.")
         session_id, device_hash = _session_id(body.session_id), _device_hash(request)
-        code_hash = codes.code_hash(self._hashing_key, session_id, code)
-        attempt = links.verify(session_id, device_hash, code_hash, ip=request.client, user_agent=user_agent(request))
+        code_hashes = [codes.code_hash(key, session_id, code) for key in self._hashing_keys]
+        attempt = links.verify(session_id, device_hash, code_hashes, ip=request.client, user_agent=user_agent(request))
         async with self._database.connection() as conn:
             [tried] = await afetch(conn, attempt)
         if tried.retry_after is not None:
@@ -143,7 +151,7 @@ class MagicLinks:
         """Make the session of a verified link, and sign its token; or sign it again, if its answer was lost."""
         session_id, device_hash = _session_id(read_body(request, ClaimRequest).session_id), _device_hash(request)
         lifetime = timedelta(seconds=int(self._settings.console_token_lifetime.total_seconds()))
-        outcome, token = "unknown_session", ""
+        outcome, token, known_device = "unknown_session", "", ""
         async with self._database.connection() as conn:
             for link in await afetch(conn, links.owner(session_id, device_hash)):
                 permission = role(link.email, self._settings.console_allowed_emails)
@@ -156,12 +164,14 @@ class MagicLinks:
                     session_id=session_id,
                     now=link.asked_at,
                 )
+                known_device = devices.device_token(self._key, link.email, now=link.asked_at)
                 values = {
                     "session_id": session_id,
                     "device_hash": device_hash,
                     "token_hash": tokens.token_hash(token),
                     "permission": permission,
                     "expires_at": link.asked_at.replace(microsecond=0) + lifetime,
+                    "idle_timeout": self._settings.console_idle_timeout,
                     "ip": request.client,
                     "user_agent": user_agent(request),
                 }
@@ -175,33 +185,39 @@ class MagicLinks:
                         return ConsoleResponse(200, again)
         if outcome != "claimed":
             _refuse(outcome)
-        return ConsoleResponse(200, ClaimedSession("claimed", token, "Bearer", int(lifetime.total_seconds())))
+        expires_in = int(lifetime.total_seconds())
+        return ConsoleResponse(200, ClaimedSession("claimed", token, "Bearer", expires_in, known_device))
 
     def _again(self, session_id: UUID, found: links.ClaimedLink) -> ClaimedSession | None:
         """The claim of a session once more, with the same token; None if it cannot be made again."""
         begins_at = found.created_at.replace(microsecond=0)
-        token = tokens.issue(
-            self._key,
-            email=found.email,
-            permissions=included(found.permission),
-            lifetime=found.expires_at - begins_at,
-            method=self.method,
-            session_id=session_id,
-            now=begins_at,
-        )
-        if tokens.token_hash(token) != found.token_hash:  # for example since the key is another
-            return None
-        return ClaimedSession("claimed", token, "Bearer", int((found.expires_at - found.asked_at).total_seconds()))
+        for key in self._keys:
+            token = tokens.issue(
+                key,
+                email=found.email,
+                permissions=included(found.permission),
+                lifetime=found.expires_at - begins_at,
+                method=self.method,
+                session_id=session_id,
+                now=begins_at,
+            )
+            if tokens.token_hash(token) == found.token_hash:
+                expires_in = int((found.expires_at - found.asked_at).total_seconds())
+                known_device = devices.device_token(self._key, found.email, now=found.asked_at)
+                return ClaimedSession("claimed", token, "Bearer", expires_in, known_device)
+        return None
 
-    async def authenticate(self, token: str) -> Session:
+    async def authenticate(self, token: str, *, is_use: bool = True) -> Session:
         """The session of a token: its signature is ours, its row is live, and its address may still sign in.
+
+        If it is no use of the session, the session ends as if it had not been asked for.
 
         Its permission is the one granted then or the one configured today, whichever is less. Raises TokenError, and
         Problem 429 if the token is used too often.
         """
-        tokens.verify(token, self._key, method=self.method)
+        tokens.verify_any(token, self._keys, method=self.method)
         async with self._database.connection() as conn:
-            live = await sessions.find_live(conn, token)
+            live = await sessions.find_live(conn, token, is_use=is_use)
         if live.retry_after is not None:
             raise _rate_limited(live.retry_after)
         allowed = role(live.email, self._settings.console_allowed_emails)
@@ -212,6 +228,7 @@ class MagicLinks:
             email=live.email,
             permissions=included(lower(live.permission, allowed)),
             expires_at=live.expires_at,
+            tenant=live.tenant,
         )
 
     async def _mail_failed(self, session_id: UUID, kind: str) -> None:

@@ -6,18 +6,25 @@ from svc_pg.console.sign_in.auto_approve import AutoApprove
 from svc_pg.console.sign_in.magic_links import MagicLinks
 from svc_pg.console.sign_in.mail import EmailSender, LogSender, SmtpSender
 from svc_pg.errors import combined
-from svc_pg.settings import Settings, console_problems, signing_key
+from svc_pg.settings import Settings, console_problems, signing_keys
 
 
-def sign_in_of(settings: Settings, *, database: Database, email_sender: EmailSender | None) -> AutoApprove | MagicLinks:
-    """The sign-in method that the settings choose. Raises one ConfigError with all problems; see ``combined``."""
+def sign_in_of(
+    settings: Settings, *, database: Database, email_sender: EmailSender | None, has_host: bool = False
+) -> AutoApprove | MagicLinks:
+    """The sign-in method that the settings choose. Raises one ConfigError with all problems; see ``combined``.
+
+    If the application itself knows its users, nobody need be allowed to sign in here.
+    """
     sender = email_sender or _email_sender_of(settings)
-    if problems := list(console_problems(settings, is_mailing=not isinstance(sender, LogSender))):
+    is_mailing = not isinstance(sender, LogSender)
+    if problems := list(console_problems(settings, is_mailing=is_mailing, has_host=has_host)):
         raise combined(problems)
-    key = signing_key(settings.console_connection_token_hash, is_production=settings.env == "production")
+    keys = signing_keys(settings)
     if settings.console_auto_approve:
-        return AutoApprove(settings, key=key)
-    return MagicLinks(settings, key=key, database=database, sender=sender)
+        return AutoApprove(settings, keys=keys)
+    is_closed = settings.env == "production" and not is_mailing
+    return MagicLinks(settings, keys=keys, database=database, sender=None if is_closed else sender)
 
 
 def _email_sender_of(settings: Settings) -> EmailSender:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 from uuid import UUID
 
+from pydantic import Field
+
 from svc_pg.addresses import is_email
 from svc_pg.console import database
 from svc_pg.console.body import RequestBody
@@ -37,9 +39,12 @@ class AutoApproveRequest(RequestBody, extra="ignore"):
 
 
 class MagicLinkRequest(RequestBody, extra="ignore"):
-    """The address that the code goes to."""
+    """The address that the code goes to. ``known_device`` is from an earlier sign-in with it, if there was one."""
 
     email: str
+    known_device: str | None = Field(
+        default=None, description="Gives the device limits of its own, which no stranger can use up."
+    )
 
 
 class VerifyRequest(RequestBody):
@@ -95,12 +100,16 @@ class SignInState:
 
 @dataclass(frozen=True, slots=True)
 class ClaimedSession:
-    """A session token, which is shown only here. ``expires_in`` is in seconds."""
+    """A session token, which is shown only here. ``expires_in`` is in seconds.
+
+    ``known_device`` is for the next sign-in of this device, for 90 days; it opens nothing by itself.
+    """
 
     status: Literal["claimed"]
     session_token: str
     token_type: Literal["Bearer"]
     expires_in: int
+    known_device: str
 
 
 def _errors(*codes: str) -> Mapping[str, int]:
@@ -155,3 +164,9 @@ def email_of(request: ConsoleRequest, *, default: str | None = None) -> str:
     if not isinstance(email, str) or not is_email(email):
         raise Problem(422, "invalid_email", "email must be one e-mail address, without a display name.")
     return email
+
+
+def known_device_of(request: ConsoleRequest) -> str | None:
+    """The member ``knownDevice`` of a body that ``email_of`` has read; what is no text counts as none."""
+    known = request.body.get("knownDevice") if isinstance(request.body, dict) else None
+    return known if isinstance(known, str) else None

@@ -14,17 +14,24 @@ from svc_pg.pagination import Keyset, Listing, aware_time, decode
 from svc_pg.query import Query, afetch, scalar
 from svc_pg.settings import Permission
 
+_ENDS_AT: Final = "least(s.expires_at, coalesce(u.used_at, s.created_at) + s.idle_timeout)"
 STATES: Final = {
-    "live": "revoked_at is null and expires_at > now()",
-    "ended": "(revoked_at is not null or expires_at <= now())",
+    "live": "(s.revoked_at is null and " + _ENDS_AT + " > now())",
+    "ended": "(s.revoked_at is not null or " + _ENDS_AT + " <= now())",
 }
 """The states to ask for, each with its condition."""
 
-_SELECT: Final = """
-select id::text as session_id, email, permission, host(ip) as ip, user_agent, created_at, expires_at, revoked_at,
-       revoked_by
-  from svc.console_sessions
+_SELECT: Final = (
+    """
+select s.id::text as session_id, s.email, s.permission, s.tenant, host(s.ip) as ip, s.user_agent, s.created_at,
+       u.used_at as last_used_at, """
+    + _ENDS_AT
+    + """ as expires_at, s.revoked_at, s.revoked_by
+  from svc.console_sessions s left join svc.console_uses u on u.id = s.id
 """
+)
+_FIND: Final = "select * from svc.console_session(%s, %s)"
+_IS_OF: Final = "select exists (select from svc.console_sessions where id = %s and email = %s)"
 _REVOKE: Final = "select svc.console_revoke(%s)"
 
 
@@ -35,20 +42,26 @@ class LiveSession:
     id: UUID
     email: str
     permission: Permission
+    tenant: str | None
     expires_at: datetime
     retry_after: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class StoredSession:
-    """A session as administrators see it. It is live until it is revoked or expires."""
+    """A session as administrators and its own person see it. It is live until it is revoked or expires.
+
+    ``expires_at`` comes earlier if it is not used any more; its last use is to the minute.
+    """
 
     session_id: str
     email: str
     permission: Permission
+    tenant: str | None
     ip: str | None
     user_agent: str | None
     created_at: datetime
+    last_used_at: datetime | None
     expires_at: datetime
     revoked_at: datetime | None
     revoked_by: str | None
@@ -64,14 +77,18 @@ class SessionQuery(Listing[StoredSession]):
             raise QueryError(f"{state!r} is not a state", hint=f"Write one of {', '.join(STATES)}.")
         return self._where(STATES[state])
 
+    def email(self, email: str) -> Self:
+        """Sessions of one person."""
+        return self._where("s.email = %s", email)
+
 
 _NEWEST: Final = Keyset(
     select=_SELECT,
     row=StoredSession,
-    order=" order by created_at desc, id desc",
-    beyond="(created_at, id) < (%s, %s)",
-    reverse_order=" order by created_at, id",
-    before="(created_at, id) > (%s, %s)",
+    order=" order by s.created_at desc, s.id desc",
+    beyond="(s.created_at, s.id) < (%s, %s)",
+    reverse_order=" order by s.created_at, s.id",
+    before="(s.created_at, s.id) > (%s, %s)",
     key=lambda session: (session.created_at.isoformat(), session.session_id),
     read=lambda cursor: decode(cursor, aware_time, UUID),
 )
@@ -82,9 +99,9 @@ def query() -> SessionQuery:
     return SessionQuery(_NEWEST)
 
 
-async def find_live(conn: AsyncConnection[Any], token: str) -> LiveSession:
-    """The session of a token, whose call is counted. Raises TokenError if none is live."""
-    found = await afetch(conn, Query("select * from svc.console_session(%s)", (token_hash(token),), LiveSession))
+async def find_live(conn: AsyncConnection[Any], token: str, *, is_use: bool = True) -> LiveSession:
+    """The session of a token; its call is counted if it ``is_use``. Raises TokenError if none is live."""
+    found = await afetch(conn, Query(_FIND, (token_hash(token), is_use), LiveSession))
     if not found:
         raise TokenError("no live session has this token")
     return found[0]
@@ -93,6 +110,12 @@ async def find_live(conn: AsyncConnection[Any], token: str) -> LiveSession:
 def revoke(conn: Connection[Any], session_id: UUID) -> bool:
     """End a session, as the actor of the transaction; return whether there is one with this id. Never commits."""
     return bool(scalar(conn, _REVOKE, (session_id,)))
+
+
+async def ais_of(conn: AsyncConnection[Any], session_id: UUID, email: str) -> bool:
+    """True if the session is of this person."""
+    cursor = await conn.cursor(row_factory=scalar_row).execute(_IS_OF, (session_id, email))
+    return bool(await cursor.fetchone())
 
 
 async def arevoke(conn: AsyncConnection[Any], session_id: UUID) -> bool:

@@ -123,6 +123,16 @@ select gen_random_uuid(), name, 'read', sha256(name::bytea), now() - interval '1
        case when revoked < '0' then 'ann' end
   from (values ('live', interval '1 h', null::interval), ('ended', '-89 days', null), ('over', '-91 days', null),
                ('revoked', '9 days', '-91 days')) session (name, expires, revoked);
+insert into svc.console_tokens
+    (id, name, permission, token_hash, created_by, created_at, expires_at, revoked_at, revoked_by)
+select gen_random_uuid(), name, 'read', sha256(name::bytea), 'ann', now() - interval '1 year', now() + expires,
+       now() + revoked,
+       case when revoked < '0' then 'ann' end
+  from (values ('live', interval '1 h', null::interval), ('ended', '-89 days', null),
+               ('revoked', '9 days', '-91 days')) token (name, expires, revoked);
+insert into svc.console_uses (id, used_at)
+select id, now() - interval '91 days' from svc.console_tokens
+ union all select gen_random_uuid(), now() - interval '1 y';
 insert into svc.console_events (event, session_id, email, occurred_at)
 values ('signed_in', gen_random_uuid(), 'new', now() - interval '89 days'),
        ('signed_in', gen_random_uuid(), 'old', now() - interval '91 days');
@@ -136,21 +146,26 @@ def emails(conn: psycopg.Connection[Any], table: str) -> set[str]:
 
 def test_prune_removes_what_nobody_needs_and_nothing_else(conn: psycopg.Connection[Any]) -> None:
     conn.execute(OLD)
-    assert conn.execute("select * from svc.console_prune()").fetchone() == (2, 1, 2, 1)
+    assert conn.execute("select * from svc.console_prune()").fetchone() == (2, 1, 2, 1, 1)
     assert emails(conn, "console_magic_links") == {"23 h"}
     assert emails(conn, "console_sessions") == {"live", "ended"}
     assert emails(conn, "console_events") == {"new"}
-    assert conn.execute("select * from svc.console_prune()").fetchone() == (0, 0, 0, 0)
+    names = {
+        name for (name,) in conn.execute("select t.name from svc.console_tokens t join svc.console_uses using (id)")
+    }
+    assert names == {"live", "ended"}
+    assert scalar(conn, "select count(*) from svc.console_uses") == 2
+    assert conn.execute("select * from svc.console_prune()").fetchone() == (0, 0, 0, 0, 0)
 
 
 def test_prune_removes_a_few_at_a_time(conn: psycopg.Connection[Any]) -> None:
     conn.execute(OLD)
-    assert conn.execute("select * from svc.console_prune(1)").fetchone() == (1, 1, 1, 1)
+    assert conn.execute("select * from svc.console_prune(1)").fetchone() == (1, 1, 1, 1, 1)
 
 
 INIT: LiteralString = """
 select svc.console_init(gen_random_uuid(), 'ann@corp.example', true, false, sha256('1'), sha256('2'), sha256('3'), 5,
-                        null, null)
+                        null, null, null)
 """
 
 
@@ -183,8 +198,15 @@ def allowed(conn: psycopg.Connection[Any], role: str, statement: LiteralString) 
     ("statement", "reader"),
     [
         ("select * from svc.console_events", True),
-        ("select id, email, permission, ip, user_agent, created_at, expires_at, revoked_at, revoked_by"
-         "  from svc.console_sessions", True),
+        ("select id, email, permission, tenant, ip, user_agent, created_at, expires_at, idle_timeout, revoked_at,"
+         "       revoked_by from svc.console_sessions", True),
+        ("select id, name, permission, tenant, created_at, created_by, expires_at, revoked_at, revoked_by"
+         "  from svc.console_tokens", True),
+        ("select * from svc.console_uses", True),
+        ("select token_hash from svc.console_tokens", False),
+        ("select svc.console_token('')", False),
+        ("select svc.console_revoke_token(gen_random_uuid())", False),
+        ("select svc.console_link(gen_random_uuid(), 'a@b.example', sha256(''), sha256(''), '1 s')", False),
         ("select token_hash from svc.console_sessions", False),
         ("select * from svc.console_sessions", False),
         ("select session_id from svc.console_magic_links", False),

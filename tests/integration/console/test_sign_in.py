@@ -34,7 +34,7 @@ def test_somebody_signs_in_with_a_mailed_code_and_may_do_what_the_configuration_
     claimed = device.claim()
     assert claimed.status_code == 200
     document = claimed.json()
-    assert set(document) == {"status", "sessionToken", "tokenType", "expiresIn"}
+    assert set(document) == {"status", "sessionToken", "tokenType", "expiresIn", "knownDevice"}
     assert (document["status"], document["tokenType"], document["expiresIn"]) == ("claimed", "Bearer", 86400)
     bearer = {"Authorization": f"Bearer {document['sessionToken']}"}
     session = magic.get("/account/session", headers=bearer).json()

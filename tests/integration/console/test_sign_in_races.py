@@ -52,16 +52,17 @@ def test_of_a_hundred_parallel_wrong_codes_exactly_five_are_evaluated(
     assert found == [("locked", 5)]
 
 
-def test_parallel_inits_of_one_address_send_one_mail_and_of_one_network_ten_links(
+def test_parallel_inits_of_one_address_send_one_mail_a_network_and_of_one_network_ten_links(
     magic: httpx.Client, mailbox: Mailbox, console_database: str
 ) -> None:
-    email, ip = new_address(), new_ip()
+    email, other, ip = new_address(), new_address(), new_ip()
     mailed = "select count(*) from svc.console_events where email = %s and detail is null"
-    assert outcomes_of_init(at_once(20, lambda _: Device(magic, email).begun)) == {200: 20}
+    assert outcomes_of_init(at_once(20, lambda _: Device(magic, email, ip=ip).begun)) == {200: 10, 429: 10}
     assert rows(console_database, mailed, email) == [(1,)]
     mailbox.code(email)
     assert len(mailbox.to(email)) == 1
-    assert outcomes_of_init(at_once(20, lambda _: Device(magic, new_address(), ip=ip).begun)) == {200: 10, 429: 10}
+    assert outcomes_of_init(at_once(20, lambda _: Device(magic, other).begun)) == {200: 20}
+    assert rows(console_database, mailed, other) == [(12,)]
 
 
 def outcomes_of_init(responses: list[httpx.Response]) -> Counter[int]:

@@ -280,7 +280,9 @@ def test_administrators_list_and_page_through_sessions_and_others_do_not(magic: 
     listed = [*first["data"], *second["data"]]
     assert [session["email"] for session in listed] == [administrator, *reversed(emails)]
     assert set(listed[0]) == {
-        "sessionId", "email", "permission", "ip", "userAgent", "createdAt", "expiresAt", "revokedAt", "revokedBy"
+        "sessionId", "email", "permission", "ip", "userAgent", "createdAt", "expiresAt", "revokedAt", "revokedBy",
+        "lastUsedAt",
+        "tenant",
     }  # fmt: skip
     ended = magic.get("/account/sessions", params={"state": "ended", "limit": 1}, headers=admin).json()["data"]
     assert (ended[0]["email"], ended[0]["revokedBy"]) == (emails[0], emails[0])

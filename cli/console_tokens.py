@@ -1,0 +1,79 @@
+"""The commands ``console token add``, ``console token list`` and ``console token revoke``."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+import typer
+
+from svc_pg.console.sign_in import service_tokens
+from svc_pg.errors import NotFoundError
+from svc_pg.settings import Permission
+
+from . import output, records
+from .database import connect
+from .json_text import printable
+from .operator import operator
+from .options import DatabaseUrl, Json, duration
+
+tokens = typer.Typer(help="Manage the tokens of programs that call the console.", no_args_is_help=True)
+
+
+@tokens.command()
+def add(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The program; the log names it as token:NAME.")],
+    *,
+    permission: Annotated[Permission, typer.Option(help="What it may do.")] = "read",
+    tenant: Annotated[str | None, typer.Option(metavar="TENANT", help="Only what is this tenant's.")] = None,
+    expires: Annotated[timedelta, duration(meaning="How long it lasts, at most 3650d.")] = service_tokens.LIFETIME,
+    database_url: DatabaseUrl = None,
+    json: Json = False,
+) -> None:
+    """Make a token, and print it, this once."""
+    with connect(database_url) as conn, operator(conn):
+        made = service_tokens.add(conn, name, permission=permission, tenant=tenant, lifetime=expires)
+    if json:
+        records.show_json(made)
+        return
+    output.data(made.token)
+    output.words(f"The token of {name}, shown this once, good until {_minute(made.expires_at)}.")
+
+
+@tokens.command(name="list")
+def list_(
+    *,
+    all_: Annotated[bool, typer.Option("--all", help="Include tokens that have ended, the newest 1,000.")] = False,
+    database_url: DatabaseUrl = None,
+    json: Json = False,
+) -> None:
+    """List the tokens of programs, the newest first."""
+    wanted = service_tokens.query().limit(1000) if all_ else service_tokens.query().limit(1000).state("live")
+    with connect(database_url) as conn:
+        rows = wanted.list(conn).data
+    if json:
+        records.show_json(rows)
+        return
+    for token in rows:
+        tenant = f" of tenant {printable(token.tenant)}" if token.tenant else ""
+        end = f"revoked by {printable(token.revoked_by)}" if token.revoked_by else f"until {_minute(token.expires_at)}"
+        used = f"last used {_minute(token.last_used_at)}" if token.last_used_at else "never used"
+        output.data(f"{token.id}  {token.name}  {token.permission}{tenant}")
+        output.data(f"    made by {printable(token.created_by)}, {end}, {used}")
+    if not rows:
+        output.words("No program has a token. Make one: svc-pg console token add NAME")
+
+
+def _minute(time: datetime) -> str:
+    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M}Z"
+
+
+@tokens.command()
+def revoke(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of a live token, or an id.")],
+    *,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """End a token. The next call with it is refused."""
+    with connect(database_url) as conn, operator(conn):
+        if not service_tokens.revoke(conn, name):
+            raise NotFoundError(f"no token is {name}", hint="List them: svc-pg console token list --all")
+    output.words(f"ended {name}")

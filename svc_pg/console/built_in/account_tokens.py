@@ -1,0 +1,117 @@
+"""Routes of the product ``account`` for the tokens of programs: list, add, revoke."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+from pydantic import Field
+
+from svc_pg.console.body import RequestBody, read_body
+from svc_pg.console.database import Database
+from svc_pg.console.documentation import one_of
+from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered
+from svc_pg.console.products import ProductEndpoint
+from svc_pg.console.programs import ACTOR_PREFIX
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, created
+from svc_pg.console.sign_in import service_tokens
+from svc_pg.console.sign_in.service_tokens import LIFETIME, LONGEST, STATES, NewToken, StoredToken, TokenQuery
+from svc_pg.errors import ConflictError, QueryError
+from svc_pg.pagination import Page
+from svc_pg.settings import Permission
+
+_FILTERS: Final[dict[str, FilterParameter[TokenQuery]]] = {
+    "state": FilterParameter(TokenQuery.state, "tokens that are live, or have ended", one_of(list(STATES))),
+    **PAGE,
+}
+_DAY: Final = 86400
+
+
+class TokenToAdd(RequestBody):
+    """The token of a program."""
+
+    name: str = Field(
+        max_length=63, pattern="^[A-Za-z0-9][A-Za-z0-9._-]*$", description="The actor of its changes is token:name."
+    )
+    permission: Permission
+    tenant: str | None = Field(default=None, min_length=1, max_length=512, description="Only what is this tenant's.")
+    expires_in: int = Field(default=int(LIFETIME.total_seconds()), ge=1, le=LONGEST.days * _DAY, description="Seconds.")
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRoutes:
+    """The handlers, and the database with the tokens."""
+
+    database: Database
+
+    def endpoints(self) -> Sequence[ProductEndpoint]:
+        """The routes."""
+        return [
+            ProductEndpoint(
+                method="GET",
+                path="/tokens",
+                handler=self._list,
+                required_permission="admin",
+                summary="The tokens of programs, newest first",
+                query=documented(_FILTERS),
+                response=Page[StoredToken],
+            ),
+            ProductEndpoint(
+                method="POST",
+                path="/tokens",
+                handler=self._add,
+                required_permission="admin",
+                summary="Make a token for a program; the answer holds it, this once",
+                body=TokenToAdd,
+                body_example={"name": "nightly-report", "permission": "read", "expiresIn": 90 * _DAY},
+                response=NewToken,
+                status=201,
+                errors={"people_only": 403, "token_exists": 409},
+            ),
+            ProductEndpoint(
+                method="DELETE",
+                path="/tokens/:id",
+                handler=self._revoke,
+                required_permission="admin",
+                summary="End the token of a program",
+                status=204,
+                errors={"unknown_token": 404},
+            ),
+        ]
+
+    async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        wanted = filtered(service_tokens.query(), request.query, _FILTERS)
+        async with self.database.connection() as conn:
+            return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))
+
+    async def _add(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        if request.session.email.startswith(ACTOR_PREFIX):  # or one that was stolen would survive its end in others
+            raise Problem(403, "people_only", "A program cannot make tokens.")
+        body = read_body(request, TokenToAdd)
+        try:
+            async with self.database.acting(request) as conn:
+                token = await service_tokens.aadd(
+                    conn,
+                    body.name,
+                    permission=body.permission,
+                    tenant=body.tenant,
+                    lifetime=timedelta(seconds=body.expires_in),
+                )
+        except ConflictError as error:
+            raise Problem(409, "token_exists", "A live token has this name.") from error
+        except QueryError as error:
+            raise Problem(422, "invalid_body", f"{error.message}.") from error
+        return created(request, token.id, token)
+
+    async def _revoke(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        unknown = Problem(404, "unknown_token", "No token has this id.")
+        try:
+            token_id = UUID(request.params["id"])
+        except ValueError as error:
+            raise unknown from error
+        async with self.database.acting(request) as conn:
+            is_known = await service_tokens.arevoke(conn, token_id)
+        if not is_known:
+            raise unknown
+        return ConsoleResponse(204)

@@ -1,0 +1,83 @@
+"""The console's own events as a list: sign-ins, exports, refused calls, and changes of tokens."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final, Literal, Self, get_args
+
+from svc_pg.errors import QueryError
+from svc_pg.pagination import Keyset, Listing, PointInTime, decode
+
+EventName = Literal[
+    "link_requested",
+    "mail_failed",
+    "code_rejected",
+    "link_locked",
+    "code_accepted",
+    "signed_in",
+    "session_revoked",
+    "log_exported",
+    "call_refused",
+    "link_made",
+    "token_added",
+    "token_revoked",
+]
+EVENT_NAMES: Final[tuple[EventName, ...]] = get_args(EventName)
+
+_SELECT: Final = """
+select e.id::text, e.occurred_at, e.event, e.session_id::text, e.email, host(e.ip) as ip, e.user_agent, e.detail
+  from svc.console_events e
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleEvent:
+    """One event. ``email`` is the person or the actor, ``detail`` what else there is to know."""
+
+    id: str
+    occurred_at: datetime
+    event: EventName
+    session_id: str | None
+    email: str
+    ip: str | None
+    user_agent: str | None
+    detail: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class EventQuery(Listing[ConsoleEvent]):
+    """A question about events. Every method returns a new one; ``list`` or ``alist`` asks it."""
+
+    def event(self, name: str) -> Self:
+        """Events of one kind."""
+        if name not in EVENT_NAMES:
+            raise QueryError(f"{name!r} is not an event", hint=f"Write one of {', '.join(EVENT_NAMES)}.")
+        return self._where("e.event = %s", name)
+
+    def email(self, email: str) -> Self:
+        """Events of one person or actor."""
+        return self._where("e.email = %s", email)
+
+    def since(self, point_in_time: PointInTime) -> Self:
+        """Events from then on: an aware datetime, or a duration before now, for example ``1h``."""
+        return replace(self, filter=self.filter.compare("e.occurred_at >=", point_in_time))
+
+    def until(self, point_in_time: PointInTime) -> Self:
+        """Events before then, written as for ``since``."""
+        return replace(self, filter=self.filter.compare("e.occurred_at <", point_in_time))
+
+
+_NEWEST: Final = Keyset(
+    select=_SELECT,
+    row=ConsoleEvent,
+    order=" order by e.id desc",
+    beyond="e.id < %s",
+    reverse_order=" order by e.id",
+    before="e.id > %s",
+    key=lambda event: (event.id,),
+    read=lambda cursor: decode(cursor, int),
+)
+
+
+def query() -> EventQuery:
+    """A question about events, with no conditions yet."""
+    return EventQuery(_NEWEST)

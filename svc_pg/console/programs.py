@@ -1,0 +1,35 @@
+"""Programs that call the console: their tokens stand in the database, and say who calls."""
+
+from typing import Final
+
+from svc_pg.console.bearer import Authenticate
+from svc_pg.console.database import Database
+from svc_pg.console.requests import Problem
+from svc_pg.console.sign_in import service_tokens
+from svc_pg.console.sign_in.permissions import included
+from svc_pg.console.tokens import SERVICE_PREFIX, Session
+
+ACTOR_PREFIX: Final = "token:"
+"""The beginning of a program's actor id, which its name follows. No e-mail address begins with it."""
+
+
+def with_programs(people: Authenticate, database: Database) -> Authenticate:
+    """Finds sessions of people as ``people`` does, and those of programs by their tokens."""
+
+    async def authenticate(token: str, *, is_use: bool = True) -> Session:
+        if not token.startswith(SERVICE_PREFIX):
+            return await people(token, is_use=is_use)
+        async with database.connection() as conn:
+            live = await service_tokens.find_live(conn, token, is_use=is_use)
+        if live.retry_after is not None:
+            detail = f"Too many requests; try again in {live.retry_after} s."
+            raise Problem(429, "rate_limited", detail, headers={"Retry-After": str(live.retry_after)})
+        return Session(
+            session_id=str(live.id),
+            email=f"{ACTOR_PREFIX}{live.name}",
+            permissions=included(live.permission),
+            expires_at=live.expires_at,
+            tenant=live.tenant,
+        )
+
+    return authenticate

@@ -1,0 +1,186 @@
+"""The tokens of programs that call the console: made, found, listed and ended. Only their hashes are stored."""
+
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, Final, Self
+from uuid import UUID, uuid4
+
+from psycopg import AsyncConnection, Connection, errors
+from psycopg.rows import scalar_row
+
+from svc_pg.console.products import PERMISSIONS
+from svc_pg.console.tokens import SERVICE_PREFIX, TokenError, token_hash
+from svc_pg.errors import ConflictError, QueryError
+from svc_pg.pagination import Keyset, Listing, aware_time, decode
+from svc_pg.query import Query, afetch, afetch_one, fetch_one, scalar
+from svc_pg.settings import Permission
+from svc_pg.storable_texts import refuse_unstorable
+
+LIFETIME: Final = timedelta(days=90)
+LONGEST: Final = timedelta(days=3650)
+STATES: Final = {
+    "live": "t.revoked_at is null and t.expires_at > now()",
+    "ended": "(t.revoked_at is not null or t.expires_at <= now())",
+}
+"""The states to ask for, each with its condition."""
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+_MAX_TENANT: Final = 512
+_SELECT: Final = """
+select t.id::text, t.name, t.permission, t.tenant, t.created_at, t.created_by, t.expires_at, u.used_at as last_used_at,
+       t.revoked_at, t.revoked_by
+  from svc.console_tokens t left join svc.console_uses u on u.id = t.id
+"""
+_ADD: Final = """
+select id::text, name, permission, tenant, created_at, created_by, expires_at, null::timestamptz as last_used_at,
+       revoked_at, revoked_by
+  from svc.console_add_token(%s, %s, %s, %s, %s, %s)
+"""
+_FIND: Final = "select * from svc.console_token(%s, %s)"
+_NAMED: Final = "select id from svc.console_tokens where name = %s and revoked_at is null"
+_REVOKE: Final = "select svc.console_revoke_token(%s)"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredToken:
+    """A token as administrators see it. It is live until it is revoked or expires; its last use is to the minute."""
+
+    id: str
+    name: str
+    permission: Permission
+    tenant: str | None
+    created_at: datetime
+    created_by: str
+    expires_at: datetime
+    last_used_at: datetime | None
+    revoked_at: datetime | None
+    revoked_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class NewToken(StoredToken):
+    """A token that was just made; ``token`` is shown only here."""
+
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class LiveToken:
+    """A token's row in the database; ``retry_after`` is set if it makes too many calls."""
+
+    id: UUID
+    name: str
+    permission: Permission
+    tenant: str | None
+    expires_at: datetime
+    retry_after: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TokenQuery(Listing[StoredToken]):
+    """A question about tokens. Every method returns a new one; ``list`` or ``alist`` asks it."""
+
+    def state(self, state: str) -> Self:
+        """Tokens that are live, or those that have ended."""
+        if state not in STATES:
+            raise QueryError(f"{state!r} is not a state", hint=f"Write one of {', '.join(STATES)}.")
+        return self._where(STATES[state])
+
+
+_NEWEST: Final = Keyset(
+    select=_SELECT,
+    row=StoredToken,
+    order=" order by t.created_at desc, t.id desc",
+    beyond="(t.created_at, t.id) < (%s, %s)",
+    reverse_order=" order by t.created_at, t.id",
+    before="(t.created_at, t.id) > (%s, %s)",
+    key=lambda token: (token.created_at.isoformat(), token.id),
+    read=lambda cursor: decode(cursor, aware_time, UUID),
+)
+
+
+def query() -> TokenQuery:
+    """A question about tokens, with no conditions yet."""
+    return TokenQuery(_NEWEST)
+
+
+def add(
+    conn: Connection[Any],
+    name: str,
+    *,
+    permission: Permission,
+    tenant: str | None = None,
+    lifetime: timedelta = LIFETIME,
+) -> NewToken:
+    """Make a token, as the actor of the transaction. Never commits.
+
+    Raises ConflictError if a live token has the name, and QueryError if a value is not acceptable.
+    """
+    with _explained(name):
+        return fetch_one(conn, _add(name, permission, tenant, lifetime))
+
+
+async def aadd(
+    conn: AsyncConnection[Any],
+    name: str,
+    *,
+    permission: Permission,
+    tenant: str | None = None,
+    lifetime: timedelta = LIFETIME,
+) -> NewToken:
+    """As ``add``, on an async connection."""
+    with _explained(name):
+        return await afetch_one(conn, _add(name, permission, tenant, lifetime))
+
+
+def _add(name: str, permission: Permission, tenant: str | None, lifetime: timedelta) -> Query[NewToken]:
+    if not _NAME.fullmatch(name):
+        hint = "Write up to 63 letters, digits, dots, hyphens and underscores, beginning with a letter or a digit."
+        raise QueryError(f"{name!r} cannot be the name of a token", hint=hint)
+    if permission not in PERMISSIONS:
+        raise QueryError(f"{permission!r} is not a permission", hint=f"Write one of {', '.join(PERMISSIONS)}.")
+    if not timedelta(seconds=1) <= lifetime <= LONGEST:
+        raise QueryError("a token lasts between a second and 3650 days", hint="The default is 90d.")
+    if tenant is not None:
+        refuse_unstorable(tenant=tenant)
+        if not 0 < len(tenant) <= _MAX_TENANT:
+            raise QueryError(f"a tenant has 1 to {_MAX_TENANT} characters")
+    token = SERVICE_PREFIX + secrets.token_urlsafe(32)
+    values = (uuid4(), name, permission, tenant, token_hash(token), lifetime)
+    return Query(_ADD, values, partial(NewToken, token=token))
+
+
+@contextmanager
+def _explained(name: str) -> Iterator[None]:
+    try:
+        yield
+    except errors.UniqueViolation as error:
+        raise ConflictError(f"a live token has the name {name!r}", hint="Revoke it first, or take another.") from error
+
+
+async def find_live(conn: AsyncConnection[Any], token: str, *, is_use: bool = True) -> LiveToken:
+    """The row of a token; its call is counted if it ``is_use``. Raises TokenError if none is live."""
+    found = await afetch(conn, Query(_FIND, (token_hash(token), is_use), LiveToken))
+    if not found:
+        raise TokenError("no live service token is this")
+    return found[0]
+
+
+def revoke(conn: Connection[Any], name_or_id: str) -> bool:
+    """End a token, as the actor of the transaction; return whether there is one. Never commits."""
+    try:
+        token_id: UUID | None = UUID(name_or_id)
+    except ValueError:
+        token_id = scalar(conn, _NAMED, (name_or_id,))
+    return token_id is not None and bool(scalar(conn, _REVOKE, (token_id,)))
+
+
+async def arevoke(conn: AsyncConnection[Any], token_id: UUID) -> bool:
+    """As ``revoke`` by its id, on an async connection."""
+    cursor = await conn.cursor(row_factory=scalar_row).execute(_REVOKE, (token_id,))
+    return bool(await cursor.fetchone())
