@@ -12,8 +12,9 @@ begin
     insert into svc.console_events (event, session_id, email, detail)
     values ('link_made', p_session_id, p_email, 'by ' || v_by);
     insert into svc.console_magic_links
-        (session_id, email, device_hash, code_hash, status, max_attempts, verified_at, expires_at, is_known_device)
-    values (p_session_id, p_email, p_device_hash, p_decoy_hash, 'verified', 1, now(), now() + p_lifetime, true);
+        (session_id, email, device_hash, code_hash, status, max_attempts, verified_at, expires_at, is_known_device,
+         made_by)
+    values (p_session_id, p_email, p_device_hash, p_decoy_hash, 'verified', 1, now(), now() + p_lifetime, true, v_by);
     return now() + p_lifetime;
 end
 $svc$;

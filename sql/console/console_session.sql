@@ -1,6 +1,6 @@
 -- The live session of a token, by its hash, and no row if there is none: it was never claimed, revoked, its time is
--- over, or it was not used for too long. Counts the call, unless it is no use of the session; retry_after is not null
--- if there were more than 600 within a minute.
+-- over, or it was not used for too long. Counts the call; retry_after is not null if there were more than 600 within a
+-- minute. A call that is no use of the session keeps it no longer.
 create or replace function svc.console_session(p_token_hash bytea, p_is_use boolean default true)
 returns table (id uuid, email text, permission text, tenant text, expires_at timestamptz, retry_after integer)
 language sql volatile
@@ -19,7 +19,7 @@ as $svc$
         on conflict on constraint console_uses_pkey do update set used_at = excluded.used_at
     )
     select l.id, l.email, l.permission, l.tenant, l.expires_at,
-           svc.console_hit('calls of ' || l.id, 600, '1 min', case when p_is_use then 1 else 0 end)
+           svc.console_hit('calls of ' || l.id, 600, '1 min')
       from live l
 $svc$;
 revoke all on function svc.console_session(bytea, boolean) from public;

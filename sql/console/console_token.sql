@@ -1,5 +1,5 @@
 -- The live token of a program, by its hash, and no row if there is none: it was never made, revoked, or its time is
--- over. Counts the call and notes its time, unless it is no use of the token; retry_after is as for a session.
+-- over. Counts the call, and notes its time if it is a use of the token; retry_after is as for a session.
 create or replace function svc.console_token(p_token_hash bytea, p_is_use boolean default true)
 returns table (id uuid, name text, permission text, tenant text, expires_at timestamptz, retry_after integer)
 language sql volatile
@@ -17,7 +17,7 @@ as $svc$
          where u.used_at < excluded.used_at - interval '1 min'
     )
     select l.id, l.name, l.permission, l.tenant, l.expires_at,
-           svc.console_hit('calls of ' || l.id, 600, '1 min', case when p_is_use then 1 else 0 end)
+           svc.console_hit('calls of ' || l.id, 600, '1 min')
       from live l
 $svc$;
 revoke all on function svc.console_token(bytea, boolean) from public;

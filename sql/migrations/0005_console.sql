@@ -20,6 +20,7 @@ create table svc.console_magic_links (
     claimed_at timestamptz,
     polled_at timestamptz,
     is_known_device boolean not null default false,
+    made_by text,
     check (failed_attempts between 0 and max_attempts),
     check ((status = 'locked') = (failed_attempts = max_attempts)),
     check ((status in ('verified', 'claimed')) = (verified_at is not null)),
@@ -106,6 +107,7 @@ comment on column svc.console_magic_links.verified_at is 'When the code was righ
 comment on column svc.console_magic_links.claimed_at is 'When it became a session.';
 comment on column svc.console_magic_links.polled_at is 'When the device last asked.';
 
+comment on column svc.console_magic_links.made_by is 'The user of the shell that made it; null if it was asked for.';
 comment on column svc.console_magic_links.is_known_device is 'True if the device proved an earlier sign-in.';
 
 comment on table svc.console_sessions is 'The sessions of people who are or were signed in to the console.';

@@ -100,6 +100,7 @@ class Console:
             self._core,
             ROUTES,
             authenticate=self._sign_in.authenticate,
+            host=host,
             turns=self.turns,
             is_secure=settings.env == "production",
         )

@@ -12,7 +12,7 @@ class Authenticate(Protocol):
     """Finds the session of a token, given its text. Raises TokenError."""
 
     async def __call__(self, token: str, *, is_use: bool = True) -> Session:
-        """A call that is no use of the session counts for no limit, and keeps no idle session alive."""
+        """A call that is no use of the session keeps no idle session alive."""
 
 
 SessionOf = Callable[[ConsoleRequest], Awaitable[Session]]

@@ -90,6 +90,7 @@ create table svc.console_magic_links (
     claimed_at timestamp with time zone,
     polled_at timestamp with time zone,
     is_known_device boolean default false not null,
+    made_by text,
     constraint console_magic_links_check CHECK (((failed_attempts >= 0) AND (failed_attempts <= max_attempts))),
     constraint console_magic_links_check1 CHECK (((status = 'locked'::text) = (failed_attempts = max_attempts))),
     constraint console_magic_links_check2 CHECK (((status = ANY (ARRAY['verified'::text, 'claimed'::text])) = (verified_at IS NOT NULL))),

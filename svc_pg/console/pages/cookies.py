@@ -1,4 +1,7 @@
-"""The cookies of the pages: the session, and the sign-in that is under way. Product routes ignore them all."""
+"""The cookies of the pages: the session, the sign-in under way, and the device that has signed in.
+
+Product routes ignore them all.
+"""
 
 from dataclasses import dataclass
 from typing import Final
@@ -7,6 +10,7 @@ from svc_pg.console.requests import ConsoleRequest, Problem
 
 SESSION: Final = "svc_console"
 SIGN_IN: Final = "svc_console_sign_in"
+DEVICE: Final = "svc_console_device"
 
 _MAX_CHARACTERS: Final = 3500  # browsers keep 4096 with the name and the attributes
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from svc_pg.console.pages import search, sessions, sign_in, tenants
+from svc_pg.console.pages import search, sessions, sign_in, sign_in_link, tenants
 from svc_pg.console.pages.navigation import ADMINISTRATION, Place
 from svc_pg.console.pages.site import PageRoute
 
@@ -12,6 +12,8 @@ ROUTES: Final[Sequence[PageRoute]] = [
     PageRoute("POST", "/sign-in", sign_in.begin, is_open=True),
     PageRoute("GET", "/sign-in/code", sign_in.code_form, is_open=True),
     PageRoute("POST", "/sign-in/code", sign_in.finish, is_open=True),
+    PageRoute("GET", "/sign-in/link", sign_in_link.form, is_open=True),
+    PageRoute("POST", "/sign-in/link", sign_in_link.finish, is_open=True),
     PageRoute("POST", "/sign-out", sign_in.sign_out),
     PageRoute("GET", "/search", search.search),
     PageRoute(

@@ -11,11 +11,13 @@ from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.pending import Pending
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
+from svc_pg.console.sign_in.devices import KNOWN_FOR
 from svc_pg.console.sign_in.routes import ApprovedSession, ClaimedSession, PendingSignIn
 
 BETWEEN_MAILS: Final = timedelta(seconds=30)
 """The time between two codes to one address, as ``svc.console_init`` has it."""
 
+_KNOWN_SECONDS: Final = int(KNOWN_FOR.total_seconds())
 _TEXTS: Final = {
     "expired": "The time for that code is over. Ask for another one.",
     "invalid_code": "That code was wrong.",
@@ -42,11 +44,11 @@ async def begin(visit: Visit) -> Answer:
         detail = f"A code is on its way already. Ask for another one in {wait} s."
         return _code_form(before, wanted, problem=detail, status=HTTPStatus.TOO_MANY_REQUESTS)
     try:
-        begun = await visit.api.post("console", "session", "init", body={"email": email} if email else {})
+        begun = await visit.api.post("console", "session", "init", body=_asked(visit, email))
     except Problem as problem:
         return await _form(visit, wanted=wanted, email=email, problem=problem)
     if isinstance(begun, ApprovedSession):
-        return _signed_in(visit, begun, wanted)
+        return signed_in(visit, begun, wanted)
     link = cast(PendingSignIn, begun)
     waiting = Pending.begun(link.session_id, link.device_token, email, now=visit.now, seconds=link.expires_in)
     cookie = visit.cookies.write(cookies.SIGN_IN, waiting.cookie(), seconds=link.expires_in)
@@ -76,7 +78,7 @@ async def finish(visit: Visit) -> Answer:
             return await _form(visit, wanted=wanted, email=waiting.email, problem=problem)
         attempts = "" if left is None else f" {left} {'attempts are' if left != 1 else 'attempt is'} left."
         return _code_form(waiting, wanted, problem=_text(problem) + attempts, status=problem.status)
-    return _signed_in(visit, claimed, wanted)
+    return signed_in(visit, claimed, wanted)
 
 
 async def sign_out(visit: Visit) -> Answer:
@@ -101,9 +103,19 @@ async def _claimed(visit: Visit, waiting: Pending) -> ClaimedSession:
     return cast(ClaimedSession, await visit.api.call("POST", "console", "session", "claim", body=body, headers=device))
 
 
-def _signed_in(visit: Visit, granted: ApprovedSession | ClaimedSession, wanted: str) -> SeeOther:
+def signed_in(visit: Visit, granted: ApprovedSession | ClaimedSession, wanted: str = "") -> SeeOther:
+    """Lead on to the page that was wanted, with the cookies of the new session and of the device."""
     session = visit.cookies.write(cookies.SESSION, granted.session_token, seconds=granted.expires_in)
-    return SeeOther(wanted or visit.url(), (session, visit.cookies.remove(cookies.SIGN_IN)))
+    kept = [session, visit.cookies.remove(cookies.SIGN_IN)]
+    if isinstance(granted, ClaimedSession):
+        kept.append(visit.cookies.write(cookies.DEVICE, granted.known_device, seconds=_KNOWN_SECONDS))
+    return SeeOther(wanted or visit.url(), tuple(kept))
+
+
+def _asked(visit: Visit, email: str) -> dict[str, str]:
+    """The body of init. A device that has signed in before says so, and strangers cannot use up its mails."""
+    known = visit.cookies.read(visit.request, cookies.DEVICE)
+    return ({"email": email} if email else {}) | ({} if known is None else {"knownDevice": known})
 
 
 async def _form(visit: Visit, *, wanted: str, email: str = "", problem: Problem | None = None) -> Html:

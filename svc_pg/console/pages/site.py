@@ -13,6 +13,7 @@ from starlette.datastructures import MutableHeaders
 
 from svc_pg.console.bearer import Authenticate
 from svc_pg.console.core import Core
+from svc_pg.console.host_sessions import HostSessionOf, ask
 from svc_pg.console.pages import assets, cookies
 from svc_pg.console.pages.answers import Answer, File, Html, SeeOther
 from svc_pg.console.pages.api import Api
@@ -21,10 +22,10 @@ from svc_pg.console.pages.forms import read_form
 from svc_pg.console.pages.navigation import Place
 from svc_pg.console.pages.problems import problem_page
 from svc_pg.console.pages.rendering import render
-from svc_pg.console.pages.same_origin import require_same_origin
 from svc_pg.console.pages.visit import View, Visit
 from svc_pg.console.requests import ConsoleRequest, EncodedResponse, Problem
 from svc_pg.console.routing import Match, Router
+from svc_pg.console.same_origin import require_same_origin
 from svc_pg.console.tokens import Session, TokenError
 from svc_pg.console.turns import Turns
 
@@ -65,10 +66,18 @@ class Site:
     """Answers requests below ``/ui``, and never raises."""
 
     def __init__(
-        self, core: Core, routes: Iterable[PageRoute], *, authenticate: Authenticate, turns: Turns, is_secure: bool
+        self,
+        core: Core,
+        routes: Iterable[PageRoute],
+        *,
+        authenticate: Authenticate,
+        host: HostSessionOf | None,
+        turns: Turns,
+        is_secure: bool,
     ) -> None:
         self._core = core
         self._authenticate = authenticate
+        self._host = host
         self._turns = turns
         self._is_secure = is_secure
         self._renderers = CapacityLimiter(_RENDERERS)
@@ -137,15 +146,21 @@ class Site:
             return await self._encoded(problem_page(problem, visit), visit)
 
     async def _session_of(self, visit: Visit) -> Session:
-        """The session of the cookie. Raises Problem 401."""
+        """The session of the cookie, else that of the application's own user. Raises Problem 401."""
+        refused = Problem(401, "not_authenticated", "Sign in.")
         token = visit.cookies.read(visit.request, cookies.SESSION)
-        if token is None:
-            raise Problem(401, "not_authenticated", "Sign in.")
-        try:
-            return await self._authenticate(token)
-        except TokenError as error:
-            logger.info("request %s: token refused: %s", visit.request.request_id, error)
-            raise Problem(401, "invalid_token", "The session has ended.") from error
+        if token is not None:
+            try:
+                # what a script fetches by itself keeps no session alive that its person has left
+                is_use = visit.request.headers.get("sec-fetch-dest") != "empty"
+                return await self._authenticate(token, is_use=is_use)
+            except TokenError as error:
+                logger.info("request %s: token refused: %s", visit.request.request_id, error)
+                refused = Problem(401, "invalid_token", "The session has ended.")
+        session = None if self._host is None else await ask(self._host, visit.request)
+        if session is None:
+            raise refused
+        return session
 
     async def _encoded(self, answer: Answer, visit: Visit) -> EncodedResponse:
         match answer:

@@ -164,7 +164,7 @@ def _explained(name: str) -> Iterator[None]:
 
 
 async def find_live(conn: AsyncConnection[Any], token: str, *, is_use: bool = True) -> LiveToken:
-    """The row of a token; its call is counted if it ``is_use``. Raises TokenError if none is live."""
+    """The row of a token; its call is counted, and noted if it ``is_use``. Raises TokenError if none is live."""
     found = await afetch(conn, Query(_FIND, (token_hash(token), is_use), LiveToken))
     if not found:
         raise TokenError("no live service token is this")

@@ -100,7 +100,7 @@ def query() -> SessionQuery:
 
 
 async def find_live(conn: AsyncConnection[Any], token: str, *, is_use: bool = True) -> LiveSession:
-    """The session of a token; its call is counted if it ``is_use``. Raises TokenError if none is live."""
+    """The session of a token; its call is counted, and noted if it ``is_use``. Raises TokenError if none is live."""
     found = await afetch(conn, Query(_FIND, (token_hash(token), is_use), LiveSession))
     if not found:
         raise TokenError("no live session has this token")

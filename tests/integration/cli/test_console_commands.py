@@ -219,3 +219,48 @@ def test_serve_does_not_start_where_the_settings_are_not_good_enough(
     assert (refused.returncode, refused.stdout) == (1, "")
     assert message in refused.stderr
     assert "Traceback" not in refused.stderr
+
+
+def test_sign_in_prints_a_link_for_the_day_without_mail(run: Run, db: str) -> None:
+    variables = {
+        "SVC_CONSOLE_ALLOWED_EMAILS": '{"ann@corp.example": "admin"}',
+        "SVC_CONSOLE_CONNECTION_TOKEN_HASH": HASH,
+        "SVC_CONSOLE_PUBLIC_URL": "https://console.example/start",
+    }
+    made = run("console", "sign-in", "Ann@corp.example", **variables)
+    assert made.returncode == 0, made.stderr
+    base = "https://console.example/.well-known/svc/ui/sign-in/link?token="
+    assert re.fullmatch(rf"{re.escape(base)}[0-9a-f-]{{36}}\.[\w-]{{43}}\n", made.stdout)
+    assert "ann@corp.example with the permission admin" in made.stderr
+    with psycopg.connect(db) as conn:
+        events = conn.execute("select email, detail from svc.console_events where event = 'link_made'").fetchall()
+    assert events == [("ann@corp.example", f"by {getpass.getuser()}")]
+    other = run("console", "sign-in", "ann@corp.example", "--url", "http://127.0.0.1:9000/", **variables)
+    assert other.stdout.startswith("http://127.0.0.1:9000/.well-known/svc/ui/sign-in/link?token=")
+    refused = run("console", "sign-in", "eve@corp.example", **variables)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "may not sign in" in refused.stderr
+
+
+def test_tokens_of_programs_are_made_listed_and_revoked(run: Run, db: str) -> None:
+    made = run("console", "token", "add", "report", "--permission", "write", "--tenant", "acme", "--expires", "7d")
+    assert made.returncode == 0, made.stderr
+    token = made.stdout.strip()
+    assert re.fullmatch(r"svcpg_[\w-]{43}", token)
+    assert token not in made.stderr
+    with psycopg.connect(db) as conn:
+        found = conn.execute("select name, permission, tenant, created_by from svc.console_tokens").fetchall()
+        events = conn.execute("select event, email from svc.console_events where detail like 'report%'").fetchall()
+    assert found == [("report", "write", "acme", getpass.getuser())]
+    assert events == [("token_added", getpass.getuser())]
+    listed = run("console", "token", "list").stdout
+    assert "report  write of tenant acme" in listed
+    assert "never used" in listed
+    assert json.loads(run("console", "token", "list", "--json").stdout)[0]["name"] == "report"
+    twice = run("console", "token", "add", "report")
+    assert (twice.returncode, "has the name 'report'" in twice.stderr) == (1, True)
+    assert run("console", "token", "add", "a b").returncode == 1
+    assert run("console", "token", "revoke", "report").stderr == "ended report\n"
+    assert run("console", "token", "revoke", "report").returncode == 1
+    assert "No program has a token" in run("console", "token", "list").stderr
+    assert "revoked by" in run("console", "token", "list", "--all").stdout

@@ -219,3 +219,24 @@ def test_djangos_staff_is_signed_in_by_its_cookie(staff: SimpleNamespace) -> Non
         reader.is_staff = False
         reader.save()
         assert_problem(client.get("/account/session", headers=reader_cookie), 401, "not_authenticated")
+
+
+# Pages
+
+
+def test_pages_take_the_consoles_cookie_else_the_applications_user(client: httpx.Client) -> None:
+    token = bearer("admin")["Authorization"].removeprefix("Bearer ")
+    ended = bearer("admin", lifetime=timedelta(seconds=-1))["Authorization"].removeprefix("Bearer ")
+    pages = {
+        "shop=bob": (403, "bob@shop.example"),  # of whom the page Sessions wants more
+        f"shop=bob; svc_console={ended}": (403, "bob@shop.example"),
+        "shop=late": (303, ""),
+        f"svc_console={ended}": (303, ""),
+    }
+    for cookie, (status, shown) in pages.items():
+        answer = client.get("/ui/sessions", headers={"Cookie": cookie})
+        assert (answer.status_code, shown in answer.text) == (status, True)
+    for cookie, shown in ((f"shop=bob; svc_console={token}", "ann@corp.example"), ("shop=bob", "bob@shop.example")):
+        answer = client.get("/ui/nowhere", headers={"Cookie": cookie})
+        assert (answer.status_code, shown in answer.text) == (404, True)
+    assert client.post("/ui/sign-out", headers=COOKIE).status_code == 403  # no page of the console sent it

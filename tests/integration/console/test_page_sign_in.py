@@ -16,6 +16,7 @@ from tests.support.waiting import wait_until
 
 SESSION = "__Secure-svc_console"
 PENDING = "__Secure-svc_console_sign_in"
+DEVICE = "__Secure-svc_console_device"
 BASE = f"{PREFIX}{UI}"
 
 
@@ -44,7 +45,7 @@ def test_a_mailed_code_signs_in_and_leads_to_the_page_that_was_asked_for(browser
     page = browser.post("/sign-in/code", {"code": mailbox.code(email), "next": begun.url.params["next"]})
     assert (page.status_code, page.url.path, page.url.params["state"]) == (200, f"{BASE}/sessions", "ended")
     assert email in page.text
-    assert list(browser.cookies) == [SESSION]
+    assert list(browser.cookies) == [SESSION, DEVICE]
 
 
 def test_the_pages_tell_nobody_if_an_address_may_sign_in(browser: Browser, mailbox: Mailbox) -> None:
@@ -124,7 +125,7 @@ def test_a_claim_whose_answer_was_lost_is_made_again(browser: Browser, mailbox: 
     session = browser.cookies[SESSION]
     browser.cookies = before
     assert browser.post("/sign-in/code", {"code": mailbox.code(email)}).status_code == first.status_code
-    assert browser.cookies == {SESSION: session}
+    assert (browser.cookies[SESSION], set(browser.cookies)) == (session, {SESSION, DEVICE})
 
 
 @pytest.mark.parametrize(
@@ -172,7 +173,7 @@ def test_signing_out_ends_the_session_and_its_cookie(browser: Browser, mailbox: 
     sign_in_page(browser, mailbox, email)
     token = browser.cookies[SESSION]
     page = browser.post("/sign-out")
-    assert ("Mail me a code" in page.text, browser.cookies) == (True, {})
+    assert ("Mail me a code" in page.text, list(browser.cookies)) == (True, [DEVICE])
     ended = rows(console_database, "select revoked_at is not null from svc.console_sessions where email = %s", email)
     assert ended == [(True,)]
     assert browser.ask("GET", "/sessions", **OWN, Cookie=f"{SESSION}={token}").status_code == 303

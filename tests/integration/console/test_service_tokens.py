@@ -188,3 +188,11 @@ def test_a_token_works_in_production_and_ends_with_no_configuration_of_addresses
     with serving_magic(console_database, mailbox, console_allowed_emails={"ann@corp.example": "admin"}) as client:
         assert client.get("/account/session", headers=bearing(token)).json()["permissions"] == ["read"]
         assert_problem(client.delete("/account/session", headers=bearing(token)), 409, "session_not_stored")
+
+
+def test_a_cookie_with_a_token_opens_no_page(client: httpx.Client) -> None:
+    token = add(client, "page", permission="admin")["token"]
+    for name in ("svc_console", "__Secure-svc_console"):
+        answer = client.get("/ui/sessions", headers={"Cookie": f"{name}={token}", "Authorization": ""})
+        assert answer.status_code == 303
+    assert client.get("/ui/sessions", headers=bearing(token)).status_code == 303
