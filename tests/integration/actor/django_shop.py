@@ -52,7 +52,6 @@ def use(conninfo: str, **options: Any) -> None:
             MIDDLEWARE=[f"{here}.log_in", "svc_pg.integrations.django.actor_middleware"],
             ROOT_URLCONF=here,
             ALLOWED_HOSTS=["*"],
-            SECRET_KEY="k" * 50,
             LOGGING_CONFIG=None,
             SVC_ACTOR_EXTRACTOR=f"{here}.extractor",
             SVC_ACTOR_RECORDS_REQUEST=True,

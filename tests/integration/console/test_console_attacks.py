@@ -101,6 +101,7 @@ def test_the_permission_of_every_built_in_route_is_the_one_that_was_decided() ->
         "POST /webhooks/endpoints/{id}/recover",
         "POST /webhooks/endpoints/{id}/replay",
         "POST /webhooks/deliveries/retry",
+        "POST /webhooks/deliveries/cancel",
         "POST /webhooks/deliveries/{id}/retry",
         "POST /webhooks/deliveries/{id}/cancel",
         "POST /webhooks/events",

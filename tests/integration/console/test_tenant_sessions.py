@@ -169,7 +169,7 @@ def test_a_session_of_one_tenant_gets_and_changes_nothing_of_others_by_any_route
                 shown = f"{name} {target} {query} {body}: {answer.status_code} {answer.text}"
                 assert answer.status_code < 500, shown
                 given = answer.text if answer.is_success else ""
-                is_empty = not given or answer.json().get("data") == []  # as the entries of a record that nobody has
+                is_empty = not given or given.startswith('{"data":[],')  # as the entries of a record that nobody has
                 assert not is_foreign or is_empty, shown
                 for secret in (*FOREIGN, *(each for each in foreign if len(each) == 36)):
                     assert secret not in given, shown
