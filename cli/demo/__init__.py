@@ -18,6 +18,7 @@ def demo(
     json: Json = False,
 ) -> None:
     """Run a small shop with audit, webhooks and console on an embedded PostgreSQL, and show what happened."""
+    output.words("A small shop, on a PostgreSQL of its own:")
     from .run import run_demo  # it loads the web server and client, which other commands do not need
 
     try:

@@ -1,17 +1,15 @@
 """The demo's applications: a small shop with the console in it, and a partner who receives its webhooks."""
 
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from datetime import timedelta
 from decimal import Decimal
 from typing import Any, Final
 
 from fastapi import FastAPI, HTTPException, Request, Response
 from psycopg_pool import AsyncConnectionPool
 
-from svc_pg import Config, webhooks
-from svc_pg.config import AuditConfig, AuditedTable, EventDefinition, WebhooksConfig
+from svc_pg import webhooks
 from svc_pg.console import Console, new_connection_token
 from svc_pg.errors import WebhookSignatureError
 from svc_pg.integrations.asgi import ActorMiddleware
@@ -19,26 +17,10 @@ from svc_pg.integrations.extractors import from_header
 from svc_pg.integrations.psycopg import with_audit
 from svc_pg.settings import Settings
 
-SCHEMA: Final = """
-create table customer (
-    id bigint primary key, name text not null, email text not null, password_hash text not null
-);
-create table orders (
-    id bigint primary key, customer_id bigint not null references customer, total numeric(10, 2) not null,
-    status text not null default 'placed'
-);
-"""
-CONFIG: Final = Config(
-    audit=AuditConfig(
-        tables=[AuditedTable(name="public.customer", redact=["password_hash"]), AuditedTable(name="public.orders")]
-    ),
-    webhooks=WebhooksConfig(
-        allow_http=True,
-        allow_cidrs=["127.0.0.0/8"],
-        retry=[timedelta(milliseconds=300)] * 4,
-        events={"order.placed": EventDefinition(description="A customer has placed an order")},
-    ),
-)
+from .answers import RECEIVERS
+from .database import CONFIG
+
+FAILING: Final = {each.name.partition("/")[0] for each in RECEIVERS if each.kind == "failing"}
 
 
 def shop(conninfo: str) -> FastAPI:
@@ -46,7 +28,7 @@ def shop(conninfo: str) -> FastAPI:
     _, token_hash = new_connection_token()
     settings = Settings(env="development", console_auto_approve=True, console_connection_token_hash=token_hash)
     pool = with_audit(AsyncConnectionPool(conninfo, open=False, min_size=1))
-    console = Console(settings, pool=pool)
+    console = Console(settings, pool=pool, config=CONFIG)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -60,7 +42,7 @@ def shop(conninfo: str) -> FastAPI:
     async def sign_up(customer_id: int, name: str, email: str) -> None:
         async with pool.connection() as conn:
             row = (customer_id, name, email, secrets.token_hex(16))
-            await conn.execute("insert into customer values (%s, %s, %s, %s)", row)
+            await conn.execute("insert into customer (id, name, email, password_hash) values (%s, %s, %s, %s)", row)
 
     @app.patch("/customers/{customer_id}", status_code=204)
     async def change_email(customer_id: int, email: str) -> None:
@@ -81,14 +63,20 @@ def shop(conninfo: str) -> FastAPI:
 
 
 class Partner:
-    """The partner's application: down for the first webhook; it verifies all others and keeps the authentic ones."""
+    """The partners' application: down for the first webhook; it verifies all others and keeps the authentic ones.
+
+    It also stands for the receivers of the hour before, of which one still fails.
+    """
 
     def __init__(self) -> None:
         self.secret = ""
         self.received: list[dict[str, Any]] = []
+        self.last: tuple[Mapping[str, str], str] = ({}, "")
+        """The headers and the body of the last authentic webhook, as they came."""
         self._is_up = False
         self.app = FastAPI(openapi_url=None)
         self.app.post("/webhooks")(self._receive)
+        self.app.post("/{host}/{path:path}")(self._answer)
 
     async def _receive(self, request: Request) -> Response:
         if not self._is_up:
@@ -100,4 +88,8 @@ class Partner:
         except WebhookSignatureError:
             return Response(status_code=401)
         self.received.append(event)
+        self.last = (dict(request.headers), body.decode())
         return Response(status_code=204)
+
+    async def _answer(self, host: str) -> Response:
+        return Response(status_code=503 if host in FAILING else 204)

@@ -1,13 +1,14 @@
 import json
 import os
+import re
 import signal
 import subprocess
-import urllib.request
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import httpx
 import pytest
 
 from tests.support.commands import PROGRAM, environment, program
@@ -33,8 +34,14 @@ def test_the_demo_shows_every_part_and_ends_well(temporary: Path) -> None:
     assert {delivery["attempts"] for delivery in shown["deliveries"]} == {1, 2}
     for entry in shown["auditEntries"]:
         assert "password_hash" not in (entry["beforeData"] or {}) | (entry["afterData"] or {})
+        assert entry["tableName"] != "public.customer" or entry["redactedFields"] == ["password_hash"]
+    assert [(alarm["actorId"], alarm["dbUser"], alarm["severity"]) for alarm in shown["alarms"]] == [
+        (None, "dba_temp", "critical")
+    ]
+    assert json.loads(shown["webhook"]["body"])["type"] == "order.placed"
+    assert shown["webhook"]["headers"]["webhook-signature"].startswith("v1,")
     assert shown["consoleUrl"].startswith("http://127.0.0.1:")
-    assert shown["steps"]
+    assert result.stderr.splitlines()[1:] == [f"- {step['name']}" for step in shown["steps"]]
     assert [path for path in temporary.iterdir() if path.is_dir()] == []
 
 
@@ -43,13 +50,16 @@ def test_the_demo_prints_tables_whose_changes_take_two_lines_at_most_of_80_colum
     assert done.returncode == 0, done.stderr
     for words in ("Who changed what", "support", "bob@example.com", "What was delivered", "2 of 5", "How long it took"):
         assert words in done.stdout
-    tables = done.stdout.partition("\nConsole ")[0]
+    tables, _, rest = done.stdout.partition("\nThe last webhook")
     assert max(map(len, tables.splitlines())) <= 80
-    changes = tables.partition("What was delivered")[0].splitlines()
+    changes = tables.partition("password_hash is in")[0].splitlines()
     actors = [line.split("│")[0].strip() for line in changes if "│" in line]
     assert sorted(filter(None, actors)) == ["alice", "alice", "bob", "bob", "operator", "support"]
     assert not any(one == another == "" for one, another in pairwise(actors))
     assert "id: 2, email: bob@exmaple.com → " in " ".join(tables.split())
+    assert "dba_temp" in tables
+    for words in ("webhook-signature: v1,", '"type":"order.placed"', "/ui/sign-in?now=1", "What to read next"):
+        assert words in rest
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -67,7 +77,9 @@ def test_the_demo_stays_up_until_it_is_told_to_end_and_leaves_nothing_behind(
     try:
         wait_until(lambda: shown.read_text().endswith("}\n"), "the demo has shown its findings")
         found = json.loads(shown.read_text())
-        assert entries(found["consoleUrl"], found["consoleToken"]) == found["auditEntries"]
+        assert entries(found["consoleUrl"], found["consoleToken"], since=found["since"]) == found["auditEntries"]
+        assert len(entries(found["consoleUrl"], found["consoleToken"])) == 100
+        assert heading_after_sign_in(found["signInUrl"], found["consoleUrl"]) == "Sessions"
         assert processes(temporary)
         demo.send_signal(number)
         assert demo.wait(timeout=20) == 0
@@ -78,10 +90,21 @@ def test_the_demo_stays_up_until_it_is_told_to_end_and_leaves_nothing_behind(
     assert [path for path in temporary.iterdir() if path.is_dir()] == []
 
 
-def entries(console: str, token: str) -> object:
-    request = urllib.request.Request(f"{console}/audit/entries", headers={"Authorization": f"Bearer {token}"})
-    with urllib.request.urlopen(request, timeout=10) as response:
-        return json.load(response)["data"]
+def entries(console: str, token: str, **filters: str) -> list[object]:
+    response = httpx.get(f"{console}/audit/entries", params=filters, headers={"Authorization": f"Bearer {token}"})
+    data: list[object] = response.raise_for_status().json()["data"]
+    return data
+
+
+def heading_after_sign_in(link: str, console: str) -> str:
+    """Do as a browser does that opens the link, whose page sends its form by itself; then open another page."""
+    with httpx.Client() as browser:
+        form = browser.get(link).raise_for_status().text
+        assert "data-submit" in form
+        signed_in = browser.post(link.partition("?")[0], data={"next": ""}, headers={"Sec-Fetch-Site": "same-origin"})
+        assert signed_in.status_code == 303
+        page = browser.get(f"{console}/ui/sessions").raise_for_status().text
+    return re.findall(r"<h1>(.*?)</h1>", page)[0]
 
 
 def processes(folder: Path) -> list[str]:

@@ -1,0 +1,106 @@
+"""The demo's shop as a database: its tables, and what svc-pg records and sends of them."""
+
+from datetime import timedelta
+from typing import Final
+
+import psycopg
+
+from svc_pg import Config, schema
+from svc_pg.config import WebhooksConfig
+
+SCHEMA: Final = """
+create table customer (
+    id bigint primary key, name text not null, email text not null, phone text, password_hash text not null
+);
+create table product (
+    id bigint primary key, name text not null, price numeric(10, 2) not null, stock integer not null
+);
+create table orders (
+    id bigint primary key, customer_id bigint not null references customer, total numeric(10, 2) not null,
+    status text not null default 'placed'
+);
+create table order_line (
+    order_id bigint not null references orders, product_id bigint not null references product,
+    quantity integer not null, price numeric(10, 2) not null, primary key (order_id, product_id)
+);
+create table payment (
+    id bigint primary key, order_id bigint not null references orders, amount numeric(10, 2) not null,
+    card_number text not null, status text not null default 'captured'
+);
+"""
+
+
+def _config() -> Config:
+    config = Config(
+        webhooks=WebhooksConfig(
+            allow_http=True,
+            allow_cidrs=["127.0.0.0/8"],
+            retry=[timedelta(milliseconds=300), *(timedelta(minutes=minutes) for minutes in (1, 5, 30))],
+        )
+    )
+    audit, webhooks = config.audit, config.webhooks
+    audit.table("public.customer", redact=["password_hash"])
+    audit.table("public.payment", redact={"card_number": "last4"})
+    for name in ("product", "orders", "order_line"):
+        audit.table(f"public.{name}")
+    audit.enrich(
+        "public.customer",
+        "UPDATE",
+        label="email changed",
+        severity="medium",
+        compliance=["gdpr"],
+        when={"changed": ["email"]},
+        description="{actor_id} changed email from {before[email]} to {after[email]}",
+    )
+    audit.enrich("public.customer", "DELETE", label="customer erased", severity="high", compliance=["gdpr"])
+    audit.enrich(
+        "public.product",
+        "UPDATE",
+        label="price nearly zero",
+        severity="critical",
+        compliance=["sox"],
+        when={"changed": ["price"], "after": {"price": {"lt": 2}}},
+        description="{before[name]} went from {before[price]} to {after[price]}",
+    )
+    audit.enrich(
+        "public.product",
+        "UPDATE",
+        label="price changed",
+        severity="low",
+        when={"changed": ["price"]},
+        description="{actor_id} changed the price of {before[name]} from {before[price]} to {after[price]}",
+    )
+    audit.enrich(
+        "public.orders", "UPDATE", label="order canceled", severity="medium", when={"after": {"status": "canceled"}}
+    )
+    audit.enrich(
+        "public.payment",
+        "UPDATE",
+        label="refund",
+        severity="high",
+        compliance=["pci"],
+        when={"after": {"status": "refunded"}},
+        description="{actor_id} refunded {before[amount]} of order {before[order_id]}",
+    )
+    webhooks.event("order.placed", description="A customer has placed an order", schema=_ORDER)
+    webhooks.event("order.paid", description="The payment of an order was captured", schema=_ORDER)
+    webhooks.event("order.shipped", description="An order has left the warehouse", schema=_ORDER)
+    webhooks.event("order.canceled", description="An order was canceled, and its payment refunded", schema=_ORDER)
+    webhooks.event("customer.updated", description="A customer's name or address has changed")
+    return config
+
+
+_ORDER: Final = {
+    "type": "object",
+    "required": ["id"],
+    "properties": {"id": {"type": "integer"}, "total": {"type": "string"}, "status": {"type": "string"}},
+}
+CONFIG: Final = _config()
+
+
+def create(conninfo: str) -> None:
+    """Make the tables in an empty database, and install svc-pg."""
+    with psycopg.connect(conninfo) as conn:
+        conn.execute(SCHEMA)
+        conn.commit()
+        schema.install(conn, CONFIG)

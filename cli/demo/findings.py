@@ -1,0 +1,99 @@
+"""The findings of the demo, and whether all was recorded and delivered."""
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from .. import output
+
+# The entries that must be on record, newest first, without the order that was refused
+_RECORD: Final = [
+    ("bob", "INSERT", "public.orders"),
+    ("support", "UPDATE", "public.customer"),
+    ("bob", "INSERT", "public.customer"),
+    ("alice", "INSERT", "public.orders"),
+    ("alice", "INSERT", "public.customer"),
+    ("operator", "INSERT", "svc.webhook_endpoints"),
+]
+_ORDERS: Final = {7, 8}
+_SECRETS: Final = ("password_hash",)
+
+
+@dataclass
+class Findings:
+    """``entries``, ``deliveries`` and ``alarms`` are as the console's API shows them.
+
+    ``entries`` are those since the demo's people came, at ``since``; ``alarms`` the critical ones of the hour before.
+    """
+
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    since: str = ""
+    entries: list[dict[str, Any]] = field(default_factory=list)
+    alarms: list[dict[str, Any]] = field(default_factory=list)
+    deliveries: list[dict[str, Any]] = field(default_factory=list)
+    received: list[dict[str, Any]] = field(default_factory=list)
+    webhook: tuple[Mapping[str, str], str] = ({}, "")
+    console_url: str = ""
+    console_token: str = ""
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Say what is being done, and measure it."""
+        output.words(f"- {name}")
+        started = time.perf_counter()
+        yield
+        self.steps.append({"name": name, "seconds": round(time.perf_counter() - started, 3)})
+
+    @property
+    def sign_in_url(self) -> str:
+        """A page that signs in whoever opens it on this machine."""
+        return f"{self.console_url}/ui/sign-in?now=1"
+
+    @property
+    def is_good(self) -> bool:
+        """True if every change is on record, with its actor and without its secrets, and every webhook has arrived."""
+        record = [(entry["actorId"], entry["operation"], entry["tableName"]) for entry in self.entries]
+        return record == _RECORD and self.is_delivered and self.is_redacted and self.is_alarmed
+
+    @property
+    def is_delivered(self) -> bool:
+        """True if the partner has verified a webhook of each order, and of no other."""
+        return (
+            len(self.deliveries) == len(_ORDERS)
+            and all(delivery["status"] == "delivered" for delivery in self.deliveries)
+            and {event["data"]["id"] for event in self.received} == _ORDERS
+        )
+
+    @property
+    def is_redacted(self) -> bool:
+        """True if entries say that they lack the secret, and lack it."""
+        customers = [entry for entry in self.entries if entry["tableName"] == "public.customer"]
+        return bool(customers) and all(
+            entry["redactedFields"] == list(_SECRETS)
+            and not any(secret in (entry[side] or {}) for secret in _SECRETS for side in ("beforeData", "afterData"))
+            for entry in customers
+        )
+
+    @property
+    def is_alarmed(self) -> bool:
+        """True if the change past the application is on record: without an actor, with the user of the database."""
+        return [(entry["actorId"], entry["dbUser"], entry["tableName"]) for entry in self.alarms] == [
+            (None, "dba_temp", "public.product")
+        ]
+
+    def as_json(self) -> dict[str, Any]:
+        """What ``--json`` prints."""
+        headers, body = self.webhook
+        return {
+            "auditEntries": self.entries,
+            "alarms": self.alarms,
+            "deliveries": self.deliveries,
+            "webhook": {"headers": headers, "body": body},
+            "since": self.since,
+            "consoleUrl": self.console_url,
+            "consoleToken": self.console_token,
+            "signInUrl": self.sign_in_url,
+            "steps": self.steps,
+        }

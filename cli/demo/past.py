@@ -1,0 +1,119 @@
+"""Give the demo's database an hour that has been.
+
+Everything is written by the shop's own statements, and recorded and sent by svc-pg's own triggers and functions. Only
+times and answers are made up: as a superuser of a database that nobody else uses, the log's clock is set back for the
+time being, and messages, deliveries and attempts then get their times and results. Nobody can do this to a log without
+such rights, and svc-pg status would name the clock, if it stayed like this.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+import psycopg
+from psycopg import Connection
+from psycopg.types.json import Json
+
+from svc_pg.query import fetch_one, scalar
+from svc_pg.webhooks import endpoint_queries as endpoints
+from svc_pg.webhooks.http.guard import Guard
+from svc_pg.webhooks.secrets import KeyRing, new_key
+
+from .answers import PAUSED, RECEIVERS, Receiver
+from .database import CONFIG, create
+from .hour import Step, steps
+from .made_up import make_up
+
+_SET_BACK: Final = """
+alter table svc.audit_logs alter column "timestamp"
+    set default coalesce(nullif(current_setting('demo.now', true), '')::timestamptz, clock_timestamp())
+"""
+_SET_RIGHT: Final = 'alter table svc.audit_logs alter column "timestamp" set default clock_timestamp()'
+_BEGIN: Final = """
+select set_config('demo.now', %s::timestamptz::text, true), set_config('svc.actor_id', %s, true),
+       set_config('svc.tenant_id', %s, true), set_config('svc.context', %s, true)
+"""
+# A person with rights of their own, who goes past the application; in the end there was never such a role
+_PAST_THE_APPLICATION: Final = "create role dba_temp superuser; set local session authorization dba_temp"
+_BACK: Final = "reset session authorization; drop role dba_temp"
+_OPERATOR: Final = "operator@tidewater.example"
+_REGISTERED: Final = timedelta(minutes=59)
+
+
+def fill(conninfo: str, *, keys: KeyRing | None = None, receivers: str | None = None) -> None:
+    """Make the shop in an empty database, with an hour of traffic behind it. The database must be one's own.
+
+    ``receivers`` is the URL below which all endpoints are, by default each has a host of its own. ``keys`` seal their
+    secrets; by default, nobody can open these.
+    """
+    create(conninfo)
+    with psycopg.connect(conninfo, autocommit=True) as conn:
+        conn.execute("set synchronous_commit = off")
+        now: datetime = scalar(conn, "select date_trunc('milliseconds', clock_timestamp())")
+        with _clock_set_back(conn):
+            known = _register(conn, now, keys or KeyRing.parse(new_key("demo")), receivers)
+            before = [step for step in steps() if step.ago > PAUSED]
+            after = [step for step in steps() if step.ago <= PAUSED]
+            sent = [message for step in before for message in _play(conn, step, now)]
+            _pause(conn, known, now)
+            sent += [message for step in after for message in _play(conn, step, now)]
+        make_up(conn, sent, known, now)
+
+
+@contextmanager
+def _clock_set_back(conn: Connection[Any]) -> Iterator[None]:
+    conn.execute(_SET_BACK)
+    try:
+        yield
+    finally:
+        conn.execute(_SET_RIGHT)
+
+
+def _register(conn: Connection[Any], now: datetime, keys: KeyRing, receivers: str | None) -> dict[UUID, Receiver]:
+    known: dict[UUID, Receiver] = {}
+    guard = Guard.of(CONFIG.webhooks)
+    with conn.transaction():
+        conn.execute(_BEGIN, (now - _REGISTERED, _OPERATOR, "", ""))
+        for name in ("acme", "northwind"):
+            conn.execute("insert into svc.tenants (name) values (%s)", [name])
+        for receiver in RECEIVERS:
+            url = f"{receivers}/{receiver.name}" if receivers else f"https://{receiver.name}"
+            registered = endpoints.create(
+                url=url,
+                events=receiver.events,
+                keys=keys,
+                guard=guard,
+                tenant=receiver.tenant,
+                description=receiver.description,
+            )
+            known[UUID(fetch_one(conn, registered).id)] = receiver
+    return known
+
+
+def _play(conn: Connection[Any], step: Step, now: datetime) -> list[tuple[UUID, datetime]]:
+    """Run a step as its actor, and return what it sent."""
+    at = now - timedelta(milliseconds=step.ago // timedelta(milliseconds=1))  # as ids have it
+    with conn.transaction():
+        context = json.dumps(step.context) if step.context else ""
+        conn.execute(_BEGIN, (at, step.actor or "", step.tenant or "", context))
+        if step.is_past_the_application:
+            conn.execute(_PAST_THE_APPLICATION)
+        for statement in step.statements:
+            conn.execute(*statement)
+        if step.is_past_the_application:
+            conn.execute(_BACK)
+        return [
+            (scalar(conn, "select svc.send(%s, %s, tenant => %s)", (event, Json(data), step.tenant)), at)
+            for event, data in step.events
+        ]
+
+
+def _pause(conn: Connection[Any], known: dict[UUID, Receiver], now: datetime) -> None:
+    with conn.transaction():
+        conn.execute(_BEGIN, (now - PAUSED, _OPERATOR, "", ""))
+        for endpoint_id, receiver in known.items():
+            if receiver.kind == "paused":
+                fetch_one(conn, endpoints.pause(str(endpoint_id)))

@@ -1,0 +1,61 @@
+"""Show the demo's findings to people."""
+
+from datetime import timedelta
+from textwrap import shorten
+from typing import Any, Final
+
+from .. import output, tables
+from ..json_text import printable
+from .findings import Findings
+from .hour import TAMPERING
+
+_SIGNED: Final = ("webhook-id", "webhook-timestamp", "webhook-signature")
+_NEXT: Final = """
+What to look at, in this order:
+  1. Audit log, severity critical: somebody changed a price past the application.
+  2. The record public.orders 900, which was bought at that price: who canceled it, and why.
+  3. "Told by webhook" there: northwind has not been told. Its endpoint answers 503.
+What to read next: README.md "Use it", docs/audit.md, docs/sending.md, docs/console.md, docs/applications.md"""
+
+
+def show(findings: Findings) -> None:
+    """Print tables, a webhook with its signature, and the way into the console."""
+    changes = [
+        [entry["actorId"], entry["operation"], entry["tableName"], _change(entry)]
+        for entry in reversed(findings.entries)
+    ]
+    deliveries = [
+        [sent["eventName"], sent["status"], f"{sent['attempts']} of {sent['maxAttempts']}", str(sent["lastStatusCode"])]
+        for sent in reversed(findings.deliveries)
+    ]
+    alarms = [[entry["dbUser"], entry["label"], entry["description"]] for entry in findings.alarms]
+    steps = [[step["name"], f"{step['seconds'] * 1000:.0f}"] for step in findings.steps]
+    tables.show("Who changed what", ["actor", "operation", "table", "change"], changes, folding={"change"})
+    output.data("password_hash is in the table of customers, and in no entry: it is redacted.")
+    alarmed = f"Changed past the application, {TAMPERING // timedelta(minutes=1)} minutes ago"
+    tables.show(alarmed, ["user of the database", "label", "change"], alarms, folding={"change"})
+    tables.show("What was delivered", ["event", "status", "attempts", "last status"], deliveries)
+    tables.show("How long it took", ["step", "ms"], steps, folding={"step"})
+    headers, body = findings.webhook
+    output.data("\nThe last webhook, as it came, and as its receiver has verified it")
+    for name in _SIGNED:
+        output.data(f"  {name}: {printable(headers.get(name, ''))}")
+    output.data(f"  {printable(body)}")
+    output.data(f"\nConsole  {findings.sign_in_url}")
+    output.data(f"Token    {findings.console_token}")
+    output.data(f'Try      curl -H "Authorization: Bearer $TOKEN" {findings.console_url}/audit/entries')
+    output.data(_NEXT)
+
+
+def _change(entry: dict[str, Any]) -> str:
+    """The new row; of an update, the key and the changed fields, old and new."""
+    before, after = entry["beforeData"], entry["afterData"]
+    if before is None:
+        row = ", ".join(f"{name}: {_short(str(value))}" for name, value in after.items())
+        return shorten(row, width=64, placeholder=" …")
+    fields = (f"{name}: {before[name]} → {after[name]}" for name in entry["changedFields"])
+    return ", ".join([f"id: {entry['recordId']}", *fields])
+
+
+def _short(text: str, size: int = 24) -> str:
+    return text if len(text) <= size else text[: size - 1] + "…"
