@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from svc_pg.console.pages import search, sessions, sign_in, sign_in_link, tenants
+from svc_pg.console.pages import overview, search, sessions, sign_in, sign_in_link, tenants
 from svc_pg.console.pages.navigation import ADMINISTRATION, Place
 from svc_pg.console.pages.site import PageRoute
 
@@ -15,6 +15,7 @@ ROUTES: Final[Sequence[PageRoute]] = [
     PageRoute("GET", "/sign-in/link", sign_in_link.form, is_open=True),
     PageRoute("POST", "/sign-in/link", sign_in_link.finish, is_open=True),
     PageRoute("POST", "/sign-out", sign_in.sign_out),
+    PageRoute("GET", "/overview", overview.overview, place=Place(word="Overview", icon="overview", key="o")),
     PageRoute("GET", "/search", search.search),
     PageRoute(
         "GET",

@@ -76,7 +76,7 @@ addEventListener("change", ({ target }) => {
 })
 
 // Live elements: when something changed, the page is asked for again, and they are put in the place of the old ones.
-const EVERY = 5000
+const EVERY = 1000 * Math.min(...all("[data-live]").map((element) => Number(element.dataset.live) || 5))
 let paused = false, wait = EVERY, timer = 0, asking = false
 const busy = (element) => element.contains(document.activeElement) && document.activeElement.matches("input, select, textarea")
   || $(":checked", element)?.closest(".pick")

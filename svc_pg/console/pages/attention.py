@@ -1,0 +1,94 @@
+"""Endpoints that need somebody: which they are, since when, and why."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from svc_pg.console.built_in.webhook_traffic import QueueState
+from svc_pg.console.pages import charts
+from svc_pg.console.pages.charts import Spark
+from svc_pg.console.pages.names import endpoint_name
+from svc_pg.console.pages.visit import Visit
+from svc_pg.pagination import Page
+from svc_pg.times import relative
+from svc_pg.webhooks.endpoint_health import EndpointHealth, Health
+from svc_pg.webhooks.traffic_queries import EndpointActivity
+
+HOURS: Final = 12
+MOST: Final = 6
+
+STATES: Final[Mapping[Health, tuple[str, str, str]]] = {
+    "healthy": ("ok", "ok", "Active"),
+    "failing": ("wait", "wait", "Failing"),
+    "broken": ("wait", "wait", "Held back"),
+    "paused": ("wait", "pause", "Paused"),
+    "disabled": ("bad", "ban", "Disabled"),
+}
+"""The tone, the icon and the word of each state of an endpoint."""
+
+
+@dataclass(frozen=True, slots=True)
+class Needing:
+    """An endpoint that needs somebody; ``share`` is the part that was delivered, in percent."""
+
+    health: EndpointHealth
+    name: str
+    why: str
+    spark: Spark
+    share: float | None
+
+    @property
+    def state(self) -> tuple[str, str, str]:
+        """The tone, the icon and the word."""
+        return STATES[self.health.health]
+
+    @property
+    def is_bad(self) -> bool:
+        """True if deliveries fail."""
+        return self.health.health in ("failing", "broken", "disabled")
+
+
+async def needing(visit: Visit, queue: QueueState) -> Sequence[Needing]:
+    """The endpoints that fail, then those that somebody paused or that were disabled: six at most."""
+    wanted = [{"needsAttention": "true"}]
+    wanted += [{"health": "disabled"}] if queue.backlog.disabled else []
+    wanted += [{"health": "paused"}] if queue.backlog.paused else []
+    found: dict[str, EndpointHealth] = {}
+    for filters in wanted:
+        if len(found) < MOST:
+            page = await visit.api.get(
+                Page[EndpointHealth], "webhooks", "endpoints", "health", query={"limit": str(MOST), **filters}
+            )
+            found |= {health.endpoint_id: health for health in page if health.endpoint_id not in found}
+    chosen = list(found.values())[:MOST]
+    if not chosen:
+        return []
+    query = {"ids": ",".join(health.endpoint_id for health in chosen), "hours": str(HOURS)}
+    activities: list[EndpointActivity] = await visit.api.get(
+        list[EndpointActivity], "webhooks", "endpoints", "activity", query=query
+    )
+    by_id = {activity.endpoint_id: activity for activity in activities}
+    return [_needing(health, by_id.get(health.endpoint_id), visit.now) for health in chosen]
+
+
+def _needing(health: EndpointHealth, activity: EndpointActivity | None, now: datetime) -> Needing:
+    hours = [] if activity is None else activity.hours
+    finished = sum(hour.delivered + hour.failed for hour in hours)
+    share = charts.share(sum(hour.delivered for hour in hours), finished) if finished else None
+    name = endpoint_name(health.description, health.url)
+    return Needing(health, name, _why(health, now), charts.spark([hour.delivered for hour in hours]), share)
+
+
+def _why(health: EndpointHealth, now: datetime) -> str:
+    match health.health:
+        case "disabled":
+            return health.disabled_reason or "Disabled"
+        case "paused":
+            return "Nothing is sent until it is resumed"
+        case "failing" | "broken":
+            times = "once" if health.failure_streak == 1 else f"{health.failure_streak} times in a row"
+            return f"Failed {times}"
+        case _ if health.client_certificate_expires_at is not None:
+            return f"Client certificate ends {relative(health.client_certificate_expires_at, now)}"
+    return ""

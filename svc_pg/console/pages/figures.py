@@ -1,0 +1,87 @@
+"""The figures of the overview: each with a value, and how it compares with the time before."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, Literal
+
+from svc_pg.console.built_in.webhook_traffic import QueueState
+from svc_pg.console.pages.charts import label
+from svc_pg.times import relative
+from svc_pg.webhooks.backlog import MOST_COUNTED
+from svc_pg.webhooks.traffic_queries import Traffic
+
+Tone = Literal["", "bad", "wait"]
+
+_LATE: Final = timedelta(minutes=5)
+_POINTS: Final = 0.5  # fewer are no news
+_TIMES: Final = 1.5
+_NEARLY_ALL: Final = 0.999
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number with its unit, and a note below it; the tone is for notes that somebody should see."""
+
+    name: str
+    value: str
+    unit: str = ""
+    note: str = ""
+    tone: Tone = ""
+
+
+def figures(now: Traffic, before: Traffic, queue: QueueState, *, bucket: timedelta, at: datetime) -> Sequence[Figure]:
+    """The four figures of a time, given the traffic of the time before it."""
+    return [_delivered(now, before), _rate(now, bucket), _duration(now, before), _backlog(queue, at)]
+
+
+def _delivered(now: Traffic, before: Traffic) -> Figure:
+    if now.success_rate is None:
+        return Figure("Delivered", "—", note="nothing has finished")
+    value = _percent(now.success_rate)
+    if before.success_rate is None:
+        return Figure("Delivered", value, "%")
+    points = 100 * (now.success_rate - before.success_rate)
+    if abs(points) < _POINTS:
+        return Figure("Delivered", value, "%", "as before")
+    note = f"{points:+.1f} points".replace("-", "\N{MINUS SIGN}")
+    return Figure("Delivered", value, "%", note, "bad" if points < 0 else "")
+
+
+def _percent(part: float) -> str:
+    """One decimal, and two where one would hide that something is missing."""
+    return f"{100 * part:.{1 if part < _NEARLY_ALL else 2}f}".removesuffix(".00")
+
+
+def _rate(now: Traffic, bucket: timedelta) -> Figure:
+    minutes = (now.until - now.since) / timedelta(minutes=1)
+    value = f"{now.sent / minutes:.3g}" if minutes > 0 else "0"
+    busiest = max(now.buckets, key=lambda each: each.sent, default=None)
+    if busiest is None or not busiest.sent:
+        return Figure("Deliveries per minute", "0", note="nothing was sent")
+    peak = busiest.sent / (bucket / timedelta(minutes=1))
+    return Figure("Deliveries per minute", value, note=f"peak {peak:.3g} at {label(busiest.at, bucket)}")
+
+
+def _duration(now: Traffic, before: Traffic) -> Figure:
+    name = "Attempt time, p95"
+    if now.p95 is None:
+        return Figure(name, "—", note="no attempts")
+    value = f"{now.p95:.2f}"
+    if not before.p95 or not now.p95:
+        return Figure(name, value, "s")
+    times = now.p95 / before.p95
+    if times >= _TIMES:
+        return Figure(name, value, "s", f"{times:.2g} times as slow", "wait")
+    return Figure(name, value, "s", "as before" if times > 1 / _TIMES else f"{1 / times:.2g} times as fast")
+
+
+def _backlog(queue: QueueState, at: datetime) -> Figure:
+    waiting = queue.waiting
+    counts = (waiting.due, waiting.later, waiting.behind, waiting.parked)
+    value = f"{sum(counts):,}" + ("+" if max(counts) >= MOST_COUNTED else "")
+    late = timedelta(seconds=queue.backlog.oldest_due_seconds)
+    if not late:
+        return Figure("Backlog", value, note="nothing is overdue")
+    note = f"oldest due {relative(at - late, at)}"
+    return Figure("Backlog", value, note=note, tone="wait" if late > _LATE else "")

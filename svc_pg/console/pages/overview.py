@@ -1,0 +1,106 @@
+"""The page Overview: what needs somebody, and how the last hour, day or week compares with the one before."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from svc_pg.audit.entry import Entry
+from svc_pg.audit.stats import AuditStats
+from svc_pg.console.built_in.webhook_traffic import QueueState
+from svc_pg.console.pages import charts
+from svc_pg.console.pages.answers import Answer, Html
+from svc_pg.console.pages.attention import needing
+from svc_pg.console.pages.charts import Bars, Lines
+from svc_pg.console.pages.figures import figures
+from svc_pg.console.pages.visit import Visit
+from svc_pg.pagination import Page
+from svc_pg.webhooks.traffic_queries import Step, Traffic
+
+_ROWS: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A time that ends now, in words, and the length of its buckets."""
+
+    word: str
+    before: str
+    by: Step
+    length: timedelta
+    bucket: timedelta
+
+
+PERIODS: Final[Mapping[str, Period]] = {
+    "1h": Period("Last hour", "the hour before", "minute", timedelta(hours=1), timedelta(minutes=1)),
+    "24h": Period("Last 24 hours", "the 24 before", "hour", timedelta(hours=24), timedelta(hours=1)),
+    "7d": Period("Last 7 days", "the 7 before", "day", timedelta(days=7), timedelta(days=1)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """The charts of the traffic, with the rows of the tables below them."""
+
+    attempts: Bars
+    durations: Lines
+    labels: Sequence[str]
+    attempt_rows: Sequence[Sequence[str]]
+    duration_rows: Sequence[Sequence[str | None]]
+
+
+async def overview(visit: Visit) -> Answer:
+    """The page."""
+    asked = visit.query.get("window", "24h")
+    window = asked if asked in PERIODS else "24h"
+    period = PERIODS[window]
+    traffic = await _traffic(visit, period, since=window)
+    before = await _traffic(visit, period, since=f"{period.length * 2 // timedelta(hours=1)}h", until=window)
+    queue = await visit.api.get(QueueState, "webhooks", "backlog")
+    stats = await visit.api.get(AuditStats, "audit", "stats", query={"since": window})
+    values = {
+        "periods": PERIODS,
+        "window": window,
+        "period": period,
+        "figures": figures(traffic, before, queue, bucket=period.bucket, at=visit.now),
+        "traffic": traffic,
+        "drawn": _drawn(traffic, period),
+        "needing": await needing(visit, queue),
+        "endpoints": queue.backlog.active + queue.backlog.paused + queue.backlog.disabled,
+        "changes": await _changes(visit, window),
+        "stats": stats,
+        "tables": [(count, charts.share(count.entries, stats.tables[0].entries)) for count in stats.tables[:_ROWS]],
+    }
+    return Html("overview", values)
+
+
+async def _traffic(visit: Visit, period: Period, **times: str) -> Traffic:
+    return await visit.api.get(Traffic, "webhooks", "stats", query={"by": period.by, **times})
+
+
+async def _changes(visit: Visit, window: str) -> Page[Entry]:
+    """The newest entries that somebody called important, without their snapshots."""
+    fields = "tableName,operation,recordId,actorId,label,severity,changedFields"
+    query = {"minSeverity": "medium", "since": window, "limit": str(_ROWS), "fields": fields}
+    return await visit.api.get(Page[Entry], "audit", "entries", query=query)
+
+
+def _drawn(traffic: Traffic, period: Period) -> Drawn:
+    buckets = traffic.buckets
+    names = [charts.label(bucket.at, period.bucket) for bucket in buckets]
+    return Drawn(
+        attempts=charts.bars([each.delivered for each in buckets], [each.failed_attempts for each in buckets]),
+        durations=charts.lines([each.p95 for each in buckets], [each.p50 for each in buckets]),
+        labels=charts.labels([each.at for each in buckets], period.bucket),
+        attempt_rows=[
+            [name, f"{each.delivered:,}", f"{each.failed_attempts:,}"]
+            for name, each in zip(names, buckets, strict=True)
+        ],
+        duration_rows=[
+            [name, _seconds(each.p95), _seconds(each.p50)] for name, each in zip(names, buckets, strict=True)
+        ],
+    )
+
+
+def _seconds(value: float | None) -> str | None:
+    return None if value is None else f"{value:.2f}"

@@ -1,0 +1,76 @@
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from svc_pg.console.built_in.webhook_traffic import QueueState
+from svc_pg.console.pages.figures import Figure, figures
+from svc_pg.webhooks.backlog import Backlog, Waiting
+from svc_pg.webhooks.traffic_queries import TimedBucket, Traffic
+
+AT = datetime(2026, 3, 12, 14, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+QUEUE = QueueState(Waiting(0, 0, 0, 0, 0), Backlog(0.0, 1, 0, 0, 0, 0, 0, 0))
+NOTHING = Traffic("hour", AT - 2 * HOUR, AT, 0, 0, 0, 0, None, None, None, is_estimate=False, buckets=[])
+
+
+def traffic(success_rate: float | None, p95: float | None) -> Traffic:
+    buckets = [TimedBucket(AT - 2 * HOUR, 30, 30, 0, 0, 0.1, 0.2), TimedBucket(AT - HOUR, 90, 80, 1, 9, 0.1, 0.2)]
+    return replace(NOTHING, sent=120, success_rate=success_rate, p95=p95, buckets=buckets)
+
+
+def shown(now: Traffic, before: Traffic = NOTHING, queue: QueueState = QUEUE) -> dict[str, Figure]:
+    return {figure.name: figure for figure in figures(now, before, queue, bucket=HOUR, at=AT)}
+
+
+def test_without_traffic_no_figure_is_invented() -> None:
+    assert [(figure.value, figure.note) for figure in shown(NOTHING).values()] == [
+        ("—", "nothing has finished"),
+        ("0", "nothing was sent"),
+        ("—", "no attempts"),
+        ("0", "nothing is overdue"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rate", "before", "value", "note", "tone"),
+    [
+        (0.974, 0.999, "97.4", "\N{MINUS SIGN}2.5 points", "bad"),
+        (0.999, 0.974, "99.90", "+2.5 points", ""),
+        (0.9998, 0.9999, "99.98", "as before", ""),
+        (1.0, None, "100", "", ""),
+        (0.0, 0.0, "0.0", "as before", ""),
+    ],
+)
+def test_the_share_that_was_delivered_is_compared_in_points(
+    rate: float, before: float | None, value: str, note: str, tone: str
+) -> None:
+    figure = shown(traffic(rate, None), traffic(before, None))["Delivered"]
+    assert (figure.value, figure.note, figure.tone) == (value, note, tone)
+
+
+@pytest.mark.parametrize(
+    ("p95", "before", "note", "tone"),
+    [
+        (1.2, 0.5, "2.4 times as slow", "wait"),
+        (0.5, 1.2, "2.4 times as fast", ""),
+        (0.5, 0.5, "as before", ""),
+        (0.5, None, "", ""),
+    ],
+)
+def test_the_time_of_attempts_is_compared_in_times(p95: float, before: float | None, note: str, tone: str) -> None:
+    figure = shown(traffic(1, p95), traffic(1, before))["Attempt time, p95"]
+    assert (figure.value, figure.unit, figure.note, figure.tone) == (f"{p95:.2f}", "s", note, tone)
+
+
+def test_the_busiest_bucket_is_named() -> None:
+    figure = shown(traffic(1, 1))["Deliveries per minute"]
+    assert (figure.value, figure.note) == ("1", "peak 1.5 at 13:00")
+
+
+def test_the_backlog_tells_how_late_it_is_and_what_was_not_counted() -> None:
+    queue = QueueState(Waiting(10_000, 3, 2, 1, 5), replace(QUEUE.backlog, oldest_due_seconds=1260.0))
+    figure = shown(NOTHING, queue=queue)["Backlog"]
+    assert (figure.value, figure.note, figure.tone) == ("10,006+", "oldest due 21 min ago", "wait")
+    soon = replace(queue, backlog=replace(QUEUE.backlog, oldest_due_seconds=30.0))
+    assert shown(NOTHING, queue=soon)["Backlog"].tone == ""
