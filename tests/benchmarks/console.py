@@ -100,7 +100,7 @@ def settings(conninfo: str) -> Settings:
         env="development",
         database_url=conninfo,
         console_connection_token_hash=SecretStr(f"sha256:{KEY.decode()}"),
-        console_allowed_emails={"*@corp.example": "write"},
+        console_allowed_emails={"*@corp.example": "admin"},
         console_trusted_proxies=["127.0.0.0/8"],
     )
 

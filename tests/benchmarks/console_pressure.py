@@ -27,7 +27,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from svc_pg.console import Console
+from svc_pg.console import Console, register_tenants
 from tests.benchmarks.console import PREFIX, prepare, settings
 from tests.support.postgres import new_database, server
 
@@ -54,7 +54,7 @@ def main() -> int:
         for measure in (_page, _export, _idle_readers, _parallel_reads):
             with socket.socket() as listener:
                 listener.bind(("127.0.0.1", 0))
-                process = multiprocessing.get_context("fork").Process(target=_serve, args=(conninfo, listener))
+                process = multiprocessing.get_context("fork").Process(target=serve, args=(conninfo, listener))
                 process.start()
                 try:
                     found = asyncio.run(_measured(measure, listener.getsockname()[1], process.pid, sessions))
@@ -81,9 +81,11 @@ async def _measured(measure: Any, port: int, pid: int | None, sessions: list[str
         return found | {"rssMiB": _rss(pid), "peakMiB": _rss(pid, "VmHWM")}
 
 
-def _serve(conninfo: str, listener: socket.socket) -> None:
+def serve(conninfo: str, listener: socket.socket) -> None:
+    """Serve an application with the console in it, both on one pool."""
     pool = AsyncConnectionPool[Any](conninfo, min_size=2, max_size=10, open=False)
     console = Console(settings(conninfo), pool=pool)
+    register_tenants(console)
 
     @asynccontextmanager
     async def lifespan(_app: object) -> AsyncIterator[None]:

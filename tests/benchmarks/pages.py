@@ -1,0 +1,275 @@
+"""Time every page of the console on a long history, and what 50 people who read them cost the application beside.
+
+The history is made by SQL: a million entries of the audit log, and 200,000 deliveries of 20 endpoints. Each page that
+links lead to is opened again and again by one client. Then an application gets requests at a fixed rate, in turns with
+and without 50 people who each open a page every few seconds, first of a console in the application's own process and
+pool, then of one in a process of its own. All share this machine.
+"""
+
+import argparse
+import asyncio
+import json
+import multiprocessing
+import random
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final, LiteralString
+
+import aiohttp
+import httpx
+import psycopg
+import uvicorn
+
+from svc_pg.console import Console, register_tenants
+from svc_pg.console.pages.routes import ROUTES
+from tests.benchmarks.console import PREFIX, prepare, settings
+from tests.benchmarks.console_pressure import serve
+from tests.support.postgres import new_database, server
+from tests.support.walking import Walk
+
+LIMIT_MS: Final = 100
+READERS: Final = 50
+READ_EVERY: Final = 5.0  # seconds, of each of them
+ENDPOINTS: Final = 20
+
+_ENDPOINTS: Final = """
+with endpoint as (
+    insert into svc.webhook_endpoints (id, url, description, events, secret, tenant)
+    select svc.webhook_uuid7(), 'https://partner-' || n || '.example/hook', 'Partner ' || n, '{order.*}', '',
+           case when n %% 2 = 0 then 'tenant-' || n end
+      from generate_series(1, %(endpoints)s) n returning id
+)
+insert into svc.webhook_endpoint_state (endpoint_id) select id from endpoint
+"""
+_MESSAGES: Final = """
+insert into svc.webhook_messages (id, event_name, payload, tenant, created_at)
+select overlay(svc.uuid7_at(at)::text placing substr(md5(n::text), 1, 12) from 25)::uuid,
+       (array['order.placed', 'order.paid', 'order.shipped'])[1 + n %% 3],
+       json_build_object('id', n, 'note', repeat('x', 200)), case when n %% 2 = 0 then 'tenant-' || n %% 20 end, at
+  from (select n, now() - (%(deliveries)s - n) * interval '7 days' / %(deliveries)s as at
+          from generate_series(1, %(deliveries)s) n) m
+"""
+# of 100: 96 delivered, 2 failed after five attempts, 1 canceled, 1 waiting
+_DELIVERIES: Final = """
+with endpoint as materialized (select array_agg(id order by id) as ids from svc.webhook_endpoints),
+message as (select *, row_number() over (order by id) as n from svc.webhook_messages),
+delivery as (
+    insert into svc.webhook_deliveries
+        (id, message_id, endpoint_id, event_name, status, attempts, max_attempts, next_attempt_at, finished_at, failure,
+         last_status_code, last_error, created_at, updated_at)
+    select overlay(m.id::text placing '9' from 25)::uuid, m.id, ids[1 + n %% cardinality(ids)], event_name, status,
+           case status when 'failed' then 5 when 'canceled' then 0 else 1 end, 5,
+           case when status = 'pending' then now() + interval '1 day' end,
+           case when status <> 'pending' then m.created_at + interval '1 s' end,
+           nullif(nullif(status, 'pending'), 'delivered'),
+           case status when 'delivered' then 204 when 'canceled' then null else 503 end,
+           case when status in ('failed', 'pending') then 'HTTP 503' end, m.created_at, m.created_at + interval '1 s'
+      from message m, endpoint,
+           lateral (select case when n %% 100 < 96 then 'delivered' when n %% 100 < 98 then 'failed'
+                                when n %% 100 < 99 then 'canceled' else 'pending' end as status) s
+    returning id, endpoint_id, status, attempts, next_attempt_at, created_at
+),
+queued as (
+    insert into svc.webhook_queue (lane, endpoint_id, next_attempt_at, delivery_id)
+    select 'later', endpoint_id, next_attempt_at, id from delivery where status = 'pending'
+)
+insert into svc.webhook_delivery_attempts
+    (delivery_id, endpoint_id, attempt, started_at, duration_ms, outcome, status_code, response_body, worker)
+select id, endpoint_id, a, created_at + (a - 1) * interval '100 ms', 20 + a,
+       case when status = 'delivered' then 'success' else 'http_error' end,
+       case when status = 'delivered' then 204 else 503 end, repeat('y', 100), 'worker-1'
+  from delivery, generate_series(1, attempts) a
+"""
+_EVENTS: Final = """
+insert into svc.webhook_event_types (name, description, patterns)
+select 'order.' || word, 'An order was ' || word, array['order.' || word, 'order.*', '*']
+  from unnest('{placed,paid,shipped}'::text[]) word
+"""
+
+
+@dataclass(slots=True)
+class Times:
+    """The times of requests, in milliseconds, and those whose status was not 200."""
+
+    times: list[float] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+    def quantile(self, share: float) -> float:
+        ordered = sorted(self.times)
+        return round(ordered[min(int(len(ordered) * share), len(ordered) - 1)], 1) if ordered else float("nan")
+
+
+def main() -> int:
+    options = _parser().parse_args()
+    with server(options.postgres) as maintenance, new_database(maintenance) as conninfo:
+        began = time.monotonic()
+        sessions = prepare(conninfo, clients=READERS, permission="admin", entries=options.entries)
+        fill(conninfo, deliveries=options.deliveries)
+        sys.stderr.write(f"the history is made, after {time.monotonic() - began:.0f} s\n")
+        with _serving(serve, conninfo) as application, _serving(_serve_alone, conninfo) as console:
+            pages = time_pages(application, sessions[0], rounds=options.rounds)
+            beside = {
+                name: asyncio.run(_beside(application, read_from, sessions, list(pages), options))
+                for name, read_from in (("in its process", application), ("in another process", console))
+            }
+    report = {"pages": {name: _summary(each) for name, each in pages.items()}, "readers": beside}
+    sys.stdout.write((json.dumps(report) if options.json else _table(report)) + "\n")
+    return 0 if all(each.quantile(0.95) < LIMIT_MS and not each.failures for each in pages.values()) else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.pages", description=__doc__)
+    parser.add_argument("--entries", type=int, default=1_000_000, help="of the audit log (default: %(default)s)")
+    parser.add_argument("--deliveries", type=int, default=200_000, help="how many (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=40, help="how often each page is opened (default: %(default)s)")
+    parser.add_argument("--seconds", type=float, default=10, help="of each turn of the readers (default: %(default)s)")
+    parser.add_argument("--turns", type=int, default=3, help="with readers, and without (default: %(default)s)")
+    parser.add_argument("--rate", type=float, default=50, help="requests per second (default: %(default)s)")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")
+    parser.add_argument("--postgres", metavar="DIR", help="folder with initdb and postgres; else as the tests")
+    return parser
+
+
+def fill(conninfo: str, *, deliveries: int) -> None:
+    """Make messages of a week, each with one delivery."""
+    wanted = {"deliveries": deliveries, "endpoints": ENDPOINTS}
+    statements: Sequence[LiteralString] = (_EVENTS, _ENDPOINTS, _MESSAGES, _DELIVERIES)
+    with psycopg.connect(conninfo) as conn:
+        for statement in statements:
+            conn.execute(statement, wanted)
+    with psycopg.connect(conninfo, autocommit=True) as conn:
+        conn.execute("vacuum analyze")
+
+
+def _serve_alone(conninfo: str, listener: socket.socket) -> None:
+    console = Console(settings(conninfo))
+    register_tenants(console)
+    uvicorn.Server(uvicorn.Config(console.asgi, log_level="error", ws="none", lifespan="on")).run(sockets=[listener])
+
+
+@contextmanager
+def _serving(run: Callable[[str, socket.socket], None], conninfo: str) -> Iterator[str]:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        process = multiprocessing.get_context("fork").Process(target=run, args=(conninfo, listener))
+        process.start()
+        base_url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        try:
+            _wait_until_up(base_url)
+            yield base_url
+        finally:
+            process.terminate()
+            process.join(20)
+            process.kill()
+
+
+def _wait_until_up(base_url: str) -> None:
+    for _ in range(200):
+        try:
+            httpx.get(f"{base_url}/ping")
+            return
+        except httpx.TransportError:
+            time.sleep(0.05)
+    raise TimeoutError("the server does not answer")
+
+
+def time_pages(base_url: str, session: str, *, rounds: int) -> dict[str, Times]:
+    """Open each page that differs from others, by its address; the first time does not count."""
+    found: dict[str, Times] = {}
+    base_path = f"{PREFIX}/ui"
+    with httpx.Client(base_url=base_url, cookies={"svc_console": session}, timeout=30) as http:
+
+        def look(address: str) -> str:
+            response = http.get(address)
+            if response.status_code != httpx.codes.OK:
+                raise RuntimeError(f"{response.status_code} for {address}")
+            return response.text
+
+        walk = Walk(str(http.get(base_path, follow_redirects=True).url), ROUTES, base_path, term="orders", each=1)
+        addresses = [address for address, _ in walk.pages(look)]
+        for address in addresses:
+            seen = found[address.removeprefix(base_url + base_path)] = Times()
+            for _ in range(rounds):
+                began = time.perf_counter()
+                response = http.get(address)
+                seen.times.append((time.perf_counter() - began) * 1000)
+                if response.status_code != httpx.codes.OK:
+                    seen.failures.append(str(response.status_code))
+    return found
+
+
+async def _beside(
+    application: str, console: str, sessions: Sequence[str], pages: Sequence[str], options: argparse.Namespace
+) -> dict[str, Any]:
+    """The times of the application's own requests with and without readers of that console, in turns."""
+    alone, together, read = Times(), Times(), Times()
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as http:
+        for _ in range(options.turns):
+            await _apply(http, application, alone, options)
+            readers = [asyncio.create_task(_read(http, console, session, pages, read)) for session in sessions]
+            try:
+                await _apply(http, application, together, options)
+            finally:
+                for reader in readers:
+                    reader.cancel()
+                await asyncio.gather(*readers, return_exceptions=True)
+    summaries = {name: _summary(each) for name, each in (("without", alone), ("with", together), ("read", read))}
+    return summaries | {
+        "pagesPerSecond": round(len(read.times) / (options.turns * options.seconds), 1),
+        "ratio": {name: round(together.quantile(share) / alone.quantile(share), 2) for name, share in _SHARES.items()},
+    }
+
+
+async def _apply(http: aiohttp.ClientSession, application: str, seen: Times, options: argparse.Namespace) -> None:
+    """Send the application's requests at their rate, however long the answers take."""
+    began = time.perf_counter()
+    async with asyncio.TaskGroup() as group:
+        for number in range(int(options.seconds * options.rate)):
+            due = began + number / options.rate
+            await asyncio.sleep(max(0.0, due - time.perf_counter()))
+            group.create_task(_get(http, f"{application}/work", {}, seen, due))
+
+
+async def _read(http: aiohttp.ClientSession, console: str, session: str, pages: Sequence[str], seen: Times) -> None:
+    headers = {"Cookie": f"svc_console={session}"}
+    while True:
+        await asyncio.sleep(random.uniform(0, 2 * READ_EVERY))
+        address = f"{console}{PREFIX}/ui{random.choice(pages)}"
+        await _get(http, address, headers, seen, time.perf_counter())
+
+
+async def _get(http: aiohttp.ClientSession, address: str, headers: dict[str, str], seen: Times, began: float) -> None:
+    async with http.get(address, headers=headers) as response:
+        await response.read()
+    seen.times.append((time.perf_counter() - began) * 1000)
+    if response.status != 200:
+        seen.failures.append(str(response.status))
+
+
+_SHARES: Final = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+
+
+def _summary(seen: Times) -> dict[str, Any]:
+    quantiles = {f"{name}Ms": seen.quantile(share) for name, share in _SHARES.items()}
+    return {"requests": len(seen.times), **quantiles, "failures": len(seen.failures)}
+
+
+def _table(report: dict[str, Any]) -> str:
+    lines = [_line(each, name) for name, each in sorted(report["pages"].items(), key=lambda row: -row[1]["p95Ms"])]
+    for place, found in report["readers"].items():
+        lines.append(f"a console {place}: {found['pagesPerSecond']} pages per second; the ratio: {found['ratio']}")
+        lines += [_line(found[name], name) for name in ("without", "with", "read")]
+    return "\n".join(lines)
+
+
+def _line(summary: dict[str, Any], name: str) -> str:
+    times = (f"{share} {summary[f'{share}Ms']:>7} ms" for share in _SHARES)
+    return "  ".join([*times, f"failures {summary['failures']}", name])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
