@@ -1,1 +1,0 @@
-"""A Django application whose models are audited."""
