@@ -40,7 +40,7 @@ def person(
     browser: Browser, shop: Shop, permission: Permission | None = None, *, has_javascript: bool = True
 ) -> Iterator[Person]:
     """Enter to begin; leaving fails if a page asked for something elsewhere, opened a dialog or was in error."""
-    context = browser.new_context(java_script_enabled=has_javascript)
+    context = browser.new_context(java_script_enabled=has_javascript, reduced_motion="reduce")
     context.set_default_timeout(PATIENCE_MS)
     if permission is not None:
         give_session(context, shop, shop.session(permission))
