@@ -1,5 +1,6 @@
 """The health of endpoints, as a list: their failures, their backlog, and the end of their client certificates."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Literal, Self, get_args
@@ -7,6 +8,7 @@ from uuid import UUID
 
 from svc_pg.errors import QueryError
 from svc_pg.pagination import Keyset, Listing, decode
+from svc_pg.webhooks.ids import filter_key
 
 Health = Literal["healthy", "failing", "broken", "paused", "disabled"]
 
@@ -67,6 +69,10 @@ class HealthQuery(Listing[EndpointHealth]):
     def tenant(self, tenant: str) -> Self:
         """Endpoints of one tenant."""
         return self._where("h.tenant = %s", tenant)
+
+    def ids(self, ids: Sequence[str]) -> Self:
+        """These endpoints."""
+        return self._where("h.endpoint_id = any(%s)", [filter_key(each) for each in ids])
 
     def needing_attention(self) -> Self:
         """Endpoints that need attention."""

@@ -56,6 +56,9 @@ _HEALTH_FILTERS: Final[dict[str, FilterParameter[HealthQuery]]] = {
         "true: endpoints that fail, or whose client certificate ends within 30 days",
         {"type": "boolean", "default": False},
     ),
+    "ids": FilterParameter(
+        lambda wanted, text: wanted.ids(text.split(",")), "these endpoints, with commas between their ids"
+    ),
     **PAGE,
 }
 

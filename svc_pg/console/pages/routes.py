@@ -6,6 +6,7 @@ from typing import Final
 from svc_pg.console.pages import overview, search, sessions, sign_in, sign_in_link, tenants
 from svc_pg.console.pages.navigation import ADMINISTRATION, Place
 from svc_pg.console.pages.site import PageRoute
+from svc_pg.console.pages.webhook_routes import WEBHOOKS
 
 ROUTES: Final[Sequence[PageRoute]] = [
     PageRoute("GET", "/sign-in", sign_in.form, is_open=True),
@@ -17,6 +18,7 @@ ROUTES: Final[Sequence[PageRoute]] = [
     PageRoute("POST", "/sign-out", sign_in.sign_out),
     PageRoute("GET", "/overview", overview.overview, place=Place(word="Overview", icon="overview", key="o")),
     PageRoute("GET", "/search", search.search),
+    *WEBHOOKS,
     PageRoute(
         "GET",
         "/tenants",

@@ -1,0 +1,148 @@
+"""The page Deliveries: the list in one state, and changing many, which first tells how many they are."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Final, Literal, cast
+
+from starlette.datastructures import QueryParams
+
+from svc_pg.console.built_in.webhook_bulk import StatusCount
+from svc_pg.console.pages.answers import Answer, Html, SeeOther
+from svc_pg.console.pages.visit import Visit
+from svc_pg.console.requests import Problem
+from svc_pg.pagination import Page
+from svc_pg.webhooks.delivery_rows import Changed, Delivery
+from svc_pg.webhooks.endpoint_rows import Endpoint
+from svc_pg.webhooks.message_queries import Message
+
+SIZE: Final = 50
+PERIODS: Final = (("", "Any time"), ("1h", "Last hour"), ("1d", "Last 24 hours"), ("7d", "Last 7 days"))
+
+_FILTERS: Final = ("event", "tenant", "since", "endpointId", "messageId", "transaction")
+_CHIPS: Final = {"endpointId": "to endpoint", "messageId": "of message", "transaction": "of transaction"}
+_EMPTY: Final[Page[Delivery]] = Page([], None)
+
+Change = Literal["retry", "cancel"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A delivery with what the list tells of its endpoint and its message; None if that is gone."""
+
+    delivery: Delivery
+    endpoint: Endpoint | None
+    tenant: str | None
+
+
+async def listed(visit: Visit) -> Answer:
+    """Deliveries, newest first, with the number of those in each state."""
+    filters = chosen(visit)
+    status = visit.query.get("status", "")
+    wanted = filters | ({"status": status} if status else {}) | {"limit": str(SIZE)}
+    cursor = visit.query.get("cursor")
+    problem: Problem | None = None
+    page, counts = _EMPTY, list[StatusCount]()
+    try:
+        page = await visit.api.get(
+            Page[Delivery], "webhooks", "deliveries", query=wanted | ({"cursor": cursor} if cursor else {})
+        )
+        counts = await visit.api.get(list[StatusCount], "webhooks", "deliveries", "counts", query=filters)
+    except Problem as refused:
+        if refused.status != HTTPStatus.UNPROCESSABLE_ENTITY:
+            raise
+        problem = refused
+    values = {
+        "page": page,
+        "rows": await rows(visit, page.data),
+        "counts": {each.status: each for each in counts},
+        "status": status,
+        "filters": filters,
+        "chips": [(name, words, filters[name]) for name, words in _CHIPS.items() if name in filters],
+        "periods": PERIODS,
+        "problem": problem,
+    }
+    return Html("deliveries", values, 200 if problem is None else problem.status)
+
+
+async def confirm(visit: Visit) -> Answer:
+    """The number of deliveries that a change would reach, and the button that makes it."""
+    change, body = _change(visit.query.get("do")), _body(visit.query)
+    if not body:  # nothing is selected
+        return SeeOther(visit.to.deliveries())
+    counted = await _post(visit, change, body | {"dryRun": True})
+    values = {
+        "change": change,
+        "counted": counted,
+        "fields": _fields(body),
+        "filters": {name: value for name, value in body.items() if name != "ids"},
+        "back": visit.url("deliveries", query=_query(body)),
+    }
+    return Html("deliveries_change", values)
+
+
+async def change(visit: Visit) -> Answer:
+    """Change them, 10,000 at most; if there are more, ask again for the rest."""
+    verb, body = _change(visit.form.get("do")), _body(visit.form)
+    changed = await _post(visit, verb, body)
+    if changed.is_complete:
+        return SeeOther(visit.url("deliveries", query=_query(body)))
+    return SeeOther(visit.url("deliveries", "change", query={"do": verb} | _query(body)))
+
+
+async def rows(visit: Visit, deliveries: Sequence[Delivery]) -> Sequence[Row]:
+    """The deliveries with their endpoints and tenants, by one call for each of both."""
+    if not deliveries:
+        return []
+    found = await visit.api.get(
+        Page[Endpoint], "webhooks", "endpoints", query=_ids(each.endpoint_id for each in deliveries)
+    )
+    sent = await visit.api.get(
+        Page[Message], "webhooks", "messages", query=_ids(each.message_id for each in deliveries)
+    )
+    endpoints = {each.id: each for each in found}
+    tenants = {each.id: each.tenant for each in sent}
+    return [Row(each, endpoints.get(each.endpoint_id), tenants.get(each.message_id)) for each in deliveries]
+
+
+def chosen(visit: Visit) -> dict[str, str]:
+    """The filters that the address has, without those that are empty."""
+    return {name: visit.query[name] for name in _FILTERS if visit.query.get(name)}
+
+
+def _ids(ids: Iterable[str]) -> Mapping[str, str]:
+    unique = sorted(set(ids))
+    return {"ids": ",".join(unique), "limit": str(len(unique))}
+
+
+def _change(text: str | None) -> Change:
+    match text:
+        case "retry" | "cancel":
+            return text
+    raise Problem(422, "invalid_parameter", "Choose to send deliveries again, or to cancel them.")
+
+
+def _body(given: QueryParams) -> dict[str, object]:
+    """The deliveries that were selected, or those that the filters match."""
+    ids = given.getlist("id")
+    if ids:
+        return {"ids": ids}
+    names = (*_FILTERS, "status") if given.get("do") == "retry" else _FILTERS
+    body: dict[str, object] = {name: given[name] for name in names if given.get(name)}
+    return body
+
+
+def _fields(body: Mapping[str, object]) -> Sequence[tuple[str, str]]:
+    ids = body.get("ids")
+    if isinstance(ids, list):
+        return [("id", each) for each in ids]
+    return [(name, str(value)) for name, value in body.items()]
+
+
+def _query(body: Mapping[str, object]) -> dict[str, str | Sequence[str]]:
+    """The filters as the address of the list has them; selected ones have no list of their own."""
+    return {name: str(value) for name, value in body.items() if name != "ids"}
+
+
+async def _post(visit: Visit, change: Change, body: Mapping[str, object]) -> Changed:
+    return cast(Changed, await visit.api.post("webhooks", "deliveries", change, body=body))

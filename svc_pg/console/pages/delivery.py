@@ -1,0 +1,143 @@
+"""The page Delivery: its attempts and their responses, the request as it is sent, and where it comes from."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from svc_pg.audit.entry import Entry
+from svc_pg.console.pages.answers import Answer, Html, SeeOther
+from svc_pg.console.pages.visit import Visit
+from svc_pg.pagination import Page
+from svc_pg.webhooks.delivery_request import DeliveryRequest
+from svc_pg.webhooks.delivery_rows import Delivery, DeliveryAttempt, DeliveryDetail
+from svc_pg.webhooks.endpoint_rows import Endpoint
+
+SHOWN_BODY: Final = 32 * 1024
+"""The most characters of a body that the page shows."""
+QUOTED_BODY: Final = 8 * 1024
+"""The most characters of a body that a command has in itself."""
+SHOWN_ATTEMPTS: Final = 30
+
+_SIGNED: Final = "webhook-signature"
+_CHECK: Final = """\
+{ printf '%s.%s.' "$ID" "$TIMESTAMP"; cat body.json; } |
+  openssl dgst -sha256 -binary -mac HMAC -macopt \\
+    hexkey:"$(printf %s "${SECRET#whsec_}" | base64 -d | od -An -tx1 -v | tr -d ' \\n')" | base64
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """An attempt on the strip: how far from the first to the last, in percent."""
+
+    position: float
+    is_success: bool
+
+
+async def shown(visit: Visit) -> Answer:
+    """One delivery."""
+    delivery_id = visit.params["id"]
+    delivery = await visit.api.get(DeliveryDetail, "webhooks", "deliveries", delivery_id)
+    attempts = await visit.api.get(
+        Page[DeliveryAttempt], "webhooks", "deliveries", delivery_id, "attempts", query={"limit": "1000"}
+    )
+    request = await visit.api.get(DeliveryRequest, "webhooks", "deliveries", delivery_id, "request")
+    endpoints = await visit.api.get(Page[Endpoint], "webhooks", "endpoints", query={"ids": delivery.endpoint_id})
+    same_message = await visit.api.get(
+        Page[Delivery], "webhooks", "deliveries", query={"messageId": delivery.message_id, "limit": "6"}
+    )
+    newest_first = list(reversed(attempts.data))
+    values = {
+        "delivery": delivery,
+        "attempts": newest_first[:SHOWN_ATTEMPTS],
+        "older": len(newest_first) - SHOWN_ATTEMPTS,
+        "marks": marks(attempts.data),
+        "took": duration(attempts.data),
+        "request": request,
+        "shown_body": SHOWN_BODY,
+        "is_signed": any(each.name == _SIGNED and each.value for each in request.headers),
+        "check": check_command(delivery.id, request),
+        "curl": curl_command(delivery.id, request),
+        "endpoint": next(iter(endpoints), None),
+        "others": [each for each in same_message if each.id != delivery.id][:5],
+        "causes": await _causes(visit, delivery),
+    }
+    return Html("delivery", values)
+
+
+async def retry(visit: Visit) -> Answer:
+    """Make it due again."""
+    await visit.api.post("webhooks", "deliveries", visit.params["id"], "retry")
+    return SeeOther(visit.to.delivery(visit.params["id"]))
+
+
+async def cancel(visit: Visit) -> Answer:
+    """Send it no more."""
+    await visit.api.post("webhooks", "deliveries", visit.params["id"], "cancel")
+    return SeeOther(visit.to.delivery(visit.params["id"]))
+
+
+async def _causes(visit: Visit, delivery: DeliveryDetail) -> Sequence[Entry]:
+    """Entries of the transaction that sent it."""
+    if delivery.xact_id is None:
+        return []
+    found = await visit.api.get(
+        Page[Entry],
+        "audit",
+        "entries",
+        query={"transaction": delivery.xact_id, "limit": "4", "order": "oldest", "fields": "operation,tableName"},
+    )
+    return found.data
+
+
+def marks(attempts: Sequence[DeliveryAttempt]) -> Sequence[Mark]:
+    """The attempts on a strip from the first to the last."""
+    if not attempts:
+        return []
+    first = attempts[0].started_at
+    whole = max((attempts[-1].started_at - first).total_seconds(), 1.0)
+    return [
+        Mark(
+            round(0.5 + 98.8 * min(1.0, (each.started_at - first).total_seconds() / whole), 1),
+            each.outcome == "success",
+        )
+        for each in attempts[-SHOWN_ATTEMPTS:]
+    ]
+
+
+def duration(attempts: Sequence[DeliveryAttempt]) -> str:
+    """The time from the first attempt to the last, in its two largest units; empty if there is one."""
+    if len(attempts) < 2:
+        return ""
+    took = attempts[-1].started_at - attempts[0].started_at
+    if took < timedelta(minutes=1):
+        return f"{took.total_seconds():.0f} sec"
+    hours, minutes = divmod(int(took.total_seconds()) // 60, 60)
+    days, hours = divmod(hours, 24)
+    parts = [(days, "days" if days > 1 else "day"), (hours, "hr"), (minutes, "min")]
+    return " ".join([f"{number} {unit}" for number, unit in parts if number][:2])
+
+
+def check_command(delivery_id: str, request: DeliveryRequest) -> str:
+    """The shell command that makes the signature of the request, from the secret."""
+    given = {header.name.lower(): header.value for header in request.headers}
+    timestamp = given.get("webhook-timestamp")
+    told = f"TIMESTAMP={timestamp}" if timestamp else "TIMESTAMP=...  # of the request that arrived: webhook-timestamp"
+    lines = [f"SECRET=whsec_...  # of the endpoint\nID={delivery_id}", told, _body_file(delivery_id, request)]
+    return "\n".join(lines) + "\n" + _CHECK
+
+
+def curl_command(delivery_id: str, request: DeliveryRequest) -> str:
+    """The shell command that sends the request, without the headers whose values are sealed."""
+    lines = [_body_file(delivery_id, request), f"curl --data-binary @body.json {shlex.quote(request.url or '')}"]
+    given = [f"{header.name}: {header.value}" for header in request.headers if header.value is not None]
+    return " \\\n".join(["\n".join(lines), *(f"  -H {shlex.quote(each)}" for each in given)])
+
+
+def _body_file(delivery_id: str, request: DeliveryRequest) -> str:
+    body = request.body or ""
+    if len(body) <= QUOTED_BODY:
+        return f"printf %s {shlex.quote(body)} > body.json"
+    return f"# save the body: GET .../webhooks/deliveries/{delivery_id}/request | jq -j .body > body.json"

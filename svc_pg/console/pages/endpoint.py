@@ -1,0 +1,165 @@
+"""The page Endpoint: its figures, its settings, and what one can do about it."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Final
+
+from svc_pg.audit.entry import Entry
+from svc_pg.console import preconditions
+from svc_pg.console.pages import charts
+from svc_pg.console.pages.answers import Answer, Html, SeeOther
+from svc_pg.console.pages.deliveries import rows
+from svc_pg.console.pages.endpoint_form import EndpointForm
+from svc_pg.console.pages.endpoints import form_page
+from svc_pg.console.pages.visit import Visit
+from svc_pg.console.requests import Problem
+from svc_pg.pagination import Page
+from svc_pg.webhooks.delivery_rows import Changed, Delivery
+from svc_pg.webhooks.endpoint_rows import Endpoint, EndpointWithSecret
+from svc_pg.webhooks.endpoint_stats import EndpointStats
+from svc_pg.webhooks.event_types import EventType
+from svc_pg.webhooks.traffic_queries import Traffic
+
+OVERLAPS: Final = (("86400", "24 hours"), ("604800", "7 days"), ("3600", "1 hour"), ("0", "Not at all"))
+PAUSED_BY: Final = ("pause", "resume")
+
+_TABLE: Final = "svc.webhook_endpoints"
+_OF_CHANGES: Final = "operation,actorId,dbUser,changedFields"
+_HOUR: Final = timedelta(hours=1)
+
+
+async def shown(visit: Visit) -> Answer:
+    """One endpoint."""
+    endpoint = await _endpoint(visit)
+    stats = await visit.api.get(EndpointStats, "webhooks", "endpoints", endpoint.id, "stats")
+    traffic = await visit.api.get(Traffic, "webhooks", "stats", query={"endpointId": endpoint.id, "by": "hour"})
+    latest = await visit.api.get(
+        Page[Delivery], "webhooks", "deliveries", query={"endpointId": endpoint.id, "limit": "8"}
+    )
+    delivered = [each.delivered for each in traffic.buckets]
+    failed = [each.failed_attempts for each in traffic.buckets]
+    values = {
+        "endpoint": endpoint,
+        "stats": stats,
+        "traffic": traffic,
+        "bars": charts.bars(delivered, failed),
+        "labels": charts.labels([each.at for each in traffic.buckets], _HOUR),
+        "table": [
+            (charts.label(each.at, _HOUR), each.sent, each.delivered, each.failed_attempts, _text(each.p95))
+            for each in traffic.buckets
+        ],
+        "rows": await rows(visit, latest.data),
+        "changes": await _changes(visit, endpoint),
+    }
+    return Html("endpoint", values)
+
+
+async def edit(visit: Visit) -> Answer:
+    """The form with the fields as they are."""
+    endpoint = await _endpoint(visit)
+    types = await visit.api.get(Page[EventType], "webhooks", "event-types")
+    given = EndpointForm.of(endpoint, names=[each.name for each in types])
+    return await form_page(visit, given, None, {}, endpoint)
+
+
+async def update(visit: Visit) -> Answer:
+    """Change the fields, unless somebody else has changed them since the form was made."""
+    endpoint = await _endpoint(visit)
+    given = EndpointForm.read(visit.form)
+    errors = given.errors()
+    problem: Problem | None = None
+    if not errors:
+        version = int(given.version) if given.version.isascii() and given.version.isdecimal() else 0
+        headers = {"if-match": preconditions.tag(version)}
+        body = given.body(is_change=True)
+        try:
+            await visit.api.call("PATCH", "webhooks", "endpoints", endpoint.id, body=body, headers=headers)
+        except Problem as refused:
+            if refused.status not in (HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.PRECONDITION_FAILED):
+                raise
+            problem = refused
+            errors = given.errors_of(refused) if refused.status == HTTPStatus.UNPROCESSABLE_ENTITY else {}
+        else:
+            return SeeOther(visit.to.endpoint(endpoint.id))
+    return await form_page(visit, given, problem, errors, endpoint)
+
+
+async def pause(visit: Visit) -> Answer:
+    """Send nothing for now."""
+    return await _done(visit, "pause")
+
+
+async def resume(visit: Visit) -> Answer:
+    """Make it active again, and forget its failures."""
+    return await _done(visit, "resume")
+
+
+async def ping(visit: Visit) -> Answer:
+    """Send a test, and look at its delivery."""
+    delivery = await visit.api.post("webhooks", "endpoints", visit.params["id"], "ping")
+    if not isinstance(delivery, Delivery):
+        raise TypeError("the API answers with the delivery")
+    return SeeOther(visit.to.delivery(delivery.id))
+
+
+async def rotation(visit: Visit) -> Answer:
+    """What a new secret means, and for how long the old one signs too."""
+    return Html("endpoint_rotate", {"endpoint": await _endpoint(visit), "overlaps": OVERLAPS})
+
+
+async def rotate(visit: Visit) -> Answer:
+    """Give it a new secret, and show that, this once."""
+    overlap = visit.form.get("overlap", "")
+    if overlap not in {seconds for seconds, _ in OVERLAPS}:
+        raise Problem(422, "invalid_parameter", "Choose for how long the old secret signs too.")
+    made = await visit.api.post(
+        "webhooks", "endpoints", visit.params["id"], "rotate-secret", body={"overlap": int(overlap)}
+    )
+    if not isinstance(made, EndpointWithSecret):
+        raise TypeError("the API answers with the secret")
+    return Html("endpoint_secret", {"endpoint": made, "is_new": False})
+
+
+async def ending(visit: Visit) -> Answer:
+    """What deleting or disabling it means."""
+    endpoint = await _endpoint(visit)
+    waiting = await visit.api.post("webhooks", "deliveries", "cancel", body={"endpointId": endpoint.id, "dryRun": True})
+    if not isinstance(waiting, Changed):
+        raise TypeError("the API answers with a number")
+    return Html("endpoint_end", {"endpoint": endpoint, "waiting": waiting})
+
+
+async def disable(visit: Visit) -> Answer:
+    """Send nothing more, and cancel what waits."""
+    reason = visit.form.get("reason", "").strip()
+    body = {"reason": reason} if reason else {}
+    await visit.api.post("webhooks", "endpoints", visit.params["id"], "disable", body=body)
+    return SeeOther(visit.to.endpoint(visit.params["id"]))
+
+
+async def delete(visit: Visit) -> Answer:
+    """Delete it, and cancel what waits."""
+    await visit.api.call("DELETE", "webhooks", "endpoints", visit.params["id"])
+    return SeeOther(visit.to.endpoints())
+
+
+async def _done(visit: Visit, verb: str) -> SeeOther:
+    await visit.api.post("webhooks", "endpoints", visit.params["id"], verb)
+    return SeeOther(visit.to.endpoint(visit.params["id"]))
+
+
+async def _endpoint(visit: Visit) -> Endpoint:
+    return await visit.api.get(Endpoint, "webhooks", "endpoints", visit.params["id"])
+
+
+async def _changes(visit: Visit, endpoint: Endpoint) -> Sequence[Entry]:
+    """The latest changes of its settings."""
+    found = await visit.api.get(
+        Page[Entry], "audit", "records", _TABLE, endpoint.id, query={"limit": "3", "fields": _OF_CHANGES}
+    )
+    return found.data
+
+
+def _text(seconds: float | None) -> str | None:
+    return None if seconds is None else f"{seconds:.3g} s"

@@ -1,0 +1,163 @@
+"""The form of an endpoint: what was typed, kept as it was, and the body for the API that it becomes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final, Self
+
+from starlette.datastructures import QueryParams
+
+from svc_pg.console.requests import Problem
+from svc_pg.webhooks.endpoint_rows import Endpoint
+
+_POINTERS: Final[Mapping[str, str]] = {
+    "maxInFlight": "max_in_flight",
+    "ratePerSecond": "rate_per_second",
+}
+# the first word of these that the refusal has tells the field it is about
+_WORDS: Final[Sequence[tuple[str, str]]] = (
+    ("header", "headers"),
+    ("filter", "filter"),
+    ("predicate", "filter"),
+    ("event", "events"),
+    ("tenant", "tenant"),
+    ("description", "description"),
+    ("URL", "url"),
+    ("url", "url"),
+    ("address", "url"),
+    ("https", "url"),
+    ("host", "url"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointForm:
+    """The fields as texts. ``events`` are those that were checked, ``patterns`` those that were typed."""
+
+    url: str = ""
+    description: str = ""
+    tenant: str = ""
+    events: Sequence[str] = ()
+    patterns: str = ""
+    headers: str = ""
+    keep_headers: bool = False
+    filter: str = ""
+    ordering: str = "none"
+    max_in_flight: str = "8"
+    rate_per_second: str = ""
+    timeout: str = "15"
+    signatures: Sequence[str] = ("v1",)
+    version: str = ""
+
+    @classmethod
+    def new(cls, *, tenant: str, event: str) -> Self:
+        """An empty form, for a tenant and an event if they are given."""
+        return cls(tenant=tenant, events=[event] if event else [])
+
+    @classmethod
+    def of(cls, endpoint: Endpoint, *, names: Sequence[str]) -> Self:
+        """The fields of an endpoint; ``names`` are the events that there are, others are patterns."""
+        return cls(
+            url=endpoint.url,
+            description=endpoint.description,
+            tenant=endpoint.tenant or "",
+            events=[each for each in endpoint.events if each in names],
+            patterns=" ".join(each for each in endpoint.events if each not in names),
+            keep_headers=endpoint.has_headers,
+            filter=endpoint.filter or "",
+            ordering=endpoint.ordering,
+            max_in_flight=str(endpoint.max_in_flight),
+            rate_per_second=str(endpoint.rate_per_second or ""),
+            timeout=_seconds(endpoint.timeout),
+            signatures=endpoint.signatures,
+            version=str(endpoint.version),
+        )
+
+    @classmethod
+    def read(cls, form: QueryParams) -> Self:
+        """What was sent."""
+        return cls(
+            url=form.get("url", "").strip(),
+            description=form.get("description", ""),
+            tenant=form.get("tenant", "").strip(),
+            events=form.getlist("events"),
+            patterns=form.get("patterns", ""),
+            headers=form.get("headers", ""),
+            keep_headers=form.get("keep_headers") == "yes",
+            filter=form.get("filter", "").strip(),
+            ordering=form.get("ordering", "none"),
+            max_in_flight=form.get("max_in_flight", "").strip(),
+            rate_per_second=form.get("rate_per_second", "").strip(),
+            timeout=form.get("timeout", "").strip(),
+            signatures=form.getlist("signatures"),
+            version=form.get("version", ""),
+        )
+
+    @property
+    def all_events(self) -> list[str]:
+        """The events that were checked and typed, each once."""
+        return list(dict.fromkeys([*self.events, *self.patterns.replace(",", " ").split()]))
+
+    def errors(self) -> dict[str, str]:
+        """The fields that the API could not even be asked about, with what is wrong."""
+        errors = {}
+        if not self.url:
+            errors["url"] = "Write the address that gets the webhooks."
+        if not self.all_events:
+            errors["events"] = "Choose at least one event."
+        if not self.signatures:
+            errors["signatures"] = "Choose at least one signature."
+        for name, text in (("max_in_flight", self.max_in_flight), ("rate_per_second", self.rate_per_second)):
+            if text and not (text.isascii() and text.isdecimal() and len(text) <= 9):
+                errors[name] = "Write a whole number."
+        try:
+            float(self.timeout or 15)
+        except ValueError:
+            errors["timeout"] = "Write a number of seconds."
+        if _headers(self.headers) is None:
+            errors["headers"] = "Write one header a line: Name: value."
+        return errors
+
+    def errors_of(self, problem: Problem) -> dict[str, str]:
+        """The fields that a refusal is about; none if it does not tell."""
+        pointed = problem.members.get("errors")
+        if isinstance(pointed, list) and pointed:
+            named = ((str(each["pointer"]).strip("/").partition("/")[0], str(each["detail"])) for each in pointed)
+            return {_POINTERS.get(name, name): detail for name, detail in named}
+        detail = problem.detail or ""
+        return next(({name: detail} for word, name in _WORDS if word in detail), {})
+
+    def body(self, *, is_change: bool = False) -> dict[str, object]:
+        """The body for the API. A change says all but the tenant, and the headers only if there are new ones."""
+        body: dict[str, object] = {
+            "url": self.url,
+            "description": self.description,
+            "events": self.all_events,
+            "filter": self.filter or None,
+            "ordering": self.ordering,
+            "maxInFlight": int(self.max_in_flight or 8),
+            "ratePerSecond": int(self.rate_per_second) if self.rate_per_second else None,
+            "timeout": float(self.timeout or 15),
+            "signatures": list(self.signatures),
+        }
+        headers = _headers(self.headers) or {}
+        if headers or (is_change and not self.keep_headers):
+            body["headers"] = headers
+        if self.tenant and not is_change:
+            body["tenant"] = self.tenant
+        return body
+
+
+def _headers(text: str) -> dict[str, str] | None:
+    """The headers of a text with one a line, or None if a line is none."""
+    headers = {}
+    for line in filter(None, map(str.strip, text.splitlines())):
+        name, colon, value = line.partition(":")
+        if not colon or not name.strip():
+            return None
+        headers[name.strip()] = value.strip()
+    return headers
+
+
+def _seconds(duration: timedelta) -> str:
+    return f"{duration.total_seconds():g}"

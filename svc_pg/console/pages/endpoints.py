@@ -1,0 +1,151 @@
+"""The page Endpoints, with what was sent to each, and the form for a new one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Final
+
+from svc_pg.console.pages import charts
+from svc_pg.console.pages.answers import Answer, Html
+from svc_pg.console.pages.charts import Spark
+from svc_pg.console.pages.endpoint_form import EndpointForm
+from svc_pg.console.pages.visit import Visit
+from svc_pg.console.requests import Problem
+from svc_pg.pagination import Page
+from svc_pg.webhooks.endpoint_health import EndpointHealth
+from svc_pg.webhooks.endpoint_rows import Endpoint, EndpointWithSecret
+from svc_pg.webhooks.event_types import EventType
+from svc_pg.webhooks.traffic_queries import EndpointActivity
+
+HOURS: Final = 12
+_SIZE: Final = "25"
+_FILTERS: Final = ("tenant", "event")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An endpoint with its health and, if something was sent in the last hours, how that went."""
+
+    endpoint: Endpoint
+    health: EndpointHealth | None
+    spark: Spark | None
+    sent: int
+    delivered: float | None
+    is_estimate: bool
+
+
+async def listed(visit: Visit) -> Answer:
+    """Endpoints, newest first; those in one state, of one tenant, that get one event, or that need attention."""
+    state = visit.query.get("state", "")
+    filters = {name: visit.query[name] for name in _FILTERS if visit.query.get(name)}
+    cursor = {"cursor": visit.query["cursor"]} if visit.query.get("cursor") else {}
+    if state == "attention":
+        ill = await visit.api.get(
+            Page[EndpointHealth],
+            "webhooks",
+            "endpoints",
+            "health",
+            query={"needsAttention": "true", "limit": _SIZE} | cursor,
+        )
+        page = await _of_ids(visit, [each.endpoint_id for each in ill])
+        next_cursor = ill.next_cursor
+    else:
+        query = filters | ({"status": state} if state else {}) | {"limit": _SIZE} | cursor
+        page = await visit.api.get(Page[Endpoint], "webhooks", "endpoints", query=query)
+        next_cursor = page.next_cursor
+    values = {
+        "rows": await _rows(visit, page),
+        "next_cursor": next_cursor,
+        "state": state,
+        "filters": filters,
+        "hours": HOURS,
+    }
+    return Html("endpoints", values)
+
+
+async def new(visit: Visit) -> Answer:
+    """The form for a new endpoint."""
+    if not visit.may("write"):
+        raise Problem(403, "insufficient_scope", "This needs the permission write.", required_permission="write")
+    given = EndpointForm.new(tenant=visit.query.get("tenant", ""), event=visit.query.get("event", ""))
+    return await form_page(visit, given, None, {})
+
+
+async def add(visit: Visit) -> Answer:
+    """Register an endpoint, and show its secret, this once."""
+    given = EndpointForm.read(visit.form)
+    errors = given.errors()
+    problem: Problem | None = None
+    if not errors:
+        try:
+            made = await visit.api.post("webhooks", "endpoints", body=given.body())
+        except Problem as refused:
+            if refused.status != HTTPStatus.UNPROCESSABLE_ENTITY and refused.code != "encryption_key_missing":
+                raise
+            problem, errors = refused, given.errors_of(refused)
+        else:
+            return Html("endpoint_secret", {"endpoint": _secret(made), "is_new": True}, 201)
+    return await form_page(visit, given, problem, errors)
+
+
+async def form_page(
+    visit: Visit,
+    given: EndpointForm,
+    problem: Problem | None,
+    errors: Mapping[str, str],
+    endpoint: Endpoint | None = None,
+) -> Html:
+    """The form with what was typed; ``errors`` stand beside their fields, ``problem`` above all if none has it."""
+    types = await visit.api.get(Page[EventType], "webhooks", "event-types")
+    values = {
+        "form": given,
+        "endpoint": endpoint,
+        "problem": None if errors else problem,
+        "errors": errors,
+        "types": [each for each in types if not each.name.startswith("webhook.")],
+        "own_types": [each for each in types if each.name.startswith("webhook.")],
+    }
+    return Html("endpoint_form", values, 422 if errors or problem else 200)
+
+
+def _secret(made: object) -> EndpointWithSecret:
+    if not isinstance(made, EndpointWithSecret):
+        raise TypeError("the API answers with the secret")
+    return made
+
+
+async def _of_ids(visit: Visit, ids: list[str]) -> Page[Endpoint]:
+    if not ids:
+        return Page([], None)
+    return await visit.api.get(
+        Page[Endpoint], "webhooks", "endpoints", query={"ids": ",".join(ids), "limit": str(len(ids))}
+    )
+
+
+async def _rows(visit: Visit, page: Page[Endpoint]) -> list[Row]:
+    if not page.data:
+        return []
+    ids = {"ids": ",".join(each.id for each in page)}
+    health = await visit.api.get(
+        Page[EndpointHealth], "webhooks", "endpoints", "health", query=ids | {"limit": str(len(page.data))}
+    )
+    activity = await visit.api.get(
+        list[EndpointActivity], "webhooks", "endpoints", "activity", query=ids | {"hours": str(HOURS)}
+    )
+    healths = {each.endpoint_id: each for each in health}
+    activities = {each.endpoint_id: each for each in activity}
+    return [_row(each, healths.get(each.id), activities.get(each.id)) for each in page]
+
+
+def _row(endpoint: Endpoint, health: EndpointHealth | None, activity: EndpointActivity | None) -> Row:
+    hours = activity.hours if activity else []
+    sent, delivered = sum(each.sent for each in hours), sum(each.delivered for each in hours)
+    finished = delivered + sum(each.failed for each in hours)
+    return Row(
+        endpoint,
+        health,
+        charts.spark([each.sent for each in hours]) if sent else None,
+        sent,
+        charts.share(delivered, finished) if finished else None,
+        activity.is_estimate if activity else False,
+    )

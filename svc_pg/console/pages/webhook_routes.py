@@ -1,0 +1,48 @@
+"""The pages of webhooks with their paths below ``/ui``."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from svc_pg.console.pages import deliveries, delivery, endpoint, endpoints, event_types, navigation
+from svc_pg.console.pages.navigation import Place
+from svc_pg.console.pages.site import PageRoute
+
+WEBHOOKS: Final[Sequence[PageRoute]] = [
+    PageRoute(
+        "GET",
+        "/deliveries",
+        deliveries.listed,
+        place=Place(word="Deliveries", icon="send", group=navigation.WEBHOOKS, key="d", product="webhooks"),
+    ),
+    PageRoute("GET", "/deliveries/change", deliveries.confirm),
+    PageRoute("POST", "/deliveries/change", deliveries.change),
+    PageRoute("GET", "/deliveries/:id", delivery.shown),
+    PageRoute("POST", "/deliveries/:id/retry", delivery.retry),
+    PageRoute("POST", "/deliveries/:id/cancel", delivery.cancel),
+    PageRoute(
+        "GET",
+        "/endpoints",
+        endpoints.listed,
+        place=Place(word="Endpoints", icon="plug", group=navigation.WEBHOOKS, key="e", product="webhooks"),
+    ),
+    PageRoute("GET", "/endpoints/new", endpoints.new),
+    PageRoute("POST", "/endpoints", endpoints.add),
+    PageRoute("GET", "/endpoints/:id", endpoint.shown),
+    PageRoute("GET", "/endpoints/:id/edit", endpoint.edit),
+    PageRoute("POST", "/endpoints/:id/edit", endpoint.update),
+    PageRoute("POST", "/endpoints/:id/pause", endpoint.pause),
+    PageRoute("POST", "/endpoints/:id/resume", endpoint.resume),
+    PageRoute("POST", "/endpoints/:id/ping", endpoint.ping),
+    PageRoute("GET", "/endpoints/:id/rotate", endpoint.rotation),
+    PageRoute("POST", "/endpoints/:id/rotate", endpoint.rotate),
+    PageRoute("GET", "/endpoints/:id/end", endpoint.ending),
+    PageRoute("POST", "/endpoints/:id/disable", endpoint.disable),
+    PageRoute("POST", "/endpoints/:id/delete", endpoint.delete),
+    PageRoute(
+        "GET",
+        "/events",
+        event_types.listed,
+        place=Place(word="Event types", icon="tag", group=navigation.WEBHOOKS, key="v", product="webhooks"),
+    ),
+    PageRoute("GET", "/events/:name", event_types.shown),
+]

@@ -1,0 +1,318 @@
+"""The pages of webhooks: following a delivery, changing many with a count first, and forms that keep what was typed."""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from html import unescape
+from typing import Any, Final
+
+import httpx
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+from pydantic import SecretStr
+
+from svc_pg import Config, webhooks
+from svc_pg.config import EventDefinition
+from svc_pg.console import Console
+from svc_pg.query import scalar
+from tests.integration.console.browsing import HOSTILE, Browser, assert_strict, signed_in
+from tests.integration.console.serving import serving_installed, settings
+from tests.support.hooks import KEYS_TEXT, hooks_config, install
+from tests.support.postgres import new_database
+
+URL: Final = "http://127.0.0.1:9/hook?token=hush"
+UNKNOWN: Final = "00000000-0000-7000-8000-000000000000"
+
+
+def config() -> Config:
+    made = hooks_config("order.created", "order.paid")
+    schema = {"type": "object", "properties": {text: {"const": text} for text in HOSTILE}}
+    made.webhooks.events["order.placed"] = EventDefinition(description=HOSTILE[0], json_schema=schema)
+    made.audit.table("public.orders")
+    return made
+
+
+CONFIG: Final = config()
+
+
+@pytest.fixture(scope="module")
+def installed(postgres: str) -> Iterator[str]:
+    with new_database(postgres) as conninfo:
+        with psycopg.connect(conninfo) as conn:
+            conn.execute("create table public.orders (id integer primary key, state text)")
+        install(conninfo, CONFIG)
+        yield conninfo
+
+
+@pytest.fixture(scope="module")
+def client(installed: str) -> Iterator[httpx.Client]:
+    given = settings(database_url=installed, encryption_keys=SecretStr(KEYS_TEXT))
+    with serving_installed(Console(given, config=CONFIG)) as client:
+        yield client
+
+
+@pytest.fixture
+def writer(client: httpx.Client) -> Browser:
+    return signed_in(client, "write")
+
+
+@pytest.fixture
+def reader(client: httpx.Client) -> Browser:
+    return signed_in(client, "read")
+
+
+Endpoint = webhooks.endpoints.EndpointWithSecret
+
+
+@pytest.fixture
+def endpoint(installed: str) -> Iterator[Endpoint]:
+    """An endpoint for all events, whose messages are gone with it."""
+    given = settings(encryption_keys=SecretStr(KEYS_TEXT))
+    with psycopg.connect(installed) as conn:
+        made = webhooks.endpoints.create(
+            conn, url=URL, events=["*"], settings=given, config=CONFIG, description="ERP", headers={"X-Key": "hush"}
+        )
+    yield made
+    with psycopg.connect(installed) as conn:
+        conn.execute(
+            "truncate svc.webhook_messages, svc.webhook_deliveries, svc.webhook_queue,"
+            " svc.webhook_delivery_attempts, svc.webhook_endpoints cascade"
+        )
+
+
+def send(installed: str, event: str = "order.created", payload: Any = None, **options: Any) -> str:
+    """Send an event, and give the id of its delivery."""
+    with psycopg.connect(installed) as conn:
+        message = webhooks.send(conn, event, {} if payload is None else payload, **options)
+    with psycopg.connect(installed) as conn:
+        return str(scalar(conn, "select id from svc.webhook_deliveries where message_id = %s limit 1", [message]))
+
+
+def fail(installed: str, delivery: str, *, body: str = "no", error: str = "the endpoint answered 503") -> None:
+    """Let a delivery have failed after two attempts."""
+    with psycopg.connect(installed) as conn:
+        conn.execute("delete from svc.webhook_queue where delivery_id = %s", [delivery])
+        conn.execute(
+            "update svc.webhook_deliveries set status = 'failed', failure = 'failed', attempts = 2,"
+            " finished_at = now(), next_attempt_at = null, last_status_code = 503, last_error = %s where id = %s",
+            [error, delivery],
+        )
+        conn.execute(
+            "insert into svc.webhook_delivery_attempts (delivery_id, endpoint_id, attempt, started_at, duration_ms,"
+            " outcome, status_code, error, response_headers, response_body, remote_ip, worker)"
+            " select id, endpoint_id, n, now() - interval '1 h' / n, 1204, 'http_error', 503, %s, %s, %s,"
+            " '203.0.113.4', %s"
+            " from svc.webhook_deliveries, generate_series(1, 2) n where id = %s",
+            [error, Jsonb({"x-why": body}), body[:16000], "worker-1", delivery],
+        )
+
+
+@pytest.mark.usefixtures("endpoint")
+def test_a_failing_delivery_is_followed_to_its_cause_and_sent_again(writer: Browser, installed: str) -> None:
+    with psycopg.connect(installed) as conn:
+        conn.execute("insert into orders values (7, 'new') on conflict (id) do update set state = 'new'")
+        message = webhooks.send(conn, "order.created", {"id": 7}, tenant="acme")
+        xact_id = scalar(conn, "select txid_current()")
+    with psycopg.connect(installed) as conn:
+        delivery = str(scalar(conn, "select id from svc.webhook_deliveries where message_id = %s", [message]))
+    fail(installed, delivery)
+    listed = writer.get("/deliveries?status=failed")
+    assert f'href="/.well-known/svc/ui/deliveries/{delivery}"' in listed.text
+    assert "Send all 1 failed again" in listed.text
+    assert "acme" in listed.text
+    assert writer.get(f"/deliveries?transaction={xact_id}").text.count('name="id"') == 1
+    page = writer.get(f"/deliveries/{delivery}")
+    assert page.status_code == 200
+    for part in (
+        "the endpoint answered 503",
+        "203.0.113.4",
+        "1,204 ms",
+        "HTTP 503",
+        "X-Key: •••• (custom header, sealed)",
+    ):
+        assert part in page.text
+    assert "hush" not in page.text.replace(URL, "").replace("token=hush", "")
+    assert "public.orders" in page.text or "Caused by" not in page.text
+    again = writer.post(f"/deliveries/{delivery}/retry")
+    assert ("Pending" in again.text, "Next attempt" in again.text) == (True, True)
+    assert writer.post(f"/deliveries/{delivery}/retry").status_code == 409
+    assert "Canceled" in writer.post(f"/deliveries/{delivery}/cancel").text
+
+
+def test_the_command_of_the_page_verifies_the_signature(
+    writer: Browser, installed: str, endpoint: Endpoint, tmp_path: Any
+) -> None:
+    delivery = send(installed, payload={"who": 'it\'s "Ann"\n$(id) `id` \\ 😀 שלום', "n": "%s"})
+    page = unescape(writer.get(f"/deliveries/{delivery}").text)
+    [command] = re.findall(r'<pre id="check"[^>]*>(.*?)</pre>', page, re.DOTALL)
+    [signature] = re.findall(r"^webhook-signature: v1,(\S+)", page, re.MULTILINE)
+    command = command.replace("whsec_...", endpoint.secret)
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=20)
+    assert done.stdout.strip() == signature
+    [curl] = re.findall(r'<pre class="sr" id="curl">(.*?)</pre>', page, re.DOTALL)
+    assert curl.splitlines()[0] == command.splitlines()[3] or "printf %s" in curl
+    assert "X-Key" not in curl
+
+
+@pytest.mark.usefixtures("endpoint")
+def test_many_are_changed_only_after_their_number_was_shown(writer: Browser, installed: str) -> None:
+    ids = [send(installed, tenant="acme") for _ in range(3)]
+    for delivery in ids:
+        fail(installed, delivery)
+    asked = writer.get(f"/deliveries/change?do=retry&id={ids[0]}&id={ids[1]}")
+    assert "Send 2 deliveries again?" in asked.text
+    assert asked.text.count('<input type="hidden" name="id"') == 2
+    assert writer.get("/deliveries?status=failed").text.count('name="id"') == 3
+    writer.post("/deliveries/change", {"do": "retry", "id": ids[:2]})
+    assert writer.get("/deliveries?status=failed").text.count('name="id"') == 1
+    assert "Cancel 2 deliveries?" in writer.get("/deliveries/change?do=cancel&tenant=acme").text
+    writer.post("/deliveries/change", {"do": "cancel", "tenant": "acme"})
+    assert writer.get("/deliveries?status=canceled&tenant=acme").text.count('name="id"') == 2
+    assert "Cancel 0 deliveries?" in writer.get(f"/deliveries/change?do=cancel&id={ids[0]}").text
+    assert "None of them waits" in writer.get(f"/deliveries/change?do=cancel&id={ids[0]}").text
+    for wrong in ("do=delete&tenant=acme", "tenant=acme", "do=retry&id=x", "do=cancel&since=rubbish"):
+        assert writer.get(f"/deliveries/change?{wrong}").status_code == 422
+
+
+def test_nothing_is_changed_if_nothing_is_selected(writer: Browser) -> None:
+    assert writer.get("/deliveries/change?do=cancel").url.path.endswith("/ui/deliveries")
+    assert writer.post("/deliveries/change", {"do": "cancel"}).status_code == 422
+
+
+def test_who_only_reads_is_offered_no_change_and_refused_each(
+    reader: Browser, installed: str, endpoint: Endpoint
+) -> None:
+    delivery = send(installed)
+    fail(installed, delivery)
+    for path in (f"/deliveries/{delivery}", f"/endpoints/{endpoint.id}", "/deliveries", "/endpoints"):
+        page = reader.get(path)
+        assert page.status_code == 200
+        assert 'method="post"' not in page.text.replace('method="post" action="/.well-known/svc/ui/sign-out"', "")
+        assert "hush" not in page.text
+        assert 'type="checkbox" name="id"' not in page.text
+    verbs = ("pause", "resume", "ping", "rotate", "edit", "disable", "delete")
+    fields = {"overlap": "0", "url": URL, "patterns": "*", "signatures": "v1", "version": "1"}
+    refused = [reader.post(f"/endpoints/{endpoint.id}/{verb}", fields) for verb in verbs]
+    refused += [reader.post(f"/deliveries/{delivery}/{verb}") for verb in ("retry", "cancel")]
+    refused += [reader.post("/deliveries/change", {"do": "retry", "id": delivery}), reader.post("/endpoints", fields)]
+    refused += [reader.get("/endpoints/new"), reader.get(f"/deliveries/change?do=retry&id={delivery}")]
+    assert {answer.status_code for answer in refused} == {403}
+    assert "write" in refused[0].text
+
+
+def test_an_endpoint_is_added_with_a_secret_that_is_shown_once(writer: Browser) -> None:
+    form = writer.get("/endpoints/new?event=order.paid").text
+    assert 'value="order.paid" checked' in form
+    typed = {
+        "url": "ftp://x",
+        "description": "Keep <me>",
+        "patterns": "",
+        "filter": "$.a > 1",
+        "timeout": "abc",
+        "max_in_flight": "8",
+        "headers": "no colon",
+        "signatures": "v1",
+    }
+    refused = writer.post("/endpoints", typed)
+    assert refused.status_code == 422
+    for kept in ("ftp://x", "Keep &lt;me&gt;", "$.a &gt; 1", 'value="abc"', "no colon"):
+        assert kept in refused.text
+    for told in ("Choose at least one event.", "Write a number of seconds.", "Write one header a line"):
+        assert told in refused.text
+    typed |= {"timeout": "2.5", "headers": "X-Key: hush", "events": "order.paid", "patterns": "order.created"}
+    refused = writer.post("/endpoints", typed)
+    assert (refused.status_code, 'id="wrong-url"' in refused.text) == (422, True)
+    refused = writer.post("/endpoints", typed | {"url": URL, "patterns": "order.unknown"})
+    assert (refused.status_code, 'id="wrong-events"' in refused.text) == (422, True)
+    refused = writer.post("/endpoints", typed | {"url": URL, "max_in_flight": "5000"})
+    assert (refused.status_code, 'id="wrong-max_in_flight"' in refused.text) == (422, True)
+    made = writer.post("/endpoints", typed | {"url": URL})
+    [secret] = re.findall(r'value="(whsec_[^"]+)"', made.text)
+    assert (made.status_code, made.headers["cache-control"]) == (201, "no-store")
+    [path] = re.findall(r'href="/.well-known/svc/ui(/endpoints/[0-9a-f-]{36})">I have stored it', made.text)
+    page = writer.get(path).text
+    assert secret not in page
+    assert "Keep &lt;me&gt;" in page
+    assert secret not in writer.get(f"{path}/edit").text
+    rotated = writer.post(f"{path}/rotate", {"overlap": "3600"})
+    [new_secret] = re.findall(r'value="(whsec_[^"]+)"', rotated.text)
+    assert new_secret != secret
+    assert writer.post(f"{path}/rotate", {"overlap": "9"}).status_code == 422
+    edit = {"url": URL, "patterns": "*", "timeout": "3", "signatures": "v1", "keep_headers": "yes", "version": "2"}
+    assert "3 s" in writer.post(f"{path}/edit", edit).text
+    late = writer.post(f"{path}/edit", edit | {"description": "Late"})
+    assert (late.status_code, "Somebody has changed this endpoint" in late.text) == (422, True)
+    assert 'value="Late"' in late.text
+    assert "some, sealed" in writer.get(path).text
+    assert "Paused" in writer.post(f"{path}/pause").text
+    assert "Active" in writer.post(f"{path}/resume").text
+    assert "webhook.ping" in writer.post(f"{path}/ping").text
+    assert "1 delivery that waits is canceled" in writer.get(f"{path}/end").text
+    assert "spam" in writer.post(f"{path}/disable", {"reason": "spam"}).text
+    assert writer.post(f"{path}/delete").status_code == 200
+    assert writer.get(path).status_code == 404
+
+
+@pytest.mark.usefixtures("endpoint")
+def test_what_attackers_store_stays_text_on_every_page(writer: Browser, installed: str) -> None:
+    pages = ["/events/order.placed", "/events", "/endpoints/new"]
+    for number, text in enumerate(HOSTILE):
+        delivery = send(installed, payload={text: text * 3}, tenant=text, idempotency_key=text, key=text)
+        fail(installed, delivery, body=text, error=text)
+        pages.append(f"/deliveries/{delivery}")
+        with psycopg.connect(installed) as conn:
+            conn.execute(
+                """with made as (
+                       insert into svc.webhook_endpoints
+                           (id, url, description, tenant, events, secret, status, disabled_reason)
+                       values (svc.webhook_uuid7(), %s, %s, %s, '{*}', '', 'disabled', %s) returning id
+                   )
+                   insert into svc.webhook_endpoint_state (endpoint_id) select id from made""",
+                [text, text if number % 2 else "", text, text],
+            )
+            pages.append(f"/endpoints/{scalar(conn, 'select max(id::text) from svc.webhook_endpoints')}")
+            pages.append(f"{pages[-1]}/edit")
+    huge = send(installed, payload={"huge": "<script>" * 30_000})
+    fail(installed, huge, body="<img src=x onerror=alert(1)>" * 600)
+    pages += [f"/deliveries/{huge}", "/deliveries", "/endpoints", f"/deliveries?tenant={HOSTILE[0]}"]
+    pages += [f"/deliveries?event={HOSTILE[1]}", "/deliveries?since=rubbish", "/deliveries?endpointId=x"]
+    for path in pages:
+        page = writer.get(path)
+        assert page.status_code in (200, 422), path
+        assert_strict(page.text)
+        assert "<script>alert" not in page.text
+        assert "<img" not in page.text.replace('<img src="/.well-known', "")
+        assert ">49<" not in page.text
+        assert len(page.content) < 300_000
+
+
+def test_lists_say_what_is_empty_and_what_matches_nothing(reader: Browser) -> None:
+    assert "Nothing was sent yet" in reader.get("/deliveries").text
+    assert "No delivery matches" in reader.get("/deliveries?tenant=none").text
+    assert "There are no endpoints yet" in reader.get("/endpoints").text
+    assert "No endpoint needs attention" in reader.get("/endpoints?state=attention").text
+    assert "No endpoint matches" in reader.get("/endpoints?state=paused").text
+    for path in (f"/deliveries/{UNKNOWN}", f"/endpoints/{UNKNOWN}", "/events/none", "/endpoints/x", "/deliveries/x"):
+        assert reader.get(path).status_code == 404
+    refused = reader.get("/deliveries?endpointId=seven")
+    assert (refused.status_code, "is not an id" in refused.text) == (422, True)
+    assert "seven" in refused.text
+
+
+def test_endpoints_are_listed_with_what_was_sent_to_them(reader: Browser, installed: str, endpoint: Endpoint) -> None:
+    assert "nothing sent" in reader.get("/endpoints").text
+    delivery = send(installed)
+    fail(installed, delivery)
+    with psycopg.connect(installed) as conn:
+        conn.execute(
+            "update svc.webhook_endpoint_state set failure_streak = 3, failing_since = now(),"
+            " breaker_until = now() + interval '1 h'"
+        )
+    page = reader.get("/endpoints").text
+    assert ('class="spark"' in page, "Held back" in page, "l-bad" in page) == (True, True, True)
+    assert "ERP" in reader.get("/endpoints?state=attention").text
+    page = reader.get(f"/endpoints/{endpoint.id}").text
+    for part in ("Attempts are held back until", "3 failures in a row", "Data as a table", "2 of 5", "some, sealed"):
+        assert part in page
+    assert ">1<" in page
