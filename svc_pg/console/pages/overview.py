@@ -8,7 +8,9 @@ from typing import Final
 from svc_pg.audit.entry import Entry
 from svc_pg.audit.stats import AuditStats
 from svc_pg.console.built_in.webhook_traffic import QueueState
+from svc_pg.console.event_log import ConsoleEvent
 from svc_pg.console.pages import charts
+from svc_pg.console.pages.activity import sentence
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.attention import needing
 from svc_pg.console.pages.charts import Bars, Lines
@@ -69,6 +71,8 @@ async def overview(visit: Visit) -> Answer:
         "endpoints": queue.backlog.active + queue.backlog.paused + queue.backlog.disabled,
         "changes": await _changes(visit, window),
         "stats": stats,
+        "events": await _events(visit),
+        "sentence": sentence,
         "tables": [(count, charts.share(count.entries, stats.tables[0].entries)) for count in stats.tables[:_ROWS]],
     }
     return Html("overview", values)
@@ -83,6 +87,13 @@ async def _changes(visit: Visit, window: str) -> Page[Entry]:
     fields = "tableName,operation,recordId,actorId,label,severity,changedFields"
     query = {"minSeverity": "medium", "since": window, "limit": str(_ROWS), "fields": fields}
     return await visit.api.get(Page[Entry], "audit", "entries", query=query)
+
+
+async def _events(visit: Visit) -> Page[ConsoleEvent] | None:
+    """The latest events of the console, which administrators may see."""
+    if not visit.may("admin"):
+        return None
+    return await visit.api.get(Page[ConsoleEvent], "account", "events", query={"limit": "5"})
 
 
 def _drawn(traffic: Traffic, period: Period) -> Drawn:

@@ -7,6 +7,7 @@ from typing import Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from svc_pg import __version__
+from svc_pg.console.clients import browser
 from svc_pg.console.pages import assets
 from svc_pg.console.pages.visit import Visit
 from svc_pg.times import exact, instant, left, relative
@@ -20,7 +21,7 @@ ENVIRONMENT: Final = Environment(
     auto_reload=False,
 )
 ENVIRONMENT.globals["version"] = __version__
-ENVIRONMENT.filters |= {"number": "{:,}".format, "figure": "{:.4g}".format}
+ENVIRONMENT.filters |= {"number": "{:,}".format, "figure": "{:.4g}".format, "browser": browser}
 
 
 def render(template: str, visit: Visit, values: Mapping[str, object]) -> bytes:

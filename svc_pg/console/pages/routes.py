@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from svc_pg.console.pages import overview, search, sessions, sign_in, sign_in_link, tenants
+from svc_pg.console.pages import activity, overview, search, sessions, sign_in, sign_in_link, tenants, tokens
 from svc_pg.console.pages.navigation import ADMINISTRATION, Place
 from svc_pg.console.pages.site import PageRoute
 from svc_pg.console.pages.webhook_routes import WEBHOOKS
@@ -34,7 +34,22 @@ ROUTES: Final[Sequence[PageRoute]] = [
         "GET",
         "/sessions",
         sessions.listed,
-        place=Place(word="Sessions", icon="key", group=ADMINISTRATION, key="s", permission="admin"),
+        place=Place(word="Sessions", icon="key", group=ADMINISTRATION, key="s"),
     ),
     PageRoute("POST", "/sessions/:id/revoke", sessions.revoke),
+    PageRoute(
+        "GET",
+        "/tokens",
+        tokens.listed,
+        place=Place(word="Tokens", icon="lock", group=ADMINISTRATION, key="p", permission="admin"),
+    ),
+    PageRoute("GET", "/tokens/new", tokens.new),
+    PageRoute("POST", "/tokens", tokens.add),
+    PageRoute("POST", "/tokens/:id/revoke", tokens.revoke),
+    PageRoute(
+        "GET",
+        "/activity",
+        activity.listed,
+        place=Place(word="Activity", icon="wait", group=ADMINISTRATION, key="c", permission="admin"),
+    ),
 ]

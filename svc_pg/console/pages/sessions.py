@@ -1,19 +1,30 @@
-"""The page Sessions: who is signed in, and ending a session."""
+"""The page Sessions: one's own, and for administrators everybody's; a button ends one."""
+
+from typing import Final
 
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.sign_in.sessions import StoredSession
 from svc_pg.pagination import Page
 
+_OWN: Final = "own-sessions"
+_ALL: Final = "sessions"
+
 
 async def listed(visit: Visit) -> Answer:
     """The sessions in one state, newest first."""
     state = "ended" if visit.query.get("state") == "ended" else "live"
-    page = await visit.api.get(Page[StoredSession], "account", "sessions", query=visit.list_query(state=state))
-    return Html("sessions", {"sessions": page, "state": state})
+    whose = _whose(visit, visit.query.get("whose"))
+    page = await visit.api.get(Page[StoredSession], "account", whose, query=visit.list_query(state=state))
+    return Html("sessions", {"sessions": page, "state": state, "is_own": whose == _OWN})
 
 
 async def revoke(visit: Visit) -> Answer:
     """End the session that the path names."""
-    await visit.api.call("DELETE", "account", "sessions", visit.params["id"])
-    return SeeOther(visit.url("sessions"))
+    whose = _whose(visit, visit.form.get("whose"))
+    await visit.api.call("DELETE", "account", whose, visit.params["id"])
+    return SeeOther(visit.url("sessions", query={"whose": "own"} if whose == _OWN and visit.may("admin") else {}))
+
+
+def _whose(visit: Visit, asked: str | None) -> str:
+    return _ALL if visit.may("admin") and asked != "own" else _OWN

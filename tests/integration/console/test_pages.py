@@ -75,7 +75,7 @@ def test_every_answer_has_the_policy_and_a_request_id(client: httpx.Client) -> N
         ("GET", "/sign-in", {}),
         ("HEAD", "/sign-in", {}),
         ("OPTIONS", "/sign-in", {"Origin": ORIGIN, "Access-Control-Request-Method": "POST"}),
-        ("GET", "/sessions", {}),
+        ("GET", "/tokens", {}),
         ("GET", "/missing", {}),
         ("GET", "/missing", {"Cookie": "a=b"}),
         ("POST", "/sign-out", {}),
@@ -107,7 +107,7 @@ def test_a_page_without_a_database_says_so(client: httpx.Client) -> None:
 
 
 def test_a_page_that_one_may_not_see_names_the_permission(client: httpx.Client) -> None:
-    page = signed_in(client, "read").ask("GET", "/sessions")
+    page = signed_in(client, "read").ask("GET", "/tokens")
     assert page.status_code == 403
     assert "This needs the permission admin" in page.text
     assert "You are signed in as <bdi>ann@corp.example</bdi> with <code>read</code>" in page.text
@@ -182,5 +182,5 @@ def test_pages_work_below_a_root_path_and_behind_the_prefix_of_a_proxy() -> None
 def test_one_is_offered_only_what_one_may_look_at(client: httpx.Client) -> None:
     for browser, is_offered in ((signed_in(client, "read"), False), (signed_in(client, "admin"), True)):
         page = browser.ask("GET", "/missing")
-        assert (f'href="{BASE}/sessions"' in page.text) is is_offered
+        assert (f'href="{BASE}/tokens"' in page.text) is is_offered
         assert f'action="{BASE}/sign-out"' in page.text

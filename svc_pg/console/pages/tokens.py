@@ -1,0 +1,58 @@
+"""The pages of tokens for programs: list, add, see the new one once, revoke."""
+
+from http import HTTPStatus
+from typing import Final, cast
+
+from svc_pg.console.pages.answers import Answer, Html, SeeOther
+from svc_pg.console.pages.visit import Visit
+from svc_pg.console.products import PERMISSIONS
+from svc_pg.console.requests import Problem
+from svc_pg.console.sign_in.service_tokens import NewToken, StoredToken
+from svc_pg.pagination import Page
+
+_DAY: Final = 86_400
+DAYS: Final = (7, 30, 90, 365)
+_USUAL: Final = {"name": "", "permission": "read", "tenant": "", "days": "90"}
+
+
+async def listed(visit: Visit) -> Answer:
+    """The tokens in one state, newest first."""
+    state = "ended" if visit.query.get("state") == "ended" else "live"
+    page = await visit.api.get(Page[StoredToken], "account", "tokens", query=visit.list_query(state=state))
+    return Html("tokens", {"tokens": page, "state": state})
+
+
+async def new(visit: Visit) -> Answer:
+    """The form for a new token."""
+    await visit.api.get(Page[StoredToken], "account", "tokens", query={"limit": "1"})  # or only sending it would fail
+    return _form(_USUAL, None)
+
+
+async def add(visit: Visit) -> Answer:
+    """Make a token, and show it, this once: the page that follows could not."""
+    typed = {name: visit.form.get(name, usual).strip() for name, usual in _USUAL.items()}
+    days = next((days for days in DAYS if typed["days"] == str(days)), 90)
+    body = {
+        "name": typed["name"],
+        "permission": typed["permission"],
+        "expiresIn": days * _DAY,
+        **({"tenant": typed["tenant"]} if typed["tenant"] else {}),
+    }
+    try:
+        made = await visit.api.post("account", "tokens", body=body)
+    except Problem as problem:
+        if problem.status not in (HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY):
+            raise
+        return _form(typed, problem)
+    return Html("token_made", {"token": cast(NewToken, made)})
+
+
+async def revoke(visit: Visit) -> Answer:
+    """End the token that the path names."""
+    await visit.api.call("DELETE", "account", "tokens", visit.params["id"])
+    return SeeOther(visit.url("tokens"))
+
+
+def _form(typed: dict[str, str], problem: Problem | None) -> Html:
+    values = {"typed": typed, "problem": problem, "permissions": PERMISSIONS, "days": DAYS}
+    return Html("token_new", values, 200 if problem is None else problem.status)
