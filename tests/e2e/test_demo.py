@@ -104,7 +104,8 @@ def heading_after_sign_in(link: str, console: str) -> str:
         signed_in = browser.post(link.partition("?")[0], data={"next": ""}, headers={"Sec-Fetch-Site": "same-origin"})
         assert signed_in.status_code == 303
         page = browser.get(f"{console}/ui/sessions").raise_for_status().text
-    return re.findall(r"<h1>(.*?)</h1>", page)[0]
+    [heading] = re.findall(r"<h1>(.*?)</h1>", page)
+    return str(heading)
 
 
 def processes(folder: Path) -> list[str]:

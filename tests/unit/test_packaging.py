@@ -29,6 +29,25 @@ def test_every_package_has_an_init() -> None:
     assert [folder for folder in folders if not (folder / "__init__.py").is_file()] == []
 
 
+def test_every_template_and_static_file_is_in_the_data_of_its_package() -> None:
+    data = PYPROJECT["tool"]["setuptools"]["package-data"]
+    kept = {
+        file
+        for folder, package in FOLDERS.items()
+        for name, patterns in data.items()
+        if name.split(".")[: package.count(".") + 1] == package.split(".")
+        for pattern in patterns
+        for file in (ROOT / folder / Path(*name.split(".")[package.count(".") + 1 :])).glob(pattern)
+    }
+    files = {
+        file
+        for folder in FOLDERS
+        for file in (ROOT / folder).rglob("*.*")
+        if file.is_file() and file.suffix not in (".py", ".pyc")
+    }
+    assert files - kept == set()
+
+
 def test_the_image_copies_all_that_the_package_is_built_of() -> None:
     built_of = {"LICENSE", "README.md", "pyproject.toml", *FOLDERS}
     dockerfile = (ROOT / "docker" / "Dockerfile").read_text()
