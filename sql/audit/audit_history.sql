@@ -9,6 +9,7 @@ returns table (
 )
 language plpgsql stable rows 100
 set search_path = pg_catalog, pg_temp
+set enable_sort = off  -- the index has the order; a plan that is kept expects few entries, and would sort very many
 as $svc$
 declare
     v_from record; -- the last entry of the transaction before, and the first of the one after

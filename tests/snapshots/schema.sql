@@ -640,7 +640,8 @@ create function svc.audit_hash(p_value text)
 
 create function svc.audit_history(p_table text, p_record text, p_from timestamp with time zone DEFAULT NULL::timestamp with time zone, p_to timestamp with time zone DEFAULT NULL::timestamp with time zone)
     returns TABLE(entry_id bigint, entry_timestamp timestamp with time zone, place_id bigint, place_timestamp timestamp with time zone, is_chained boolean) language plpgsql stable
-    set search_path=pg_catalog, pg_temp;
+    set search_path=pg_catalog, pg_temp
+    set enable_sort=off;
 
 create function svc.audit_horizon(p_after text DEFAULT NULL::text, OUT epoch text, OUT began_at timestamp with time zone, OUT oldest_running bigint, OUT first_unassigned bigint, OUT after_xact_id bigint, OUT after_from timestamp with time zone, OUT after_until timestamp with time zone)
     returns record language plpgsql stable security definer

@@ -16,6 +16,7 @@ from svc_pg.audit import AuditQuery
 from svc_pg.audit.follow import follow
 from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.query import scalar
+from tests.support.costs import first_cost
 from tests.support.pages import all_rows
 from tests.support.postgres import new_database
 from tests.support.tables import create_and_audit, log
@@ -284,3 +285,16 @@ def test_a_walk_begins_where_the_images_tell_or_else_where_it_is_told(
     conn: Connection, before: list[str], after: list[str], start: str | None, walk: list[int] | None
 ) -> None:
     assert scalar(conn, "select svc.audit_walk(%s, %s, %s)", (before, after, start)) == walk
+
+
+def test_a_record_with_very_many_entries_shows_its_last_ones_as_quickly_as_others(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute(
+            "insert into svc.audit_logs (timestamp, xact_id, table_name, table_oid, operation, record_id)"
+            " select now() - interval '3 h' + n * interval '0.1 s', n, 'public.t', 0, 'UPDATE',"
+            "        case when n % 2 = 0 then 'busy' else n::text end from generate_series(1, 20000) n"
+        )
+        conn.execute("analyze svc.audit_logs")
+        query = audit.query().resource("t").record("busy").limit(5)._query()
+        costs = [first_cost(conn, query.text, tuple(query.params)) for _ in range(15)]  # plans are kept from the 6th on
+    assert max(cost.pages for cost in costs) < 300
