@@ -25,7 +25,30 @@ def use(conninfo: str, **options: Any) -> None:
     if not settings.configured:
         settings.configure(
             DATABASES={"default": {"ENGINE": "django.db.backends.postgresql"}},
-            INSTALLED_APPS=["django.contrib.auth", "django.contrib.contenttypes"],
+            INSTALLED_APPS=[
+                "django.contrib.admin",
+                "django.contrib.auth",
+                "django.contrib.contenttypes",
+                "django.contrib.messages",
+                "django.contrib.sessions",
+                "svc_pg.integrations.django",
+                "tests.integration.hosts.shop",
+            ],
+            TEMPLATES=[
+                {
+                    "BACKEND": "django.template.backends.django.DjangoTemplates",
+                    "APP_DIRS": True,
+                    "OPTIONS": {
+                        "context_processors": [
+                            "django.template.context_processors.request",
+                            "django.contrib.auth.context_processors.auth",
+                            "django.contrib.messages.context_processors.messages",
+                        ]
+                    },
+                }
+            ],
+            SECRET_KEY="of the tests alone",
+            STATIC_URL="/static/",
             MIDDLEWARE=[f"{here}.log_in", "svc_pg.integrations.django.actor_middleware"],
             ROOT_URLCONF=here,
             ALLOWED_HOSTS=["*"],

@@ -1,0 +1,1 @@
+"""A Django application whose models are audited."""
