@@ -1,4 +1,4 @@
--- The words of an entry, for searches. Of a long snapshot, those of its first 100,000 characters: a tsvector of more
+-- The words of an entry, for searches. Of a long snapshot, those of its first 50,000 characters: a tsvector of more
 -- than a megabyte is an error, and in the index of searches that error would end the application's write.
 create or replace function svc.audit_words(p_before jsonb, p_after jsonb, p_description text) returns tsvector
 language plpgsql immutable parallel safe
@@ -9,8 +9,8 @@ declare
     v_words tsvector := to_tsvector('pg_catalog.simple', left(coalesce(p_description, ''), 10000));
 begin
     foreach v_snapshot in array array[p_before, p_after] loop
-        if length(v_snapshot::text) > 100000 then
-            v_words := v_words || to_tsvector('pg_catalog.simple', left(v_snapshot::text, 100000));
+        if length(v_snapshot::text) > 50000 then
+            v_words := v_words || to_tsvector('pg_catalog.simple', left(v_snapshot::text, 50000));
         elsif v_snapshot is not null then
             v_words := v_words
                 || jsonb_to_tsvector('pg_catalog.simple', v_snapshot, '["string", "numeric", "boolean"]');

@@ -60,7 +60,10 @@ class AuditQuery(Listing[Entry]):
 
     def record(self, record_id: str) -> Self:
         """Entries of the record with this key, in the order of change; several key columns are a JSON array."""
-        return replace(self._where("record_id = %s", record_id), is_of_record=True)
+        found = replace(self._where("record_id = %s", record_id), is_of_record=True)
+        if "table_name = %s" not in self.range.conditions:
+            return found
+        return replace(found, range=found.range.where("record_id = %s", record_id))
 
     def actor(self, *actor_ids: str) -> Self:
         """Entries of one of these actors."""

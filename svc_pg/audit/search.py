@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Final, LiteralString
 
 from psycopg import AsyncConnection
+from psycopg.errors import QueryCanceled
 
 from svc_pg.audit.entry import Entry
 from svc_pg.audit.log import AuditQuery
@@ -17,6 +18,8 @@ MAX_ENTRIES: Final = 10_000
 MAX_BYTES: Final = 16 * 1024 * 1024
 """Of the snapshots as they are stored."""
 
+_SHARES: Final = (1, 10, 100, 1000)
+_TIMEOUT: Final = "1200"  # milliseconds
 CONTAINS: Final[LiteralString] = "(before_data @> %s::jsonb or after_data @> %s::jsonb)"
 TEXT: Final[LiteralString] = (
     "svc.audit_words(before_data, after_data, description) @@ websearch_to_tsquery('pg_catalog.simple', %s)"
@@ -71,12 +74,25 @@ def with_text(query: AuditQuery, words: str) -> AuditQuery:
 async def search(conn: AsyncConnection[Any], query: AuditQuery, *, max_bytes: int) -> Page[Entry]:
     """A page of a query with a search: those of the next 10,000 entries of its range, or of 16 MiB of snapshots.
 
-    A page may therefore be short, or empty, and have a next one all the same.
+    A page may therefore be short, or empty, and have a next one all the same. If the search of so many takes longer
+    than 1.2 seconds, it is tried with a tenth of them, as large values need. ``conn`` must be in a transaction, whose
+    statement_timeout changes.
     """
+    await conn.execute("select set_config('statement_timeout', %s, true)", [_TIMEOUT])
+    await conn.execute("savepoint svc_search")
+    for share in _SHARES:
+        try:
+            return await _stretch(conn, query, entries=max(1, MAX_ENTRIES // share), max_bytes=max_bytes)
+        except QueryCanceled:
+            await conn.execute("rollback to savepoint svc_search")
+    raise QueryCanceled("a search of few entries takes too long")
+
+
+async def _stretch(conn: AsyncConnection[Any], query: AuditQuery, *, entries: int, max_bytes: int) -> Page[Entry]:
     keyset = query.keyset.reverse if query.is_backward else query.keyset
     looked_at = query.range if query.position is None else query.range.where(keyset.beyond, *query.position)
     text = _END + keyset.order + _LOOKED_AT + looked_at.clause + keyset.order + _STRETCH
-    ends = await afetch(conn, Query(text, (*looked_at.params, MAX_ENTRIES, MAX_ENTRIES, MAX_BYTES), _End))
+    ends = await afetch(conn, Query(text, (*looked_at.params, entries, entries, MAX_BYTES), _End))
     if not ends:
         return await query.alist(conn, max_bytes=max_bytes)
     [end] = ends

@@ -35,6 +35,8 @@ class Parsed:
 class Walk:
     """A walk through a site, from its ``start``. Of pages that differ only in their data, it opens ``each``.
 
+    Pages with one parameter differ by its name, those with several do not; of either it opens one.
+
     It sends no form but those that look for something, and types ``term`` into them.
     """
 
@@ -66,9 +68,10 @@ class Walk:
             if path is None:
                 self.dead_links.add(address)
                 continue
-            shape = path, parameters(address)
+            given = parameters(address)
+            shape = path, given if len(given) < 2 else ("several",)
             self._shapes[shape] += 1
-            if self._shapes[shape] > self.each:
+            if self._shapes[shape] > (1 if given else self.each):
                 self.other_links.add(address)
                 continue
             self.met[path] += 1
@@ -122,7 +125,7 @@ class _Reader(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
-        if tag == "a" and "href" in given:
+        if tag == "a" and "href" in given and "download" not in given:
             self.found.links.append(urljoin(self._address, given["href"]))
         elif tag == "form":
             action = urljoin(self._address, given.get("action") or self._address)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from svc_pg.console.pages import activity, overview, search, sessions, sign_in, sign_in_link, tenants, tokens
+from svc_pg.console.pages.audit_routes import AUDIT_LOG
 from svc_pg.console.pages.navigation import ADMINISTRATION, Place
 from svc_pg.console.pages.site import PageRoute
 from svc_pg.console.pages.webhook_routes import WEBHOOKS
@@ -18,6 +19,7 @@ ROUTES: Final[Sequence[PageRoute]] = [
     PageRoute("POST", "/sign-out", sign_in.sign_out),
     PageRoute("GET", "/overview", overview.overview, place=Place(word="Overview", icon="overview", key="o")),
     PageRoute("GET", "/search", search.search),
+    *AUDIT_LOG,
     *WEBHOOKS,
     PageRoute(
         "GET",

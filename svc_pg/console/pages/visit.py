@@ -86,7 +86,7 @@ class Visit:
 
     def same_page(self, **changes: str | Sequence[str] | None) -> str:
         """The address of this page with some parameters of its query set, or, if None, left out."""
-        kept = {name: self.query.getlist(name) for name in self.query if name not in changes}
+        kept = {name: [*filter(None, self.query.getlist(name))] for name in self.query if name not in changes}
         return self.url(*self.request.segments[1:], query=kept | {k: v for k, v in changes.items() if v is not None})
 
 

@@ -1,0 +1,67 @@
+"""The page Audit log: the entries that filters select, what else could be chosen, and an export."""
+
+from collections.abc import AsyncIterator
+from typing import Final, cast
+
+from svc_pg.audit.entry import Entry
+from svc_pg.audit.facets import Facets
+from svc_pg.console.pages import audit_filters, changes
+from svc_pg.console.pages.answers import Answer, File, Html
+from svc_pg.console.pages.audit_filters import FROM_START
+from svc_pg.console.pages.visit import ROWS, Visit
+from svc_pg.console.requests import Problem
+from svc_pg.pagination import Page
+
+_PLACES: Final = ("cursor", "before", "around")
+_PERIODS: Final = {"1h": "Last hour", "24h": "Last 24 hours", "7d": "Last 7 days", "30d": "Last 30 days"}
+_MEDIA_TYPES: Final = {"csv": "text/csv; charset=utf-8", "ndjson": "application/x-ndjson"}
+
+
+async def listed(visit: Visit) -> Answer:
+    """A page of entries; a filter that cannot be read stays in the form, with what is wrong with it."""
+    filters = audit_filters.used(visit)
+    place = {name: visit.query[name] for name in _PLACES if visit.query.get(name)}
+    problem: Problem | None = None
+    page: Page[Entry] = Page([], None)
+    facets: Facets | None = None
+    try:
+        query = {"limit": str(ROWS), "fields": changes.LIST, **place, **filters}
+        page = await visit.api.get(Page[Entry], "audit", "entries", query=query)
+        facets = await visit.api.get(Facets, "audit", "facets", query=audit_filters.without_search(filters))
+    except Problem as error:
+        if error.code not in ("invalid_parameter", "invalid_value", "unknown_entry", "database_timeout"):
+            raise
+        problem = error
+    values = {
+        "page": page,
+        "facets": facets,
+        "choices": [] if facets is None else audit_filters.choices(visit, facets),
+        "chips": audit_filters.chips(visit),
+        "filters": filters,
+        "is_search": bool(filters.keys() & {"text", "contains"}),
+        "problem": problem,
+        "periods": _PERIODS,
+        "changes": changes,
+        "cleared": visit.to.entries(),
+        "around": place.get("around"),
+        "other": {name: given for name, given in filters.items() if name not in _IN_FORM},
+        "newest": visit.same_page(**FROM_START),
+        "csv": visit.url("audit", "export", query={**audit_filters.without_search(filters), "format": "csv"}),
+        "ndjson": visit.url("audit", "export", query={**audit_filters.without_search(filters), "format": "ndjson"}),
+    }
+    return Html("audit", values, 200 if problem is None else problem.status)
+
+
+_IN_FORM: Final = ("text", "resource", "operation", "minSeverity", "since")
+
+
+async def export(visit: Visit) -> Answer:
+    """The entries that the filters select, as a file."""
+    filters = audit_filters.without_search(audit_filters.used(visit))
+    format_ = "csv" if visit.query.get("format") == "csv" else "ndjson"
+    content = await visit.api.call("GET", "audit", "export", query={**filters, "format": format_})
+    headers = {
+        "Content-Type": _MEDIA_TYPES[format_],
+        "Content-Disposition": f'attachment; filename="audit-log.{format_}"',
+    }
+    return File(cast(AsyncIterator[bytes], content), headers)

@@ -1,0 +1,132 @@
+"""The filters of the audit log in an address: what the API is asked, chips that take one away, facets that add one."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from svc_pg.audit.facets import Facets
+from svc_pg.console.pages import charts
+from svc_pg.console.pages.changes import OPERATIONS, SEVERITIES, short
+from svc_pg.console.pages.visit import Visit
+
+FROM_START: Final = {"cursor": None, "before": None, "around": None}
+"""What a changed filter takes out of the address: a place in the list."""
+
+_WORDS: Final = {
+    "resource": "Table",
+    "record": "Record",
+    "actor": "Actor",
+    "tenant": "Tenant",
+    "operation": "Operation",
+    "severity": "Severity",
+    "minSeverity": "Severity at least",
+    "label": "Label",
+    "compliance": "Compliance",
+    "changed": "Field",
+    "missing": "Without",
+    "transaction": "Transaction",
+    "since": "Since",
+    "until": "Until",
+}
+_EXCLUDED: Final = {
+    f"not{_WORDS[name]}" if name != "resource" else "notResource": f"Not {_WORDS[name].lower()}"
+    for name in ("resource", "actor", "tenant", "operation", "severity", "label", "compliance")
+}
+_SEARCH: Final = {"text": "Words", "contains": "Contains"}
+WORDS: Final[Mapping[str, str]] = {**_WORDS, **_EXCLUDED, **_SEARCH}
+_AGO: Final = {"1h": "1 hour ago", "24h": "24 hours ago", "7d": "7 days ago", "30d": "30 days ago"}
+_SHOWN: Final = 8
+_LONGEST: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A filter in use, and the address without it."""
+
+    word: str
+    value: str
+    without: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A value of a facet, its share of the greatest, and the address with it, or without if it is in use."""
+
+    name: str
+    value: str | None
+    entries: int
+    percent: float
+    is_used: bool
+    address: str
+
+
+def used(visit: Visit) -> dict[str, list[str]]:
+    """The filters in the address, by the names of the API; what is empty, as a form sends it, is left out."""
+    found = {name: [value for value in visit.query.getlist(name) if value] for name in WORDS}
+    return {name: values for name, values in found.items() if values}
+
+
+def without_search(filters: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
+    """The filters that counts and exports have too."""
+    return {name: values for name, values in filters.items() if name not in _SEARCH}
+
+
+def chips(visit: Visit) -> list[Chip]:
+    """A chip for each value of each filter."""
+    found = []
+    for name, values in used(visit).items():
+        for value in values:
+            rest = [other for other in values if other != value]
+            found.append(Chip(WORDS[name], word(name, value), visit.same_page(**FROM_START, **{name: rest or None})))
+    return found
+
+
+def word(name: str, value: str) -> str:
+    """A value as people read it."""
+    if name in ("operation", "notOperation"):
+        return next((known.word.lower() for kind, known in OPERATIONS.items() if kind == value), value)
+    if name in ("severity", "minSeverity", "notSeverity") and value in SEVERITIES:
+        return SEVERITIES[value][2].lower()
+    if name in ("resource", "notResource"):
+        return short(value)
+    if name in ("since", "until"):
+        return _AGO.get(value, value)
+    return value if len(value) <= _LONGEST else value[:_LONGEST] + "…"
+
+
+def choices(visit: Visit, facets: Facets) -> list[tuple[str, list[Choice]]]:
+    """The facets that have something to choose, each with its heading."""
+    filters = used(visit)
+    found = []
+    for facet in facets.facets:
+        named = [count for count in facet.values if count.value is not None]
+        if not named or (facet.name == "tenant" and len(named) == 1 and len(facet.values) == 1):
+            continue
+        greatest = max(count.entries for count in facet.values)
+        found.append(
+            (
+                WORDS[facet.name],
+                [
+                    _choice(visit, filters, facet.name, count.value, count.entries, greatest)
+                    for count in facet.values[:_SHOWN]
+                    if count.value is not None or facet.name in ("actor", "tenant")
+                ],
+            )
+        )
+    return found
+
+
+def _choice(
+    visit: Visit,
+    filters: Mapping[str, Sequence[str]],
+    facet: str,
+    value: str | None,
+    entries: int,
+    greatest: int,
+) -> Choice:
+    name, text = ("missing", facet) if value is None else (facet, value)
+    chosen = filters.get(name, [])
+    is_used = text in chosen
+    rest = [other for other in chosen if other != text] if is_used else [*chosen, text]
+    address = visit.same_page(**FROM_START, **{name: rest or None})
+    return Choice(facet, value, entries, charts.share(entries, greatest), is_used, address)

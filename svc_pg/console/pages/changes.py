@@ -1,0 +1,138 @@
+"""Entries of the audit log for people: a sentence, an icon, and the fields that changed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from svc_pg.audit.entry import Entry, Operation
+from svc_pg.console.pages.values import LONGEST, Value, alone, compared, written
+
+LIST: Final = (
+    "operation,recordId,actorId,dbUser,changedFields,label,severity,description,redactedFields,xactId,tenantId"
+)
+"""The fields of an entry that a row of a list needs."""
+
+_NAMED: Final = 2
+_TITLE: Final = 200
+_FACT: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Operated:
+    """The words and the icon of an operation."""
+
+    word: str
+    icon: str
+    tone: str
+    verb: str
+
+
+OPERATIONS: Final[dict[Operation, Operated]] = {
+    "INSERT": Operated("Created", "plus", "ok", "created"),
+    "UPDATE": Operated("Changed", "edit", "", "changed"),
+    "DELETE": Operated("Deleted", "minus", "bad", "deleted"),
+    "TRUNCATE": Operated("Emptied", "minus", "bad", "emptied"),
+    "SNAPSHOT": Operated("Recorded", "copy", "", "recorded as it was"),
+}
+SEVERITIES: Final = {
+    "critical": ("bad", "warn", "Critical"),
+    "high": ("wait", "high", "High"),
+    "medium": ("off", "info", "Medium"),
+    "low": ("off", "info", "Low"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a change. A side that is None had no value; ``is_disguised`` values are not the real ones."""
+
+    name: str
+    before: Value | None
+    after: Value | None
+    is_changed: bool
+    is_disguised: bool
+
+
+def title(entry: Entry) -> str:
+    """What happened, in a few words: the description or the label that a rule gave, or the fields that changed."""
+    text = entry.label or entry.description or f"{OPERATIONS[entry.operation].word} {_fields(entry)}"
+    return text if len(text) <= _TITLE else text[:_TITLE] + "…"
+
+
+def _fields(entry: Entry) -> str:
+    return listed(entry.changed_fields or []) if entry.operation == "UPDATE" else short(entry.table_name)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Some names and the number of the others: ``email, name and 3 more``."""
+    if not names:
+        return "nothing that can be seen"
+    first = ", ".join(names[:_NAMED])
+    return first if len(names) <= _NAMED else f"{first} and {len(names) - _NAMED} more"
+
+
+def short(table: str) -> str:
+    """The name of a table, without the schema ``public``."""
+    return table.removeprefix("public.")
+
+
+def who(entry: Entry) -> str:
+    """The actor, or, if the application set none, the user of the database."""
+    return entry.actor_id if entry.actor_id is not None else entry.db_user
+
+
+def fields(entry: Entry) -> list[Field]:
+    """All fields of the snapshots: those that changed first, in the order of the columns."""
+    before, after = _members(entry.before_data), _members(entry.after_data)
+    redacted = set(entry.redacted_fields or [])
+    changed = set(entry.changed_fields or [])
+    names = list(dict.fromkeys([*after, *before, *sorted(changed), *sorted(redacted - {"*"})]))
+    found = []
+    for name in names:
+        is_disguised = bool(redacted & {name, "*"})
+        was, now = before.get(name), after.get(name)
+        sides: tuple[Value | None, Value | None] = (_one(before, name), _one(after, name))
+        if was is not None and now is not None and was != now:
+            sides = compared(written(was), written(now))
+        is_changed = name in changed if entry.operation == "UPDATE" else name in before or name in after
+        found.append(Field(name, *sides, is_changed=is_changed, is_disguised=is_disguised))
+    return sorted(found, key=lambda field: not field.is_changed)
+
+
+def state(entry: Entry) -> list[Field]:
+    """The fields of the record after the change, each in a few words."""
+    after, redacted = _members(entry.after_data), set(entry.redacted_fields or [])
+    names = list(dict.fromkeys([*after, *sorted(redacted - {"*"})]))
+    return [
+        Field(name, None, _one(after, name, longest=_FACT), is_changed=False, is_disguised=bool(redacted & {name, "*"}))
+        for name in names
+    ]
+
+
+def _one(members: dict[str, Any], name: str, *, longest: int = LONGEST) -> Value | None:
+    value = members.get(name)
+    return None if value is None else alone(written(value), longest=longest)
+
+
+def _members(snapshot: Any) -> dict[str, Any]:
+    """The members of a snapshot, a RawJson or None; any other JSON, as ``capture_log`` takes, is one without a name."""
+    if snapshot is None:
+        return {}
+    try:
+        value = snapshot.value
+    except (ValueError, RecursionError):  # Python reads no number of 5,000 digits, and no deep nesting
+        return {"": str(snapshot)}
+    return value if isinstance(value, dict) else {"": value}
+
+
+def context(entry: Entry) -> list[tuple[str, Value]]:
+    """The facts that the application gave about the request."""
+    return [(name, alone(written(value))) for name, value in _members(entry.context).items()]
+
+
+def day(time: datetime, now: datetime) -> str:
+    """The heading above the changes of one day."""
+    if time.date() == now.date():
+        return "Today"
+    return f"{time.day} {time:%B}" if time.year == now.year else f"{time.day} {time:%B %Y}"

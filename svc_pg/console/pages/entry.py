@@ -1,0 +1,70 @@
+"""The page of one entry: its fields before and after, who and why, what else happened; and whole snapshots."""
+
+from collections.abc import AsyncIterator
+from typing import Final
+
+from svc_pg.audit.entry import Entry
+from svc_pg.console.pages import caused, changes
+from svc_pg.console.pages.answers import Answer, File, Html
+from svc_pg.console.pages.visit import Visit
+from svc_pg.console.requests import Problem
+from svc_pg.pagination import Page
+
+_SHOWN: Final = 20_000
+"""The characters of a snapshot on the page; the whole is a file."""
+
+
+async def shown(visit: Visit) -> Answer:
+    """The entry, between the one before and the one after of its record."""
+    entry = await _entry(visit)
+    newer, older = await _neighbours(visit, entry)
+    of_transaction = (await caused.entries_of(visit, [entry]))[entry.xact_id]
+    values = {
+        "one": entry,  # base.html has a macro of the name entry
+        "newer": newer,
+        "older": older,
+        "others": [other for other in of_transaction if other.id != entry.id],
+        "most": caused.MOST_ENTRIES,
+        "deliveries": (await caused.deliveries_of(visit, [entry])).get(entry.xact_id, []),
+        "states": caused.DELIVERY_STATES,
+        "changes": changes,
+        "longest": _SHOWN,
+    }
+    return Html("entry", values)
+
+
+async def snapshot(visit: Visit) -> Answer:
+    """A whole snapshot as a file."""
+    entry, side = await _entry(visit), visit.params["side"]
+    text = {"before.json": entry.before_data, "after.json": entry.after_data}.get(side)
+    if text is None:
+        raise Problem(404, "not_found", "The entry has no such snapshot.")
+    headers = {
+        "Content-Type": "application/json",
+        "Content-Disposition": f'attachment; filename="entry-{entry.id}-{side}"',
+    }
+    return File(_once(text.encode()), headers)
+
+
+async def _entry(visit: Visit) -> Entry:
+    return await visit.api.get(Entry, "audit", "entries", visit.params["id"])
+
+
+async def _neighbours(visit: Visit, entry: Entry) -> tuple[Entry | None, Entry | None]:
+    """The entries of the same record after and before this one, in the order of change."""
+    if entry.record_id is None:
+        return None, None
+    query = {
+        "resource": entry.table_name,
+        "record": entry.record_id,
+        "around": entry.id,
+        "limit": "3",
+        "fields": "operation",
+    }
+    page = (await visit.api.get(Page[Entry], "audit", "entries", query=query)).data
+    at = next(index for index, other in enumerate(page) if other.id == entry.id)
+    return (page[at - 1] if at else None), (page[at + 1] if at + 1 < len(page) else None)
+
+
+async def _once(content: bytes) -> AsyncIterator[bytes]:
+    yield content

@@ -1,0 +1,41 @@
+"""The page of a record: its life as a timeline, who changed it, and what each change came with."""
+
+from typing import Final
+
+from svc_pg.audit.entry import Entry
+from svc_pg.audit.facets import Facets
+from svc_pg.console.pages import caused, changes, charts
+from svc_pg.console.pages.answers import Answer, Html
+from svc_pg.console.pages.visit import Visit
+from svc_pg.pagination import Page
+
+_CHANGES: Final = 12
+"""The entries on one page: each shows its fields, its transaction and its webhooks."""
+
+
+async def shown(visit: Visit) -> Answer:
+    """The record as the log knows it."""
+    table, record_id = visit.params["table"], visit.params["id"]
+    place = {name: visit.query[name] for name in ("cursor", "before") if visit.query.get(name)}
+    query = {"limit": str(_CHANGES), **place}
+    page = await visit.api.get(Page[Entry], "audit", "records", table, record_id, query=query)
+    filters = {"resource": table, "record": record_id}
+    facets = await visit.api.get(Facets, "audit", "facets", query=filters)
+    actors = next(facet.values for facet in facets.facets if facet.name == "actor")
+    most = max((actor.entries for actor in actors), default=0)
+    values = {
+        "table": table,
+        "record_id": record_id,
+        "page": page,
+        "newest": page.data[0] if page.data and not place else None,
+        "facets": facets,
+        "actors": [(actor, charts.share(actor.entries, most)) for actor in actors],
+        "entries_of": await caused.entries_of(visit, page),
+        "deliveries_of": await caused.deliveries_of(visit, page),
+        "most": caused.MOST_ENTRIES,
+        "states": caused.DELIVERY_STATES,
+        "changes": changes,
+        "filters": filters,
+        "export": visit.url("audit", "export", query={**filters, "format": "ndjson"}),
+    }
+    return Html("record", values, 200 if page.data or place else 404)

@@ -1,0 +1,47 @@
+"""The page Live tail: the log as it grows, with no entry left out."""
+
+from typing import Final
+
+from svc_pg.audit.entry import Entry
+from svc_pg.console.pages import audit_filters, changes
+from svc_pg.console.pages.answers import Answer, Html, SeeOther
+from svc_pg.console.pages.visit import Visit
+from svc_pg.pagination import Page
+
+_ROWS: Final = 60
+_READ: Final = 1000
+
+
+async def shown(visit: Visit) -> Answer:
+    """The entries since the page was opened, the newest first, above those from before.
+
+    The address keeps the point from which the log is followed, so that a page that is asked for again, after whatever
+    time, shows an entry that was committed late too, and tells how many it does not show.
+    """
+    filters = audit_filters.without_search(audit_filters.used(visit))
+    followed = {name: values for name, values in filters.items() if name not in ("since", "until")}
+    start = visit.query.get("after")
+    if not start:
+        page = await visit.api.get(Page[Entry], "audit", "entries", query={"after": "now"})
+        return SeeOther(visit.url("tail", query={**followed, "after": page.next_cursor or ""}))
+    shown_fields = {**followed, "fields": changes.LIST}
+    since = await visit.api.get(
+        Page[Entry], "audit", "entries", query={**shown_fields, "after": start, "limit": str(_READ)}
+    )
+    recent = await visit.api.get(Page[Entry], "audit", "entries", query={**shown_fields, "limit": str(_ROWS)})
+    by_id = {entry.id: entry for entry in (*recent, *since)}
+    newest = sorted(by_id.values(), key=lambda entry: (entry.timestamp, int(entry.id)), reverse=True)
+    rows = newest[:_ROWS]
+    kept = {entry.id for entry in rows}
+    values = {
+        "rows": rows,
+        "new": len(since.data),
+        "new_ids": {entry.id for entry in since},
+        "hidden": sum(entry.id not in kept for entry in since),
+        "is_full": len(since.data) >= _READ,
+        "again": visit.url("tail", query=followed),
+        "log": visit.to.entries(**followed),
+        "chips": [chip for chip in audit_filters.chips(visit) if chip.word not in ("Since", "Until")],
+        "changes": changes,
+    }
+    return Html("tail", values)

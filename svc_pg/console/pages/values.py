@@ -1,0 +1,86 @@
+"""Values of snapshots for people: the differing part marked, what is long cut with its size."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from svc_pg.encoding import encode
+
+LONGEST: Final = 240
+"""The characters of a value that are shown."""
+
+_AROUND: Final = 40
+
+Kind = Literal["same", "gone", "new"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a value: the same on both sides, or only on one. ``is_cut`` stands for a stretch left out."""
+
+    kind: Kind
+    text: str
+    is_cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One value. ``size`` is that of the whole in bytes, None unless a part is left out."""
+
+    parts: Sequence[Part]
+    size: int | None
+
+
+def written(value: Any) -> str:
+    """A value as people read it: a text without quotes, anything else as JSON."""
+    try:
+        return value if isinstance(value, str) else encode(value).decode()
+    except RecursionError:
+        return "(nested too deeply to be shown here)"
+
+
+def alone(text: str, *, longest: int = LONGEST) -> Value:
+    """A value that is compared with nothing."""
+    return _value([Part("same", text)], text, longest)
+
+
+def compared(before: str, after: str) -> tuple[Value, Value]:
+    """Two values, of which the part between their common beginning and end is marked."""
+    most = min(len(before), len(after))
+    head = _longest(most, lambda length: before[:length] == after[:length])
+    tail = _longest(most - head, lambda length: before[len(before) - length :] == after[len(after) - length :])
+    return _marked(before, head, tail, "gone"), _marked(after, head, tail, "new")
+
+
+def _longest(most: int, is_same: Callable[[int], bool]) -> int:
+    """The greatest length, up to ``most``, for which this is true; it is for all shorter ones."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if is_same(middle) else (low, middle - 1)
+    return low
+
+
+def _marked(text: str, head: int, tail: int, kind: Kind) -> Value:
+    middle = len(text) - tail
+    return _value([Part("same", text[:head]), Part(kind, text[head:middle]), Part("same", text[middle:])], text)
+
+
+def _value(parts: list[Part], whole: str, longest: int = LONGEST) -> Value:
+    """The parts, cut around what differs if the whole is long."""
+    if len(whole) <= longest:
+        return Value([part for part in parts if part.text], None)
+    if len(parts) == 1:
+        shown = [Part(parts[0].kind, whole[:longest]), Part("same", "…", is_cut=True)]
+    else:
+        head, marked, tail = parts
+        shown = [Part("same", head.text[-_AROUND:]), Part(marked.kind, marked.text[: LONGEST - 2 * _AROUND])]
+        if len(head.text) > _AROUND:
+            shown.insert(0, Part("same", "…", is_cut=True))
+        if len(marked.text) > LONGEST - 2 * _AROUND:
+            shown.append(Part("same", "…", is_cut=True))
+        else:
+            shown.append(Part("same", tail.text[:_AROUND]))
+            if len(tail.text) > _AROUND:
+                shown.append(Part("same", "…", is_cut=True))
+    return Value([part for part in shown if part.text], len(whole.encode(errors="replace")))
