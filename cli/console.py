@@ -55,7 +55,8 @@ def sign_in(
     url: Annotated[
         str | None,
         typer.Option(
-            metavar="URL", help="Where the console is; by default that of SVC_CONSOLE_PUBLIC_URL, or port 8000."
+            metavar="URL",
+            help="The address of the console. Default: that of SVC_CONSOLE_PUBLIC_URL, else port 8000 of this machine.",
         ),
     ] = None,
     database_url: DatabaseUrl = None,

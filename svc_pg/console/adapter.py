@@ -3,12 +3,13 @@
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import AsyncExitStack, aclosing
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from ipaddress import IPv4Network, IPv6Network
 from typing import Final
 from urllib.parse import quote
 from uuid import uuid4
 
+from anyio import create_task_group
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -45,7 +46,8 @@ def asgi_app(
                 handle = core.handle if site is None or not site.has(console_request) else site.handle
                 answer = await handle(console_request, chunks, until_sent=until_sent)
             try:
-                await _response(answer)(scope, receive, _in_time(send))
+                async with _while_connected(answer, receive):
+                    await _response(answer)(scope, receive, _in_time(send))
             except _ClientStalled:  # the server closes a connection whose answer is not complete
                 logger.info("request %s: the client does not read its answer", console_request.request_id)
 
@@ -72,6 +74,24 @@ async def _parts(content: bytes | AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 async def _one(content: bytes) -> AsyncIterator[bytes]:
     yield content
+
+
+@asynccontextmanager
+async def _while_connected(answer: EncodedResponse, receive: Receive) -> AsyncIterator[None]:
+    """Stop an answer that is made as it is sent when its client leaves: servers may tell only those who ask."""
+    if isinstance(answer.content, bytes):
+        yield
+        return
+    async with create_task_group() as group:
+
+        async def listen() -> None:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            group.cancel_scope.cancel()
+
+        group.start_soon(listen)
+        yield
+        group.cancel_scope.cancel()
 
 
 def _in_time(send: Send) -> Send:

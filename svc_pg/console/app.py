@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from typing import Any
 
 from psycopg import AsyncConnection
@@ -13,7 +14,7 @@ from starlette.types import ASGIApp
 from svc_pg.config import Config
 from svc_pg.console import cors, discovery
 from svc_pg.console.adapter import asgi_app
-from svc_pg.console.bearer import bearer
+from svc_pg.console.bearer import SessionOf, bearer
 from svc_pg.console.built_in.account import account_product
 from svc_pg.console.built_in.audit import audit_product
 from svc_pg.console.built_in.webhooks import webhooks_product
@@ -64,7 +65,8 @@ class Console:
         )
         authenticate = with_programs(self._sign_in.authenticate, self._database)
         host = host_of(settings, session_of)
-        self.session_of = with_host(bearer(authenticate), host)
+        find = with_host(bearer(authenticate), host)
+        self.session_of: SessionOf = find
         """Finds the session of a request, for ``webhooks_app``."""
         self.allowed_origins = cors.allowed_origins(settings)
         self.trusted_proxies = settings.console_trusted_proxies
@@ -73,7 +75,8 @@ class Console:
         self.refusals = Refusals(self._database)
         """Records of the calls that sessions may not make, here and in ``webhooks_app``."""
         self._core = Core(
-            session_of=self.session_of,
+            session_of=find,
+            still_of=partial(find, is_use=False),
             turns=self.turns,
             on_refusal=self.refusals.record,
             allowed_origins=self.allowed_origins,
@@ -88,8 +91,8 @@ class Console:
         self._core.add_route("GET", "/capabilities", capabilities, discovery.CAPABILITIES)
         for method, path, handler, documentation in self._sign_in.routes:
             self._core.add_route(method, f"/session{path}", handler, documentation)
-        self._core.add_product(account_product(self._database), is_built_in=True)
         desired = config or Config()
+        self._core.add_product(account_product(self._database, config=desired), is_built_in=True)
         self.webhooks = webhooks_product(self._database, settings=settings, config=desired.webhooks)
         """The built-in product, for ``webhooks_app``."""
         audit = audit_product(self._database, config=desired.audit)

@@ -15,6 +15,13 @@ class Authenticate(Protocol):
         """A call that is no use of the session keeps no idle session alive."""
 
 
+class FindSession(Protocol):
+    """Finds the session that a request belongs to, as a SessionOf. Raises Problem."""
+
+    async def __call__(self, request: ConsoleRequest, *, is_use: bool = True) -> Session:
+        """A call that is no use of the session keeps no idle session alive."""
+
+
 SessionOf = Callable[[ConsoleRequest], Awaitable[Session]]
 """Finds the session that a request belongs to; raises Problem."""
 
@@ -29,10 +36,10 @@ def bearer_tokens(request: ConsoleRequest) -> list[str]:
     return [token for scheme, _, token in credentials if scheme.lower() == "bearer"]
 
 
-def bearer(authenticate: Authenticate) -> SessionOf:
+def bearer(authenticate: Authenticate) -> FindSession:
     """A function that finds a session by the one Bearer token in ``Authorization``; nothing else carries a token."""
 
-    async def session_of(request: ConsoleRequest) -> Session:
+    async def session_of(request: ConsoleRequest, *, is_use: bool = True) -> Session:
         credentials = request.headers.getlist("authorization")
         scheme, _, token = credentials[0].partition(" ") if credentials else ("", "", "")
         if scheme.lower() != "bearer":
@@ -42,7 +49,7 @@ def bearer(authenticate: Authenticate) -> SessionOf:
         try:
             if len(credentials) > 1:
                 raise TokenError("there are several Authorization headers")
-            return await authenticate(token)
+            return await authenticate(token, is_use=is_use)
         except TokenError as error:
             logger.info("request %s: token refused: %s", request.request_id, error)
             challenge = f'{CHALLENGE}, error="invalid_token"'

@@ -2,9 +2,10 @@
 
 import inspect
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final, TypeVar
 
@@ -21,6 +22,7 @@ from svc_pg.console.documentation import UNDOCUMENTED, Documentation
 from svc_pg.console.openapi import Route, document, product_routes
 from svc_pg.console.products import RESERVED_IDS, Product, ProductEndpoint, permits
 from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, EncodedResponse, Problem
+from svc_pg.console.revocation import until_ended
 from svc_pg.console.routing import Match, Router
 from svc_pg.console.tokens import Session
 from svc_pg.console.turns import Turns
@@ -50,13 +52,14 @@ logger = logging.getLogger("svc_pg.console")
 class Core:
     """Answers requests, and never raises. Routes below ``console_path`` are open to all; a product's need a session.
 
-    ``title`` is that of the OpenAPI document.
+    ``title`` is that of the OpenAPI document. ``still_of`` finds the session of a request whose answer goes on.
     """
 
     def __init__(
         self,
         *,
         session_of: SessionOf,
+        still_of: SessionOf | None = None,
         turns: Turns,
         on_refusal: Callable[[ConsoleRequest, Session], None],
         allowed_origins: frozenset[str],
@@ -64,6 +67,7 @@ class Core:
         console_path: str = "/console",
     ) -> None:
         self._session_of = session_of
+        self._still_of = still_of or session_of
         self._turns = turns
         self._on_refusal = on_refusal
         self._encoders = CapacityLimiter(_ENCODERS)
@@ -169,9 +173,13 @@ class Core:
         product = self._product_of(request)
         session = await self._session_of(request)
         self._require_permission(request, session, product.target)
-        await until_sent.enter_async_context(self._turns.of(session.session_id))
+        if not product.target.is_stream:
+            await until_sent.enter_async_context(self._turns.of(session.session_id))
         complete = await _with_body(request, body, max_bytes=PRODUCT_BODY_BYTES)
-        return await _call(product.target.handler, complete.authenticated(session, product.params))
+        response = await _call(product.target.handler, complete.authenticated(session, product.params))
+        if not product.target.is_stream or not isinstance(response.body, AsyncIterator):
+            return response
+        return replace(response, body=until_ended(response.body, partial(self._still_of, request)))
 
     async def call(self, request: ConsoleRequest, session: Session | None) -> ConsoleResponse:
         """Answer a call of the console's own pages, whose session is known and has a turn. Raises Problem."""
@@ -232,12 +240,15 @@ async def _started(response: ConsoleResponse, request_id: str) -> ConsoleRespons
 
 
 async def _resumed(first: bytes, rest: AsyncIterator[bytes], request_id: str) -> AsyncIterator[bytes]:
-    yield first
     try:
+        yield first
         async for part in rest:
             yield part
     except Exception as error:  # the server cuts the connection, so that the client sees that the end is missing
         raise RuntimeError(f"request {request_id} failed while its answer was being sent") from error
+    finally:
+        if isinstance(rest, AsyncGenerator):
+            await rest.aclose()
 
 
 def _encoded(response: ConsoleResponse) -> EncodedResponse:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import psycopg
 from psycopg import AsyncConnection, errors
+from psycopg.conninfo import make_conninfo
 from psycopg_pool import AsyncConnectionPool, PoolTimeout, TooManyRequests
 from pydantic import SecretStr
 
@@ -29,6 +30,7 @@ PROBLEMS: Final = dict.fromkeys(
 )
 """The codes and the status of problems that make a connection unusable."""
 
+_ADDRESS: Final = frozenset({"host", "hostaddr", "port", "dbname", "user", "password", "service", "sslmode"})
 _UNREACHABLE: Final = "The database cannot be reached at the moment."
 
 logger = logging.getLogger("svc_pg.console")
@@ -41,10 +43,22 @@ class Database:
         # libpq reads PG* if it is empty
         self._conninfo = Conninfo.parse("" if url is None else url.get_secret_value(), name="DATABASE_URL")
         self._pool = pool
+        self._is_own = pool is None
         # the size of a null pool may be 0: no limit
         self._share = OWN_POOL_SIZE if pool is None or not pool.max_size else max(1, pool.max_size // 2)
         self._free = asyncio.Semaphore(self._share)
         self._server = Server()
+
+    @property
+    def conninfo(self) -> str | None:
+        """The address for a connection beside the pool, with limits of time; None if a given pool does not tell it."""
+        if self._pool is None or self._is_own:
+            return self._conninfo.bounded
+        conninfo, kwargs = self._pool.conninfo, self._pool.kwargs
+        if not isinstance(conninfo, str) or not (kwargs is None or isinstance(kwargs, dict)):
+            return None
+        known = {name: value for name, value in (kwargs or {}).items() if name in _ADDRESS}
+        return Conninfo.parse(make_conninfo(conninfo, **known)).bounded
 
     @property
     def calls_of_a_session(self) -> int:

@@ -11,7 +11,7 @@ from typing import Final
 from starlette.concurrency import run_in_threadpool
 
 from svc_pg.addresses import is_email
-from svc_pg.console.bearer import SessionOf, bearer_tokens
+from svc_pg.console.bearer import FindSession, bearer_tokens
 from svc_pg.console.clients import is_among
 from svc_pg.console.requests import ConsoleRequest, Problem
 from svc_pg.console.same_origin import refuse_other_sites
@@ -28,7 +28,7 @@ _SAFE: Final = frozenset({"GET", "HEAD"})
 _PROXIED_SESSION: Final = timedelta(minutes=5)
 
 
-def with_host(bearers: SessionOf, host: HostSessionOf | None) -> SessionOf:
+def with_host(bearers: FindSession, host: HostSessionOf | None) -> FindSession:
     """Finds sessions by the console's tokens, and for requests without one by asking the application.
 
     What the application goes by may be a cookie, which browsers add to the requests of any page: so requests that
@@ -37,9 +37,9 @@ def with_host(bearers: SessionOf, host: HostSessionOf | None) -> SessionOf:
     if host is None:
         return bearers
 
-    async def session_of(request: ConsoleRequest) -> Session:
+    async def session_of(request: ConsoleRequest, *, is_use: bool = True) -> Session:
         if any(map(is_own, bearer_tokens(request))):
-            return await bearers(request)
+            return await bearers(request, is_use=is_use)
         session = await ask(host, request)
         if session is None:
             return await bearers(request)

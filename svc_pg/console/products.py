@@ -26,7 +26,8 @@ class ProductEndpoint(Documentation):
     """One route of a product. ``path`` is relative to the product, and ``:name`` in it matches any one segment.
 
     A sync ``handler`` runs in a thread. If it ``serves_tenants``, sessions of one tenant reach it too, and it must
-    give and change only what belongs to ``request.session.tenant``. The other fields are for the OpenAPI document.
+    give and change only what belongs to ``request.session.tenant``. If it ``is_stream``, its answer may last: it takes
+    no turn of its session, and ends within 5 seconds of it. The other fields are for the OpenAPI document.
     """
 
     method: Method
@@ -34,6 +35,7 @@ class ProductEndpoint(Documentation):
     handler: Handler
     required_permission: Permission = "read"
     serves_tenants: bool = False
+    is_stream: bool = False
 
     def __post_init__(self) -> None:
         if self.method not in get_args(Method):

@@ -1,10 +1,14 @@
-"""The product ``account``: the user's own sessions; for administrators all sessions, tokens and events."""
+"""The product ``account``: the user's own sessions; the system; for administrators all sessions, tokens and events."""
 
 from typing import Final
 from uuid import UUID
 
+from svc_pg.config import Config
+from svc_pg.console.built_in.account_changes import changes_route
 from svc_pg.console.built_in.account_events import events_route
+from svc_pg.console.built_in.account_system import system_route
 from svc_pg.console.built_in.account_tokens import TokenRoutes
+from svc_pg.console.changes import Changes
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import one_of
 from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered
@@ -21,8 +25,8 @@ _FILTERS: Final[dict[str, FilterParameter[SessionQuery]]] = {
 }
 
 
-def account_product(database: Database) -> Product:
-    """The product, for sessions in this database."""
+def account_product(database: Database, *, config: Config) -> Product:
+    """The product, for sessions in this database, which should be as ``config`` says."""
 
     async def own(request: AuthenticatedRequest) -> ConsoleResponse:
         return ConsoleResponse(200, request.session)
@@ -121,6 +125,8 @@ def account_product(database: Database) -> Product:
             ),
             *TokenRoutes(database).endpoints(),
             events_route(database),
+            system_route(database, config),
+            changes_route(Changes(database)),
         ],
     )
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from svc_pg.console.pages import activity, overview, search, sessions, sign_in, sign_in_link, tenants, tokens
+from svc_pg.console.pages import activity, overview, search, sessions, sign_in, sign_in_link, stream, tenants, tokens
 from svc_pg.console.pages.audit_routes import AUDIT_LOG
 from svc_pg.console.pages.navigation import ADMINISTRATION, Place
 from svc_pg.console.pages.site import PageRoute
@@ -18,6 +18,7 @@ ROUTES: Final[Sequence[PageRoute]] = [
     PageRoute("POST", "/sign-in/link", sign_in_link.finish, is_open=True),
     PageRoute("POST", "/sign-out", sign_in.sign_out),
     PageRoute("GET", "/overview", overview.overview, place=Place(word="Overview", icon="overview", key="o")),
+    PageRoute("GET", "/changes", stream.changed, is_stream=True),
     PageRoute("GET", "/search", search.search),
     *AUDIT_LOG,
     *WEBHOOKS,

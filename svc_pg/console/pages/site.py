@@ -4,6 +4,7 @@ import logging
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from http import HTTPStatus
 from typing import Final
 
@@ -24,6 +25,7 @@ from svc_pg.console.pages.problems import problem_page
 from svc_pg.console.pages.rendering import render
 from svc_pg.console.pages.visit import View, Visit
 from svc_pg.console.requests import ConsoleRequest, EncodedResponse, Problem
+from svc_pg.console.revocation import until_ended
 from svc_pg.console.routing import Match, Router
 from svc_pg.console.same_origin import require_same_origin
 from svc_pg.console.tokens import Session, TokenError
@@ -59,6 +61,7 @@ class PageRoute:
     path: str
     view: View
     is_open: bool = False
+    is_stream: bool = False
     place: Place | None = None
 
 
@@ -137,23 +140,28 @@ class Site:
             if not found.target.is_open:
                 session = await self._session_of(visit)
                 visit = replace(visit, session=session, api=replace(visit.api, session=session))
-                await until_sent.enter_async_context(self._turns.of(session.session_id))
+                if not found.target.is_stream:
+                    await until_sent.enter_async_context(self._turns.of(session.session_id))
             if request.method != "GET":
                 visit = replace(visit, form=await read_form(request.headers, body))
-            return await self._encoded(await found.target.view(visit), visit)
+            answer = await found.target.view(visit)
+            if found.target.is_stream and isinstance(answer, File):
+                still = partial(self._session_of, visit, is_use=False)
+                answer = replace(answer, content=until_ended(answer.content, still))
+            return await self._encoded(answer, visit)
         except Problem as problem:
             _log(problem, request)
             return await self._encoded(problem_page(problem, visit), visit)
 
-    async def _session_of(self, visit: Visit) -> Session:
+    async def _session_of(self, visit: Visit, *, is_use: bool = True) -> Session:
         """The session of the cookie, else that of the application's own user. Raises Problem 401."""
         refused = Problem(401, "not_authenticated", "Sign in.")
         token = visit.cookies.read(visit.request, cookies.SESSION)
         if token is not None:
             try:
                 # what a script fetches by itself keeps no session alive that its person has left
-                is_use = visit.request.headers.get("sec-fetch-dest") != "empty"
-                return await self._authenticate(token, is_use=is_use)
+                is_left = visit.request.headers.get("sec-fetch-dest") == "empty"
+                return await self._authenticate(token, is_use=is_use and not is_left)
             except TokenError as error:
                 logger.info("request %s: token refused: %s", visit.request.request_id, error)
                 refused = Problem(401, "invalid_token", "The session has ended.")

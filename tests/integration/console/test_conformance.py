@@ -34,9 +34,10 @@ def tenant_id(client: httpx.Client) -> str:
 
 
 DOCUMENT = console().openapi()
+STREAM = "GET /account/changes"  # whose answer goes on
 
 
-@pytest.mark.parametrize("operation", operations(DOCUMENT))
+@pytest.mark.parametrize("operation", [operation for operation in operations(DOCUMENT) if operation != STREAM])
 def test_every_answer_is_one_that_the_document_promises(client: httpx.Client, operation: str) -> None:
     assert_conforms(DOCUMENT, operation, base_url=str(client.base_url), headers=bearer("admin"))
 

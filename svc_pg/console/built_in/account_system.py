@@ -1,0 +1,27 @@
+"""The route of the product ``account`` for the state of the system."""
+
+from svc_pg.config import Config
+from svc_pg.console import system_status
+from svc_pg.console.database import Database
+from svc_pg.console.drift import DriftReader
+from svc_pg.console.products import ProductEndpoint
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.console.system_status import SystemStatus
+
+
+def system_route(database: Database, config: Config) -> ProductEndpoint:
+    """The route. ``config`` is what the database is compared with."""
+    reader = DriftReader(database, config)
+
+    async def shown(_request: AuthenticatedRequest) -> ConsoleResponse:
+        drift = await reader.read()
+        async with database.connection() as conn:
+            return ConsoleResponse(200, await system_status.read(conn, config, drift))
+
+    return ProductEndpoint(
+        method="GET",
+        path="/system",
+        handler=shown,
+        summary="Versions, workers, sizes, retention, and how the database differs from the configuration",
+        response=SystemStatus,
+    )

@@ -1,0 +1,142 @@
+"""Tell that something has changed, and never what: one poller for all who want to know, while there is anybody."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+from psycopg import Error
+
+from svc_pg.console.database import Database
+from svc_pg.console.requests import Problem
+from svc_pg.encoding import encode
+from svc_pg.query import Query, afetch_one
+
+Topic = Literal["audit", "deliveries", "endpoints", "console"]
+
+TOPICS: Final[tuple[Topic, ...]] = get_args(Topic)
+MOST_CLIENTS: Final = 200
+MOST_OF_A_SESSION: Final = 8
+POLL_SECONDS: Final = 1
+KEEPALIVE_SECONDS: Final = 15
+LONGEST_SECONDS: Final = 600
+RETRY_MILLISECONDS: Final = 3000
+
+# Of the log only what is settled counts: nothing can come before it any more, so a reader who follows finds it. What
+# settles later than a younger entry was written before it, and is among the last by time as long as nothing else tells.
+# Of deliveries PostgreSQL's own statistics tell, which a backend reports after its transaction and up to 10 s later.
+_STATE: Final = """
+select (select max(e.xact_id)::text
+          from (select a.xact_id from svc.audit_logs a order by a."timestamp" desc, a.id desc limit 200) e
+         where e.xact_id < pg_snapshot_xmin(pg_current_snapshot())::text::bigint) as audit,
+       (select concat_ws(' ', (select max(m.id::text) from (
+                select m.id from svc.webhook_messages m order by m.id desc limit 1) m),
+              pg_stat_get_tuples_inserted(d.oid), pg_stat_get_tuples_updated(d.oid), pg_stat_get_tuples_deleted(d.oid),
+              (select count(*) from (select from svc.webhook_leases limit 10000) l))
+          from (select 'svc.webhook_deliveries'::regclass::oid) d(oid)) as deliveries,
+       (select concat_ws(' ', count(*), max(e.updated_at)) from svc.webhook_endpoints e) as endpoints,
+       (select max(c.id)::text from svc.console_events c) as console
+"""
+
+logger = logging.getLogger("svc_pg.console")
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    audit: str | None
+    deliveries: str | None
+    endpoints: str | None
+    console: str | None
+
+    def changed_since(self, before: "_State") -> set[Topic]:
+        return {topic for topic in TOPICS if getattr(self, topic) != getattr(before, topic)}
+
+
+class _Client:
+    """Somebody who wants to know: the topics that changed since they were told last."""
+
+    def __init__(self) -> None:
+        self.changed: set[Topic] = set()
+        self.is_told = asyncio.Event()
+
+    def tell(self, topics: set[Topic]) -> None:
+        self.changed |= topics
+        self.is_told.set()
+
+    def take(self) -> list[Topic]:
+        taken = sorted(self.changed)
+        self.changed.clear()
+        self.is_told.clear()
+        return taken
+
+
+class Changes:
+    """Streams of Server-Sent Events: https://html.spec.whatwg.org/multipage/server-sent-events.html."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._clients: dict[_Client, str] = {}
+        self._polling: asyncio.Task[None] | None = None
+
+    def stream(self, session_id: str) -> AsyncIterator[bytes]:
+        """A stream for a session; it ends after ten minutes, and clients then connect again.
+
+        Raises Problem 429 if there are 8 of the session, and 503 if there are 200.
+        """
+        busy = {"Retry-After": "10"}
+        if len(self._clients) >= MOST_CLIENTS:
+            raise Problem(503, "too_many_streams", "The console has too many streams; try again.", headers=busy)
+        if sum(each == session_id for each in self._clients.values()) >= MOST_OF_A_SESSION:
+            raise Problem(429, "too_many_streams", f"This session has {MOST_OF_A_SESSION} streams.", headers=busy)
+        client = _Client()
+        self._clients[client] = session_id  # at once: many may ask at the same time
+        return self._told(client)
+
+    async def _told(self, client: _Client) -> AsyncIterator[bytes]:
+        loop = asyncio.get_running_loop()
+        ends_at = loop.time() + LONGEST_SECONDS
+        try:
+            self._poll()
+            yield f"retry: {RETRY_MILLISECONDS}\n\n".encode()
+            while (left := ends_at - loop.time()) > 0:
+                try:
+                    async with asyncio.timeout(min(KEEPALIVE_SECONDS, left)):
+                        await client.is_told.wait()
+                except TimeoutError:
+                    yield b": still here\n\n"
+                    continue
+                yield b"event: changed\ndata: " + encode(client.take()) + b"\n\n"
+        finally:
+            self._forget(client)
+
+    def _forget(self, client: _Client) -> None:
+        self._clients.pop(client, None)
+        if not self._clients and self._polling is not None:
+            self._polling.cancel()
+            self._polling = None
+
+    def _poll(self) -> None:
+        if self._polling is None or self._polling.done():
+            self._polling = asyncio.create_task(self._tell())
+
+    async def _tell(self) -> None:
+        before: _State | None = None
+        again: set[Topic] = set()
+        while self._clients:
+            state = await self._read()
+            if state is not None:
+                changed = set() if before is None else state.changed_since(before)
+                # once more a second later: what tells of a change may be seen before its transaction
+                for client in [*self._clients] if changed | again else []:
+                    client.tell(changed | again)
+                before, again = state, changed
+            await asyncio.sleep(POLL_SECONDS)
+
+    async def _read(self) -> _State | None:
+        try:
+            async with self._database.connection() as conn:
+                return await afetch_one(conn, Query(_STATE, (), _State))
+        except (Problem, Error) as error:
+            logger.info("changes cannot be told at the moment: %s", getattr(error, "code", type(error).__name__))
+            return None

@@ -1,0 +1,138 @@
+"""The state of the system: versions, workers, sizes, and the time for which things are kept."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final, Literal
+
+from psycopg import AsyncConnection
+
+from svc_pg import __version__
+from svc_pg.config import Config
+from svc_pg.console.drift import Drift
+from svc_pg.query import Query, afetch, afetch_one
+
+WORKER: Final = "svc-pg worker"
+"""The name under which workers and maintenance connect, unless their conninfo gives another."""
+CONSOLE: Final = "svc-pg console"
+
+_FACTS: Final = """
+select i.version as schema_version, current_setting('server_version') as postgres_version,
+       pg_is_in_recovery() as is_standby, pg_database_size(current_database()) as database_bytes,
+       (select min(e.created_at) from svc.webhook_messages e
+         where e.id = (select m.id from svc.webhook_messages m order by m.id limit 1)) as oldest_message_at,
+       (select a."timestamp" from svc.audit_logs a order by a."timestamp" limit 1) as oldest_entry_at
+  from svc.installation i
+"""
+# The planner's estimates, because counting would read the tables; -1 means that nobody has looked yet
+_SIZES: Final = """
+select t.name, t.bytes::bigint, greatest(t.rows, 0)::bigint as estimated_rows
+  from (
+    select case when c.relispartition then 'audit_logs' else c.relname end as name,
+           sum(pg_total_relation_size(c.oid)) as bytes, sum(c.reltuples) as rows
+      from pg_class c
+     where c.relnamespace = 'svc'::regnamespace and c.relkind = 'r'
+     group by 1
+  ) t
+ where t.name in ('audit_logs', 'webhook_messages', 'webhook_deliveries', 'webhook_delivery_attempts', 'webhook_queue',
+                  'console_events')
+ order by t.bytes desc, t.name
+"""
+_PROGRAMS: Final = """
+select case a.application_name when 'svc-pg worker' then 'worker' else 'console' end as kind, a.pid,
+       host(a.client_addr) as address, a.backend_start as connected_at, a.state_change as last_seen_at
+  from pg_stat_activity a
+ where a.datname = current_database() and a.application_name in ('svc-pg worker', 'svc-pg console')
+   and a.pid <> pg_backend_pid()
+ order by a.backend_start, a.pid limit 200
+"""
+_LEASING: Final = """
+select l.worker as name, count(*)::integer as in_flight, max(l.leased_at) as last_claim_at
+  from (select worker, leased_at from svc.webhook_leases where lease_until > now() limit 10000) l
+ group by l.worker order by l.worker limit 200
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The versions and the size of the database, and its oldest entry and message."""
+
+    schema_version: str
+    postgres_version: str
+    is_standby: bool
+    database_bytes: int
+    oldest_entry_at: datetime | None
+    oldest_message_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class TableSize:
+    """The bytes of a table with its indexes, and the planner's estimate of its rows."""
+
+    name: str
+    bytes: int
+    estimated_rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A connection of a worker or a console. The times are None if the console's role may not see them."""
+
+    kind: Literal["worker", "console"]
+    pid: int
+    address: str | None
+    connected_at: datetime | None
+    last_seen_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class BusyWorker:
+    """A worker that has attempts under way."""
+
+    name: str
+    in_flight: int
+    last_claim_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long things are kept; None means for ever."""
+
+    audit_entries: timedelta | None
+    delivered: timedelta | None
+    failed: timedelta | None
+
+
+@dataclass(frozen=True, slots=True)
+class SystemStatus:
+    """The state of the system. ``drift`` is that of the last minute; the other facts are as they are now.
+
+    Workers are seen by their connections, 200 at most: one that polls through PgBouncer, or whose conninfo has an
+    application_name, is not among ``programs``, but is a ``busy_worker`` while it delivers.
+    """
+
+    version: str
+    facts: Facts
+    sizes: Sequence[TableSize]
+    programs: Sequence[Program]
+    busy_workers: Sequence[BusyWorker]
+    retention: Retention
+    drift: Drift
+
+
+async def read(conn: AsyncConnection[Any], config: Config, drift: Drift) -> SystemStatus:
+    """The state of the system now, with the drift that was found before."""
+    days = config.audit.retention_days
+    return SystemStatus(
+        version=__version__,
+        facts=await afetch_one(conn, Query(_FACTS, (), Facts)),
+        sizes=await afetch(conn, Query(_SIZES, (), TableSize)),
+        programs=await afetch(conn, Query(_PROGRAMS, (), Program)),
+        busy_workers=await afetch(conn, Query(_LEASING, (), BusyWorker)),
+        retention=Retention(
+            audit_entries=None if days is None else timedelta(days=days),
+            delivered=config.webhooks.keep_delivered,
+            failed=config.webhooks.keep_failed,
+        ),
+        drift=drift,
+    )
