@@ -9,7 +9,7 @@ from svc_pg.errors import QueryError
 from svc_pg.pagination import ALL, Listing, PointInTime
 from svc_pg.query import Query
 from svc_pg.webhooks.delivery_keysets import COLUMNS, NEWEST, newest_of_event, newest_of_tenant
-from svc_pg.webhooks.delivery_rows import STATUSES, Changed, Counted, Delivery, DeliveryAttempt, DeliveryDetail
+from svc_pg.webhooks.delivery_rows import STATUSES, Changed, Counted, Delivery, DeliveryAttempt, DeliveryDetail, Status
 from svc_pg.webhooks.ids import delivery_key, endpoint_key, filter_key, no_delivery
 
 BULK: Final = 10_000  # as in the texts below
@@ -143,9 +143,15 @@ class DeliveryQuery(Listing[Delivery]):
         """
         return Query(*self._change(*_CANCEL_MANY, dry_run=dry_run), Changed)
 
-    def count(self, *, most: int = BULK) -> Query[Counted]:
-        """The number of deliveries, counted up to ``most``. The page's size and cursor are ignored."""
-        # in the order of the list, so that the plan is the list's
+    def count(self, *, status: Status | None = None, most: int = BULK) -> Query[Counted]:
+        """The number of deliveries, or of those in one state, counted up to ``most``.
+
+        The page's size and cursor are ignored.
+        """
+        if status == "delivered":  # as most are: in the order of the list, so that the plan is the list's
+            return replace(self, filter=self.filter.where("status = %s", status)).count(most=most)
+        if status is not None:
+            return self.status(status).count(most=most)
         wanted = self.filter if self.keyset.start is None else self.filter.where(self.keyset.beyond, *self.keyset.start)
         text = _COUNTED[0] + wanted.clause + self.keyset.order + _COUNTED[1]
         return Query(text, (*wanted.params, most + 1), partial(_counted, most))

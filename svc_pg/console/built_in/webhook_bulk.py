@@ -107,7 +107,7 @@ async def _counted(conn: AsyncConnection[Any], wanted: DeliveryQuery, status: St
     try:
         async with conn.transaction():
             await conn.execute(_TIMEOUT, [f"{_MOST_MILLISECONDS}ms"])
-            counted = await afetch_one(conn, wanted.status(status).count(most=most))
+            counted = await afetch_one(conn, wanted.count(status=status, most=most))
     except QueryCanceled:
         return StatusCount(status, None, is_complete=False)
     await conn.execute(_TIMEOUT, [f"{STATEMENT_TIMEOUT_SECONDS}s"])

@@ -148,6 +148,11 @@ def test_a_count_stops_at_its_bound(conn: Connection) -> None:
     assert webhooks.deliveries.count(conn, status="delivered") == Counted(10_000, is_complete=False)
     assert rows_read(conn, deliveries.matching(status="delivered").count(most=50), "webhook_deliveries") <= 51
     assert rows_read(conn, deliveries.matching(tenant="big").count(most=50), "webhook_deliveries") <= 60
+    delivered = deliveries.matching(tenant="acme").count(status="delivered")
+    assert fetch_one(conn, delivered) == Counted(0, is_complete=True)
+    assert rows_read(conn, delivered, "webhook_deliveries") <= 2 * RARE + 10
+    waiting = deliveries.matching(tenant="big").count(status="pending", most=5)
+    assert fetch_one(conn, waiting) == Counted(5, is_complete=False)
 
 
 def test_ids_choose_deliveries_and_are_bounded(conn: Connection) -> None:
