@@ -9,6 +9,7 @@ from starlette.datastructures import QueryParams
 
 from svc_pg.console.built_in.webhook_bulk import StatusCount
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
+from svc_pg.console.pages.problems import needs_write
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
 from svc_pg.pagination import Page
@@ -67,10 +68,9 @@ async def listed(visit: Visit) -> Answer:
 
 async def confirm(visit: Visit) -> Answer:
     """The number of deliveries that a change would reach, and the button that makes it."""
+    needs_write(visit)
     change, body = _change(visit.query.get("do")), _body(visit.query)
-    if not body:  # nothing is selected
-        return SeeOther(visit.to.deliveries())
-    counted = await _post(visit, change, body | {"dryRun": True})
+    counted = await _post(visit, change, body | {"dryRun": True}) if body else Changed(0, is_complete=True)
     values = {
         "change": change,
         "counted": counted,
@@ -83,6 +83,7 @@ async def confirm(visit: Visit) -> Answer:
 
 async def change(visit: Visit) -> Answer:
     """Change them, 10,000 at most; if there are more, ask again for the rest."""
+    needs_write(visit)
     verb, body = _change(visit.form.get("do")), _body(visit.form)
     changed = await _post(visit, verb, body)
     if changed.is_complete:

@@ -12,6 +12,7 @@ from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.deliveries import rows
 from svc_pg.console.pages.endpoint_form import EndpointForm
 from svc_pg.console.pages.endpoints import form_page
+from svc_pg.console.pages.problems import needs_write
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
 from svc_pg.pagination import Page
@@ -57,6 +58,7 @@ async def shown(visit: Visit) -> Answer:
 
 async def edit(visit: Visit) -> Answer:
     """The form with the fields as they are."""
+    needs_write(visit)
     endpoint = await _endpoint(visit)
     types = await visit.api.get(Page[EventType], "webhooks", "event-types")
     given = EndpointForm.of(endpoint, names=[each.name for each in types])
@@ -65,6 +67,7 @@ async def edit(visit: Visit) -> Answer:
 
 async def update(visit: Visit) -> Answer:
     """Change the fields, unless somebody else has changed them since the form was made."""
+    needs_write(visit)
     endpoint = await _endpoint(visit)
     given = EndpointForm.read(visit.form)
     errors = given.errors()
@@ -105,11 +108,13 @@ async def ping(visit: Visit) -> Answer:
 
 async def rotation(visit: Visit) -> Answer:
     """What a new secret means, and for how long the old one signs too."""
+    needs_write(visit)
     return Html("endpoint_rotate", {"endpoint": await _endpoint(visit), "overlaps": OVERLAPS})
 
 
 async def rotate(visit: Visit) -> Answer:
     """Give it a new secret, and show that, this once."""
+    needs_write(visit)
     overlap = visit.form.get("overlap", "")
     if overlap not in {seconds for seconds, _ in OVERLAPS}:
         raise Problem(422, "invalid_parameter", "Choose for how long the old secret signs too.")

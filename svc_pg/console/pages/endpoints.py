@@ -9,6 +9,7 @@ from svc_pg.console.pages import charts
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.charts import Spark
 from svc_pg.console.pages.endpoint_form import EndpointForm
+from svc_pg.console.pages.problems import needs_write
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
 from svc_pg.pagination import Page
@@ -65,14 +66,14 @@ async def listed(visit: Visit) -> Answer:
 
 async def new(visit: Visit) -> Answer:
     """The form for a new endpoint."""
-    if not visit.may("write"):
-        raise Problem(403, "insufficient_scope", "This needs the permission write.", required_permission="write")
+    needs_write(visit)
     given = EndpointForm.new(tenant=visit.query.get("tenant", ""), event=visit.query.get("event", ""))
     return await form_page(visit, given, None, {})
 
 
 async def add(visit: Visit) -> Answer:
     """Register an endpoint, and show its secret, this once."""
+    needs_write(visit)
     given = EndpointForm.read(visit.form)
     errors = given.errors()
     problem: Problem | None = None

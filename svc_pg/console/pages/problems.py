@@ -19,6 +19,12 @@ _HEADINGS: Final = {
 }
 
 
+def needs_write(visit: Visit) -> None:
+    """Refuse a page that leads to a change to somebody who may only read. Raises Problem 403."""
+    if not visit.may("write"):
+        raise Problem(403, "insufficient_scope", "This needs the permission write.", required_permission="write")
+
+
 def problem_page(problem: Problem, visit: Visit) -> Answer:
     """The page of a problem; for somebody who is not signed in, the way to do so."""
     if problem.status == HTTPStatus.UNAUTHORIZED and visit.session is None:
