@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Final
 
 from svc_pg.audit.entry import Entry
+from svc_pg.console.pages import changes
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.visit import Visit
 from svc_pg.pagination import Page
@@ -20,6 +21,7 @@ QUOTED_BODY: Final = 8 * 1024
 """The most characters of a body that a command has in itself."""
 SHOWN_ATTEMPTS: Final = 30
 
+_CAUSES: Final = 3
 _SIGNED: Final = "webhook-signature"
 _CHECK: Final = """\
 { printf '%s.%s.' "$ID" "$TIMESTAMP"; cat body.json; } |
@@ -79,17 +81,13 @@ async def cancel(visit: Visit) -> Answer:
     return SeeOther(visit.to.delivery(visit.params["id"]))
 
 
-async def _causes(visit: Visit, delivery: DeliveryDetail) -> Sequence[Entry]:
-    """Entries of the transaction that sent it."""
-    if delivery.xact_id is None:
+async def _causes(visit: Visit, delivery: DeliveryDetail) -> Sequence[tuple[Entry, str]]:
+    """Entries of the transaction that sent it, each with what it says in a few words."""
+    if delivery.xact_id is None or not visit.has("audit"):
         return []
-    found = await visit.api.get(
-        Page[Entry],
-        "audit",
-        "entries",
-        query={"transaction": delivery.xact_id, "limit": "4", "order": "oldest", "fields": "operation,tableName"},
-    )
-    return found.data
+    query = {"transaction": delivery.xact_id, "limit": str(_CAUSES + 1), "order": "oldest", "fields": changes.LIST}
+    found = await visit.api.get(Page[Entry], "audit", "entries", query=query)
+    return [(entry, changes.title(entry)) for entry in found]
 
 
 def marks(attempts: Sequence[DeliveryAttempt]) -> Sequence[Mark]:
