@@ -1,17 +1,16 @@
 """The results of the demo's webhooks: one receiver answers, one fails since a while, and one is paused."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from .hour import OUTAGE
+from .hour import OUTAGE, PAUSED, PAUSED_RECEIVER
+from .outage import Outage, outage
 
-PAUSED: Final = timedelta(minutes=20)
-"""How long ago somebody paused the third receiver."""
-_WAITS: Final = tuple(timedelta(seconds=seconds) for seconds in (0, 60, 120, 420, 1860))
-"""The times of five attempts at a receiver that answers 503, counted from the first."""
+_REFUSED: Final = tuple(timedelta(seconds=seconds) for seconds in (0, 0.3, 60.3, 360.3, 2160.3))
+"""The times of five attempts by the demo's configuration, counted from the first."""
 _UNAVAILABLE: Final = "upstream connect error or disconnect/reset before headers\n"
 _TIMED_OUT: Final = '{"error": "timed out waiting for a worker"}'
 _UNKNOWN: Final = '{"error": "unknown field: total", "see": "https://developers.acme.example/orders"}'
@@ -31,7 +30,7 @@ class Receiver:
 RECEIVERS: Final = (
     Receiver("hooks.acme.example/orders", "Orders to Acme's shop system", "acme", ["order.*"], "good"),
     Receiver("erp.northwind.example/webhooks", "Northwind's ERP", "northwind", ["order.*"], "failing"),
-    Receiver("crm.acme.example/people", "Acme's address book", "acme", ["customer.*"], "paused"),
+    Receiver("crm.acme.example/people", PAUSED_RECEIVER, "acme", ["customer.*"], "paused"),
     Receiver("books.tidewater.example/in", "Our own bookkeeping", None, ["order.paid", "order.canceled"], "good"),
 )
 
@@ -81,34 +80,38 @@ class Answers:
     def __init__(self, now: datetime) -> None:
         self._now = now
         self._random = random.Random(4471)  # noqa: S311
-        self._number = 0
 
-    def of(self, receiver: Receiver, sent_at: datetime) -> Result:
-        """The result of the next delivery."""
-        self._number += 1
-        first = sent_at + timedelta(milliseconds=self._random.randrange(4, 40))
-        if receiver.kind == "failing" and sent_at > self._now - OUTAGE:
-            return self._unavailable(first)
-        if receiver.kind == "paused" and sent_at > self._now - PAUSED:
-            return Result("pending", (), sent_at)
-        if self._number == 131:
+    def to(self, sent: Sequence[tuple[Receiver, datetime]]) -> tuple[list[Result], Outage]:
+        """The results of all deliveries, and how it went with the receiver that fails."""
+        results: dict[int, Result] = {}
+        failing: dict[int, datetime] = {}
+        for number, (receiver, sent_at) in enumerate(sent):
+            first = sent_at + timedelta(milliseconds=self._random.randrange(4, 40))
+            if receiver.kind == "failing" and sent_at > self._now - OUTAGE:
+                failing[number] = first
+            elif receiver.kind == "paused" and sent_at > self._now - PAUSED:
+                results[number] = Result("pending", (), sent_at)
+            else:
+                results[number] = self._result(number, first)
+        failed = outage(list(failing.values()), now=self._now)
+        for number, times, coming in zip(failing, failed.attempts, failed.next_attempt_at, strict=True):
+            tried = [self._answer(time, 503, _UNAVAILABLE) for time in times]
+            results[number] = Result("failed" if coming is None else "pending", tried, coming)
+        return [results[number] for number in range(len(sent))], failed
+
+    def _result(self, number: int, first: datetime) -> Result:
+        if number == 131:
             return Result("canceled", [self._answer(first, 500, _TIMED_OUT, slow=20)])
-        match self._number % 53:
+        match number % 53:
             case 11 | 37:
-                again = self._answer(first + timedelta(seconds=10.4), 200)
-                return Result("delivered", [self._answer(first, 500, _TIMED_OUT, slow=20), again])
+                slow = self._answer(first, 500, _TIMED_OUT, slow=20)
+                again = self._answer(slow.ended_at + timedelta(seconds=0.3), 200)
+                return Result("delivered", [slow, again])
             case 48:
-                refused = [self._answer(first + wait, 422, _UNKNOWN) for wait in _WAITS if first + wait < self._now]
-                if len(refused) == len(_WAITS):
+                refused = [self._answer(first + wait, 422, _UNKNOWN) for wait in _REFUSED if first + wait < self._now]
+                if len(refused) == len(_REFUSED):
                     return Result("failed", refused)
         return Result("delivered", [self._answer(first, 200)])
-
-    def _unavailable(self, first: datetime) -> Result:
-        times = [first + wait for wait in _WAITS]
-        tried = [self._answer(time, 503, _UNAVAILABLE) for time in times if time < self._now]
-        coming: Iterator[datetime] = (time for time in times if time >= self._now)
-        next_attempt_at = next(coming, None)
-        return Result("failed" if next_attempt_at is None else "pending", tried, next_attempt_at)
 
     def _answer(self, started_at: datetime, status: int, body: str = "", *, slow: int = 1) -> Attempt:
         duration = round(self._random.lognormvariate(3.9, 0.5)) * slow

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
+from urllib.parse import urlencode, urlsplit
 
 from .. import output
 
@@ -48,8 +49,9 @@ class Findings:
 
     @property
     def sign_in_url(self) -> str:
-        """A page that signs in whoever opens it on this machine."""
-        return f"{self.console_url}/ui/sign-in?now=1"
+        """A page that signs in whoever opens it on this machine, and leads to the hour that has been."""
+        overview = f"{urlsplit(self.console_url).path}/ui/overview?window=1h"
+        return f"{self.console_url}/ui/sign-in?{urlencode({'now': 1, 'next': overview})}"
 
     @property
     def is_good(self) -> bool:

@@ -6,12 +6,17 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any, Final, LiteralString
+from uuid import UUID
 
 SELLERS: Final = ("acme", "northwind")
-OUTAGE: Final = timedelta(minutes=38)
+OUTAGE: Final = timedelta(minutes=10)
 """How long ago one of the receivers began to fail."""
 TAMPERING: Final = timedelta(minutes=17)
 """How long ago somebody changed a price in the database itself."""
+PAUSED: Final = timedelta(minutes=20)
+"""How long ago somebody paused another receiver."""
+PAUSED_RECEIVER: Final = "Acme's address book"
+OPERATOR: Final = "operator@tidewater.example"
 _LENGTH: Final = timedelta(minutes=58)
 _ORDERS: Final = 140
 
@@ -25,6 +30,17 @@ _NAMES: Final = (
     "Sami Haddad", "Greta Vogel", "Noah de Vries", "Amara Diallo", "Jonas Bauer", "Helena Costa", "Milan Petrović",
     "Zoë Martin", "Karim <b>Aziz</b>", "Nadia Rossi", "Elias Berg", "Chiara Conti", "Leila Farouk",
 )  # fmt: skip
+
+# The hashes are of tokens that nobody has
+_SESSION: Final[LiteralString] = """
+insert into svc.console_sessions (id, email, permission, token_hash, ip, user_agent, created_at, expires_at)
+select %s, %s, %s, %s, %s, %s, now, now + interval '24 hours'
+  from cast(current_setting('demo.now') as timestamptz) now
+"""
+_EVENT: Final[LiteralString] = """
+insert into svc.console_events (occurred_at, event, session_id, email, ip, user_agent, detail)
+values (current_setting('demo.now')::timestamptz, %s, %s, %s, %s, %s, %s)
+"""
 
 Statement = tuple[LiteralString, tuple[object, ...]]
 
@@ -56,6 +72,7 @@ class _Shop:
 
     def steps(self) -> Iterator[Step]:
         yield from self._beginning()
+        yield from self._console()
         yield from self._staff()
         yield from self._tampering()
         for number in range(_ORDERS):
@@ -79,6 +96,34 @@ class _Shop:
             signed_up: Statement = ("insert into customer values (%s, %s, %s, %s, %s)", row)
             ago = _LENGTH - timedelta(seconds=6 * (number - 100))
             yield Step(ago, [signed_up], actor="signup", context=self._web("/signup"))
+
+    def _console(self) -> Iterator[Step]:
+        """People who are signed in to the console, and what they did there."""
+        for minutes, email, permission, browser, is_clumsy in (
+            (55, OPERATOR, "admin", "Mozilla/5.0 (X11; Linux x86_64; rv:148.0) Gecko/20100101 Firefox/148.0", False),
+            (41, "mara@tidewater.example", "write", "Mozilla/5.0 (Macintosh; Intel Mac OS X 15_3) Safari/605.1", True),
+            (33, "jonas@tidewater.example", "read", "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/145.0", False),
+        ):
+            draw, ago = self._random, timedelta(minutes=minutes)
+            who = (email, f"203.0.113.{draw.randrange(2, 250)}", browser)
+            session = UUID(int=draw.getrandbits(128), version=4)
+            yield Step(ago, [(_EVENT, ("link_requested", session, *who, None))])
+            if is_clumsy:
+                yield Step(ago - timedelta(seconds=31), [(_EVENT, ("code_rejected", session, *who, None))])
+            signed_in: list[Statement] = [
+                (_EVENT, ("code_accepted", session, *who, None)),
+                (_SESSION, (session, email, permission, draw.randbytes(32), *who[1:])),
+                (_EVENT, ("signed_in", session, *who, None)),
+            ]
+            yield Step(ago - timedelta(seconds=44), signed_in, actor=email)
+            if email == OPERATOR:
+                pause: LiteralString = (
+                    "select svc.webhook_set_status(id, 'paused') from svc.webhook_endpoints where description = %s"
+                )
+                yield Step(PAUSED, [(pause, (PAUSED_RECEIVER,))], actor=email, context={"sessionId": str(session)})
+            if permission == "write":
+                exported = "GET /audit/export?resource=public.product&since=1h&format=csv"
+                yield Step(timedelta(minutes=8.1), [(_EVENT, ("log_exported", session, *who, exported))])
 
     def _order(self, number: int, ago: timedelta) -> Iterator[Step]:
         draw = self._random

@@ -57,9 +57,7 @@ _TO_THE_PAST: Final = (
        set last_success_at = x.success_at, last_failure_at = x.failure_at,
            failure_streak = x.streak, failing_since = case when x.streak > 0 then x.failing_since end,
            outage_since = case when x.streak >= 10 then x.failing_since end,
-           outage_told_at = case when x.streak >= 10 then x.failing_since + interval '3 minutes' end,
-           breaker_count = case when x.streak >= 10 then 5 else 0 end,
-           breaker_until = case when x.streak >= 10 then now() + interval '13 minutes' end
+           outage_told_at = case when x.streak >= 10 then x.failing_since + interval '3 minutes' end
       from (
         select a.endpoint_id, l.success_at, max(a.started_at) filter (where a.outcome <> 'success') as failure_at,
                count(*) filter (where a.outcome <> 'success' and a.started_at > l.success_at)::integer as streak,
@@ -73,6 +71,9 @@ _TO_THE_PAST: Final = (
       ) x where s.endpoint_id = x.endpoint_id
     """,
 )
+_BREAKER: Final = """
+update svc.webhook_endpoint_state set breaker_until = %s, breaker_count = %s where failure_streak >= 10
+"""
 _DELIVERIES: Final = """
 select d.id, d.message_id, d.endpoint_id from svc.webhook_deliveries d
  where d.message_id = any (%s) order by d.message_id, d.endpoint_id
@@ -87,14 +88,15 @@ def make_up(
 ) -> None:
     """Move what was ``sent`` to its times, in which ``receivers``, by the ids of their endpoints, have answered."""
     draw = Random(4471)  # noqa: S311 - no secrets, and each run draws the same
-    answers = Answers(now)
     moved = {message: (_id(at, draw), at) for message, at in sent}
+    found = conn.execute(_DELIVERIES, [list(moved)]).fetchall()
+    found.sort(key=lambda row: moved[row[1]][1])
+    results, failed = Answers(now).to([(receivers[endpoint], moved[message][1]) for _, message, endpoint in found])
     deliveries: list[tuple[object, ...]] = []
     attempts: list[tuple[object, ...]] = []
-    found = conn.execute(_DELIVERIES, [list(moved)]).fetchall()
-    for old_id, message, endpoint in sorted(found, key=lambda row: moved[row[1]][1]):
+    for (old_id, message, endpoint), result in zip(found, results, strict=True):
         message_id, at = moved[message]
-        delivery, result = _id(at, draw), answers.of(receivers[endpoint], at)
+        delivery = _id(at, draw)
         deliveries.append((old_id, delivery, message_id, endpoint, *_state(result, at)))
         attempts += _attempts(delivery, endpoint, result)
     with conn.transaction(), conn.cursor() as cursor:
@@ -105,6 +107,7 @@ def make_up(
         cursor.executemany(_ADD_ATTEMPT, attempts)
         for statement in _TO_THE_PAST:
             cursor.execute(statement)
+        cursor.execute(_BREAKER, (failed.breaker_until, failed.breaker_count))
 
 
 def _id(at: datetime, draw: Random) -> UUID:

@@ -22,9 +22,9 @@ from svc_pg.webhooks import endpoint_queries as endpoints
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.secrets import KeyRing, new_key
 
-from .answers import PAUSED, RECEIVERS, Receiver
+from .answers import RECEIVERS, Receiver
 from .database import CONFIG, create
-from .hour import Step, steps
+from .hour import OPERATOR, Step, steps
 from .made_up import make_up
 
 _SET_BACK: Final = """
@@ -39,7 +39,6 @@ select set_config('demo.now', %s::timestamptz::text, true), set_config('svc.acto
 # A person with rights of their own, who goes past the application; in the end there was never such a role
 _PAST_THE_APPLICATION: Final = "create role dba_temp superuser; set local session authorization dba_temp"
 _BACK: Final = "reset session authorization; drop role dba_temp"
-_OPERATOR: Final = "operator@tidewater.example"
 _REGISTERED: Final = timedelta(minutes=59)
 
 
@@ -55,11 +54,7 @@ def fill(conninfo: str, *, keys: KeyRing | None = None, receivers: str | None = 
         now: datetime = scalar(conn, "select date_trunc('milliseconds', clock_timestamp())")
         with _clock_set_back(conn):
             known = _register(conn, now, keys or KeyRing.parse(new_key("demo")), receivers)
-            before = [step for step in steps() if step.ago > PAUSED]
-            after = [step for step in steps() if step.ago <= PAUSED]
-            sent = [message for step in before for message in _play(conn, step, now)]
-            _pause(conn, known, now)
-            sent += [message for step in after for message in _play(conn, step, now)]
+            sent = [message for step in steps() for message in _play(conn, step, now)]
         make_up(conn, sent, known, now)
 
 
@@ -76,7 +71,7 @@ def _register(conn: Connection[Any], now: datetime, keys: KeyRing, receivers: st
     known: dict[UUID, Receiver] = {}
     guard = Guard.of(CONFIG.webhooks)
     with conn.transaction():
-        conn.execute(_BEGIN, (now - _REGISTERED, _OPERATOR, "", ""))
+        conn.execute(_BEGIN, (now - _REGISTERED, OPERATOR, "", ""))
         for name in ("acme", "northwind"):
             conn.execute("insert into svc.tenants (name) values (%s)", [name])
         for receiver in RECEIVERS:
@@ -109,11 +104,3 @@ def _play(conn: Connection[Any], step: Step, now: datetime) -> list[tuple[UUID, 
             (scalar(conn, "select svc.send(%s, %s, tenant => %s)", (event, Json(data), step.tenant)), at)
             for event, data in step.events
         ]
-
-
-def _pause(conn: Connection[Any], known: dict[UUID, Receiver], now: datetime) -> None:
-    with conn.transaction():
-        conn.execute(_BEGIN, (now - PAUSED, _OPERATOR, "", ""))
-        for endpoint_id, receiver in known.items():
-            if receiver.kind == "paused":
-                fetch_one(conn, endpoints.pause(str(endpoint_id)))

@@ -45,7 +45,8 @@ async def run_demo(*, stay: bool, as_json: bool) -> bool:
     """Run the demo; return whether all was recorded and delivered. Leaves no process or folder, also if cancelled."""
     _cancel_on_sigterm()
     findings = Findings()
-    keys = KeyRing.parse(new_key("demo"))
+    key = new_key("demo")
+    keys = KeyRing.parse(key)
     partner = Partner()
     async with AsyncExitStack() as stack:
         with findings.step("start an embedded PostgreSQL"):
@@ -55,7 +56,7 @@ async def run_demo(*, stay: bool, as_json: bool) -> bool:
         with findings.step("install svc-pg, and an hour of the shop's traffic"):
             await asyncio.to_thread(fill, conninfo, keys=keys, receivers=partner_url)
         with findings.step("start the shop with its console"):
-            shop_url = stack.enter_context(serving(shop(conninfo)))
+            shop_url = stack.enter_context(serving(shop(conninfo, encryption_keys=key)))
         with findings.step("register a new partner's endpoint"):
             endpoint_id = _register(conninfo, findings, partner, keys, url=f"{partner_url}/webhooks")
         with findings.step("start the worker"):
@@ -84,7 +85,8 @@ def _register(conninfo: str, findings: Findings, partner: Partner, keys: KeyRing
     """Register the endpoint of the partner, the first change of the day."""
     with psycopg.connect(conninfo) as conn, audit.actor(conn, "operator"):
         findings.since = scalar(conn, "select clock_timestamp()").isoformat()
-        query = endpoints.create(url=url, events=["order.*"], keys=keys, guard=Guard.of(CONFIG.webhooks))
+        guard = Guard.of(CONFIG.webhooks)
+        query = endpoints.create(url=url, events=["order.*"], keys=keys, guard=guard, description="A new partner")
         registered = fetch_one(conn, query)
         partner.secret = registered.secret
         return registered.id

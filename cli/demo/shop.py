@@ -10,7 +10,7 @@ from fastapi import FastAPI, HTTPException, Request, Response
 from psycopg_pool import AsyncConnectionPool
 
 from svc_pg import webhooks
-from svc_pg.console import Console, new_connection_token
+from svc_pg.console import Console, new_connection_token, register_tenants
 from svc_pg.errors import WebhookSignatureError
 from svc_pg.integrations.asgi import ActorMiddleware
 from svc_pg.integrations.extractors import from_header
@@ -23,12 +23,18 @@ from .database import CONFIG
 FAILING: Final = {each.name.partition("/")[0] for each in RECEIVERS if each.kind == "failing"}
 
 
-def shop(conninfo: str) -> FastAPI:
+def shop(conninfo: str, *, encryption_keys: str) -> FastAPI:
     """The shop: each request acts as the user in its header, as behind a gateway that has authenticated the user."""
     _, token_hash = new_connection_token()
-    settings = Settings(env="development", console_auto_approve=True, console_connection_token_hash=token_hash)
+    settings = Settings.load(
+        env="development",
+        console_auto_approve=True,
+        console_connection_token_hash=token_hash,
+        encryption_keys=encryption_keys,
+    )
     pool = with_audit(AsyncConnectionPool(conninfo, open=False, min_size=1))
     console = Console(settings, pool=pool, config=CONFIG)
+    register_tenants(console)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

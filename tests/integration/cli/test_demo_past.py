@@ -65,6 +65,28 @@ def test_one_change_was_made_past_the_application_by_somebody_who_is_gone(
     assert value(conn, "select count(*) from pg_roles where rolname = 'dba_temp'") == 0
 
 
+def test_three_people_are_signed_in_to_the_console_with_tokens_that_nobody_has(
+    conn: psycopg.Connection[dict[str, Any]],
+) -> None:
+    people = conn.execute("select email, permission from svc.console_sessions order by created_at").fetchall()
+    assert [(each["email"].partition("@")[0], each["permission"]) for each in people] == [
+        ("operator", "admin"),
+        ("mara", "write"),
+        ("jonas", "read"),
+    ]
+    found = conn.execute("select * from svc.console_events order by id").fetchall()
+    assert {each["event"] for each in found} == {
+        "link_requested",
+        "code_rejected",
+        "code_accepted",
+        "signed_in",
+        "log_exported",
+    }
+    times = [each["occurred_at"] for each in found]
+    assert times == sorted(times)
+    assert value(conn, "select max(occurred_at) < clock_timestamp() - interval '5 minutes' from svc.console_events")
+
+
 def test_deliveries_their_attempts_and_the_queue_agree(conn: psycopg.Connection[dict[str, Any]]) -> None:
     found = conn.execute(
         "select d.*, m.created_at = d.created_at as is_sent_then, d.id >= svc.uuid7_at(d.created_at)"
