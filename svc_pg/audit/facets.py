@@ -20,14 +20,16 @@ counted as (
                 when grouping(tenant_id) = 0 then 'tenant' when grouping(operation) = 0 then 'operation'
                 when grouping(severity) = 0 then 'severity' else 'label' end as name,
            coalesce(table_name, actor_id, tenant_id, operation, severity, label) as value, count(*) as entries
-      from selected
+      from looked_at
+     where is_selected
      group by grouping sets ((table_name), (actor_id), (tenant_id), (operation), (severity), (label))
     union all
     select 'compliance', tag, count(*)
-      from selected left join lateral unnest(compliance) t(tag) on true
+      from looked_at left join lateral unnest(compliance) t(tag) on true
+     where is_selected
      group by tag
 )
-select c.name, c.value, c.entries, w.looked_at, w.since, (select count(*) from selected) as selected
+select c.name, c.value, c.entries, w.looked_at, w.selected, w.oldest, w.first
   from whole w
   left join (
     select *, row_number() over (partition by name order by entries desc, value) as rank from counted
@@ -63,8 +65,9 @@ class _Counted:
     value: str | None
     entries: int | None
     looked_at: int
-    since: datetime | None
     selected: int
+    oldest: datetime | None
+    first: datetime | None
 
 
 async def afacets(conn: AsyncConnection[Any], query: AuditQuery) -> Facets:
@@ -78,9 +81,11 @@ async def afacets(conn: AsyncConnection[Any], query: AuditQuery) -> Facets:
     for row in rows:
         if row.name is not None and row.entries is not None:
             counts[row.name].append(Count(row.value, row.entries))
+    whole = rows[0]
+    is_complete = whole.looked_at < MAX_ENTRIES
     return Facets(
-        entries=rows[0].selected,
-        since=rows[0].since,
-        is_complete=rows[0].looked_at < MAX_ENTRIES,
+        entries=whole.selected,
+        since=whole.first if is_complete else whole.oldest,
+        is_complete=is_complete,
         facets=[Facet(name, values) for name, values in counts.items()],
     )

@@ -18,13 +18,10 @@ _NEWEST: Final = """ as is_selected
 _LIMITED: Final = ORDER_BY["newest"] + " limit %s\n      ) audit_logs\n),\n"
 _SPREAD: Final = """ as is_selected
       from svc.audit_logs tablesample system (%s) repeatable (1)"""
-_SELECTED: Final = """selected as materialized (
-    select * from looked_at where is_selected
-),
-whole as (
-    select (select count(*) from looked_at) as looked_at,
-           case when (select count(*) from looked_at) < %s then (select min("timestamp") from selected)
-                else (select min("timestamp") from looked_at) end as since
+_WHOLE: Final = """whole as materialized (
+    select count(*) as looked_at, count(*) filter (where is_selected) as selected, min("timestamp") as oldest,
+           min("timestamp") filter (where is_selected) as first, max("timestamp") filter (where is_selected) as last
+      from looked_at
 )"""
 
 
@@ -38,7 +35,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The beginning of a statement that makes ``selected``, the entries to be counted, and ``whole``, about all."""
+    """The beginning of a statement that makes ``looked_at``, whose rows count if ``is_selected``, and ``whole``."""
 
     text: LiteralString
     params: tuple[object, ...]
@@ -46,14 +43,14 @@ class Sample:
 
 def newest(query: AuditQuery, *, size: int) -> Sample:
     """The entries that ``query`` selects among the newest ``size`` of its range."""
-    text = _LOOKED_AT + _condition(query) + _NEWEST + query.range.clause + _LIMITED + _SELECTED
-    return Sample(text, (*query.filter.params, *query.range.params, size, size))
+    text = _LOOKED_AT + _condition(query) + _NEWEST + query.range.clause + _LIMITED + _WHOLE
+    return Sample(text, (*query.filter.params, *query.range.params, size))
 
 
 def spread(query: AuditQuery, *, percent: float) -> Sample:
     """The entries that ``query`` selects in so many of the blocks in which its range is stored."""
-    text = _LOOKED_AT + _condition(query) + _SPREAD + query.range.clause + "\n),\n" + _SELECTED
-    return Sample(text, (*query.filter.params, percent, *query.range.params, 0))
+    text = _LOOKED_AT + _condition(query) + _SPREAD + query.range.clause + "\n),\n" + _WHOLE
+    return Sample(text, (*query.filter.params, percent, *query.range.params))
 
 
 def _condition(query: AuditQuery) -> LiteralString:

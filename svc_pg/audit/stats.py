@@ -15,34 +15,33 @@ from svc_pg.query import Query, afetch
 Bucket = Literal["minute", "hour", "day"]
 
 BUCKETS: Final[tuple[Bucket, ...]] = get_args(Bucket)
-MAX_ENTRIES: Final = 100_000
+MAX_ENTRIES: Final = 50_000
 MAX_GROUPS: Final = 20
 MAX_BUCKETS: Final = 1_500
 
 _LEAST_SAMPLE: Final = 100
 _COUNTED: Final = """,
-span as (
-    select coalesce(%s, case when max("timestamp") - min("timestamp") > interval '7 days' then 'day'
-                             when max("timestamp") - min("timestamp") > interval '3 hours' then 'hour'
-                             else 'minute' end) as bucket
-      from selected
-),
-timed as materialized (
-    select date_trunc(span.bucket, s."timestamp", 'UTC') as at, s.table_name, s.actor_id, s.operation, s.severity
-      from selected s cross join span
+span as materialized (
+    select *, coalesce(%s, case when last - first > interval '7 days' then 'day'
+                                when last - first > interval '3 hours' then 'hour' else 'minute' end) as bucket
+      from whole
 ),
 counted as (
     select case when grouping(at) = 0 then 'time' when grouping(table_name) = 0 then 'table'
                 when grouping(actor_id) = 0 then 'actor' when grouping(operation) = 0 then 'operation'
                 when grouping(severity) = 0 then 'severity' else 'all' end as dimension,
            at, coalesce(table_name, actor_id, operation, severity) as value, count(*) as entries
-      from timed
+      from (
+        select date_trunc(span.bucket, l."timestamp", 'UTC') as at, l.table_name, l.actor_id, l.operation, l.severity
+          from looked_at l cross join span
+         where l.is_selected
+      ) l
      group by grouping sets ((), (at), (table_name), (actor_id), (operation), (severity))
 )
-select c.dimension, c.at, c.value, c.entries, whole.looked_at, whole.since, span.bucket
+select c.dimension, c.at, c.value, c.entries, span.looked_at, span.oldest, span.first, span.bucket
   from (
     select *, row_number() over (partition by dimension order by at desc, entries desc, value) as rank from counted
-  ) c cross join whole cross join span
+  ) c cross join span
  where c.rank <= case c.dimension when 'time' then %s else %s end
  order by c.dimension, c.at, c.rank
 """
@@ -84,12 +83,13 @@ class _Counted:
     value: str | None
     entries: int
     looked_at: int
-    since: datetime | None
+    oldest: datetime | None
+    first: datetime | None
     bucket: Bucket
 
 
 async def astats(conn: AsyncConnection[Any], query: AuditQuery, *, bucket: Bucket | None = None) -> AuditStats:
-    """Count the entries that ``query`` selects: all if its range has less than 100,000, else a sample of them.
+    """Count the entries that ``query`` selects: all if its range has less than 50,000, else a sample of them.
 
     Without ``bucket``, times are by minute up to three hours, by hour up to seven days, else by day. The order, limit
     and cursor of the query are ignored. Never commits. Raises NotInstalledError.
@@ -132,7 +132,7 @@ def _stats(rows: list[_Counted], *, is_complete: bool, times: float | None = Non
     }
     return AuditStats(
         entries=scaled(_entries(rows)),
-        since=rows[0].since,
+        since=rows[0].first if is_complete else rows[0].oldest,
         is_complete=is_complete,
         is_estimate=times is not None,
         bucket=rows[0].bucket,

@@ -22,11 +22,19 @@ DELIVERY_STATES: Final = {
 
 
 async def entries_of(visit: Visit, entries: Iterable[Entry]) -> Mapping[str, Sequence[Entry]]:
-    """The newest entries of each transaction that wrote one of ``entries``, without their snapshots."""
+    """The entries around each of ``entries`` that its transaction wrote, without their snapshots."""
     found: dict[str, Sequence[Entry]] = {}
-    for xact_id in dict.fromkeys(entry.xact_id for entry in entries):
-        query = {"transaction": xact_id, "fields": changes.LIST, "limit": str(MOST_ENTRIES + 1)}
-        found[xact_id] = (await visit.api.get(Page[Entry], "audit", "entries", query=query)).data
+    for entry in entries:
+        if entry.xact_id in found:
+            continue
+        # around the entry, because a transaction may have written millions
+        query = {
+            "transaction": entry.xact_id,
+            "around": entry.id,
+            "fields": changes.LIST,
+            "limit": str(MOST_ENTRIES + 1),
+        }
+        found[entry.xact_id] = (await visit.api.get(Page[Entry], "audit", "entries", query=query)).data
     return found
 
 

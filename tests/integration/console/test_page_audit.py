@@ -13,6 +13,7 @@ from svc_pg import Config, audit
 from svc_pg.console import Console
 from tests.integration.console.browsing import HOSTILE, Browser, Document, assert_strict, signed_in
 from tests.integration.console.serving import serving_installed, settings
+from tests.support.hooks import endpoint
 from tests.support.postgres import new_database
 from tests.support.tables import create_and_audit
 
@@ -27,6 +28,7 @@ CONFIG.audit.enrich(
     when={"changed": ["email"]},
 )
 CONFIG.audit.table("public.note")
+CONFIG.webhooks.event("customer.updated")
 DDL = """
 create table customer (id text primary key, email text, card text, secret text, notes text);
 create table note (id int primary key, body text);
@@ -44,6 +46,7 @@ def act(conn: psycopg.Connection[Any], actor: str, *statements: str, **context: 
 def installed(postgres: str, template: str) -> Iterator[str]:
     with new_database(postgres, template=template) as conninfo:
         create_and_audit(conninfo, DDL, CONFIG)
+        endpoint(conninfo, CONFIG, "https://hooks.example/in")
         with psycopg.connect(conninfo) as conn:
             act(conn, "signup", "insert into customer values ('a/7', 'ines@mail.example', '4242424242424242', 's', '')")
             act(
@@ -51,6 +54,7 @@ def installed(postgres: str, template: str) -> Iterator[str]:
                 "mara",
                 "update customer set email = 'ines@studio.example', card = '4242424242421881', secret = 't'",
                 "insert into note values (1, 'asked by phone')",
+                "select svc.send('customer.updated', '{}')",
                 reason="ticket 4471",
             )
             conn.execute("update customer set notes = null")
@@ -159,6 +163,21 @@ def test_an_entry_shows_what_changed_who_and_why_and_what_came_with_it(reader: B
     assert "no actor" in reader.get("/audit?missing=actor&resource=customer").text
     assert "none was set" in reader.get(f"/audit/entries/{following}").text
     assert reader.get("/audit/entries/999999").status_code == 404
+
+
+def test_a_change_leads_to_the_webhooks_that_its_transaction_sent(reader: Browser, installed: str) -> None:
+    with psycopg.connect(installed) as conn:
+        [(delivery,)] = conn.execute("select id::text from svc.webhook_deliveries").fetchall()
+    changed = entry_of(installed, "label = 'Email changed'")
+    record = reader.get("/audit/records/public.customer/a%2F7")
+    assert record.text.count("Told by webhook: 1 delivery<") == 1
+    entry = reader.get(f"/audit/entries/{changed}")
+    assert "Told by webhook" in entry.text
+    for page in (record, entry):
+        assert "customer.updated" in page.text
+        assert f"/deliveries/{delivery}" in links(page)
+    back = links(reader.get(f"/deliveries/{delivery}"))
+    assert [link for link in back if link.startswith("/audit")]
 
 
 def test_a_megabyte_is_cut_around_what_differs_and_can_be_saved_whole(reader: Browser, installed: str) -> None:
