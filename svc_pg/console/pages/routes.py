@@ -3,7 +3,18 @@
 from collections.abc import Sequence
 from typing import Final
 
-from svc_pg.console.pages import activity, overview, search, sessions, sign_in, sign_in_link, stream, tenants, tokens
+from svc_pg.console.pages import (
+    activity,
+    overview,
+    search,
+    sessions,
+    sign_in,
+    sign_in_link,
+    stream,
+    system,
+    tenants,
+    tokens,
+)
 from svc_pg.console.pages.audit_routes import AUDIT_LOG
 from svc_pg.console.pages.navigation import ADMINISTRATION, Place
 from svc_pg.console.pages.site import PageRoute
@@ -54,5 +65,8 @@ ROUTES: Final[Sequence[PageRoute]] = [
         "/activity",
         activity.listed,
         place=Place(word="Activity", icon="wait", group=ADMINISTRATION, key="c", permission="admin"),
+    ),
+    PageRoute(
+        "GET", "/system", system.system, place=Place(word="System", icon="system", group=ADMINISTRATION, key="y")
     ),
 ]

@@ -77,12 +77,13 @@ addEventListener("change", ({ target }) => {
 
 // Live elements: when something changed, the page is asked for again, and they are put in the place of the old ones.
 const EVERY = 1000 * Math.min(...all("[data-live]").map((element) => Number(element.dataset.live) || 5))
-let paused = false, wait = EVERY, timer = 0, asking = false
+let paused = false, wait = EVERY, timer = 0, asking = false, last = Date.now(), soon = 0
 const busy = (element) => element.contains(document.activeElement) && document.activeElement.matches("input, select, textarea")
   || $(":checked", element)?.closest(".pick")
 async function renew() {
   if (asking || paused || document.hidden) return
   asking = true
+  last = Date.now()
   try {
     const answer = await fetch(location.href, { headers: { accept: "text/html" } })
     if (answer.redirected) return location.reload()
@@ -111,6 +112,10 @@ function later() {
   clearTimeout(timer)
   timer = setTimeout(async () => { await renew(); later() }, wait)
 }
+function changed() { // however often something changes, the page is asked for at its own pace
+  clearTimeout(soon)
+  soon = setTimeout(renew, Math.max(0, last + EVERY - Date.now()))
+}
 function pause(button) {
   paused = !paused
   button.setAttribute("aria-pressed", paused)
@@ -123,7 +128,7 @@ if ($("[data-live]")) {
   if (html.dataset.stream) {
     const stream = new EventSource(html.dataset.stream)
     stream.addEventListener("open", () => clearTimeout(timer))
-    stream.addEventListener("changed", renew)
+    stream.addEventListener("changed", changed)
     stream.addEventListener("error", later) // the browser connects again, and until then the page is asked for as before
   }
 }

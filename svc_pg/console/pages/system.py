@@ -1,0 +1,51 @@
+"""The page System: versions, drift from the configuration, workers, sizes, and how long things are kept."""
+
+from datetime import timedelta
+from typing import Final
+
+from svc_pg import durations
+from svc_pg.console.pages.answers import Answer, Html
+from svc_pg.console.pages.visit import Visit
+from svc_pg.console.system_status import SystemStatus, TableSize
+
+_UNITS: Final = ("bytes", "kB", "MB", "GB", "TB")
+_NAMES: Final = {
+    "audit_logs": "Audit log",
+    "webhook_messages": "Messages",
+    "webhook_deliveries": "Deliveries",
+    "webhook_delivery_attempts": "Attempts",
+    "webhook_queue": "Queue",
+    "console_events": "Console events",
+}
+
+
+async def system(visit: Visit) -> Answer:
+    """The page."""
+    status = await visit.api.get(SystemStatus, "account", "system")
+    log = next((each for each in status.sizes if each.name == "audit_logs"), TableSize("audit_logs", 0, 0))
+    values = {
+        "status": status,
+        "log": log,
+        "workers": [program for program in status.programs if program.kind == "worker"],
+        "names": _NAMES,
+        "size": size,
+        "kept": kept,
+    }
+    return Html("system", values)
+
+
+def size(count: int) -> str:
+    """An amount of bytes, for example ``2.1 GB``."""
+    amount = float(count)
+    for unit in _UNITS[:-1]:
+        if amount < 1000:
+            return f"{amount:.3g} {unit}"
+        amount /= 1000
+    return f"{amount:,.3g} {_UNITS[-1]}"
+
+
+def kept(time: timedelta | None) -> str:
+    """How long something is kept."""
+    if time is None:
+        return "for ever"
+    return f"{time.days:,} days" if time >= timedelta(days=2) and not time.seconds else durations.text(time)

@@ -1,0 +1,45 @@
+"""The page System tells what is not as configured, and what to run."""
+
+import psycopg
+from psycopg.conninfo import make_conninfo
+
+from svc_pg import Config, schema
+from svc_pg.console import Console
+from tests.integration.console.browsing import assert_strict, signed_in
+from tests.integration.console.serving import serving_installed, settings
+
+CONFIG = Config.model_validate({"audit": {"retention_days": 400, "tables": [{"name": "orders"}]}})
+
+
+def test_a_database_that_is_as_configured_is_in_order(empty_database: str) -> None:
+    with psycopg.connect(empty_database, autocommit=True) as conn:
+        conn.execute("create table orders (id int primary key)")
+        schema.install(conn, CONFIG)
+    worker = make_conninfo(empty_database, application_name="svc-pg worker")
+    console = Console(settings(database_url=empty_database), config=CONFIG)
+    with serving_installed(console) as client, psycopg.connect(worker) as conn:
+        page = signed_in(client, "read").get("/system")
+        pid = conn.info.backend_pid
+    assert page.status_code == 200
+    assert_strict(page.text)
+    assert "In order" in page.text
+    assert ("400 days" in page.text, "for ever" in page.text) == (True, False)
+    assert f"connection {pid}" in page.text
+    assert 'class="note' not in page.text
+
+
+def test_what_differs_is_named_with_the_command_that_mends_it(empty_database: str) -> None:
+    with psycopg.connect(empty_database, autocommit=True) as conn:
+        conn.execute('create table "<b>orders" (id int primary key); create table orders (id int primary key)')
+        both = Config.model_validate({"audit": {"tables": [{"name": "orders"}, {"name": 'public."<b>orders"'}]}})
+        schema.install(conn, both)
+        conn.execute('alter table "<b>orders" disable trigger user')
+    with serving_installed(Console(settings(database_url=empty_database), config=both)) as client:
+        page = signed_in(client, "read").get("/system")
+    assert_strict(page.text)
+    assert "not as configured" in page.text
+    assert "svc-pg plan" in page.text
+    assert "&lt;b&gt;orders" in page.text
+    assert "<b>orders" not in page.text
+    assert "Disabled" in page.text
+    assert "No worker is seen" in page.text

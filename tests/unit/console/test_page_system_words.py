@@ -1,0 +1,21 @@
+from datetime import timedelta
+
+import pytest
+
+from svc_pg.console.pages.system import kept, size
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0 bytes"), (999, "999 bytes"), (2_114_000_000, "2.11 GB"), (188_400_000, "188 MB"), (10**15, "1e+03 TB")],
+)
+def test_amounts_have_three_digits_and_a_unit(count: int, text: str) -> None:
+    assert size(count) == text
+
+
+@pytest.mark.parametrize(
+    ("time", "text"),
+    [(None, "for ever"), (timedelta(days=400), "400 days"), (timedelta(hours=36), "36h"), (timedelta(hours=1), "1h")],
+)
+def test_the_time_that_things_are_kept_is_in_days(time: timedelta | None, text: str) -> None:
+    assert kept(time) == text
