@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from django.contrib import admin
+from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import ChangeList
 from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.db.models.functions import Cast, Left
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import NoReverseMatch, reverse
@@ -146,6 +147,15 @@ class EntryAdmin(_EntryAdmin):
         with bounded(entries.db):
             return next(iter(entries.filter(pk=int(object_id))[:1]), None) if from_field is None else None
 
+    def history_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """An entry has no history, but its record has: its entries."""
+        entry = self.get_object(request, unquote(object_id))
+        if entry is None or not self.has_view_permission(request, entry):
+            return super().history_view(request, object_id, extra_context)
+        return HttpResponseRedirect(_entries_url(self.admin_site, **_of_record(entry)) or "..")
+
     @admin.display(description="change")
     def what(self, entry: Entry) -> str:
         """The operation, and the fields that it changed or the rule's words for it."""
@@ -157,8 +167,7 @@ class EntryAdmin(_EntryAdmin):
         """The table and key, which lead to all entries of the record."""
         if entry.record_id is None:
             return str(entry.table_name)
-        wanted = {"table_name": entry.table_name, "record_id": entry.record_id}
-        return self._link(f"{entry.table_name} {entry.record_id}", wanted)
+        return self._link(f"{entry.table_name} {entry.record_id}", _of_record(entry))
 
     @admin.display(description="actor")
     def who(self, entry: Entry) -> str:
@@ -180,19 +189,19 @@ class EntryAdmin(_EntryAdmin):
         return render_to_string("svc_pg/changed_fields.html", {"change": found}) or "-"
 
     @admin.display(description="before")
-    def before(self, entry: Entry) -> str | None:
+    def before(self, entry: Entry) -> str:
         """The row before the change, up to 64 KiB of it."""
-        return getattr(entry, "before_data_text", None)
+        return getattr(entry, "before_data_text", None) or "-"
 
     @admin.display(description="after")
-    def after(self, entry: Entry) -> str | None:
+    def after(self, entry: Entry) -> str:
         """The row after the change, up to 64 KiB of it."""
-        return getattr(entry, "after_data_text", None)
+        return getattr(entry, "after_data_text", None) or "-"
 
     @admin.display(description="context")
-    def facts(self, entry: Entry) -> str | None:
+    def facts(self, entry: Entry) -> str:
         """What the application told of the request."""
-        return getattr(entry, "context_text", None)
+        return getattr(entry, "context_text", None) or "-"
 
     @admin.display(description="transaction")
     def transaction(self, entry: Entry) -> str:
@@ -202,6 +211,12 @@ class EntryAdmin(_EntryAdmin):
     def _link(self, text: str, wanted: Mapping[str, str]) -> str:
         address = _entries_url(self.admin_site, **wanted)
         return format_html('<a href="{}">{}</a>', address, text) if address else text
+
+
+def _of_record(entry: Entry) -> dict[str, str]:
+    """The filters of the entries of the same record, or table if it has no key."""
+    key = {} if entry.record_id is None else {"record_id": str(entry.record_id)}
+    return {"table_name": str(entry.table_name), **key}
 
 
 def _entries_url(site: admin.AdminSite, **wanted: str) -> str | None:

@@ -46,7 +46,7 @@ class EntryList(ChangeList):
             entry.actor = names.get(entry.actor_id, entry.actor_id)
         self.result_list = page
         self.result_count = len(page)
-        self.full_result_count = None
+        self.full_result_count = len(page)  # as many as are shown, so that no count is
         self.show_full_result_count = False
         self.show_admin_actions = False
         self.can_show_all = False

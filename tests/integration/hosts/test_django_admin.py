@@ -119,6 +119,7 @@ def test_the_list_leads_through_all_entries_once_and_counts_none_of_them(long_lo
             html = page(mara, address)
             seen += entries(html)
             assert ("Newest entries" in html) == (address != LIST)
+            assert " results" not in Page(html).words
             address = next_address(html)
     assert seen == all_ids()
     assert len(seen) > MANY
@@ -187,6 +188,7 @@ def test_an_entry_shows_old_and_new_values_and_leads_to_its_record_actor_and_tra
     assert "a@exmaple.com a@example.com" in words
     assert "mara (1)" in words
     assert "hunter" not in html
+    assert "None" not in words
     links = [unescape(link) for link in re.findall(r'href="(/admin/svc_pg/entry/\?[^"]*)"', html)]
     assert [len(entries(page(mara, link))) for link in links] == [2, 1, 1]
     assert "<input" not in html.partition("content-main")[2].replace('<input type="hidden"', "")
@@ -223,6 +225,14 @@ def test_nothing_can_be_changed_by_whoever(mara: Client) -> None:
     for change in (found.save, found.delete, lambda: Entry.objects.update(label="x"), Entry(label="x").save):
         with pytest.raises(DatabaseError), transaction.atomic():
             change()
+
+
+def test_the_history_of_an_entry_is_that_of_its_record(mara: Client, jonas: Client) -> None:
+    [entry] = all_ids("actor_id = '1'")
+    answer = mara.get(f"{LIST}{entry}/history/", follow=True)
+    assert entries(answer.content.decode()) == all_ids("table_name = 'public.customer' and record_id = '1'")
+    assert mara.get(f"{LIST}999999/history/").status_code == 302
+    assert jonas.get(f"{LIST}{entry}/history/").status_code == 403
 
 
 def test_the_model_reads_all_columns() -> None:
