@@ -1,8 +1,12 @@
 """The console beside Django, Flask and Litestar, as docs/applications.md shows it, and around lifespans that fail."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack, asynccontextmanager
+import socket
+import subprocess
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
+from shutil import which
 from types import ModuleType
 from typing import Any
 
@@ -13,14 +17,18 @@ from django.http import HttpRequest, HttpResponse
 from django.test import override_settings
 from django.urls import re_path
 from flask import Flask, request
-from litestar import Litestar, Request, route
+from litestar import Litestar, route
+from litestar import Request as LitestarRequest
 from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from svc_pg.console import Console
 from tests.integration.actor import django_shop
 from tests.integration.console.serving import KEY, PREFIX, bearer, new_console, raw_request, serving, settings
 from tests.support.documents import examples
+from tests.support.waiting import wait_until
 
 LARGE = b"x" * (1 << 20)
 METHODS = ["GET", "POST"]
@@ -86,6 +94,98 @@ def test_everything_else_is_the_applications(site: str, path: str) -> None:
         assert client.post(path, content=LARGE).text == f"host {path} {len(LARGE)}"
 
 
+# svc-pg serve, behind a path of the application's proxy
+
+
+NGINX = """
+daemon off; master_process off; pid %(folder)s/pid; error_log stderr crit;
+events {}
+http {
+    access_log off; client_body_temp_path %(folder)s/body; proxy_temp_path %(folder)s/proxy;
+    fastcgi_temp_path %(folder)s/f; uwsgi_temp_path %(folder)s/u; scgi_temp_path %(folder)s/s;
+    server {
+        listen 127.0.0.1:%(port)s;
+        location / { return 200 "host"; }
+        %(documented)s
+    }
+}
+"""
+
+
+@contextmanager
+def documented_nginx(upstream: str, folder: Path) -> Iterator[str]:
+    program = which("nginx")
+    if program is None:
+        pytest.skip("nginx is not installed")
+    [documented] = examples("applications.md", "The console beside Flask", "nginx")
+    assert "http://127.0.0.1:8000;" in documented
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    file = folder / "nginx.conf"
+    file.write_text(
+        NGINX % {"folder": folder, "port": port, "documented": documented.replace("http://127.0.0.1:8000", upstream)}
+    )
+    process = subprocess.Popen([program, "-c", file, "-p", folder])
+    try:
+        url = f"http://127.0.0.1:{port}"
+        wait_until(lambda: answers(url), "nginx listens")
+        yield url
+    finally:
+        process.terminate()
+        process.wait(timeout=10)
+
+
+def answers(url: str) -> bool:
+    try:
+        return httpx.get(url).text == "host"
+    except httpx.TransportError:
+        return False
+
+
+@contextmanager
+def small_proxy(upstream: str, _folder: Path) -> Iterator[str]:
+    """Does what the documented lines of nginx do: the path as it came, the host of the client, and its address."""
+
+    async def forward(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        if not scope["path"].startswith(f"{PREFIX}/"):
+            await PlainTextResponse("host")(scope, receive, send)
+            return
+        asked = Request(scope, receive)
+        headers = {**asked.headers, "x-forwarded-for": scope["client"][0]}
+        target = httpx.URL(upstream, raw_path=scope["raw_path"] + b"?" + scope["query_string"])
+        async with httpx.AsyncClient() as client:
+            found = await client.request(asked.method, target, headers=headers, content=await asked.body())
+        answer = Response(found.content, found.status_code)
+        answer.raw_headers = found.headers.raw  # of which there may be two of a name
+        await answer(scope, receive, send)
+
+    with serving(forward) as url:
+        yield url
+
+
+@pytest.mark.parametrize("proxy", [documented_nginx, small_proxy])
+def test_a_console_of_its_own_is_served_below_the_path_of_a_proxy(
+    shared_database: str, tmp_path: Path, proxy: Callable[[str, Path], AbstractContextManager[str]]
+) -> None:
+    console = Console(settings(database_url=shared_database, console_trusted_proxies=["127.0.0.1"]))
+    with (
+        serving(console.asgi) as upstream,
+        proxy(upstream, tmp_path) as url,
+        httpx.Client(base_url=url) as client,
+    ):
+        assert client.get("/").text == "host"
+        assert client.get(f"{PREFIX}/audit/entries", headers=bearer("read")).status_code == 200
+        assert raw_request(url, "GET", f"{PREFIX}/audit/records/public.t/a%2Fb", **bearer("read"))[0] == 200
+        form = f"{PREFIX}/ui/sign-in"
+        assert client.get(form).status_code == 200
+        own, foreign = ({"Origin": origin} for origin in (url, "https://evil.example"))
+        assert client.post(form, headers=foreign).status_code == 403
+        assert client.post(form, headers=own).status_code == 303
+        assert client.get(f"{PREFIX}/ui/sessions").status_code == 200
+
+
 def test_the_console_lives_around_the_lifespan_of_another_application(shared_database: str) -> None:
     console = Console(settings(database_url=shared_database))
     events: list[str] = []
@@ -101,7 +201,7 @@ def test_the_console_lives_around_the_lifespan_of_another_application(shared_dat
         events.append("ended")
 
     @route(["/", "/{path:path}"], http_method=["GET"])
-    async def host(request: Request[Any, Any, Any]) -> str:
+    async def host(request: LitestarRequest[Any, Any, Any]) -> str:
         return f"host {request.url.path}"
 
     app: Any = Litestar([host], lifespan=[lifespan])
