@@ -72,6 +72,28 @@ def test_an_endpoint_is_steered_and_the_log_names_who_did_it(run: Run, database:
     assert None not in {actor for _, actor in entries}
 
 
+def test_what_a_transaction_sent_is_listed_and_counted_over_time(run: Run, database: str) -> None:
+    endpoint = added(run, "http://127.0.0.1:9/hook")["id"]
+    with psycopg.connect(database) as conn:
+        message = str(webhooks.send(conn, "order.created", {"n": 12345678901234567.10}, tenant="acme"))
+        xact_id = str(scalar(conn, "select txid_current()"))
+    with psycopg.connect(database) as conn:
+        webhooks.send(conn, "order.created", {})
+    assert message in run("messages", "--transaction", xact_id)
+    [listed] = json.loads(run("messages", "--tenant", "acme", "--json"))
+    assert (listed["id"], listed["xactId"]) == (message, xact_id)
+    assert "1.2345678901234568e" in run("message", message)
+    [delivery] = json.loads(run("deliveries", "--transaction", xact_id, "--tenant", "acme", "--json"))
+    assert delivery["messageId"] == message
+    assert json.loads(run("deliveries", "--message", message, "--json")) == [delivery]
+    assert json.loads(run("deliveries", "--tenant", "other", "--json")) == []
+    traffic = json.loads(run("traffic", "--by", "minute", "--endpoint", endpoint, "--json"))
+    assert (traffic["sent"], traffic["isEstimate"]) == (2, False)
+    assert "2 sent, 0 delivered, 0 failed, 0 attempts failed" in run("traffic", "--by", "day", "--since", "1s")
+    assert "'week' is not a step" in run("traffic", "--by", "week", returncode=1)
+    assert "no message has the id" in run("message", "seven", returncode=1)
+
+
 def test_the_options_of_an_endpoint_are_set_changed_and_removed(run: Run, tmp_path: Path) -> None:
     ours = authority(tmp_path)
     for name, text in zip(("ca", "client", "key"), (ours.pem, *ours.client()), strict=True):

@@ -103,6 +103,17 @@ def test_deliveries_are_counted_by_state_and_changed_by_ids_or_filter(client: ht
     assert_problem(client.get("/webhooks/deliveries/counts?status=failed"), 422, "invalid_parameter")
 
 
+def test_what_is_too_dear_to_count_is_said_to_be_unknown(client: httpx.Client, database: str) -> None:
+    created(client)
+    send(client)
+    with psycopg.connect(database) as conn:
+        conn.execute("lock table svc.webhook_queue")  # nobody can read it for as long as this lasts
+        counted = {each["status"]: each for each in found(client, "/deliveries/counts")}
+    assert counted["pending"] == {"status": "pending", "count": None, "isComplete": False}
+    assert counted["delivered"] == {"status": "delivered", "count": 0, "isComplete": True}
+    assert counts(client) == {"pending": 1}
+
+
 def test_what_a_change_sent_leads_to_its_audit_entry_and_back(client: httpx.Client, database: str) -> None:
     created(client)
     with psycopg.connect(database) as conn:
