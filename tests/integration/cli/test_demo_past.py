@@ -1,6 +1,8 @@
 """The hour that the demo begins with: as if it had been, and nothing left of how it was made."""
 
+import re
 from collections.abc import Iterator
+from html import unescape
 from typing import Any, LiteralString
 
 import psycopg
@@ -10,6 +12,8 @@ from psycopg.rows import dict_row
 from cli.demo.database import CONFIG
 from cli.demo.past import fill
 from svc_pg import schema
+from svc_pg.console import Console
+from tests.integration.console.serving import serving_installed, settings
 from tests.support.postgres import new_database
 
 
@@ -63,6 +67,33 @@ def test_one_change_was_made_past_the_application_by_somebody_who_is_gone(
     [alarm] = conn.execute("select * from svc.audit_logs where severity = 'critical'").fetchall()
     assert (alarm["actor_id"], alarm["db_user"], alarm["context"]) == (None, "dba_temp", None)
     assert value(conn, "select count(*) from pg_roles where rolname = 'dba_temp'") == 0
+
+
+def test_the_minute_of_the_readme_leads_from_page_to_page_to_what_the_seller_was_not_told(past: str) -> None:
+    console = Console(settings(database_url=past), config=CONFIG)
+    with serving_installed(console) as client:
+        client.post("/ui/sign-in", data={"next": ""}, headers={"Sec-Fetch-Site": "same-origin"})
+
+        def follow(html: str, words: str) -> str:
+            """Click the link with these words."""
+            links = re.findall(r'<a [^>]*href="([^"]*)"[^>]*>((?:(?!</a>).)*)</a>', html, re.DOTALL)
+            found = [unescape(href) for href, text in links if words in " ".join(re.sub("<[^>]*>", " ", text).split())]
+            assert found, f"no link says {words}"
+            return client.get(str(client.base_url.join(found[-1]))).raise_for_status().text
+
+        overview = client.get("/ui/overview", params={"window": "1h"}).text
+        assert "Northwind" in overview
+        entry = follow(overview, "price nearly zero")
+        for words in ("249", "dba_temp", "none was set", "Critical"):
+            assert words in entry
+        found = client.get("/ui/search", params={"q": "orders 900"}).text
+        record = follow(found, "public.orders 900")
+        for words in ("checkout", "payments", "mara@tidewater.example", "Price was wrong, customer called"):
+            assert words in record
+        assert "Told by webhook: 2 deliveries" in record
+        delivery = follow(record, "order.canceled")
+        assert "503" in delivery
+        assert "Northwind" in delivery
 
 
 def test_three_people_are_signed_in_to_the_console_with_tokens_that_nobody_has(
