@@ -1,7 +1,7 @@
 """The findings of the demo, and whether all was recorded and delivered."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -34,7 +34,7 @@ class Findings:
     entries: list[dict[str, Any]] = field(default_factory=list)
     alarms: list[dict[str, Any]] = field(default_factory=list)
     deliveries: list[dict[str, Any]] = field(default_factory=list)
-    received: list[dict[str, Any]] = field(default_factory=list)
+    received: Sequence[dict[str, Any]] = ()
     webhook: tuple[Mapping[str, str], str] = ({}, "")
     console_url: str = ""
     console_token: str = ""

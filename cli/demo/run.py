@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from decimal import Decimal
 from functools import partial
+from itertools import count
+from random import Random
 from typing import Any, Final
 
 import aiohttp
@@ -74,11 +76,12 @@ async def run_demo(*, stay: bool, as_json: bool) -> bool:
             output.json_data(findings.as_json())
         else:
             show(findings)
+        is_good = findings.is_good
         if stay:
-            output.words("Ctrl-C ends the demo.")
+            output.words("The shop goes on, for live pages to move. Ctrl-C ends the demo.")
             with suppress(asyncio.CancelledError):
-                await asyncio.Event().wait()
-    return findings.is_good
+                await _go_on(http)
+    return is_good
 
 
 def _register(conninfo: str, findings: Findings, partner: Partner, keys: KeyRing, *, url: str) -> str:
@@ -114,6 +117,20 @@ async def _have_a_day(http: aiohttp.ClientSession) -> None:
         async with http.request(method, path, params=parameters, headers={"x-user": user}) as response:
             if response.status != expected:
                 raise SvcError(f"the shop answered {response.status} to {method} {path}, not {expected}")
+
+
+async def _go_on(http: aiohttp.ClientSession) -> None:
+    """Let somebody order something every few seconds, until the demo ends."""
+    draw = Random()  # noqa: S311 - of what they buy
+    for order in count(2001):
+        await asyncio.sleep(draw.uniform(2, 6))
+        parameters = {
+            "order_id": str(order),
+            "customer_id": str(draw.choice((1, 2))),
+            "total": f"{draw.randrange(900, 30_000) / 100:.2f}",
+        }
+        async with http.post("/orders", params=parameters, headers={"x-user": "walk-in"}) as response:
+            await response.read()
 
 
 async def _sign_in(http: aiohttp.ClientSession, findings: Findings, shop_url: str) -> None:

@@ -1,6 +1,7 @@
 """The demo's applications: a small shop with the console in it, and a partner who receives its webhooks."""
 
 import secrets
+from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from decimal import Decimal
@@ -76,7 +77,7 @@ class Partner:
 
     def __init__(self) -> None:
         self.secret = ""
-        self.received: list[dict[str, Any]] = []
+        self.received: deque[dict[str, Any]] = deque(maxlen=100)
         self.last: tuple[Mapping[str, str], str] = ({}, "")
         """The headers and the body of the last authentic webhook, as they came."""
         self._is_up = False
