@@ -1,8 +1,10 @@
 -- The words of an entry, for searches. Of a long snapshot, those of its first 50,000 characters: a tsvector of more
 -- than a megabyte is an error, and in the index of searches that error would end the application's write.
+-- Its index has to be built anew after any change here.
 create or replace function svc.audit_words(p_before jsonb, p_after jsonb, p_description text) returns tsvector
 language plpgsql immutable parallel safe
 set search_path = pg_catalog, pg_temp
+set client_min_messages = warning -- no notice for a word that is too long
 as $svc$
 declare
     v_snapshot jsonb;

@@ -18,6 +18,7 @@ from svc_pg.audit.entry import (
     keyset,
     row_of,
 )
+from svc_pg.config.audit import Search
 from svc_pg.errors import QueryError
 from svc_pg.pagination import ALL, Filter, Keyset, Listing, PointInTime
 from svc_pg.query import Query
@@ -51,7 +52,7 @@ class AuditQuery(Listing[Entry]):
     columns: LiteralString = COLUMNS
     range: Filter = ALL
     is_indexed: bool = False
-    is_search: bool = False
+    searches: frozenset[Search] = frozenset()
 
     def resource(self, *tables: str) -> Self:
         """Entries of one of these tables: ``schema.table``, or ``table`` for one in ``public``."""
@@ -147,9 +148,9 @@ class AuditQuery(Listing[Entry]):
             found = found._in_range("xact_id >= %s", since)
         return found if before is None else found._in_range("xact_id < %s", before)
 
-    def searched(self, condition: LiteralString, *params: object) -> Self:
+    def searched(self, search: Search, condition: LiteralString, *params: object) -> Self:
         """Entries whose snapshots fulfil a condition; see ``svc_pg.audit.search``, which reads such queries."""
-        return replace(self._where(condition, *params), is_search=True)
+        return replace(self._where(condition, *params), searches=self.searches | {search})
 
     def order(self, first: str) -> Self:
         """The order of the entries: the ``newest`` first, which is the default, or the ``oldest``."""

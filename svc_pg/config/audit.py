@@ -13,6 +13,7 @@ from svc_pg.errors import ConfigError
 Operation = Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "*"]
 Severity = Literal["low", "medium", "high", "critical"]
 Redaction = Literal["remove", "mask", "hash", "last4"]
+Search = Literal["contains", "text"]
 Scalar = bool | int | float | str
 
 MIN_VALUE_BYTES: Final = 256
@@ -167,9 +168,13 @@ class AuditedTable(StrictModel):
 
 
 class AuditConfig(StrictModel):
-    """The tables of the audit log, and the days for which ``svc-pg purge`` keeps its entries. Default: forever."""
+    """The tables of the audit log, and the days for which ``svc-pg purge`` keeps its entries. Default: forever.
+
+    ``search`` are the searches in snapshots that an index makes fast, at a price that every entry pays.
+    """
 
     retention_days: int | None = Field(default=None, strict=True, ge=1, le=36500)
+    search: list[Search] = []
     tables: list[AuditedTable] = []
 
     @field_validator("tables")

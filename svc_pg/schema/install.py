@@ -13,7 +13,7 @@ from svc_pg.capture.postgres.code_of_others import check_partition_keys
 from svc_pg.config import Config, Grants
 from svc_pg.errors import InstallError, RemovalRefusedError
 from svc_pg.query import scalar
-from svc_pg.schema import access, diagnosis, installation, inventory, partitions, preflight
+from svc_pg.schema import access, diagnosis, installation, inventory, partitions, preflight, search_indexes
 from svc_pg.schema.installation import Installation, look_around, next_revision
 from svc_pg.schema.roles import drop_unused, join
 from svc_pg.schema.scope import Scope
@@ -49,6 +49,9 @@ def install(
     them to the installer, and whoever connects as that role can switch the log's guards off. Default: as it was
     installed, and with roles in a new database.
 
+    Last, outside a transaction, the indexes of ``config.audit.search`` are built without stopping captures, which waits
+    for all older transactions.
+
     Raises, before anything is changed: TransactionError; ConfigError and UnknownTableError; RemovalRefusedError if
     ``prune`` is missing; DatabaseNewerError, MigrationChangedError and InstallError if this program, the server and
     the installer's rights do not fit. Raises InstallError if a table could not be finished or the connection was lost:
@@ -80,7 +83,8 @@ def install(
         )
     if plan.removals(prune=prune):
         done += unit(lambda: _remove(conn, plan, prune=prune))
-    return done + rights
+    built = search_indexes.ensure(conn, config.audit.search, prune=prune)
+    return done + rights + [Status("index", name, "missing", "") for name in built]
 
 
 def _unit(conn: Connection[Any], patience: Patience, work: Callable[[], Result], *, table: str | None = None) -> Result:
@@ -219,6 +223,8 @@ def _uninstall(conn: Connection[Any], *, drop_data: bool) -> list[Status]:
     kept = Target(schema=guards(), tables={}, events={}, access=access.wanted(present, Grants()))
     steps = [step for step in look(conn, present, kept) if step.action == "remove" and step.kind != "event"]
     check_partition_keys(conn, _with_triggers(steps))
+    if present.has("audit_logs"):
+        conn.execute(search_indexes.DROP)
     done = take(conn, steps)
     if done and present.has("installation"):
         next_revision(conn)

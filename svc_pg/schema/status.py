@@ -6,7 +6,18 @@ from typing import Any, Literal
 from psycopg import Connection
 
 from svc_pg.config import Config
-from svc_pg.schema import access, foreign, installation, installed, inventory, migrations, partitions, preflight, roles
+from svc_pg.schema import (
+    access,
+    foreign,
+    installation,
+    installed,
+    inventory,
+    migrations,
+    partitions,
+    preflight,
+    roles,
+    search_indexes,
+)
 from svc_pg.schema.access import Access
 from svc_pg.schema.events import compare_events
 from svc_pg.schema.foreign import ForeignKind
@@ -99,6 +110,7 @@ def look(conn: Connection[Any], present: Installation, target: Target) -> list[S
     found += [
         Status("partition", part.identity, part.state, partitions.REPAIR) for part in partitions.compare(conn, present)
     ]
+    found += _searches(conn, target)
     found += [
         Status("event", event.name, event.state, event.sql) for event in compare_events(conn, present, target.events)
     ]
@@ -133,6 +145,15 @@ def objects(conn: Connection[Any], present: Installation, target: Target) -> lis
         )
         for entry in installed.compare(conn, present, target.objects)
     ]
+
+
+def _searches(conn: Connection[Any], target: Target) -> list[Status]:
+    """The indexes of searches that are not as they should be; install builds them after its transactions."""
+    built = {index.search: index.is_complete for index in search_indexes.found(conn)}
+    lacking = [search for search in target.search if not built.get(search, False)]
+    found = [Status("index", search_indexes.name(each), "missing", "", is_foreign=True) for each in lacking]
+    unwanted = [search_indexes.name(each) for each in built if each not in target.search]
+    return found + [Status("index", each, "orphan", f"drop index {each};", is_foreign=True) for each in unwanted]
 
 
 def _access(conn: Connection[Any], present: Installation, wanted: Access, *, is_new: bool) -> list[Status]:

@@ -1,6 +1,6 @@
 """The target of an install: the functions, views, triggers and event types that a configuration asks for."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import PurePosixPath
@@ -17,6 +17,7 @@ from svc_pg.capture.postgres.patterns import resolve
 from svc_pg.capture.postgres.triggers import capture_objects
 from svc_pg.capture.rules import check_partitions, check_pattern, rules_for
 from svc_pg.config import Config, EventDefinition
+from svc_pg.config.audit import Search
 from svc_pg.render import render
 from svc_pg.schema import access
 from svc_pg.schema.access import Access
@@ -42,6 +43,7 @@ class Target:
     events: dict[str, EventDefinition]
     access: Access
     covered: frozenset[tuple[str, bool]] = frozenset()
+    search: Sequence[Search] = ()
 
     @property
     def objects(self) -> list[SchemaObject]:
@@ -67,6 +69,7 @@ def target_of(
         events=dict(config.webhooks.events),
         access=access.wanted(installation, config.grants, roles=roles),
         covered=covered,
+        search=config.audit.search,
     )
 
 

@@ -729,7 +729,8 @@ create function svc.audit_walk(p_before text[], p_after text[], p_start text)
 
 create function svc.audit_words(p_before jsonb, p_after jsonb, p_description text)
     returns tsvector language plpgsql immutable parallel safe
-    set search_path=pg_catalog, pg_temp;
+    set search_path=pg_catalog, pg_temp
+    set client_min_messages=warning;
 
 create function svc.capture_log(table_name text, operation text, record_id text DEFAULT NULL::text, before_data jsonb DEFAULT NULL::jsonb, after_data jsonb DEFAULT NULL::jsonb, label text DEFAULT NULL::text, severity text DEFAULT NULL::text, compliance text[] DEFAULT NULL::text[], description text DEFAULT NULL::text)
     returns bigint language plpgsql security definer

@@ -97,12 +97,12 @@ class EntryRoutes:
 
     async def _page(self, wanted: AuditQuery) -> Page[Entry]:
         async with self.database.connection() as conn:
-            if wanted.is_search:
+            if wanted.searches:
                 return await search(conn, wanted, max_bytes=PAGE_BYTES)
             return await wanted.alist(conn, max_bytes=PAGE_BYTES)
 
     async def _follow(self, listed: _Listed, cursor: str) -> Page[Entry]:
-        if listed.around is not None or listed.query.position is not None or listed.query.is_search:
+        if listed.around is not None or listed.query.position is not None or listed.query.searches:
             refuse("after", "cannot be combined with around, cursor, before, contains or text")
         try:
             async with self.database.connection() as conn:
@@ -113,7 +113,7 @@ class EntryRoutes:
             raise Problem(409, "conflict", f"{error.message}. {error.hint or ''}".strip()) from error
 
     async def _around(self, session: Session, listed: _Listed, entry_id: str) -> Page[Entry]:
-        if listed.query.position is not None or listed.query.is_search:
+        if listed.query.position is not None or listed.query.searches:
             refuse("around", "cannot be combined with cursor, before, contains or text")
         try:
             if session.tenant is not None:  # the entry itself would come, whoever's it is
@@ -156,7 +156,7 @@ def _visible(session: Session) -> AuditQuery:
 
 def _searchable(session: Session, wanted: AuditQuery) -> AuditQuery:
     """Without endpoints, if the session may not see the query of their URLs: a search would find it by guesses."""
-    is_hidden = wanted.is_search and not permits(session.permissions, "write")
+    is_hidden = wanted.searches and not permits(session.permissions, "write")
     return wanted.without(resource=[ENDPOINTS]) if is_hidden else wanted
 
 

@@ -41,6 +41,7 @@ def prepare(app: str) -> Prepare:
         config.audit.tables[0].redact["secret"] = "hash"
         config.audit.enrich("app.customer", "UPDATE", label="edited", description="{before[email]} to {after[email]}")
         config.webhooks = hooks_config("order.created").webhooks
+        config.audit.search = ["contains", "text"]  # whose indexes run a function for each entry
         install(conninfo, config)
 
     return prepare

@@ -8,7 +8,7 @@ import httpx
 import psycopg
 import pytest
 
-from svc_pg import Config, audit
+from svc_pg import Config, audit, schema
 from svc_pg.audit import search
 from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.console import Console
@@ -230,3 +230,50 @@ def test_a_table_that_should_be_audited_and_is_not_is_missing(database: str) -> 
     states = {table["name"]: (table["capture"], table["rules"] and table["rules"]["name"]) for table in tables}
     assert states["public.later"] == ("missing", "public.later")
     assert states['public."odd.name"'] == ("recording", None)
+
+
+def test_an_index_finds_what_is_rare_in_the_whole_log_and_install_builds_it_on_each_partition(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = CONFIG.model_copy(deep=True)
+    wanted.audit.search = ["contains", "text"]
+    with psycopg.connect(database) as conn:
+        assert {(s.identity, s.state) for s in schema.status(conn, wanted) if s.kind == "index"} == {
+            ("svc.audit_logs_contains", "missing"),
+            ("svc.audit_logs_text", "missing"),
+        }
+        # an index that broke off while it was built
+        conn.execute("create index audit_logs_default_text on svc.audit_logs_default (id)")
+        conn.commit()
+        built = schema.install(conn, wanted)
+        assert [step.identity for step in built] == ["svc.audit_logs_contains", "svc.audit_logs_text"]
+        assert schema.install(conn, wanted) == []
+        assert [step for step in schema.status(conn, wanted) if step.state != "ok"] == []
+        record(conn, "needle", after={"tag": "needle"})
+        for number in range(30):
+            record(conn, str(number), after={"pad": "x" * 3000, "tag": "straw"})
+        write = "insert into svc.audit_logs (table_name, table_oid, operation, after_data, timestamp)"
+        conn.execute(write + " values ('t', 0, 'INSERT', '{\"tag\": \"old\"}', '2020-03-15')")
+        conn.execute("select svc.audit_ensure_partitions()")  # a month of its own, which has the indexes too
+        conn.commit()
+    monkeypatch.setattr(search, "MAX_ENTRIES", 2)
+    with serving_installed(Console(settings(database_url=database), config=wanted)) as client:
+        client.headers.update(bearer("read"))
+        for asked in ({"text": "needle"}, {"contains": '{"tag": "needle"}'}, {"text": "needle", "actor": "x"}):
+            page = client.get("/audit/entries", params=asked).json()
+            assert [entry["recordId"] for entry in page["data"]] == ([] if "actor" in asked else ["needle"])
+            assert page["nextCursor"] is None
+        assert len(client.get("/audit/entries?text=old").json()["data"]) == 1
+        rows = all_data(client, "/audit/entries", text="straw", limit=7, fields="recordId")
+        assert [row["recordId"] for row in rows] == [str(number) for number in range(29, -1, -1)]
+    with psycopg.connect(database) as conn:
+        assert [step.identity for step in schema.status(conn, CONFIG) if step.state == "orphan"] == [
+            "svc.audit_logs_contains",
+            "svc.audit_logs_text",
+        ]
+        assert schema.install(conn, CONFIG) == []
+        assert schema.uninstall(conn)  # which keeps the log, and no index that needs a function
+        assert len(schema.install(conn, wanted)) > 2
+        pruned = schema.install(conn, CONFIG, prune=True)
+        assert [step.identity for step in pruned] == ["svc.audit_logs_contains", "svc.audit_logs_text"]
+        assert [step for step in schema.status(conn, CONFIG) if step.state != "ok"] == []

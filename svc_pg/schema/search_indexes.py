@@ -1,0 +1,122 @@
+"""The indexes of searches in the audit log, which the configuration asks for: built while captures go on."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final, LiteralString
+
+from psycopg import Connection, Error
+from psycopg.sql import SQL, Identifier
+
+from svc_pg.config.audit import Search
+from svc_pg.errors import InstallError
+from svc_pg.query import Query, fetch
+
+DROP: Final = "drop index if exists svc.audit_logs_contains, svc.audit_logs_text"
+"""Drop all of them: one needs a function of ours."""
+
+_METHODS: Final[dict[Search, LiteralString]] = {
+    "contains": "using gin (before_data jsonb_path_ops, after_data jsonb_path_ops)",
+    "text": "using gin (svc.audit_words(before_data, after_data, description))",
+}
+_INDEXES: Final = """
+select right(c.relname, -11) as search, i.indisvalid as is_complete
+  from pg_class c join pg_index i on i.indexrelid = c.oid
+ where i.indrelid = to_regclass('svc.audit_logs') and c.relname in ('audit_logs_contains', 'audit_logs_text')
+"""
+# An index that broke off while it was built is there and not valid
+_LACKING: Final = """
+select p.inhrelid::regclass::text as partition, right(p.inhrelid::regclass::text, -4) || '_' || %s as index,
+       to_regclass('svc.' || right(p.inhrelid::regclass::text, -4) || '_' || %s) is not null as is_left_over
+  from pg_inherits p
+ where p.inhparent = 'svc.audit_logs'::regclass
+   and not exists (
+       select from pg_inherits i join pg_index x on x.indexrelid = i.inhrelid
+        where i.inhparent = %s::regclass and x.indrelid = p.inhrelid
+   )
+ order by p.inhrelid
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchIndex:
+    """The index of one kind of search. It is complete if every partition has its part."""
+
+    search: Search
+    is_complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Lacking:
+    partition: str
+    index: str
+    is_left_over: bool
+
+
+def found(conn: Connection[Any]) -> list[SearchIndex]:
+    """The indexes that there are."""
+    return fetch(conn, Query(_INDEXES, (), SearchIndex))
+
+
+def name(search: Search) -> str:
+    """The name of the index."""
+    return f"svc.audit_logs_{search}"
+
+
+def ensure(conn: Connection[Any], wanted: Sequence[Search], *, prune: bool) -> list[str]:
+    """Build the wanted indexes, partition by partition, and with ``prune`` drop the others; return their names.
+
+    Writes go on: only the entry for the log as a whole, which is empty, waits for those under way. Waits for all
+    transactions that are older. ``conn`` must be outside a transaction. Raises InstallError; what was built stays, and
+    the next call goes on.
+    """
+    present = {index.search: index.is_complete for index in found(conn)}
+    conn.rollback()
+    changed = []
+    with _autocommit(conn):
+        try:
+            for search in wanted:
+                if not present.get(search, False):
+                    _build(conn, search)
+                    changed.append(name(search))
+            for search in [search for search in present if search not in wanted and prune]:
+                conn.execute(SQL("drop index {}").format(_identifier(f"audit_logs_{search}")))
+                changed.append(name(search))
+        except Error as error:
+            raise InstallError(
+                f"the index of searches is not finished: {str(error).splitlines()[0]}",
+                hint="Everything else is installed. Install again; it goes on with what is left.",
+            ) from error
+    return changed
+
+
+def _build(conn: Connection[Any], search: Search) -> None:
+    method = SQL(_METHODS[search])
+    whole = _identifier(f"audit_logs_{search}")
+    create = SQL("create index if not exists {} on only svc.audit_logs {}")
+    conn.execute(create.format(Identifier(f"audit_logs_{search}"), method))
+    for part in fetch(conn, Query(_LACKING, (search, search, name(search)), _Lacking)):
+        index = _identifier(part.index)
+        if part.is_left_over:
+            conn.execute(SQL("drop index concurrently {}").format(index))
+        conn.execute(
+            SQL("create index concurrently {} on {} {}").format(
+                Identifier(part.index), _identifier(part.partition.removeprefix("svc.")), method
+            )
+        )
+        conn.execute(SQL("alter index {} attach partition {}").format(whole, index))
+
+
+def _identifier(name: str) -> Identifier:
+    return Identifier("svc", name)
+
+
+@contextmanager
+def _autocommit(conn: Connection[Any]) -> Iterator[None]:
+    before = conn.autocommit
+    conn.autocommit = True
+    try:
+        yield
+    finally:
+        if not conn.closed:
+            conn.autocommit = before
