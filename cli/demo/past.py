@@ -14,7 +14,7 @@ from typing import Any, Final
 from uuid import UUID
 
 import psycopg
-from psycopg import Connection
+from psycopg import Connection, Cursor
 from psycopg.types.json import Json
 
 from svc_pg.query import fetch_one, scalar
@@ -36,9 +36,6 @@ _BEGIN: Final = """
 select set_config('demo.now', %s::timestamptz::text, true), set_config('svc.actor_id', %s, true),
        set_config('svc.tenant_id', %s, true), set_config('svc.context', %s, true)
 """
-# A person with rights of their own, who goes past the application; in the end there was never such a role
-_PAST_THE_APPLICATION: Final = "create role dba_temp superuser; set local session authorization dba_temp"
-_BACK: Final = "reset session authorization; drop role dba_temp"
 _REGISTERED: Final = timedelta(minutes=59)
 
 
@@ -54,7 +51,9 @@ def fill(conninfo: str, *, keys: KeyRing | None = None, receivers: str | None = 
         now: datetime = scalar(conn, "select date_trunc('milliseconds', clock_timestamp())")
         with _clock_set_back(conn):
             known = _register(conn, now, keys or KeyRing.parse(new_key("demo")), receivers)
-            sent = [message for step in steps() for message in _play(conn, step, now)]
+            with conn.pipeline():  # nothing waits for an answer, of which there would be thousands
+                playing = [message for step in steps() for message in _play(conn, step, now)]
+        sent = [(message, at) for cursor, at in playing for (message,) in cursor]
         make_up(conn, sent, known, now)
 
 
@@ -88,19 +87,21 @@ def _register(conn: Connection[Any], now: datetime, keys: KeyRing, receivers: st
     return known
 
 
-def _play(conn: Connection[Any], step: Step, now: datetime) -> list[tuple[UUID, datetime]]:
-    """Run a step as its actor, and return what it sent."""
+def _play(conn: Connection[Any], step: Step, now: datetime) -> list[tuple[Cursor[Any], datetime]]:
+    """Run a step as its actor, and return the ids of what it sent, which come later."""
     at = now - timedelta(milliseconds=step.ago // timedelta(milliseconds=1))  # as ids have it
     with conn.transaction():
         context = json.dumps(step.context) if step.context else ""
         conn.execute(_BEGIN, (at, step.actor or "", step.tenant or "", context))
-        if step.is_past_the_application:
-            conn.execute(_PAST_THE_APPLICATION)
+        if step.is_past_the_application:  # somebody with rights of their own; in the end there was never such a role
+            conn.execute("create role dba_temp superuser")
+            conn.execute("set local session authorization dba_temp")
         for statement in step.statements:
             conn.execute(*statement)
         if step.is_past_the_application:
-            conn.execute(_BACK)
+            conn.execute("reset session authorization")
+            conn.execute("drop role dba_temp")
         return [
-            (scalar(conn, "select svc.send(%s, %s, tenant => %s)", (event, Json(data), step.tenant)), at)
+            (conn.execute("select svc.send(%s, %s, tenant => %s)", (event, Json(data), step.tenant)), at)
             for event, data in step.events
         ]
