@@ -103,12 +103,15 @@ def choices(visit: Visit, facets: Facets) -> list[tuple[str, list[Choice]]]:
         if not named or (facet.name == "tenant" and len(named) == 1 and len(facet.values) == 1):
             continue
         greatest = max(count.entries for count in facet.values)
+        values = facet.values
+        if facet.name == "severity":
+            values = sorted(named, key=lambda count: [*SEVERITIES].index(count.value or ""))
         found.append(
             (
                 WORDS[facet.name],
                 [
                     _choice(visit, filters, facet.name, count.value, count.entries, greatest)
-                    for count in facet.values[:_SHOWN]
+                    for count in values[:_SHOWN]
                     if count.value is not None or facet.name in ("actor", "tenant")
                 ],
             )

@@ -1,24 +1,36 @@
 """What belongs to transactions: the other entries that they wrote, and the webhooks that they sent."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from svc_pg.audit.entry import Entry
 from svc_pg.console.pages import changes
+from svc_pg.console.pages.names import endpoint_name
 from svc_pg.console.pages.visit import Visit
 from svc_pg.pagination import Page
 from svc_pg.webhooks.delivery_rows import Delivery
+from svc_pg.webhooks.endpoint_rows import Endpoint
 
 MOST_ENTRIES: Final = 20
 """Of one transaction."""
 
 _MOST_DELIVERIES: Final = 20
+_MOST_ENDPOINTS: Final = 100
 DELIVERY_STATES: Final = {
     "delivered": ("ok", "ok", "Delivered"),
     "pending": ("wait", "wait", "Waiting"),
     "failed": ("bad", "bad", "Failed"),
     "canceled": ("off", "ban", "Canceled"),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A delivery, and the name of the endpoint to which it goes; None if that is gone."""
+
+    delivery: Delivery
+    endpoint: str | None
 
 
 async def entries_of(visit: Visit, entries: Iterable[Entry]) -> Mapping[str, Sequence[Entry]]:
@@ -38,12 +50,21 @@ async def entries_of(visit: Visit, entries: Iterable[Entry]) -> Mapping[str, Seq
     return found
 
 
-async def deliveries_of(visit: Visit, entries: Iterable[Entry]) -> Mapping[str, Sequence[Delivery]]:
+async def deliveries_of(visit: Visit, entries: Iterable[Entry]) -> Mapping[str, Sequence[Told]]:
     """The deliveries of what each of these transactions sent, if this person may see deliveries."""
     found: dict[str, Sequence[Delivery]] = {}
     if not visit.has("deliveries"):
-        return found
+        return {}
     for xact_id in dict.fromkeys(entry.xact_id for entry in entries):
         query = {"transaction": xact_id, "limit": str(_MOST_DELIVERIES)}
         found[xact_id] = (await visit.api.get(Page[Delivery], "webhooks", "deliveries", query=query)).data
-    return found
+    ids = sorted({delivery.endpoint_id for deliveries in found.values() for delivery in deliveries})[:_MOST_ENDPOINTS]
+    names: dict[str, str] = {}
+    if ids:
+        query = {"ids": ",".join(ids), "limit": str(len(ids))}
+        endpoints = await visit.api.get(Page[Endpoint], "webhooks", "endpoints", query=query)
+        names = {endpoint.id: endpoint_name(endpoint.description, endpoint.url) for endpoint in endpoints}
+    return {
+        xact_id: [Told(delivery, names.get(delivery.endpoint_id)) for delivery in deliveries]
+        for xact_id, deliveries in found.items()
+    }

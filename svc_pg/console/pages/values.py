@@ -10,6 +10,7 @@ LONGEST: Final = 240
 """The characters of a value that are shown."""
 
 _AROUND: Final = 40
+_WORD: Final = 24
 
 Kind = Literal["same", "gone", "new"]
 
@@ -49,7 +50,23 @@ def compared(before: str, after: str) -> tuple[Value, Value]:
     most = min(len(before), len(after))
     head = _longest(most, lambda length: before[:length] == after[:length])
     tail = _longest(most - head, lambda length: before[len(before) - length :] == after[len(after) - length :])
+    head, tail = _at_words(before, after, head, tail)
     return _marked(before, head, tail, "gone"), _marked(after, head, tail, "new")
+
+
+def _at_words(before: str, after: str, head: int, tail: int) -> tuple[int, int]:
+    """The lengths of the common ends, less what they have of words that differ: these are marked as a whole."""
+    if any(text[head : head + 1].isalnum() for text in (before, after)):
+        head -= _word(before[:head][-_WORD - 1 :][::-1])
+    if tail and any(text[len(text) - tail - 1 : len(text) - tail].isalnum() for text in (before, after)):
+        tail -= _word(before[len(before) - tail :][: _WORD + 1])
+    return head, tail
+
+
+def _word(text: str) -> int:
+    """The length of the word at the beginning; 0 if it is long."""
+    length = next((index for index, character in enumerate(text) if not character.isalnum()), len(text))
+    return length if length <= _WORD else 0
 
 
 def _longest(most: int, is_same: Callable[[int], bool]) -> int:
