@@ -6,7 +6,6 @@ from uuid import UUID
 
 import typer
 
-from svc_pg.addresses import origin, page_url
 from svc_pg.console.prefix import PREFIX
 from svc_pg.console.sign_in import sessions as stored
 from svc_pg.console.sign_in import shell_links
@@ -15,6 +14,7 @@ from svc_pg.errors import NotFoundError
 from svc_pg.settings import Settings
 
 from . import output, records
+from .console_address import Url, base_of
 from .console_tokens import tokens
 from .database import connect
 from .json_text import printable
@@ -52,13 +52,7 @@ The lines suit an environment file, such as systemd's, and a shell: set -a; . ./
 def sign_in(
     email: Annotated[str, typer.Argument(metavar="EMAIL", help="An address of SVC_CONSOLE_ALLOWED_EMAILS.")],
     *,
-    url: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help="The address of the console. Default: that of SVC_CONSOLE_PUBLIC_URL, else port 8000 of this machine.",
-        ),
-    ] = None,
+    url: Url = None,
     database_url: DatabaseUrl = None,
 ) -> None:
     """Print a link that signs somebody in, once, within ten minutes: for the day that there is no mail.
@@ -66,23 +60,13 @@ def sign_in(
     Needs the settings of the console. Opening the link is not enough: its page asks.
     """
     settings = Settings.load(**({} if database_url is None else {"database_url": database_url}))
-    base = _base_of(url, settings)
+    base = base_of(url)
     with connect(database_url) as conn, operator(conn):
         link = shell_links.make(conn, email, settings)
     output.data(f"{base}{PREFIX}/ui/sign-in/link?token={link.token}")
     output.words(
         f"Good once, until {_minute(link.expires_at)}, for {link.email} with the permission {link.permission}."
     )
-
-
-def _base_of(url: str | None, settings: Settings) -> str:
-    if url is None:
-        public = settings.console_public_url
-        return "http://127.0.0.1:8000" if public is None else origin(public)
-    try:
-        return page_url(url).rstrip("/")
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--url") from error
 
 
 @_console.command()

@@ -17,7 +17,7 @@ from svc_pg.webhooks.endpoint_stats import EndpointStats, stats
 from svc_pg.webhooks.reencryption import rotate_key
 from svc_pg.webhooks.secrets import KeyRing
 
-from . import output, records, webhook_deliveries, webhook_endpoints, webhook_messages
+from . import output, records, webhook_deliveries, webhook_endpoints, webhook_messages, webhook_portal
 from .completion import one_of
 from .database import connect
 from .json_text import printable
@@ -31,6 +31,7 @@ app.add_typer(_webhooks, name="webhooks")
 _webhooks.add_typer(webhook_endpoints.app)
 _webhooks.add_typer(webhook_deliveries.app)
 _webhooks.add_typer(webhook_messages.app)
+_webhooks.add_typer(webhook_portal.app)
 
 
 @_webhooks.command("list")

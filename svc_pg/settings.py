@@ -20,12 +20,14 @@ from svc_pg.conninfo import Conninfo
 from svc_pg.errors import ConfigError, ConsoleAutoApproveInProductionError, ConsoleWeakSecretError, combined
 from svc_pg.pydantic_errors import reason
 from svc_pg.settings_types import (
+    Colour,
     DatabaseUrl,
     Email,
     EmailOrPattern,
     EncryptionKeys,
     HeaderName,
     Lifetime,
+    Logo,
     Network,
     Origin,
     PageUrl,
@@ -88,6 +90,10 @@ class Settings(BaseSettings):
     console_public_url: PageUrl | None = None
     console_trusted_proxies: Annotated[tuple[Network, ...], NoDecode, BeforeValidator(json_list)] = ()
     console_proxy_user_header: HeaderName | None = None
+    portal_title: Annotated[str, Field(min_length=1, max_length=100)] = "Webhooks"
+    portal_accent: Colour | None = None
+    portal_logo: Logo | None = None
+    portal_frame_ancestors: Annotated[tuple[Origin, ...], NoDecode, BeforeValidator(json_list)] = ()
 
     @classmethod
     def settings_customise_sources(

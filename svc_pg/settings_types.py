@@ -2,9 +2,12 @@
 
 import json
 import re
+from base64 import b64decode
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
 from typing import Annotated, Final
 
 from pydantic import AfterValidator, BeforeValidator, SecretStr
@@ -14,6 +17,10 @@ from svc_pg.conninfo import libpq
 
 _LONGEST_SESSION: Final = timedelta(days=365)
 
+_COLOUR: Final = re.compile(r"#[0-9A-Fa-f]{6}")
+_IMAGES: Final = {".svg": "image/svg+xml", ".png": "image/png", ".webp": "image/webp"}
+_MAX_LOGO: Final = 64 * 1024
+_LOGO: Final = "write the path of an .svg, .png or .webp file of up to 64 KiB, or a data: URL of one with base64"
 _HEADER_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,99}")
 _OTHER_HEADERS: Final = frozenset({"authorization", "cookie", "host", "origin", "x-forwarded-for"})
 _ORIGIN: Final = re.compile(r"https?://(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::[1-9]\d{0,4})?")
@@ -94,6 +101,41 @@ def _lifetime(value: object) -> timedelta:
     return wanted
 
 
+def _colour(value: str) -> str:
+    if not _COLOUR.fullmatch(value):
+        raise ValueError("write a colour as #rrggbb, such as #a03e1c")
+    return value.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A small image, with its media type."""
+
+    media_type: str
+    content: bytes
+
+
+def _logo(value: object) -> Image:
+    """Read a file, or a ``data:`` URL with base64."""
+    if isinstance(value, Image):
+        return value
+    if not isinstance(value, str):
+        raise ValueError(_LOGO)
+    if value.startswith("data:"):
+        kind, _, encoded = value.removeprefix("data:").partition(";base64,")
+        if kind not in _IMAGES.values() or len(encoded) > 2 * _MAX_LOGO:
+            raise ValueError(_LOGO)
+        image = Image(kind, b64decode(encoded, validate=True))
+    else:
+        path = Path(value)
+        if path.suffix.lower() not in _IMAGES or not path.is_file() or path.stat().st_size > _MAX_LOGO:
+            raise ValueError(_LOGO)
+        image = Image(_IMAGES[path.suffix.lower()], path.read_bytes())
+    if not 0 < len(image.content) <= _MAX_LOGO:
+        raise ValueError(_LOGO)
+    return image
+
+
 def _smtp_url(value: SecretStr) -> SecretStr:
     addresses.SmtpServer.parse(value.get_secret_value())
     return value
@@ -105,12 +147,14 @@ def _email(value: str) -> str:
     return value
 
 
+Colour = Annotated[str, AfterValidator(_colour)]
 DatabaseUrl = Annotated[SecretStr, AfterValidator(_database_url)]
 Email = Annotated[str, AfterValidator(_email)]
 EmailOrPattern = Annotated[str, AfterValidator(addresses.email_or_pattern)]
 EncryptionKeys = Annotated[SecretStr, AfterValidator(_encryption_keys)]
 HeaderName = Annotated[str, AfterValidator(_header_name)]
 Lifetime = Annotated[timedelta, BeforeValidator(_lifetime)]
+Logo = Annotated[Image, BeforeValidator(_logo)]
 Network = Annotated[IPv4Network | IPv6Network, BeforeValidator(_network)]
 Origin = Annotated[str, AfterValidator(_origin)]
 PageUrl = Annotated[str, AfterValidator(addresses.page_url)]

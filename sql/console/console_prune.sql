@@ -1,5 +1,6 @@
--- Remove up to p_limit rows of each table that nobody needs any more: links after a day, counts whose window has
--- ended, sessions and tokens 90 days after their end, events after 90 days. Skips locked rows, so it waits for nobody.
+-- Remove up to p_limit rows of each table that nobody needs any more: links of both kinds after a day, counts whose
+-- window has ended, sessions and tokens 90 days after their end, events after 90 days. Skips locked rows, so it waits
+-- for nobody.
 create or replace function svc.console_prune(
     p_limit integer default 10000,
     out links bigint, out counts bigint, out sessions bigint, out tokens bigint, out events bigint
@@ -13,6 +14,10 @@ begin
          where l.created_at < now() - interval '1 day' limit p_limit for update skip locked
     );
     get diagnostics links = row_count;
+    delete from svc.console_portal_links where id in (
+        select l.id from svc.console_portal_links l
+         where l.created_at < now() - interval '1 day' limit p_limit for update skip locked
+    );
     delete from svc.console_rate where key in (
         select r.key from svc.console_rate r where r.ends_at < now() limit p_limit for update skip locked
     );

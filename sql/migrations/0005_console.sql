@@ -63,6 +63,19 @@ create table svc.console_tokens (
 create unique index console_tokens_name on svc.console_tokens (name) where revoked_at is null;
 create index console_tokens_created on svc.console_tokens (created_at, id);
 
+-- Links to the portal, where a customer manages the webhooks of one tenant. Each becomes a session, once.
+create table svc.console_portal_links (
+    id uuid primary key,
+    tenant text not null,
+    token_hash bytea not null unique check (octet_length(token_hash) = 32),
+    session_lifetime interval not null check (session_lifetime > '0'),
+    created_at timestamptz not null default now(),
+    created_by text not null,
+    expires_at timestamptz not null,
+    opened_at timestamptz
+);
+create index console_portal_links_created on svc.console_portal_links (created_at);
+
 -- The last use of sessions and tokens, written once a minute: apart from them, so that their audit holds no noise.
 create table svc.console_uses (
     id uuid primary key,
@@ -81,7 +94,8 @@ create table svc.console_events (
     occurred_at timestamptz not null default now(),
     event text not null check (event in (
         'link_requested', 'mail_failed', 'code_rejected', 'link_locked', 'code_accepted', 'signed_in',
-        'session_revoked', 'log_exported', 'call_refused', 'link_made', 'token_added', 'token_revoked'
+        'session_revoked', 'log_exported', 'call_refused', 'link_made', 'token_added', 'token_revoked',
+        'portal_link_made', 'portal_opened'
     )),
     session_id uuid,
     email text not null,
@@ -136,6 +150,16 @@ comment on column svc.console_tokens.expires_at is 'When it ends by itself.';
 comment on column svc.console_tokens.revoked_at is 'When it was ended before.';
 comment on column svc.console_tokens.revoked_by is 'The actor that ended it.';
 
+comment on table svc.console_portal_links is 'Internal: links to the portal of a tenant.';
+comment on column svc.console_portal_links.id is 'The link''s id, and that of its session.';
+comment on column svc.console_portal_links.tenant is 'The tenant whose webhooks it shows.';
+comment on column svc.console_portal_links.token_hash is 'The hash of the link''s token.';
+comment on column svc.console_portal_links.session_lifetime is 'How long its session lasts.';
+comment on column svc.console_portal_links.created_at is 'When it was made.';
+comment on column svc.console_portal_links.created_by is 'The actor that made it.';
+comment on column svc.console_portal_links.expires_at is 'When it can be opened no more.';
+comment on column svc.console_portal_links.opened_at is 'When it was opened.';
+
 comment on table svc.console_uses is 'The last use of sessions and tokens.';
 comment on column svc.console_uses.id is 'The session or the token.';
 comment on column svc.console_uses.used_at is 'When it was last used, to the minute.';
@@ -151,7 +175,7 @@ comment on column svc.console_events.id is 'The event''s id.';
 comment on column svc.console_events.occurred_at is 'When it happened.';
 comment on column svc.console_events.event is
     'link_requested, mail_failed, code_rejected, link_locked, code_accepted, signed_in, session_revoked, log_exported,'
-    ' call_refused, link_made, token_added or token_revoked.';
+    ' call_refused, link_made, token_added, token_revoked, portal_link_made or portal_opened.';
 comment on column svc.console_events.session_id is
     'The session, or the one that was asked for; null for one of the application.';
 comment on column svc.console_events.email is 'The address.';

@@ -34,16 +34,17 @@ class _ClientStalled(Exception):
 
 
 def asgi_app(
-    core: Core, *, title: str, trusted_proxies: Sequence[IPv4Network | IPv6Network], site: Site | None = None
+    core: Core, *, title: str, trusted_proxies: Sequence[IPv4Network | IPv6Network], sites: Sequence[Site] = ()
 ) -> FastAPI:
-    """An application to mount, which passes requests for pages to ``site``, and every other to the core handler."""
+    """An application to mount, which passes requests for pages to their site, and every other to the core handler."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         console_request = _console_request(request, trusted_proxies)
         async with AsyncExitStack() as until_sent:
             async with aclosing(_chunks(request)) as chunks:
-                handle = core.handle if site is None or not site.has(console_request) else site.handle
+                site = next((site for site in sites if site.has(console_request)), None)
+                handle = core.handle if site is None else site.handle
                 answer = await handle(console_request, chunks, until_sent=until_sent)
             try:
                 async with _while_connected(answer, receive):

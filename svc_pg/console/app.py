@@ -22,13 +22,18 @@ from svc_pg.console.core import Core
 from svc_pg.console.database import Database
 from svc_pg.console.events import Refusals
 from svc_pg.console.host_sessions import HostSessionOf, host_of, with_host
+from svc_pg.console.pages.brand import Brand
+from svc_pg.console.pages.portal_routes import PORTAL, PORTAL_PATH
 from svc_pg.console.pages.routes import ROUTES
 from svc_pg.console.pages.site import Site
+from svc_pg.console.pages.visitors import customers, people
+from svc_pg.console.portal_opening import OPEN, PortalOpening
 from svc_pg.console.prefix import PREFIX, PrefixMiddleware
 from svc_pg.console.products import Product
 from svc_pg.console.programs import with_programs
 from svc_pg.console.readiness import READY, Readiness
 from svc_pg.console.requests import AuthenticatedRequest
+from svc_pg.console.sign_in import portal_links
 from svc_pg.console.sign_in.mail import EmailSender
 from svc_pg.console.sign_in.method import sign_in_of
 from svc_pg.console.turns import Turns
@@ -89,6 +94,7 @@ class Console:
             self._core.add_route(method, "/health", discovery.health, discovery.HEALTH)
             self._core.add_route(method, "/ready", readiness.ready, READY)
         self._core.add_route("GET", "/capabilities", capabilities, discovery.CAPABILITIES)
+        self._core.add_route("POST", "/portal/open", PortalOpening(self._database, settings).open, OPEN)
         for method, path, handler, documentation in self._sign_in.routes:
             self._core.add_route(method, f"/session{path}", handler, documentation)
         desired = config or Config()
@@ -99,15 +105,29 @@ class Console:
         for product in (audit, self.webhooks, *products):
             self.register_product(product)
 
-        site = Site(
+        is_secure = settings.env == "production"
+        console_pages = Site(
             self._core,
             ROUTES,
-            authenticate=self._sign_in.authenticate,
-            host=host,
+            visitor=people(self._sign_in.authenticate, host),
             turns=self.turns,
-            is_secure=settings.env == "production",
+            is_secure=is_secure,
         )
-        self.app = asgi_app(self._core, title="svc-pg console", trusted_proxies=self.trusted_proxies, site=site)
+        portal_pages = Site(
+            self._core,
+            PORTAL,
+            visitor=customers(partial(portal_links.session_of, self._database)),
+            turns=self.turns,
+            is_secure=is_secure,
+            path=PORTAL_PATH,
+            brand=Brand.of(settings),
+        )
+        self.app = asgi_app(
+            self._core,
+            title="svc-pg console",
+            trusted_proxies=self.trusted_proxies,
+            sites=[portal_pages, console_pages],
+        )
         """The console below its prefix."""
         self.asgi: ASGIApp = PrefixMiddleware(Starlette(lifespan=self.lifespan), console=self.app)
         """An application of its own, with its lifespan; 404 for paths that are not below the prefix."""

@@ -20,6 +20,8 @@ EventName = Literal[
     "link_made",
     "token_added",
     "token_revoked",
+    "portal_link_made",
+    "portal_opened",
 ]
 EVENT_NAMES: Final[tuple[EventName, ...]] = get_args(EventName)
 

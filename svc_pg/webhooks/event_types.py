@@ -13,7 +13,10 @@ MOST_COUNTED: Final = 1000  # in the statement too
 _SELECT: Final = """
 select t.name, t.description, t.schema, t.synced_at,
        (select count(*)::integer from (
-            select from svc.webhook_endpoints e where e.status <> 'disabled' and e.events && t.patterns limit 1000
+            select from svc.webhook_endpoints e
+             where e.status <> 'disabled' and e.events && t.patterns
+               and (%(tenant)s::text is null or e.tenant = %(tenant)s)
+             limit 1000
         ) c) as endpoints
   from svc.webhook_event_types t order by t.name
 """
@@ -35,9 +38,9 @@ class EventType:
     synced_at: datetime
 
 
-def event_types() -> Query[EventType]:
-    """All events, by name."""
-    return Query(_SELECT, (), _event_type)
+def event_types(*, tenant: str | None = None) -> Query[EventType]:
+    """All events, by name; with a ``tenant``, only its endpoints are counted."""
+    return Query(_SELECT, {"tenant": tenant}, _event_type)
 
 
 def _event_type(

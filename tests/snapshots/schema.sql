@@ -68,7 +68,7 @@ create table svc.console_events (
     ip inet,
     user_agent text,
     detail text,
-    constraint console_events_event_check CHECK ((event = ANY (ARRAY['link_requested'::text, 'mail_failed'::text, 'code_rejected'::text, 'link_locked'::text, 'code_accepted'::text, 'signed_in'::text, 'session_revoked'::text, 'log_exported'::text, 'call_refused'::text, 'link_made'::text, 'token_added'::text, 'token_revoked'::text]))),
+    constraint console_events_event_check CHECK ((event = ANY (ARRAY['link_requested'::text, 'mail_failed'::text, 'code_rejected'::text, 'link_locked'::text, 'code_accepted'::text, 'signed_in'::text, 'session_revoked'::text, 'log_exported'::text, 'call_refused'::text, 'link_made'::text, 'token_added'::text, 'token_revoked'::text, 'portal_link_made'::text, 'portal_opened'::text]))),
     constraint console_events_pkey PRIMARY KEY (id),
     constraint console_events_user_agent_check CHECK ((length(user_agent) <= 256))
 );
@@ -103,6 +103,22 @@ create table svc.console_magic_links (
     constraint console_magic_links_user_agent_check CHECK ((length(user_agent) <= 256))
 ) with (fillfactor=70);
 CREATE INDEX console_magic_links_created ON svc.console_magic_links USING btree (created_at);
+
+create table svc.console_portal_links (
+    id uuid not null,
+    tenant text not null,
+    token_hash bytea not null,
+    session_lifetime interval not null,
+    created_at timestamp with time zone default now() not null,
+    created_by text not null,
+    expires_at timestamp with time zone not null,
+    opened_at timestamp with time zone,
+    constraint console_portal_links_pkey PRIMARY KEY (id),
+    constraint console_portal_links_session_lifetime_check CHECK ((session_lifetime > '00:00:00'::interval)),
+    constraint console_portal_links_token_hash_check CHECK ((octet_length(token_hash) = 32)),
+    constraint console_portal_links_token_hash_key UNIQUE (token_hash)
+);
+CREATE INDEX console_portal_links_created ON svc.console_portal_links USING btree (created_at);
 
 create unlogged table svc.console_rate (
     key text not null,
@@ -804,8 +820,16 @@ create function svc.console_network(p_ip inet, p_ipv6_bits integer DEFAULT 64)
     returns text language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 
+create function svc.console_open_portal(p_link_hash bytea, p_token_hash bytea, p_idle_timeout interval, p_ip inet, p_user_agent text)
+    returns TABLE(session_id uuid, tenant text, expires_in integer) language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.console_poll(p_session_id uuid, p_device_hash bytea, OUT state text, OUT expires_in integer, OUT retry_after integer)
     returns record language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.console_portal_link(p_id uuid, p_tenant text, p_token_hash bytea, p_session_lifetime interval, p_good_for interval)
+    returns timestamp with time zone language plpgsql
     set search_path=pg_catalog, pg_temp;
 
 create function svc.console_prune(p_limit integer DEFAULT 10000, OUT links bigint, OUT counts bigint, OUT sessions bigint, OUT tokens bigint, OUT events bigint)
@@ -1263,7 +1287,10 @@ grant execute on function svc.console_link to svc_admin;
 grant execute on function svc.console_link_state to svc_admin;
 grant delete, insert, select, update on table svc.console_magic_links to svc_admin;
 grant execute on function svc.console_network to svc_admin;
+grant execute on function svc.console_open_portal to svc_admin;
 grant execute on function svc.console_poll to svc_admin;
+grant execute on function svc.console_portal_link to svc_admin;
+grant delete, insert, select, update on table svc.console_portal_links to svc_admin;
 grant execute on function svc.console_prune to svc_admin;
 grant delete, insert, select, update on table svc.console_rate to svc_admin;
 grant execute on function svc.console_revoke to svc_admin;

@@ -9,6 +9,7 @@ from typing import Final
 from svc_pg import durations
 from svc_pg.console.body import read_body
 from svc_pg.console.built_in.endpoint_urls import endpoints_for
+from svc_pg.console.built_in.tenant_limits import refuse_another, refuse_excess
 from svc_pg.console.built_in.webhook_requests import (
     ENDPOINT_EXAMPLE,
     REFUSED_ENDPOINT,
@@ -103,7 +104,7 @@ class EndpointRoutes:
                 body_example=ENDPOINT_EXAMPLE,
                 response=EndpointWithSecret,
                 status=201,
-                errors={"unknown_tenant": 404, **REFUSED_ENDPOINT},
+                errors={"unknown_tenant": 404, "too_many_endpoints": 409, **REFUSED_ENDPOINT},
             ),
             ProductEndpoint(
                 method="GET",
@@ -167,10 +168,12 @@ class EndpointRoutes:
 
     async def _create(self, request: AuthenticatedRequest) -> ConsoleResponse:
         body = read_body(request, NewEndpoint)
-        tenant = tenant_for(request.session, body.tenant)
+        tenant, options = tenant_for(request.session, body.tenant), body.options()
+        refuse_excess(request, options)
         with as_problems():
-            new = endpoint_queries.create(**body.options(), tenant=tenant, keys=required(self.keys), guard=self.guard)
+            new = endpoint_queries.create(**options, tenant=tenant, keys=required(self.keys), guard=self.guard)
             async with self.database.acting(request) as conn:
+                await refuse_another(conn, request)
                 endpoint = await afetch_one(conn, new)
         answer = created(request, endpoint.id, endpoint)
         return replace(answer, headers={**answer.headers, "ETag": tag(endpoint.version)})
@@ -191,8 +194,10 @@ class EndpointRoutes:
             query, before = change(request.params["id"]), endpoint_queries.locked(request.params["id"])
             async with self.database.acting(request) as conn:
                 await refuse_foreign(conn, request, unknown=UNKNOWN_ENDPOINT)
-                if needs_check(request):
-                    check(request, (await afetch_one(conn, before)).version)
+                if needs_check(request) or request.session.tenant is not None:
+                    found_before = await afetch_one(conn, before)
+                    check(request, found_before.version)
+                    refuse_excess(request, changes, found_before)
                 endpoint = await afetch_one(conn, query)
         return ConsoleResponse(200, endpoint, {"ETag": tag(endpoint.version)})
 

@@ -73,9 +73,9 @@ class EventRoutes:
             ),
         ]
 
-    async def _event_types(self, _request: AuthenticatedRequest) -> ConsoleResponse:
+    async def _event_types(self, request: AuthenticatedRequest) -> ConsoleResponse:
         async with self.database.connection() as conn:
-            return ConsoleResponse(200, Page(await afetch(conn, event_types()), None))
+            return ConsoleResponse(200, Page(await afetch(conn, event_types(tenant=request.session.tenant)), None))
 
     async def _send(self, request: AuthenticatedRequest) -> ConsoleResponse:
         body = read_body(request, NewEvent)

@@ -8,6 +8,7 @@ from svc_pg.console.built_in.webhook_endpoint_actions import EndpointActionRoute
 from svc_pg.console.built_in.webhook_endpoints import EndpointRoutes
 from svc_pg.console.built_in.webhook_events import EventRoutes
 from svc_pg.console.built_in.webhook_messages import MessageRoutes
+from svc_pg.console.built_in.webhook_portal import PortalRoutes
 from svc_pg.console.built_in.webhook_traffic import TrafficRoutes
 from svc_pg.console.database import Database
 from svc_pg.console.products import Product
@@ -28,5 +29,6 @@ def webhooks_product(database: Database, *, settings: Settings, config: Webhooks
         MessageRoutes(database),
         EventRoutes(database),
         TrafficRoutes(database),
+        PortalRoutes(database, settings.console_public_url),
     )
     return Product(id="webhooks", name="Webhooks", endpoints=[each for group in routes for each in group.endpoints()])

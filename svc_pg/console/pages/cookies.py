@@ -1,4 +1,4 @@
-"""The cookies of the pages: the session, the sign-in under way, and the device that has signed in.
+"""The cookies of the pages: the session, the sign-in under way, the device that has signed in, and the portal.
 
 Product routes ignore them all.
 """
@@ -11,6 +11,7 @@ from svc_pg.console.requests import ConsoleRequest, Problem
 SESSION: Final = "svc_console"
 SIGN_IN: Final = "svc_console_sign_in"
 DEVICE: Final = "svc_console_device"
+PORTAL: Final = "svc_portal"
 
 _MAX_CHARACTERS: Final = 3500  # browsers keep 4096 with the name and the attributes
 
@@ -24,6 +25,8 @@ class Cookies:
 
     path: str
     is_secure: bool
+    is_embedded: bool = False
+    """If so, pages of other sites may have these in a frame, each with cookies of its own (CHIPS)."""
 
     def read(self, request: ConsoleRequest, name: str) -> str | None:
         """The value of a cookie, or None. Raises Problem 400 if there are several, of which one may be planted."""
@@ -43,12 +46,14 @@ class Cookies:
         """A Set-Cookie header. ``value`` is made of the characters that a token may have."""
         if len(value) > _MAX_CHARACTERS:
             raise ValueError("the cookie is too long for a browser to keep")
-        secure = "; Secure" if self.is_secure else ""
-        return f"{self._name(name)}={value}; Path={self.path}; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
+        kept = f"{self._name(name)}={value}; Path={self.path}; Max-Age={seconds}; HttpOnly"
+        if self.is_embedded:  # which works over https alone
+            return f"{kept}; SameSite=None; Secure; Partitioned"
+        return f"{kept}; SameSite=Strict{'; Secure' if self.is_secure else ''}"
 
     def remove(self, name: str) -> str:
         """A Set-Cookie header that ends a cookie."""
         return self.write(name, "", seconds=0)
 
     def _name(self, name: str) -> str:
-        return f"__Secure-{name}" if self.is_secure else name
+        return f"__Secure-{name}" if self.is_secure or self.is_embedded else name

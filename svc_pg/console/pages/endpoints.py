@@ -55,7 +55,7 @@ async def listed(visit: Visit) -> Answer:
         page = await visit.api.get(Page[Endpoint], "webhooks", "endpoints", query=query)
         next_cursor = page.next_cursor
     values = {
-        "rows": await _rows(visit, page),
+        "rows": await endpoint_rows(visit, page),
         "next_cursor": next_cursor,
         "state": state,
         "filters": filters,
@@ -123,7 +123,8 @@ async def _of_ids(visit: Visit, ids: list[str]) -> Page[Endpoint]:
     )
 
 
-async def _rows(visit: Visit, page: Page[Endpoint]) -> list[Row]:
+async def endpoint_rows(visit: Visit, page: Page[Endpoint]) -> list[Row]:
+    """The endpoints with their health, and with what was sent to them, by one call for each of both."""
     if not page.data:
         return []
     ids = {"ids": ",".join(each.id for each in page)}

@@ -37,9 +37,16 @@ def problem_page(problem: Problem, visit: Visit) -> Answer:
 
 
 def _to_sign_in(visit: Visit) -> Answer:
+    if visit.brand is not None and not _may_have_cookie(visit):
+        return Html("portal_enter", {"token": "", "is_framed": False, "problem": None}, HTTPStatus.UNAUTHORIZED)
     if visit.request.method != "GET":
         return SeeOther(visit.url("sign-in"))
-    if visit.request.headers.get("sec-fetch-site") == "cross-site":
+    if _may_have_cookie(visit):
         # SameSite=Strict held the cookie back, because a link of another site led here: ask once more, from here
         return Html("once_more", {"address": visit.same_page()})
     return SeeOther(visit.url("sign-in", query={"next": visit.same_page()}))
+
+
+def _may_have_cookie(visit: Visit) -> bool:
+    """True if a link of another site led here, for which browsers hold back a cookie of SameSite=Strict."""
+    return visit.request.method == "GET" and visit.request.headers.get("sec-fetch-site") == "cross-site"

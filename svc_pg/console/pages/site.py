@@ -1,7 +1,7 @@
 """The site: find the page of a request, know who asks, make the page, and show problems as pages."""
 
 import logging
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,23 +12,22 @@ from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 from starlette.datastructures import MutableHeaders
 
-from svc_pg.console.bearer import Authenticate
 from svc_pg.console.core import Core
-from svc_pg.console.host_sessions import HostSessionOf, ask
-from svc_pg.console.pages import assets, cookies
+from svc_pg.console.pages import assets
 from svc_pg.console.pages.answers import Answer, File, Html, SeeOther
 from svc_pg.console.pages.api import Api
+from svc_pg.console.pages.brand import Brand
 from svc_pg.console.pages.cookies import Cookies
 from svc_pg.console.pages.forms import read_form
 from svc_pg.console.pages.navigation import Place
 from svc_pg.console.pages.problems import problem_page
 from svc_pg.console.pages.rendering import render
 from svc_pg.console.pages.visit import View, Visit
+from svc_pg.console.pages.visitors import VisitorOf
 from svc_pg.console.requests import ConsoleRequest, EncodedResponse, Problem
 from svc_pg.console.revocation import until_ended
 from svc_pg.console.routing import Match, Router
 from svc_pg.console.same_origin import require_same_origin
-from svc_pg.console.tokens import Session, TokenError
 from svc_pg.console.turns import Turns
 
 PATH: Final = "/ui"
@@ -50,6 +49,12 @@ _RENDERERS: Final = 4  # threads that take turns on the interpreter
 logger = logging.getLogger("svc_pg.console")
 
 
+def _framed(ancestors: Sequence[str]) -> dict[str, str]:
+    """The headers of pages that other sites may have in a frame."""
+    allowed = " ".join(ancestors) or "'none'"
+    return {"Content-Security-Policy": _POLICY.replace("frame-ancestors 'none'", f"frame-ancestors {allowed}")}
+
+
 @dataclass(frozen=True, slots=True)
 class PageRoute:
     """A page. ``path`` may have ``:param`` segments; a page that ``is_open`` needs no session.
@@ -66,23 +71,26 @@ class PageRoute:
 
 
 class Site:
-    """Answers requests below ``/ui``, and never raises."""
+    """Answers requests below its path, and never raises. ``visitor`` finds the session of a visit."""
 
     def __init__(
         self,
         core: Core,
         routes: Iterable[PageRoute],
         *,
-        authenticate: Authenticate,
-        host: HostSessionOf | None,
+        visitor: VisitorOf,
         turns: Turns,
         is_secure: bool,
+        path: Sequence[str] = ("ui",),
+        brand: Brand | None = None,
     ) -> None:
         self._core = core
-        self._authenticate = authenticate
-        self._host = host
+        self._visitor = visitor
         self._turns = turns
         self._is_secure = is_secure
+        self._path = tuple(path)
+        self._brand = brand
+        self._headers = _HEADERS if brand is None else _HEADERS | _framed(brand.frame_ancestors)
         self._renderers = CapacityLimiter(_RENDERERS)
         pages = list(routes)
         self._routes: Router[PageRoute] = Router()
@@ -91,12 +99,11 @@ class Site:
             replace(page.place, path=page.path.removeprefix("/").split("/")) for page in pages if page.place
         ]
 
-    @staticmethod
-    def has(request: ConsoleRequest) -> bool:
+    def has(self, request: ConsoleRequest) -> bool:
         """True if the request is for a page, or for the console as a whole and comes from a browser."""
-        if request.segments == ("",):
+        if request.segments == ("",) and self._brand is None:
             return request.method in ("GET", "HEAD") and "text/html" in request.headers.get("accept", "")
-        return request.segments[0] == PATH.removeprefix("/")
+        return request.segments[: len(self._path)] == self._path
 
     async def handle(
         self, request: ConsoleRequest, body: AsyncIterator[bytes], *, until_sent: AsyncExitStack
@@ -104,12 +111,19 @@ class Site:
         """Answer a request, as ``Core.handle`` does."""
         if request.method == "HEAD":  # the server sends the headers alone
             request = replace(request, method="GET")
-        base_path = request.base_path + PATH
+        base_path = "/".join([request.base_path, *self._path])
+        below = request.path.removeprefix("/").split("/")[len(self._path) :]
+        request = replace(request, path="/".join([PATH, *below]))  # addresses within are those of any site
         visit = Visit(
             request=request,
             api=Api(self._core, request),
-            cookies=Cookies(base_path, is_secure=self._is_secure),
+            cookies=Cookies(
+                base_path,
+                is_secure=self._is_secure,
+                is_embedded=self._brand is not None and bool(self._brand.frame_ancestors),
+            ),
             base_path=base_path,
+            brand=self._brand,
             places=[place for place in self._places if place.product in (None, *self._core.product_ids)],
         )
         try:
@@ -117,7 +131,7 @@ class Site:
         except Exception:
             logger.exception("request %s failed: %s %s", request.request_id, request.method, request.path)
             response = await self._encoded(problem_page(Problem(500, "internal_error"), visit), visit)
-        for name, value in _HEADERS.items():
+        for name, value in self._headers.items():
             response.headers.setdefault(name, value)
         response.headers.setdefault("Cache-Control", "no-store")
         response.headers["X-Request-Id"] = request.request_id
@@ -138,7 +152,7 @@ class Site:
             if request.method != "GET":
                 require_same_origin(request)
             if not found.target.is_open:
-                session = await self._session_of(visit)
+                session = await self._visitor(visit)
                 visit = replace(visit, session=session, api=replace(visit.api, session=session))
                 if not found.target.is_stream:
                     await until_sent.enter_async_context(self._turns.of(session.session_id))
@@ -146,29 +160,12 @@ class Site:
                 visit = replace(visit, form=await read_form(request.headers, body))
             answer = await found.target.view(visit)
             if found.target.is_stream and isinstance(answer, File):
-                still = partial(self._session_of, visit, is_use=False)
+                still = partial(self._visitor, visit, is_use=False)
                 answer = replace(answer, content=until_ended(answer.content, still))
             return await self._encoded(answer, visit)
         except Problem as problem:
             _log(problem, request)
             return await self._encoded(problem_page(problem, visit), visit)
-
-    async def _session_of(self, visit: Visit, *, is_use: bool = True) -> Session:
-        """The session of the cookie, else that of the application's own user. Raises Problem 401."""
-        refused = Problem(401, "not_authenticated", "Sign in.")
-        token = visit.cookies.read(visit.request, cookies.SESSION)
-        if token is not None:
-            try:
-                # what a script fetches by itself keeps no session alive that its person has left
-                is_left = visit.request.headers.get("sec-fetch-dest") == "empty"
-                return await self._authenticate(token, is_use=is_use and not is_left)
-            except TokenError as error:
-                logger.info("request %s: token refused: %s", visit.request.request_id, error)
-                refused = Problem(401, "invalid_token", "The session has ended.")
-        session = None if self._host is None else await ask(self._host, visit.request)
-        if session is None:
-            raise refused
-        return session
 
     async def _encoded(self, answer: Answer, visit: Visit) -> EncodedResponse:
         match answer:

@@ -11,6 +11,7 @@ from starlette.datastructures import QueryParams
 from svc_pg.console.pages.addresses import Addresses
 from svc_pg.console.pages.answers import Answer
 from svc_pg.console.pages.api import Api
+from svc_pg.console.pages.brand import Brand
 from svc_pg.console.pages.cookies import Cookies
 from svc_pg.console.pages.navigation import Place, grouped
 from svc_pg.console.products import permits
@@ -32,6 +33,8 @@ class Visit:
     cookies: Cookies
     base_path: str
     """The path of the pages, without a slash at its end."""
+    brand: Brand | None = None
+    """The look of the portal, on its pages."""
     places: Sequence[Place] = ()
     """All pages of the navigation; ``navigation`` has those that the person may look at."""
     session: Session | None = None

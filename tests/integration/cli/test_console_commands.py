@@ -264,3 +264,17 @@ def test_tokens_of_programs_are_made_listed_and_revoked(run: Run, db: str) -> No
     assert run("console", "token", "revoke", "report").returncode == 1
     assert "No program has a token" in run("console", "token", "list").stderr
     assert "revoked by" in run("console", "token", "list", "--all").stdout
+
+
+def test_portal_link_prints_a_link_of_a_tenant(run: Run, db: str) -> None:
+    made = run("webhooks", "portal-link", "--tenant", "acme", SVC_CONSOLE_PUBLIC_URL="https://shop.example/console")
+    assert made.returncode == 0, made.stderr
+    assert re.fullmatch(r"https://shop\.example/\.well-known/svc/ui/portal/enter\?token=[\w-]{43}\n", made.stdout)
+    with psycopg.connect(db) as conn:
+        [event] = conn.execute(
+            "select email, detail from svc.console_events where event = 'portal_link_made'"
+        ).fetchall()
+    assert event == (getpass.getuser(), "of tenant acme")
+    assert run("webhooks", "portal-link", "--tenant", "").returncode == 1
+    assert run("webhooks", "portal-link", "--tenant", "acme", "--expires", "2d").returncode == 1
+    assert run("webhooks", "portal-link").returncode == 2

@@ -1,0 +1,35 @@
+"""The command ``webhooks portal-link``."""
+
+from datetime import timedelta
+from typing import Annotated
+
+import typer
+
+from svc_pg.query import fetch_one
+
+from . import output
+from .console_address import Url, base_of
+from .database import connect
+from .operator import operator
+from .options import DatabaseUrl, duration
+
+app = typer.Typer()
+
+
+@app.command("portal-link")
+def portal_link(
+    *,
+    tenant: Annotated[str, typer.Option(metavar="TENANT", help="The tenant whose webhooks it shows.")],
+    expires: Annotated[timedelta, duration(meaning="How long the visit lasts, at most 1d.")] = timedelta(hours=1),
+    url: Url = None,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Print a link with which a customer manages the webhooks of its tenant, to be opened once within ten minutes."""
+    from svc_pg.console.built_in.webhook_portal import address  # here, because other commands need no web framework
+    from svc_pg.console.sign_in import portal_links
+
+    base = base_of(url)
+    wanted = portal_links.link(tenant, lifetime=expires)
+    with connect(database_url) as conn, operator(conn):
+        link = fetch_one(conn, wanted)
+    output.data(f"{base}{address(link.token)}")

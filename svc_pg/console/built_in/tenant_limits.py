@@ -1,0 +1,47 @@
+"""The limits of what a session of one tenant may have workers do for it: more is the operator's to grant."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from psycopg import AsyncConnection
+
+from svc_pg.console.requests import AuthenticatedRequest, Problem
+from svc_pg.query import Query, afetch_one
+from svc_pg.webhooks.endpoint_fields import Changes
+from svc_pg.webhooks.endpoint_rows import Endpoint
+
+MOST_ENDPOINTS: Final = 50
+MOST_IN_FLIGHT: Final = 8
+LONGEST_SECONDS: Final = 15
+
+# two at once may both find room for the last, which is no harm
+_COUNT: Final = """
+select count(*)::integer as endpoints from (select from svc.webhook_endpoints where tenant = %s limit 50) e
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    endpoints: int
+
+
+def refuse_excess(request: AuthenticatedRequest, wanted: Changes, before: Endpoint | None = None) -> None:
+    """Raise Problem 422 if a session of one tenant wants more than the limits, and more than there was ``before``."""
+    if request.session.tenant is None:
+        return
+    in_flight = max(MOST_IN_FLIGHT, 0 if before is None else before.max_in_flight)
+    seconds = max(float(LONGEST_SECONDS), 0.0 if before is None else before.timeout.total_seconds())
+    errors = []
+    if wanted.get("max_in_flight", 0) > in_flight:
+        errors.append({"pointer": "/maxInFlight", "detail": f"at most {in_flight}; ask the operator for more"})
+    if "timeout" in wanted and wanted["timeout"].total_seconds() > seconds:
+        errors.append({"pointer": "/timeout", "detail": f"at most {seconds:g} seconds; ask the operator for more"})
+    if errors:
+        raise Problem(422, "invalid_body", "The body is not valid; see errors.", errors=errors)
+
+
+async def refuse_another(conn: AsyncConnection[Any], request: AuthenticatedRequest) -> None:
+    """Raise Problem 409 if the session is of one tenant that has 50 endpoints."""
+    tenant = request.session.tenant
+    if tenant is not None and (await afetch_one(conn, Query(_COUNT, (tenant,), _Count))).endpoints >= MOST_ENDPOINTS:
+        raise Problem(409, "too_many_endpoints", f"You have {MOST_ENDPOINTS} endpoints; delete one first.")

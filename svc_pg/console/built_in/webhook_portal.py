@@ -1,0 +1,78 @@
+"""The route of webhooks that makes links to the portal, where a customer manages the endpoints of its tenant."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from pydantic import Field
+
+from svc_pg.addresses import origin
+from svc_pg.console.body import RequestBody, read_body
+from svc_pg.console.built_in.webhook_requests import Text, as_problems
+from svc_pg.console.database import Database
+from svc_pg.console.prefix import PREFIX
+from svc_pg.console.products import ProductEndpoint
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.console.sign_in import portal_links
+from svc_pg.console.sign_in.portal_links import LIFETIME, LONGEST
+from svc_pg.query import afetch_one
+
+
+class PortalSession(RequestBody):
+    """The tenant whose webhooks a customer may manage, and the seconds for which the session lasts."""
+
+    tenant: Text = Field(min_length=1, max_length=400)
+    expires_in: int = Field(default=int(LIFETIME.total_seconds()), ge=60, le=int(LONGEST.total_seconds()))
+
+
+@dataclass(frozen=True, slots=True)
+class PortalAddress:
+    """The address to send a customer to, good once until ``link_expires_at``. ``path`` is its part after the host.
+
+    ``url`` is None if SVC_CONSOLE_PUBLIC_URL does not tell the host.
+    """
+
+    url: str | None
+    path: str
+    link_expires_at: datetime
+    expires_in: int
+
+
+@dataclass(frozen=True, slots=True)
+class PortalRoutes:
+    """The handler, and the objects that it needs."""
+
+    database: Database
+    public_url: str | None
+
+    def endpoints(self) -> Sequence[ProductEndpoint]:
+        """The route."""
+        return [
+            ProductEndpoint(
+                method="POST",
+                path="/portal-sessions",
+                handler=self._add,
+                required_permission="write",
+                summary="Make a link to the portal of a tenant, to be opened once within ten minutes",
+                body=PortalSession,
+                body_example={"tenant": "acme", "expiresIn": 3600},
+                response=PortalAddress,
+                status=201,
+                errors={"invalid_value": 422},
+            )
+        ]
+
+    async def _add(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        body = read_body(request, PortalSession)
+        with as_problems():
+            wanted = portal_links.link(body.tenant, lifetime=timedelta(seconds=body.expires_in))
+            async with self.database.acting(request) as conn:
+                link = await afetch_one(conn, wanted)
+        path = address(link.token)
+        url = None if self.public_url is None else origin(self.public_url) + path
+        return ConsoleResponse(201, PortalAddress(url, path, link.expires_at, body.expires_in), {"Location": path})
+
+
+def address(token: str) -> str:
+    """The path of a link, from the root of the host on."""
+    return f"{PREFIX}/ui/portal/enter?token={token}"

@@ -1,0 +1,92 @@
+"""The portal's own pages: the way in and out, the look, and the first page."""
+
+from collections.abc import AsyncIterator
+from typing import Final
+
+from svc_pg.console.pages import cookies
+from svc_pg.console.pages.answers import Answer, File, Html, SeeOther
+from svc_pg.console.pages.brand import Brand
+from svc_pg.console.pages.deliveries import rows
+from svc_pg.console.pages.endpoints import HOURS, endpoint_rows
+from svc_pg.console.pages.visit import Visit
+from svc_pg.console.portal_opening import PortalOpened
+from svc_pg.console.requests import Problem
+from svc_pg.pagination import Page
+from svc_pg.webhooks.delivery_rows import Delivery
+from svc_pg.webhooks.endpoint_rows import Endpoint
+from svc_pg.webhooks.event_types import EventType
+
+_SHOWN: Final = "10"
+
+
+async def form(visit: Visit) -> Answer:
+    """The button that opens the portal: opening the address is not enough, because programs open addresses."""
+    values = {
+        "token": visit.query.get("token", ""),
+        # within a page of the application there is nobody who could have been sent the link by mail
+        "is_framed": visit.request.headers.get("sec-fetch-dest") == "iframe",
+        "problem": None,
+    }
+    return Html("portal_enter", values)
+
+
+async def enter(visit: Visit) -> Answer:
+    """Open the link, and lead on to the first page."""
+    try:
+        opened = await visit.api.post("console", "portal", "open", body={"token": visit.form.get("token", "")})
+    except Problem as problem:
+        if problem.code not in ("link_over", "invalid_body"):
+            raise
+        return Html("portal_enter", {"token": "", "is_framed": False, "problem": problem}, problem.status)
+    if not isinstance(opened, PortalOpened):
+        raise TypeError("the API answers with the session")
+    kept = visit.cookies.write(cookies.PORTAL, opened.portal_token, seconds=opened.expires_in)
+    return SeeOther(visit.url("home"), (kept,))
+
+
+async def leave(visit: Visit) -> Answer:
+    """End the session."""
+    await visit.api.call("DELETE", "account", "session")
+    return SeeOther(visit.url("enter"), (visit.cookies.remove(cookies.PORTAL),))
+
+
+async def look(visit: Visit) -> Answer:
+    """The style sheet with the one colour that is the application's own."""
+    accent = _brand(visit).accent
+    return _file(b"" if accent is None else f":root {{ --accent: {accent} }}\n".encode(), "text/css; charset=utf-8")
+
+
+async def logo(visit: Visit) -> Answer:
+    """The logo of the application."""
+    image = _brand(visit).logo
+    if image is None:
+        raise Problem(404, "not_found", "There is no logo.")
+    return _file(image.content, image.media_type)
+
+
+async def home(visit: Visit) -> Answer:
+    """The endpoints, the latest deliveries, and the events that one can choose."""
+    endpoints = await visit.api.get(Page[Endpoint], "webhooks", "endpoints", query={"limit": _SHOWN})
+    latest = await visit.api.get(Page[Delivery], "webhooks", "deliveries", query={"limit": _SHOWN})
+    types = await visit.api.get(Page[EventType], "webhooks", "event-types")
+    values = {
+        "rows": await endpoint_rows(visit, endpoints),
+        "hours": HOURS,
+        "has_more": endpoints.next_cursor is not None,
+        "deliveries": await rows(visit, latest.data),
+        "types": [each for each in types if not each.name.startswith("webhook.")],
+    }
+    return Html("portal_home", values)
+
+
+def _brand(visit: Visit) -> Brand:
+    if visit.brand is None:
+        raise TypeError("this is a page of the portal")
+    return visit.brand
+
+
+def _file(content: bytes, media_type: str) -> File:
+    async def once() -> AsyncIterator[bytes]:
+        yield content
+
+    return File(once(), {"Content-Type": media_type, "Cache-Control": "private, max-age=300"})

@@ -1,0 +1,60 @@
+"""Find the session of somebody who looks at a page."""
+
+import logging
+from typing import Final, Protocol
+
+from svc_pg.console.bearer import Authenticate
+from svc_pg.console.host_sessions import HostSessionOf, ask
+from svc_pg.console.pages import cookies
+from svc_pg.console.pages.visit import Visit
+from svc_pg.console.requests import Problem
+from svc_pg.console.tokens import Session, TokenError
+
+logger: Final = logging.getLogger("svc_pg.console")
+
+
+class VisitorOf(Protocol):
+    """Finds the session of a visit. Raises Problem 401."""
+
+    async def __call__(self, visit: Visit, *, is_use: bool = True) -> Session:
+        """A call that is no use of the session keeps no idle session alive."""
+
+
+def people(authenticate: Authenticate, host: HostSessionOf | None) -> VisitorOf:
+    """The session of the console's cookie, else that of the application's own user."""
+
+    async def session_of(visit: Visit, *, is_use: bool = True) -> Session:
+        refused = Problem(401, "not_authenticated", "Sign in.")
+        token = visit.cookies.read(visit.request, cookies.SESSION)
+        if token is not None:
+            try:
+                return await authenticate(token, is_use=is_use and not _is_by_script(visit))
+            except TokenError as error:
+                logger.info("request %s: token refused: %s", visit.request.request_id, error)
+                refused = Problem(401, "invalid_token", "The session has ended.")
+        session = None if host is None else await ask(host, visit.request)
+        if session is None:
+            raise refused
+        return session
+
+    return session_of
+
+
+def customers(authenticate: Authenticate) -> VisitorOf:
+    """The session of the portal's cookie."""
+
+    async def session_of(visit: Visit, *, is_use: bool = True) -> Session:
+        token = visit.cookies.read(visit.request, cookies.PORTAL)
+        try:
+            if token is not None:
+                return await authenticate(token, is_use=is_use and not _is_by_script(visit))
+        except TokenError as error:
+            logger.info("request %s: token refused: %s", visit.request.request_id, error)
+        raise Problem(401, "portal_over", "This visit has ended. Ask for a new link.")
+
+    return session_of
+
+
+def _is_by_script(visit: Visit) -> bool:
+    """True if a script of a page asks by itself, which keeps no session alive that its person has left."""
+    return visit.request.headers.get("sec-fetch-dest") == "empty"

@@ -1,0 +1,57 @@
+"""The route that turns a link to the portal into a session of it, once."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from svc_pg.console import database
+from svc_pg.console.body import RequestBody, read_body
+from svc_pg.console.clients import user_agent
+from svc_pg.console.database import Database
+from svc_pg.console.documentation import Documentation
+from svc_pg.console.requests import ConsoleRequest, ConsoleResponse
+from svc_pg.console.sign_in import portal_links
+from svc_pg.settings import Settings
+
+
+class LinkToOpen(RequestBody):
+    """The token of a link."""
+
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class PortalOpened:
+    """A session of the portal's pages, which opens nothing else. ``expires_in`` is in seconds."""
+
+    portal_token: str
+    tenant: str
+    expires_in: int
+
+
+OPEN: Final = Documentation(
+    summary="Turn a link to the portal into a session of its pages, once",
+    body=LinkToOpen,
+    response=PortalOpened,
+    errors={"link_over": 410, **database.PROBLEMS},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PortalOpening:
+    """The handler, and the objects that it needs."""
+
+    database: Database
+    settings: Settings
+
+    async def open(self, request: ConsoleRequest) -> ConsoleResponse:
+        """Open a link."""
+        body = read_body(request, LinkToOpen)
+        async with self.database.connection() as conn:
+            opened = await portal_links.opened(
+                conn,
+                body.token,
+                idle_timeout=self.settings.console_idle_timeout,
+                ip=request.client,
+                user_agent=user_agent(request),
+            )
+        return ConsoleResponse(200, PortalOpened(opened.token, opened.tenant, opened.expires_in))

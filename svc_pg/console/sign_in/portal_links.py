@@ -1,0 +1,89 @@
+"""Links to the portal, and the sessions that they become: each sees the webhooks of one tenant alone."""
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, Final
+from uuid import UUID, uuid4
+
+from psycopg import AsyncConnection
+
+from svc_pg.console.database import Database
+from svc_pg.console.requests import Problem
+from svc_pg.console.sign_in import sessions
+from svc_pg.console.sign_in.permissions import included
+from svc_pg.console.tokens import Session, TokenError, token_hash
+from svc_pg.errors import QueryError
+from svc_pg.query import Query, afetch
+from svc_pg.storable_texts import refuse_unstorable
+
+GOOD_FOR: Final = timedelta(minutes=10)
+"""The time in which a link can be opened."""
+LIFETIME: Final = timedelta(hours=1)
+LONGEST: Final = timedelta(days=1)
+ACTOR_PREFIX: Final = "portal:"
+"""The beginning of the actor id of a customer, which the tenant follows."""
+
+_MAX_TENANT: Final = 400
+_MAKE: Final = "select svc.console_portal_link(%s, %s, %s, %s, %s) as expires_at"
+_OPEN: Final = "select * from svc.console_open_portal(%s, %s, %s, %s, %s)"
+
+
+@dataclass(frozen=True, slots=True)
+class PortalLink:
+    """A link, whose token is shown only here. It can be opened until ``expires_at``."""
+
+    token: str
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedPortal:
+    """The session that a link became; ``expires_in`` is in seconds."""
+
+    token: str
+    session_id: UUID
+    tenant: str
+    expires_in: int
+
+
+def link(tenant: str, *, lifetime: timedelta = LIFETIME) -> Query[PortalLink]:
+    """Make a link to the portal of a tenant, whose session lasts for ``lifetime``. Raises QueryError."""
+    refuse_unstorable(tenant=tenant)
+    if not 0 < len(tenant) <= _MAX_TENANT:
+        raise QueryError(f"a tenant has 1 to {_MAX_TENANT} characters")
+    if not timedelta(minutes=1) <= lifetime <= LONGEST:
+        raise QueryError("a session of the portal lasts between a minute and a day", hint="The default is 1h.")
+    token = secrets.token_urlsafe(32)
+    return Query(_MAKE, (uuid4(), tenant, token_hash(token), lifetime, GOOD_FOR), partial(PortalLink, token))
+
+
+async def opened(
+    conn: AsyncConnection[Any], token: str, *, idle_timeout: timedelta, ip: str | None, user_agent: str | None
+) -> OpenedPortal:
+    """Turn a link into a session, once. Raises Problem 410."""
+    session_token = secrets.token_urlsafe(32)
+    values = (token_hash(token), token_hash(session_token), idle_timeout, ip, user_agent)
+    found = await afetch(conn, Query(_OPEN, values, partial(OpenedPortal, session_token)))
+    if not found:
+        raise Problem(410, "link_over", "This link was opened before, or its ten minutes are over.")
+    return found[0]
+
+
+async def session_of(database: Database, token: str, *, is_use: bool = True) -> Session:
+    """The session of a token of the portal. Raises TokenError, and Problem 429 if it is used too often."""
+    async with database.connection() as conn:
+        live = await sessions.find_live(conn, token, is_use=is_use)
+    if live.tenant is None or not live.email.startswith(ACTOR_PREFIX):
+        raise TokenError("the session is none of the portal")
+    if live.retry_after is not None:
+        headers = {"Retry-After": str(live.retry_after)}
+        raise Problem(429, "rate_limited", f"Too many requests; try again in {live.retry_after} s.", headers=headers)
+    return Session(
+        session_id=str(live.id),
+        email=live.email,
+        permissions=included(live.permission),
+        expires_at=live.expires_at,
+        tenant=live.tenant,
+    )

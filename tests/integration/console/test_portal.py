@@ -1,0 +1,426 @@
+"""The portal: a customer manages the webhooks of one tenant, and reaches nothing else by any address."""
+
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+from pydantic import SecretStr
+
+from svc_pg import webhooks
+from svc_pg.config import EventDefinition
+from svc_pg.console import Console
+from svc_pg.console.sign_in import service_tokens
+from svc_pg.errors import ConfigError
+from svc_pg.query import fetch_one
+from svc_pg.webhooks import endpoint_queries
+from svc_pg.webhooks.http.guard import Guard
+from tests.integration.console.browsing import HOSTILE, OWN
+from tests.integration.console.serving import (
+    PREFIX,
+    assert_problem,
+    bearer,
+    serving_installed,
+    settings,
+    shop,
+)
+from tests.integration.console.signing_in import move, rows
+from tests.support.hooks import KEYS, KEYS_TEXT, hooks_config, install
+from tests.support.postgres import Prepare
+
+CONFIG = hooks_config("order.created", "order.paid")
+UI = f"{PREFIX}/ui/portal"
+URL = "http://127.0.0.1:9/{}-hook"
+FRAME = "https://app.example"
+LOGO = "data:image/svg+xml;base64,PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciLz4="
+_numbers = count(1)
+
+
+def everybody(conninfo: str) -> None:
+    """Two tenants and the operator, each with an endpoint and a delivery."""
+    config = CONFIG.model_copy(deep=True)
+    config.webhooks.events["order.paid"] = EventDefinition.model_validate(
+        {"description": "An order was paid", "schema": {"type": "object", "properties": {"id": {"type": "integer"}}}}
+    )
+    install(conninfo, config)
+    with psycopg.connect(conninfo) as conn:
+        for owner, tenant in (("acme", "acme"), ("globex", "globex"), ("operator", None)):
+            new = endpoint_queries.create(
+                url=URL.format(owner), events=["*"], keys=KEYS, guard=Guard.of(config.webhooks), tenant=tenant,
+                description=f"of {owner}",
+            )  # fmt: skip
+            fetch_one(conn, new)
+        for tenant in ("acme", "globex", None):
+            webhooks.send(conn, "order.paid", {"of": f"{tenant}-payload"}, tenant=tenant)
+
+
+@pytest.fixture(scope="module")
+def prepare() -> Prepare:
+    return everybody
+
+
+def console(database: str, **overrides: object) -> Console:
+    given = settings(
+        database_url=database,
+        encryption_keys=SecretStr(KEYS_TEXT),
+        portal_title="Tidewater <b>Ceramics</b>",
+        portal_accent="#A03E1C",
+        portal_logo=LOGO,
+        **overrides,
+    )
+    return Console(given, config=CONFIG, products=[shop()])
+
+
+@pytest.fixture
+def client(database: str) -> Iterator[httpx.Client]:
+    with serving_installed(console(database)) as client:
+        yield client
+
+
+class Customer:
+    """A browser that keeps the portal's cookie and follows its pages."""
+
+    def __init__(self, client: httpx.Client) -> None:
+        self.client = client
+        self.cookies: dict[str, str] = {}
+        self.set_cookie = ""
+
+    def ask(self, method: str, address: str, fields: Any = None, /, **headers: str) -> httpx.Response:
+        path = address if address.startswith("/") else f"{UI}/{address}"
+        cookie = {"Cookie": "; ".join(f"{k}={v}" for k, v in self.cookies.items())} if self.cookies else {}
+        url = httpx.URL(str(self.client.base_url)).join(path)
+        answer = httpx.request(method, url, headers={**OWN, **cookie, **headers}, data=fields)
+        self.set_cookie = answer.headers.get("set-cookie", "")
+        if found := re.match(r"((?:__Secure-)?svc_portal)=([^;]*)", self.set_cookie):
+            self.cookies[found[1]] = found[2]
+        return answer
+
+    def get(self, address: str, /, **headers: str) -> httpx.Response:
+        return self.ask("GET", address, **headers)
+
+    def post(self, address: str, fields: Any = None, /, **headers: str) -> httpx.Response:
+        return self.ask("POST", address, fields or {"": ""}, **headers)
+
+
+def link(client: httpx.Client, tenant: str = "acme", **body: object) -> str:
+    made = client.post("/webhooks/portal-sessions", json={"tenant": tenant} | body, headers=bearer("write"))
+    assert made.status_code == 201, made.text
+    return str(made.json()["path"])
+
+
+def entered(client: httpx.Client, tenant: str = "acme") -> Customer:
+    customer = Customer(client)
+    answer = customer.post("enter", {"token": link(client, tenant).partition("token=")[2]})
+    assert (answer.status_code, answer.headers["location"]) == (303, f"{UI}/home")
+    return customer
+
+
+# The way in
+
+
+def test_a_link_is_opened_once_by_its_button_and_by_nothing_else(client: httpx.Client, database: str) -> None:
+    path = link(client, expiresIn=120)
+    token = path.partition("token=")[2]
+    customer = Customer(client)
+    for method in ("GET", "HEAD", "GET"):
+        assert customer.ask(method, path).status_code == 200
+        assert customer.cookies == {}
+    for headers in ({"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}):
+        assert customer.post("enter", {"token": token}, **headers).status_code == 403
+    with ThreadPoolExecutor(4) as executor:
+        answers = list(executor.map(lambda _: Customer(client).post("enter", {"token": token}).status_code, range(4)))
+    assert sorted(answers) == [303, 410, 410, 410]
+    assert "Ask for a new link" in customer.post("enter", {"token": token}).text
+    events = rows(database, "select event, email from svc.console_events where event like 'portal%%' order by id")
+    assert events == [("portal_link_made", "ann@corp.example"), ("portal_opened", "portal:acme")]
+    [(kept,)] = rows(database, "select token_hash from svc.console_portal_links")
+    assert token not in str(kept)
+
+
+def test_the_cookie_lasts_as_long_as_the_session_and_stays_within_the_portal(client: httpx.Client) -> None:
+    customer = Customer(client)
+    customer.post("enter", {"token": link(client, expiresIn=120).partition("token=")[2]})
+    assert f"Path={UI}; Max-Age=120; HttpOnly; SameSite=Strict" in customer.set_cookie
+    home = customer.get("home")
+    assert (home.status_code, home.headers["cache-control"]) == (200, "no-store")
+    assert "frame-ancestors 'none'" in home.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize("end", ["late", "expired", "idle", "revoked", "left"])
+def test_what_has_ended_opens_nothing(client: httpx.Client, database: str, end: str) -> None:
+    if end == "late":
+        path = link(client)
+        move(database, "update svc.console_portal_links set expires_at = now()")
+        assert Customer(client).post("enter", {"token": path.partition("token=")[2]}).status_code == 410
+        return
+    customer = entered(client)
+    assert customer.get("home").status_code == 200
+    [(session_id,)] = rows(database, "select id::text from svc.console_sessions")
+    match end:
+        case "expired":
+            move(database, "update svc.console_sessions set expires_at = now()")
+        case "idle":
+            move(database, "update svc.console_uses set used_at = used_at - interval '9 h'")
+        case "revoked":
+            assert client.delete(f"/account/sessions/{session_id}", headers=bearer("admin")).status_code == 204
+        case "left":
+            before = dict(customer.cookies)
+            customer.post("leave")
+            customer.cookies = before
+    for method, address in (("GET", "home"), ("GET", "endpoints"), ("POST", "endpoints")):
+        answer = customer.ask(method, address, {"url": "x"} if method == "POST" else None)
+        assert (answer.status_code, "This visit is over" in answer.text) == (401, True)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"tenant": ""},
+        {"tenant": "\0"},
+        {"tenant": "a" * 401},
+        {"tenant": "acme", "expiresIn": 59},
+        {"tenant": "acme", "expiresIn": 86401},
+        {"tenant": "acme", "permission": "admin"},
+    ],
+)
+def test_a_link_that_cannot_be_is_422(client: httpx.Client, body: dict[str, Any]) -> None:
+    answer = client.post("/webhooks/portal-sessions", json=body, headers=bearer("write"))
+    assert answer.status_code == 422, answer.text
+
+
+def test_readers_and_tenants_make_no_links(client: httpx.Client, database: str) -> None:
+    body = {"tenant": "globex"}
+    answer = client.post("/webhooks/portal-sessions", json=body, headers=bearer("read"))
+    assert_problem(answer, 403, "insufficient_scope")
+    with psycopg.connect(database) as conn:
+        token = service_tokens.add(conn, "acme", permission="admin", tenant="acme").token
+    tenant = {"Authorization": f"Bearer {token}"}
+    assert_problem(client.post("/webhooks/portal-sessions", json=body, headers=tenant), 403, "not_for_tenants")
+
+
+# Within
+
+
+def test_a_customer_adds_an_endpoint_tests_it_rotates_its_secret_and_sends_again(
+    client: httpx.Client, database: str
+) -> None:
+    customer = entered(client)
+    home = customer.get("home").text
+    assert "of acme" in home
+    assert "order.paid" in home
+    assert "An order was paid" in home
+    form = customer.get("endpoints/new")
+    assert form.status_code == 200
+    assert 'name="tenant"' not in form.text
+    fields = {"url": URL.format("new"), "description": "ERP", "events": "order.paid", "signatures": "v1"}
+    made = customer.post("endpoints", fields)
+    assert (made.status_code, "whsec_" in made.text) == (201, True)
+    [(endpoint, tenant)] = rows(
+        database, "select id::text, tenant from svc.webhook_endpoints where description = 'ERP'"
+    )
+    assert tenant == "acme"
+    for page in ("", "/edit", "/rotate", "/end"):
+        assert customer.get(f"endpoints/{endpoint}{page}").status_code == 200
+    pinged = customer.post(f"endpoints/{endpoint}/ping")
+    assert pinged.status_code == 303
+    delivery = pinged.headers["location"]
+    assert delivery.startswith(f"{UI}/deliveries/")
+    assert "webhook.ping" in customer.get(delivery).text
+    assert customer.post(f"{delivery}/cancel").status_code == 303
+    assert customer.post(f"{delivery}/retry").status_code == 303
+    rotated = customer.post(f"endpoints/{endpoint}/rotate", {"overlap": "3600"})
+    assert "whsec_" in rotated.text
+    assert customer.get("deliveries").text.count(delivery) == 1
+    assert customer.get("events/order.paid").status_code == 200
+    assert customer.post(f"endpoints/{endpoint}/delete").status_code == 303
+    found = rows(database, "select actor_id, tenant_id from svc.audit_logs where record_id = %s", endpoint)
+    assert set(found) == {("portal:acme", "acme")}
+
+
+def addresses(html: str) -> set[str]:
+    return {each for each in re.findall(r'(?:href|action|src)="([^"]+)"', html) if not each.startswith(("#", "data:"))}
+
+
+def test_every_page_that_the_portal_offers_is_within_it_answers_and_names_nobody_else(
+    client: httpx.Client, database: str
+) -> None:
+    customer = entered(client)
+    foreign = [each for (each,) in rows(
+        database,
+        "select id::text from svc.webhook_endpoints where tenant is distinct from 'acme' union all"
+        " select d.id::text from svc.webhook_deliveries d join svc.webhook_endpoints e on e.id = d.endpoint_id"
+        "  where e.tenant is distinct from 'acme'",
+    )]  # fmt: skip
+    seen, waiting = set[str](), [f"{UI}/home"]
+    while waiting:
+        address = waiting.pop()
+        if address in seen:
+            continue
+        seen.add(address)
+        answer = customer.get(address)
+        assert answer.status_code == (303 if address == UI else 200), address
+        if "text/html" not in answer.headers.get("content-type", ""):
+            continue
+        for secret in ("globex", "of operator", "operator-hook", *foreign):
+            assert secret not in answer.text, (address, secret)
+        for found in addresses(answer.text):
+            target = found.replace("&amp;", "&")
+            assert target.startswith((f"{UI}/", UI)), (address, found)
+            if not re.search(r"/(change|leave|ping|pause|resume|disable|delete|retry|cancel)$", target):
+                waiting.append(target)
+        assert not re.search("svc-pg [a-z]", answer.text), address  # no command of the operator's
+    assert len(seen) > 15
+
+
+def test_no_address_of_the_portal_or_of_the_console_leads_a_customer_to_another_tenant(
+    client: httpx.Client, database: str
+) -> None:
+    customer = entered(client)
+    token = next(iter(customer.cookies.values()))
+    theirs = rows(
+        database,
+        "select e.id::text, d.id::text from svc.webhook_deliveries d"
+        "  join svc.webhook_endpoints e on e.id = d.endpoint_id where e.tenant is distinct from 'acme'",
+    )
+    before = rows(
+        database, "select to_jsonb(e) from svc.webhook_endpoints e where tenant is distinct from 'acme' order by 1"
+    )
+    assert len(theirs) >= 2
+    for endpoint, delivery in theirs:
+        for page in ("", "/edit", "/rotate", "/end"):
+            assert customer.get(f"endpoints/{endpoint}{page}").status_code == 404
+        for verb in ("edit", "pause", "resume", "ping", "rotate", "disable", "delete"):
+            fields = {"url": "https://evil.example/", "events": "*", "signatures": "v1", "overlap": "0", "version": "1"}
+            assert customer.post(f"endpoints/{endpoint}/{verb}", fields).status_code == 404
+        assert customer.get(f"deliveries/{delivery}").status_code == 404
+        for verb in ("retry", "cancel"):
+            assert customer.post(f"deliveries/{delivery}/{verb}").status_code == 404
+        assert delivery not in customer.get(f"deliveries?endpointId={endpoint}").text
+        for do in ("retry", "cancel"):
+            customer.post("deliveries/change", {"do": do, "id": delivery})
+            customer.post("deliveries/change", {"do": do, "endpointId": endpoint})
+    added = customer.post("endpoints", {"url": URL.format("x"), "events": "*", "signatures": "v1", "tenant": "globex"})
+    assert added.status_code == 404
+    for path in (
+        "audit",
+        "tenants",
+        "sessions",
+        "tokens",
+        "overview",
+        "system",
+        "search?q=globex",
+        "..",
+        "%2e%2e/sessions",
+    ):
+        assert customer.get(path).status_code in (303, 404), path
+        assert "globex" not in customer.get(path).text
+    # the portal's session is none of the console's, whatever carries it
+    for name in ("svc_console", "svc_portal"):
+        answer = client.get("/ui/endpoints", headers={"Cookie": f"{name}={token}"})
+        assert (answer.status_code, "sign-in" in answer.headers["location"]) == (303, True)
+    assert_problem(
+        client.get("/webhooks/endpoints", headers={"Authorization": f"Bearer {token}"}), 401, "invalid_token"
+    )
+    after = rows(
+        database, "select to_jsonb(e) from svc.webhook_endpoints e where tenant is distinct from 'acme' order by 1"
+    )
+    assert before == after
+
+
+def test_a_session_of_the_console_opens_no_portal(client: httpx.Client) -> None:
+    admin = bearer("admin")["Authorization"].removeprefix("Bearer ")
+    for name in ("svc_console", "svc_portal"):
+        assert client.get("/ui/portal/home", headers={"Cookie": f"{name}={admin}"}).status_code == 401
+
+
+def test_pages_of_other_sites_cannot_act_for_a_customer(client: httpx.Client, database: str) -> None:
+    customer = entered(client)
+    [(endpoint,)] = rows(database, "select id::text from svc.webhook_endpoints where tenant = 'acme'")
+    for headers in (
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Sec-Fetch-Site": "", "Origin": "https://evil.example"},
+        {"Sec-Fetch-Site": "", "Origin": "null"},
+        {"Sec-Fetch-Site": ""},
+    ):
+        assert customer.post(f"endpoints/{endpoint}/delete", None, **headers).status_code == 403
+    assert rows(database, "select id::text from svc.webhook_endpoints where tenant = 'acme'") == [(endpoint,)]
+
+
+def test_what_the_operator_may_set_is_refused_to_a_customer(client: httpx.Client) -> None:
+    customer = entered(client)
+    fields = {"url": URL.format("new"), "events": "*", "signatures": "v1"}
+    for more in ({"max_in_flight": "9"}, {"timeout": "16"}):
+        answer = customer.post("endpoints", fields | more)
+        assert answer.status_code == 422, answer.text
+    assert customer.post("endpoints", fields | {"max_in_flight": "8", "timeout": "15"}).status_code == 201
+
+
+def test_hostile_texts_are_inert(client: httpx.Client, database: str) -> None:
+    with psycopg.connect(database) as conn:
+        for text in HOSTILE:
+            conn.execute("update svc.webhook_endpoints set description = %s where tenant = 'acme'", (text,))
+            conn.commit()
+            page = entered(client).get("home").text
+            assert "<script>alert" not in page
+            assert "<img src=x" not in page
+    other = entered(client, "<script>alert(1)</script>").get("home")
+    assert other.status_code == 200
+    assert "<script>alert" not in other.text
+    assert "&lt;script&gt;alert" in other.text
+
+
+# The look
+
+
+def test_title_colour_and_logo_are_the_applications(client: httpx.Client) -> None:
+    customer = entered(client)
+    home = customer.get("home").text
+    assert "Tidewater &lt;b&gt;Ceramics&lt;/b&gt;" in home
+    assert f'href="{UI}/look.css"' in home
+    look = customer.get("look.css")
+    assert (look.text, look.headers["content-type"]) == (":root { --accent: #a03e1c }\n", "text/css; charset=utf-8")
+    logo = customer.get("logo")
+    assert (logo.status_code, logo.headers["content-type"]) == (200, "image/svg+xml")
+    assert "script-src 'self'" in logo.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"portal_accent": "red"},
+        {"portal_accent": "#fff; } body { background: url(//evil.example) } :root {"},
+        {"portal_logo": "/etc/passwd"},
+        {"portal_logo": "data:text/html;base64,PHNjcmlwdD4="},
+        {"portal_logo": "data:image/png;base64,%%%"},
+        {"portal_logo": "data:image/png;base64," + "A" * 200_000},
+        {"portal_title": ""},
+        {"portal_frame_ancestors": ["*"]},
+        {"portal_frame_ancestors": ["https://app.example; script-src *"]},
+    ],
+)
+def test_a_look_that_cannot_be_is_refused_at_the_start(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="SVC_PORTAL_"):
+        settings(**wrong)
+
+
+def test_with_frame_ancestors_those_sites_alone_may_have_it_in_a_frame_with_cookies_of_its_own(database: str) -> None:
+    with serving_installed(console(database, portal_frame_ancestors=[FRAME])) as client:
+        path = link(client)
+        customer = Customer(client)
+        framed = customer.get(path, **{"Sec-Fetch-Dest": "iframe", "Sec-Fetch-Site": "cross-site"})
+        assert f"frame-ancestors {FRAME};" in framed.headers["content-security-policy"]
+        assert " data-submit" in framed.text
+        assert " data-submit" not in customer.get(path, **{"Sec-Fetch-Dest": "document"}).text
+        customer.post("enter", {"token": path.partition("token=")[2]})
+        assert customer.set_cookie.startswith("__Secure-svc_portal=")
+        assert "SameSite=None; Secure; Partitioned" in customer.set_cookie
+        assert customer.get("home").status_code == 200
+        assert customer.post("leave", None, **{"Sec-Fetch-Site": "cross-site"}).status_code == 403
+        console_page = client.get("/ui/sign-in")
+        assert "frame-ancestors 'none'" in console_page.headers["content-security-policy"]
