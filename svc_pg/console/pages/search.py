@@ -10,6 +10,7 @@ from uuid import UUID
 from svc_pg.audit.entry import Entry
 from svc_pg.audit.tables import Audited
 from svc_pg.console.built_in.tenant_table import Tenant
+from svc_pg.console.built_in.webhook_messages import WholeMessage
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.names import endpoint_name
 from svc_pg.console.pages.visit import Visit
@@ -17,6 +18,7 @@ from svc_pg.console.requests import Problem
 from svc_pg.pagination import Page
 from svc_pg.webhooks.delivery_rows import Delivery
 from svc_pg.webhooks.endpoint_rows import Endpoint
+from svc_pg.webhooks.event_types import EventType
 
 MOST_CHARACTERS: Final = 500
 _MOST_TABLES: Final = 500
@@ -52,7 +54,7 @@ async def search(visit: Visit) -> Answer:
 
 
 async def _ids(visit: Visit, text: str) -> AsyncIterator[Finding]:
-    """What has this id: a delivery, an endpoint or a tenant."""
+    """What has this id: a delivery, a message or an endpoint."""
     try:
         key = str(UUID(text))
     except ValueError:
@@ -60,6 +62,10 @@ async def _ids(visit: Visit, text: str) -> AsyncIterator[Finding]:
     if delivery := await _found(visit.api.get(Delivery, "webhooks", "deliveries", key)):
         about = f"{delivery.event_name}, {delivery.status}"
         yield Finding("Delivery", "send", key, visit.to.delivery(key), about)
+    if message := await _found(visit.api.get(WholeMessage, "webhooks", "messages", key)):
+        count = len(message.deliveries)
+        about = f"{message.event_name}, {count} {'delivery' if count == 1 else 'deliveries'}"
+        yield Finding("Message", "send", key, visit.to.deliveries(messageId=key), about)
     if endpoint := await _found(visit.api.get(Endpoint, "webhooks", "endpoints", key)):
         yield _endpoint(visit, endpoint)
 
@@ -111,7 +117,22 @@ async def _endpoints(visit: Visit, text: str) -> AsyncIterator[Finding]:
         yield _endpoint(visit, each)
 
 
-_READINGS: Final[Sequence[Reading]] = (_ids, _entries, _tables_and_records, _actors, _endpoints, _tenants)
+async def _events(visit: Visit, text: str) -> AsyncIterator[Finding]:
+    """Types of events with these letters in their names."""
+    page = await visit.api.get(Page[EventType], "webhooks", "event-types")
+    for each in _matching(page.data, text, lambda each: each.name):
+        yield Finding("Event type", "tag", each.name, visit.to.event(each.name), each.description or "")
+
+
+_READINGS: Final[Sequence[Reading]] = (
+    _ids,
+    _entries,
+    _tables_and_records,
+    _actors,
+    _endpoints,
+    _events,
+    _tenants,
+)
 
 
 def _endpoint(visit: Visit, endpoint: Endpoint) -> Finding:

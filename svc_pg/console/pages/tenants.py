@@ -6,11 +6,13 @@ from typing import Final, cast
 from svc_pg.console.built_in.tenant_table import Tenant
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.visit import Visit
+from svc_pg.console.preconditions import tag
 from svc_pg.console.requests import Problem
 from svc_pg.pagination import Page
 
 _NOT_THE_NAME: Final = Problem(422, "name_differs", "What you typed is not the name of the tenant.")
 
+_REFUSED: Final = (HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY)
 _OF_TENANT: Final = {
     "audit": ("Changes", "Audit log"),
     "endpoints": ("Endpoints", "All endpoints"),
@@ -37,7 +39,7 @@ async def add(visit: Visit) -> Answer:
             "tenant", "tenants", body={"name": name} | ({"id": tenant_id} if tenant_id else {})
         )
     except Problem as problem:
-        if problem.status not in (HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY):
+        if problem.status not in _REFUSED:
             raise
         return _new_form(name, tenant_id, problem)
     return SeeOther(visit.url("tenants", cast(Tenant, added).id))
@@ -50,12 +52,12 @@ async def shown(visit: Visit) -> Answer:
 
 async def rename(visit: Visit) -> Answer:
     """Give a tenant another name."""
+    body = {"name": visit.form.get("name", "").strip()}
+    seen = {"if-match": visit.form["seen"]} if "seen" in visit.form else {}
     try:
-        await visit.api.call(
-            "PATCH", "tenant", "tenants", visit.params["id"], body={"name": visit.form.get("name", "").strip()}
-        )
+        await visit.api.call("PATCH", "tenant", "tenants", visit.params["id"], body=body, headers=seen)
     except Problem as problem:
-        if problem.status not in (HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY):
+        if problem.status not in (*_REFUSED, HTTPStatus.PRECONDITION_FAILED):
             raise
         return await _page(visit, problem)
     return SeeOther(visit.url("tenants", visit.params["id"]))
@@ -80,7 +82,7 @@ async def _page(visit: Visit, problem: Problem | None) -> Html:
     values = {
         "tenant": tenant,
         "problem": problem,
-        "typed": tenant.name,
+        "seen": tag(tenant.name),
         "of_tenant": [(path, words) for path, words in _OF_TENANT.items() if visit.has(path)],
     }
     return Html("tenant", values, 200 if problem is None else problem.status)

@@ -105,9 +105,12 @@ def test_endpoints_and_deliveries_are_found_by_url_and_id(reader: Browser, insta
         )
         webhooks.send(conn, "order.created", {"id": 7})
         conn.commit()
-        [delivery] = conn.execute("select id::text from svc.webhook_deliveries").fetchone() or ()
+        found_ids = conn.execute("select id::text, message_id::text from svc.webhook_deliveries").fetchone()
+    delivery, message = found_ids or ("", "")
     assert found(reader, "crm.example") == {f"/endpoints/{endpoint.id}": "Endpoint"}
     assert found(reader, delivery) == {f"/deliveries/{delivery}": "Delivery"}
+    assert found(reader, message) == {f"/deliveries?messageId={message}": "Message"}
+    assert found(reader, "order.cr") == {"/events/order.created": "Event type"}
     assert "secret" not in reader.get("/search?q=crm.example").text
     assert found(reader, "token=secret") == {}
 

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from svc_pg.console import Console, register_tenants
-from tests.integration.console.browsing import HOSTILE, Browser, assert_strict, signed_in
+from tests.integration.console.browsing import HOSTILE, Browser, Document, assert_strict, signed_in
 from tests.integration.console.serving import serving_installed, settings
 from tests.support.postgres import new_database
 from tests.support.tables import log
@@ -48,6 +48,17 @@ def test_a_tenant_is_added_renamed_and_deleted_with_its_name_typed(admin: Browse
     with psycopg.connect(installed) as conn:
         tenants = [entry["actor_id"] for entry in log(conn) if entry["table_name"] == "tenants"]
     assert tenants in ([], ["ann@corp.example"] * 3)
+
+
+def test_a_name_that_somebody_else_has_changed_meanwhile_is_not_overwritten(admin: Browser) -> None:
+    page = admin.post("/tenants", {"name": "Before"})
+    path = page.url.path.partition("/ui")[2]
+    [seen] = [tag["value"] for _, tag in Document(page.text).tags if tag.get("name") == "seen"]
+    assert seen is not None
+    assert admin.post(f"{path}/rename", {"name": "Meanwhile", "seen": seen}).status_code == 200
+    late = admin.post(f"{path}/rename", {"name": "Late", "seen": seen})
+    assert (late.status_code, "It has changed since you read it." in late.text) == (412, True)
+    assert "<bdi>Meanwhile</bdi></h1>" in late.text
 
 
 def test_names_that_the_table_refuses_are_explained_beside_the_form(admin: Browser) -> None:
