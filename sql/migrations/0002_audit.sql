@@ -31,6 +31,8 @@ create table svc.audit_logs (
 create index audit_logs_record on svc.audit_logs (table_name, record_id, "timestamp");
 create index audit_logs_table on svc.audit_logs (table_name, "timestamp", id);
 create index audit_logs_actor on svc.audit_logs (actor_id, "timestamp") where actor_id is not null;
+-- what rules called important is rare among all that was written
+create index audit_logs_severity on svc.audit_logs ("timestamp", id) where severity is not null;
 -- ids and numbers of transactions rise with the order of the rows, so a BRIN index costs captures nothing
 create index audit_logs_id on svc.audit_logs using brin (id) with (pages_per_range = 32, autosummarize = on);
 create index audit_logs_xact on svc.audit_logs using brin (xact_id) with (pages_per_range = 32, autosummarize = on);

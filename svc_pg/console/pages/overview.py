@@ -1,12 +1,13 @@
 """The page Overview: what needs somebody, and how the last hour, day or week compares with the one before."""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 from svc_pg.audit.entry import Entry
-from svc_pg.audit.stats import AuditStats
+from svc_pg.audit.facets import Facets
 from svc_pg.console.built_in.webhook_traffic import QueueState
 from svc_pg.console.event_log import ConsoleEvent
 from svc_pg.console.pages import charts
@@ -18,6 +19,8 @@ from svc_pg.console.pages.figures import figures
 from svc_pg.console.pages.visit import Visit
 from svc_pg.pagination import Page
 from svc_pg.webhooks.traffic_queries import Step, Traffic
+
+Values = Mapping[str, object]
 
 _ROWS: Final = 6
 
@@ -55,27 +58,49 @@ async def overview(visit: Visit) -> Answer:
     """The page."""
     asked = visit.query.get("window", "24h")
     window = asked if asked in PERIODS else "24h"
+    of_webhooks, of_log = await _both(_of_webhooks(visit, window), _of_log(visit, window))
+    return Html("overview", {"periods": PERIODS, "window": window, "period": PERIODS[window], **of_webhooks, **of_log})
+
+
+async def _both(first: Coroutine[Any, Any, Values], second: Coroutine[Any, Any, Values]) -> tuple[Values, Values]:
+    """The values of both halves, each asked for while the other is. Raises what one of them does."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            halves = group.create_task(first), group.create_task(second)
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from failures
+    return halves[0].result(), halves[1].result()
+
+
+async def _of_webhooks(visit: Visit, window: str) -> Values:
+    """The figures and charts of webhooks."""
     period = PERIODS[window]
     traffic = await _traffic(visit, period, since=window)
     before = await _traffic(visit, period, since=f"{period.length * 2 // timedelta(hours=1)}h", until=window)
     queue = await visit.api.get(QueueState, "webhooks", "backlog")
-    stats = await visit.api.get(AuditStats, "audit", "stats", query={"since": window})
-    values = {
-        "periods": PERIODS,
-        "window": window,
-        "period": period,
+    return {
         "figures": figures(traffic, before, queue, bucket=period.bucket, at=visit.now),
         "traffic": traffic,
         "drawn": _drawn(traffic, period),
         "needing": await needing(visit, queue),
         "endpoints": queue.backlog.active + queue.backlog.paused + queue.backlog.disabled,
+    }
+
+
+async def _of_log(visit: Visit, window: str) -> Values:
+    """The changes in the log, and what was done in the console. The values are counted of a bounded number of entries.
+
+    Statistics would tell of all entries, but need longer than a page may.
+    """
+    counted = await visit.api.get(Facets, "audit", "facets", query={"since": window})
+    tables = next((each.values for each in counted.facets if each.name == "resource"), [])[:_ROWS]
+    return {
         "changes": await _changes(visit, window),
-        "stats": stats,
+        "counted": counted,
+        "tables": [(count, charts.share(count.entries, tables[0].entries)) for count in tables],
         "events": await _events(visit),
         "sentence": sentence,
-        "tables": [(count, charts.share(count.entries, stats.tables[0].entries)) for count in stats.tables[:_ROWS]],
     }
-    return Html("overview", values)
 
 
 async def _traffic(visit: Visit, period: Period, **times: str) -> Traffic:

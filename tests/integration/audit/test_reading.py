@@ -138,6 +138,20 @@ def test_a_page_behind_a_cursor_reads_no_partition_before_it(conn: psycopg.Conne
         assert [month for month in range(1, 6) if f"audit_logs_2020_{month:02d}" in plan] == months
 
 
+def test_what_is_important_is_found_without_reading_what_is_not(conn: psycopg.Connection[Any]) -> None:
+    conn.execute("""insert into svc.audit_logs (table_name, table_oid, operation, record_id, severity)
+                    select 'public.t', 0, 'UPDATE', n::text,
+                           case when n % 1000 = 0 then 'high' when n % 500 = 0 then 'low' end::svc.audit_severity
+                      from generate_series(1, 10000) n""")
+    conn.execute("analyze svc.audit_logs")
+    for wanted in (audit.query().severity(at_least="medium"), audit.query().severity("high", "critical")):
+        statement = wanted.since("1h").limit(5)._query()
+        plan = conn.execute("explain (analyze, costs off, timing off) " + statement.text, statement.params)
+        removed = [int(line.rpartition(" ")[2]) for (line,) in plan if "Rows Removed by Filter" in line]
+        assert sum(removed) <= 10, "of entries of low severity"
+        assert len(wanted.limit(5).list(conn).data) == 5
+
+
 def test_a_query_is_not_changed_by_what_is_made_of_it(conn: psycopg.Connection[Any]) -> None:
     write(conn, "1")
     everything = audit.query()

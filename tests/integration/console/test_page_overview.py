@@ -121,3 +121,12 @@ def test_an_unknown_period_is_a_day(busy: httpx.Client) -> None:
     for window in ("", "9y", "<x>", "24h&window=7d"):
         page = signed_in(busy, "read").get(f"/overview?window={window}")
         assert (page.status_code, "compared with" in page.text) == (200, True)
+
+
+def test_the_overview_without_a_database_is_one_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its halves are asked for at a time, and fail together."""
+    monkeypatch.setattr("svc_pg.console.database.POOL_TIMEOUT_SECONDS", 0.2)
+    with serving_installed(Console(settings(database_url="host=127.0.0.1 port=9"))) as client:
+        client.timeout = httpx.Timeout(30)
+        page = signed_in(client, "read").get("/overview")
+    assert (page.status_code, "The database does not answer" in page.text) == (503, True)
