@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.core.exceptions import ValidationError
+from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.db import connections, models, router
 from django.utils.module_loading import import_string
 
@@ -47,7 +47,10 @@ def names_of(actors: Collection[str]) -> Mapping[str, str]:
 
 def names_of_users(actors: Collection[str]) -> Mapping[str, str]:
     """For example ``mara (7)``: the id stays, because others than users may act."""
-    users: Any = get_user_model()
+    try:
+        users: Any = get_user_model()
+    except ImproperlyConfigured:  # a project without django.contrib.auth
+        return {}
     keys = [key for actor in actors if (key := _user_key(users, actor)) is not None]
     found: Sequence[Any] = users._default_manager.filter(pk__in=keys) if keys else ()
     return {str(user.pk): f"{user.get_username()} ({user.pk})" for user in found}
@@ -56,6 +59,7 @@ def names_of_users(actors: Collection[str]) -> Mapping[str, str]:
 def _user_key(users: Any, actor: str) -> object:
     try:
         key = users._meta.pk.to_python(actor)
+        users._meta.pk.run_validators(key)  # of numbers, the range of the column
     except ValidationError:
         return None
     return key if str(key) == actor else None

@@ -16,6 +16,7 @@ from jinja2 import DictLoader, Environment, FileSystemLoader, StrictUndefined
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from svc_pg import audit
+from svc_pg.integrations.django import records
 from svc_pg.integrations.jinja import add_templates
 from tests.integration.actor.servers import serving_asgi, serving_wsgi
 from tests.integration.hosts.pages import HOSTILE, LARGE, Page
@@ -171,6 +172,15 @@ class TestInDjango:
             assert Page(django_page(tag)).words.startswith("1! changed")
         with override_settings(SVC_ACTOR_NAMES=None):
             assert Page(django_page(tag)).words.startswith("1 changed")
+
+    @pytest.mark.parametrize("actor", ["9" * 10, "9" * 19, "9" * 40, "-1", "1.0", " 1", "٧", "1e3", "", "\ud7ff"])  # noqa: RUF001
+    def test_actors_that_are_no_users_have_no_name_and_do_no_harm(self, actor: str) -> None:
+        assert records.names_of({actor}) == {}
+        assert records.names_of({actor, "1"}) == {"1": "mara (1)"}
+
+    def test_a_project_without_users_shows_ids(self) -> None:
+        with override_settings(AUTH_USER_MODEL="none.User"):
+            assert Page(django_page('{% who_changed "customer" 1 limit=1 %}')).words.startswith("1 changed")
 
     def test_the_tag_reads_within_the_transaction_of_the_page_and_spares_it(self) -> None:
         connection.ensure_connection()
