@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from psycopg import Connection
 
-from svc_pg import Config, durations
+from svc_pg import Config, Settings, durations, webhooks
 from svc_pg.query import Query, fetch_one
 from svc_pg.webhooks import delivery_queries as deliveries
 from svc_pg.webhooks import replay_queries
@@ -82,6 +82,22 @@ def list_deliveries(
             words = [f"to {delivery.endpoint_id}", printable(delivery.last_error or "")]
             output.data("    " + "  ".join(filter(None, words)))
     output.more(page.next_cursor)
+
+
+@app.command()
+def request(delivery: DeliveryId, *, database_url: DatabaseUrl = None, json: Json = False) -> None:
+    """Show the request of a delivery, signed as of now if SVC_ENCRYPTION_KEYS is set; sealed headers are only named."""
+    settings = Settings.load()
+    with connect(database_url) as conn:
+        shown = webhooks.deliveries.request(conn, delivery, settings=settings if settings.encryption_keys else None)
+    if json:
+        records.show_json(shown)
+        return
+    output.data(f"{shown.method} {printable(shown.url or '')}")
+    for header in shown.headers:
+        output.data(f"{header.name}: {'(sealed)' if header.value is None else printable(header.value)}")
+    output.data("")
+    output.data(printable(shown.body or ""))
 
 
 @app.command()

@@ -6,16 +6,21 @@ NotFoundError if no delivery has the id.
 """
 
 from collections.abc import Sequence
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from psycopg import AsyncConnection, Connection
 
 from svc_pg.pagination import DEFAULT_SIZE, Page, PointInTime
 from svc_pg.query import afetch, afetch_one, fetch, fetch_one
-from svc_pg.webhooks import delivery_queries, replay_queries
+from svc_pg.webhooks import delivery_queries, delivery_request, replay_queries
 from svc_pg.webhooks.delivery_queries import DeliveryQuery
+from svc_pg.webhooks.delivery_request import DeliveryRequest, Header
 from svc_pg.webhooks.delivery_rows import Changed, Counted, Delivery, DeliveryAttempt, DeliveryDetail, Status
 from svc_pg.webhooks.replay_queries import Replayed, ReplayStatus
+from svc_pg.webhooks.secrets import KeyRing
+
+if TYPE_CHECKING:
+    from svc_pg.settings import Settings
 
 __all__ = [
     "Changed",
@@ -23,6 +28,8 @@ __all__ = [
     "Delivery",
     "DeliveryAttempt",
     "DeliveryDetail",
+    "DeliveryRequest",
+    "Header",
     "ReplayOptions",
     "Replayed",
     "Which",
@@ -33,6 +40,7 @@ __all__ = [
     "aget",
     "alist",
     "areplay",
+    "arequest",
     "aretry",
     "aretry_all",
     "attempts",
@@ -42,6 +50,7 @@ __all__ = [
     "get",
     "list",
     "replay",
+    "request",
     "retry",
     "retry_all",
 ]
@@ -135,6 +144,23 @@ async def aattempts(conn: AsyncConnection[Any], delivery_id: str) -> Sequence[De
     return await afetch(conn, delivery_queries.attempts(delivery_id))
 
 
+def request(conn: Connection[Any], delivery_id: str, *, settings: "Settings | None" = None) -> DeliveryRequest:
+    """The POST of an attempt, if it were made now: URL, headers, body.
+
+    With ``settings``, whose keys open the secret, it is signed as of now, and names the headers that are sealed.
+    """
+    sealed = fetch_one(conn, delivery_request.get(delivery_id))
+    return delivery_request.opened(sealed, keys=_keys(settings), is_signed=True)
+
+
+async def arequest(
+    conn: AsyncConnection[Any], delivery_id: str, *, settings: "Settings | None" = None
+) -> DeliveryRequest:
+    """As ``request``."""
+    sealed = await afetch_one(conn, delivery_request.get(delivery_id))
+    return delivery_request.opened(sealed, keys=_keys(settings), is_signed=True)
+
+
 def retry(conn: Connection[Any], delivery_id: str) -> Delivery:
     """Make a failed or canceled delivery due now, with the attempts that it had left or at least one more.
 
@@ -200,6 +226,10 @@ def replay(conn: Connection[Any], endpoint_id: str, **options: Unpack[ReplayOpti
 async def areplay(conn: AsyncConnection[Any], endpoint_id: str, **options: Unpack[ReplayOptions]) -> Replayed:
     """As ``replay``."""
     return await afetch_one(conn, replay_queries.replay(endpoint_id, **options))
+
+
+def _keys(settings: "Settings | None") -> KeyRing | None:
+    return None if settings is None else KeyRing.of(settings)
 
 
 def _listing(limit: int, after: str | None, which: Which) -> DeliveryQuery:

@@ -73,7 +73,7 @@ def test_an_endpoint_is_steered_and_the_log_names_who_did_it(run: Run, database:
 
 
 def test_what_a_transaction_sent_is_listed_and_counted_over_time(run: Run, database: str) -> None:
-    endpoint = added(run, "http://127.0.0.1:9/hook")["id"]
+    endpoint = added(run, "http://127.0.0.1:9/hook")
     with psycopg.connect(database) as conn:
         message = str(webhooks.send(conn, "order.created", {"n": 12345678901234567.10}, tenant="acme"))
         xact_id = str(scalar(conn, "select txid_current()"))
@@ -87,7 +87,12 @@ def test_what_a_transaction_sent_is_listed_and_counted_over_time(run: Run, datab
     assert delivery["messageId"] == message
     assert json.loads(run("deliveries", "--message", message, "--json")) == [delivery]
     assert json.loads(run("deliveries", "--tenant", "other", "--json")) == []
-    traffic = json.loads(run("traffic", "--by", "minute", "--endpoint", endpoint, "--json"))
+    shown = json.loads(run("request", delivery["id"], "--json"))
+    headers = {header["name"]: header["value"] for header in shown["headers"]}
+    assert webhooks.verify_webhook_signature(headers=headers, body=shown["body"], secret=endpoint["secret"])
+    assert f"webhook-id: {delivery['id']}" in run("request", delivery["id"])
+    assert "webhook-signature: (sealed)" in run("request", delivery["id"], keys="")
+    traffic = json.loads(run("traffic", "--by", "minute", "--endpoint", endpoint["id"], "--json"))
     assert (traffic["sent"], traffic["isEstimate"]) == (2, False)
     assert "2 sent, 0 delivered, 0 failed, 0 attempts failed" in run("traffic", "--by", "day", "--since", "1s")
     assert "'week' is not a step" in run("traffic", "--by", "week", returncode=1)
