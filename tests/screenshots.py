@@ -78,7 +78,7 @@ def _pages(browser: Browser, console: str, token: str) -> Iterator[tuple[str, Pa
         return response.text()
 
     page.goto(f"{console}/ui")
-    walk = Walk(page.url, ROUTES, base_path, each=1)
+    walk = Walk(page.url, ROUTES, base_path, term="orders", each=1)
     for address, path in walk.pages(look):
         yield "-".join([*re.findall(r"\w+", path), *parameters(address)]), page
     context.close()
@@ -87,9 +87,11 @@ def _pages(browser: Browser, console: str, token: str) -> Iterator[tuple[str, Pa
 def _photograph(page: Page, file: Path) -> None:
     for width in WIDTHS:
         page.set_viewport_size(ViewportSize(width=width, height=_HEIGHT))
+        length: int = page.evaluate("() => document.documentElement.scrollHeight")
+        page.set_viewport_size(ViewportSize(width=width, height=max(length, _HEIGHT)))
         for theme in THEMES:
             page.emulate_media(color_scheme=theme)
-            page.screenshot(path=file.with_name(f"{file.name}-{width}-{theme}.png"), full_page=True)
+            page.screenshot(path=file.with_name(f"{file.name}-{width}-{theme}.png"))
 
 
 if __name__ == "__main__":
