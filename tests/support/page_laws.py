@@ -10,9 +10,12 @@ from playwright.sync_api import BrowserContext, ConsoleMessage, Dialog, Page, Re
 from tests.support import axe
 
 Theme = Literal["light", "dark"]
+Look = tuple[int, Theme]
+"""The width of the window, and the theme."""
 WIDTHS: Final = (1440, 360)
 NARROWEST: Final = 320
 THEMES: Final[Sequence[Theme]] = ("light", "dark")
+LOOKS: Final[Sequence[Look]] = ((1440, "light"), (360, "dark"), (1440, "dark"), (360, "light"))
 MAX_BYTES: Final = 1 << 20
 _HEIGHT: Final = 900
 _PLANTED: Final = "#planted, x-planted, [hx-get], [onclick], [onerror], [onload], [style], iframe, object, embed, base"
@@ -97,9 +100,7 @@ def watched(context: BrowserContext, base_url: str) -> Iterator[Watch]:
     assert watch.take() == []
 
 
-def broken_laws(
-    page: Page, html: str, *, widths: Sequence[int] = WIDTHS, themes: Sequence[Theme] = THEMES
-) -> list[str]:
+def broken_laws(page: Page, html: str, *, looks: Sequence[Look] = LOOKS) -> list[str]:
     """The laws that the page breaks, each with its place. ``html`` is the page as the server sent it."""
     found = []
     if (size := len(html.encode())) > MAX_BYTES:
@@ -109,12 +110,13 @@ def broken_laws(
     found += ["a column without a name"] * page.evaluate(_UNNAMED)
     if (headings := page.locator("h1").count()) != 1:
         found.append(f"{headings} headings of the page")
-    for width in (NARROWEST, *widths):
+    for width in (NARROWEST, *WIDTHS):
         page.set_viewport_size(ViewportSize(width=width, height=_HEIGHT))
         found += [f"at {width} px the page is wider: {each}" for each in page.evaluate(_WIDER)]
-        for theme in themes if width in widths else ():
-            page.emulate_media(color_scheme=theme)
-            found += [f"at {width} px, {theme}: {each}" for each in axe.violations(page)]
+    for width, theme in looks:
+        page.set_viewport_size(ViewportSize(width=width, height=_HEIGHT))
+        page.emulate_media(color_scheme=theme)
+        found += [f"at {width} px, {theme}: {each}" for each in axe.violations(page)]
     return found
 
 

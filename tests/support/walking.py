@@ -1,6 +1,6 @@
 """Walk through the console's pages along their links, as far as they differ."""
 
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
@@ -21,6 +21,8 @@ class Form:
     method: str
     action: str
     fields: Sequence[tuple[str, str]] = ()
+    is_question: bool = False
+    """True if it looks for what somebody types or chooses."""
 
 
 @dataclass
@@ -33,9 +35,7 @@ class Parsed:
 
 @dataclass
 class Walk:
-    """A walk through a site, from its ``start``. Of pages that differ only in their data, it opens ``each``.
-
-    Pages with one parameter differ by its name, those with several do not; of either it opens one.
+    """A walk through a site, from its ``start``. It opens ``each`` pages of a path, more for new parameters.
 
     It sends no form but those that look for something, and types ``term`` into them.
     """
@@ -57,7 +57,7 @@ class Walk:
     def __post_init__(self) -> None:
         self._router: Router[str] = Router()
         self._router.add_all((route.method, route.path, route.path) for route in self.routes)
-        self._shapes: Counter[tuple[str, tuple[str, ...]]] = Counter()
+        self._parameters: defaultdict[str, set[str]] = defaultdict(set)
 
     def pages(self, look: Look) -> Iterator[tuple[str, str]]:
         """Open each page; yields its address and the pattern of its path."""
@@ -68,18 +68,16 @@ class Walk:
             if path is None:
                 self.dead_links.add(address)
                 continue
-            given = parameters(address)
-            shape = path, given if len(given) < 2 else ("several",)
-            self._shapes[shape] += 1
-            if self._shapes[shape] > (1 if given else self.each):
+            if self.met[path] >= self.each and self._parameters[path].issuperset(parameters(address)):
                 self.other_links.add(address)
                 continue
+            self._parameters[path].update(parameters(address))
             self.met[path] += 1
             assert self.met.total() <= self.limit, f"more than {self.limit} pages that differ: {self.met}"
             found = parse(look(address), address)
             self.forms += found.forms
             yield address, path
-            asked = [self._asked(form) for form in found.forms if form.method == "GET"]
+            asked = [self._asked(form) for form in found.forms if form.method == "GET" and form.is_question]
             new = [link for link in self._own(found.links + asked) if link not in known]
             known.update(new)
             waiting.extend(new)
@@ -134,7 +132,8 @@ class _Reader(HTMLParser):
         elif self._form is not None and tag in ("input", "button") and given.get("name"):
             example = "" if given.get("type") == "search" else given.get("placeholder", "")
             fields = (*self._form.fields, (given["name"], given.get("value") or example))
-            self._form = replace(self._form, fields=fields)
+            is_typed = given.get("type", "text") in ("search", "text") and tag == "input"
+            self._form = replace(self._form, fields=fields, is_question=self._form.is_question or is_typed)
             self.found.forms[-1] = self._form
 
     def handle_endtag(self, tag: str) -> None:
