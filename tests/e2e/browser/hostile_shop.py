@@ -202,6 +202,7 @@ def _past(conninfo: str) -> None:
             conn.execute("insert into customer values (1, 'Jane', 'jane@shop.example', null, null, 'x')")
             conn.execute("insert into orders values (7, 1, 49.90, 'placed')")
             webhooks.send(conn, "order.placed", {"id": 7}, tenant="acme")
+            webhooks.send(conn, "order.shipped", {"id": 7}, tenant="acme")
         conn.commit()
         with audit.actor(conn, "leo@shop.example", context={"reason": "she has moved"}):
             conn.execute("update customer set email = 'jane@elsewhere.example' where id = 1")

@@ -1,0 +1,97 @@
+"""What people come to the console for, from the first page to the answer, with scripts and without."""
+
+import psycopg
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.e2e.browser.hostile_shop import Shop
+from tests.e2e.browser.person import person
+from tests.support.waiting import wait_until
+
+JAVASCRIPT = pytest.mark.parametrize("has_javascript", [True, False], ids=["script", "none"])
+
+
+@JAVASCRIPT
+def test_somebody_finds_who_changed_a_record_and_whom_it_was_told(
+    browser: Browser, shop: Shop, *, has_javascript: bool
+) -> None:
+    with person(browser, shop, "read", has_javascript=has_javascript) as somebody:
+        page = somebody.page
+        somebody.open()
+        if has_javascript:
+            page.keyboard.press("/")
+        else:
+            page.get_by_role("searchbox").first.focus()
+        page.keyboard.type("customer 1")
+        page.keyboard.press("Enter")
+        page.get_by_role("link", name="public.customer 1").click()
+        change = page.locator("article", has_text="leo@shop.example")
+        expect(change).to_contain_text("changed email")
+        expect(change).to_contain_text("she has moved")
+        expect(change.locator(".was")).to_contain_text("jane@shop.example")
+        expect(change.locator(".now")).to_contain_text("jane@elsewhere.example")
+        first = page.locator("article", has_text="mara@shop.example")
+        first.locator("summary", has_text="Told by webhook").click()
+        told = first.get_by_role("link", name="order.placed").first
+        if not told.is_visible():  # it was open already
+            first.locator("summary", has_text="Told by webhook").click()
+        told.click()
+        expect(page.get_by_role("heading", level=1)).to_contain_text("order.placed")
+        page.get_by_role("link", name="INSERT public.orders").click()
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        expect(page.locator("main")).to_contain_text("mara@shop.example")
+
+
+@pytest.mark.parametrize(
+    ("event", "has_javascript"), [("order.placed", True), ("order.shipped", False)], ids=["script", "none"]
+)
+def test_somebody_follows_a_failed_delivery_to_its_cause_and_sends_it_again(
+    browser: Browser, shop: Shop, event: str, *, has_javascript: bool
+) -> None:
+    with person(browser, shop, "write", has_javascript=has_javascript) as somebody:
+        page = somebody.page
+        somebody.open("deliveries")
+        page.get_by_role("navigation", name="State").get_by_role("link", name="Failed").click()
+        page.get_by_label("Event", exact=True).fill(event)
+        page.get_by_label("Tenant", exact=True).fill("acme")
+        page.get_by_role("button", name="Filter").click()
+        page.locator("tbody tr", has_text="Acme's own").get_by_role("link", name=event).click()
+        expect(page.get_by_text("Why it failed:")).to_be_visible()
+        expect(page.locator(".att").first).to_contain_text("HTTP 500")
+        page.get_by_role("link", name="INSERT public.orders").click()
+        expect(page.locator("main")).to_contain_text("mara@shop.example")
+        page.go_back()
+        address = page.url
+        shop.partner.is_mended = True
+        page.get_by_role("button", name="Send again").click()
+        wait_until(lambda: _status(shop, address) == "delivered", "the delivery has arrived")
+        somebody.look(address)
+        expect(page.get_by_role("heading", level=1)).to_contain_text("Delivered")
+        expect(page.locator(".att").first).to_contain_text("by hand")
+
+
+def _status(shop: Shop, address: str) -> str:
+    with psycopg.connect(shop.conninfo) as conn:
+        found = conn.execute("select status from svc.webhook_deliveries where id = %s", [address.rpartition("/")[2]])
+        return str((found.fetchone() or ["none"])[0])
+
+
+@JAVASCRIPT
+def test_a_secret_is_rotated_shown_once_and_the_change_is_on_record(
+    browser: Browser, shop: Shop, *, has_javascript: bool
+) -> None:
+    with person(browser, shop, "write", has_javascript=has_javascript) as somebody:
+        page = somebody.page
+        somebody.open("endpoints")
+        page.get_by_role("link", name="Warehouse").first.click()
+        page.get_by_role("link", name="Rotate secret").click()
+        page.get_by_role("button", name="Rotate secret").click()
+        secret = page.get_by_label("Secret", exact=True).input_value()
+        assert secret.startswith("whsec_")
+        page.get_by_role("link", name="I have stored it").click()
+        expect(page.get_by_role("heading", level=1)).to_contain_text("Warehouse")
+        expect(page.locator("main")).to_contain_text("Old secret")
+        assert secret not in somebody.look(page.url)
+        page.get_by_role("link", name="wim@corp.example changed").first.click()
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        assert secret not in page.content()
