@@ -19,7 +19,7 @@ _MOST_DELIVERIES: Final = 20
 _MOST_ENDPOINTS: Final = 100
 DELIVERY_STATES: Final = {
     "delivered": ("ok", "ok", "Delivered"),
-    "pending": ("wait", "wait", "Waiting"),
+    "pending": ("wait", "wait", "Pending"),
     "failed": ("bad", "bad", "Failed"),
     "canceled": ("off", "ban", "Canceled"),
 }

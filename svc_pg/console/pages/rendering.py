@@ -12,6 +12,13 @@ from svc_pg.console.pages import assets
 from svc_pg.console.pages.visit import Visit
 from svc_pg.times import exact, instant, left, relative
 
+
+def figure(value: float) -> str:
+    """A number with the three digits that count, or, if it is greater, without a fraction."""
+    return f"{value:,.0f}" if value >= _GREAT else f"{value:.3g}"
+
+
+_GREAT: Final = 999.5
 ENVIRONMENT: Final = Environment(
     loader=PackageLoader("svc_pg.console.pages"),
     autoescape=True,
@@ -21,7 +28,7 @@ ENVIRONMENT: Final = Environment(
     auto_reload=False,
 )
 ENVIRONMENT.globals["version"] = __version__
-ENVIRONMENT.filters |= {"number": "{:,}".format, "figure": "{:.4g}".format, "browser": browser}
+ENVIRONMENT.filters |= {"number": "{:,}".format, "figure": figure, "browser": browser}
 
 
 def render(template: str, visit: Visit, values: Mapping[str, object]) -> bytes:

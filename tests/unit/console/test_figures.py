@@ -5,6 +5,7 @@ import pytest
 
 from svc_pg.console.built_in.webhook_traffic import QueueState
 from svc_pg.console.pages.figures import Figure, figures
+from svc_pg.console.pages.rendering import figure
 from svc_pg.webhooks.backlog import Backlog, Waiting
 from svc_pg.webhooks.traffic_queries import TimedBucket, Traffic
 
@@ -74,3 +75,11 @@ def test_the_backlog_tells_how_late_it_is_and_what_was_not_counted() -> None:
     assert (figure.value, figure.note, figure.tone) == ("10,006+", "oldest due 21 min ago", "wait")
     soon = replace(queue, backlog=replace(QUEUE.backlog, oldest_due_seconds=30.0))
     assert shown(NOTHING, queue=soon)["Backlog"].tone == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(98.4615, "98.5"), (0.11881, "0.119"), (100.0, "100"), (999.7, "1,000"), (12345.6, "12,346"), (0, "0")],
+)
+def test_a_figure_has_the_digits_that_count(value: float, text: str) -> None:
+    assert figure(value) == text
