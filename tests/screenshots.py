@@ -1,6 +1,6 @@
 """Photograph every page of the console on the demo's data: ``python -m tests.screenshots FOLDER``.
 
-Each page is taken at 1440 and 360 px, light and dark, in its full length.
+Each page is taken at 1440 and 360 px, light and dark, in its full length. ``--readme`` takes the three of README instead.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, Page, ViewportSize
+from playwright.sync_api import BrowserContext, Page, ViewportSize
 
 from svc_pg.console.pages.routes import ROUTES
 from tests.support.browser import EXECUTABLE, executable, started
@@ -30,6 +30,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.screenshots", description=__doc__)
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="where to write the PNG files")
     parser.add_argument("--only", metavar="WORD", default="", help="only pages whose name contains this")
+    parser.add_argument("--readme", action="store_true", help="only the three pictures of README")
     options = parser.parse_args()
     program = executable()
     if program is None:
@@ -37,7 +38,11 @@ def main() -> int:
         return 1
     options.folder.mkdir(parents=True, exist_ok=True)
     with demo() as (console, token), started(program) as browser:
-        for name, page in _pages(browser, console, token):
+        context = browser.new_context(reduced_motion="reduce")
+        if options.readme:
+            _photograph_for_readme(context, console, token, options.folder)
+            return 0
+        for name, page in _pages(context, console, token):
             if options.only in name:
                 _photograph(page, options.folder / name)
                 sys.stdout.write(f"{name}\n")
@@ -61,16 +66,32 @@ def demo() -> Iterator[tuple[str, str]]:
             process.send_signal(signal.SIGINT)
 
 
-def _pages(browser: Browser, console: str, token: str) -> Iterator[tuple[str, Page]]:
-    """Each page with a name for its picture, open."""
-    split = urlsplit(console)
-    base_path = f"{split.path}/ui"
-    context = browser.new_context(reduced_motion="reduce")
+def _photograph_for_readme(context: BrowserContext, console: str, token: str, folder: Path) -> None:
+    """The overview, the life of a record, and the delivery that told of it, as the minute of README meets them."""
+    _sign_in(context, console, token)
     page = context.new_page()
-    for alone in ("sign-in",):
-        page.goto(f"{console}/ui/{alone}")
-        yield alone, page
-    context.add_cookies([{"name": "svc_console", "value": token, "domain": split.hostname, "path": base_path}])
+    page.set_viewport_size(ViewportSize(width=1200, height=_HEIGHT))
+    page.goto(f"{console}/ui/overview?window=1h")
+    page.screenshot(path=folder / "console-overview.png")
+    page.goto(f"{console}/ui/audit/records/public.orders/900")
+    page.screenshot(path=folder / "console-record.png")
+    page.locator(".ties li", has_text=re.compile("Failed|Pending")).get_by_role("link").first.click()
+    page.wait_for_load_state()
+    page.screenshot(path=folder / "console-delivery.png")
+
+
+def _sign_in(context: BrowserContext, console: str, token: str) -> None:
+    split = urlsplit(console)
+    context.add_cookies([{"name": "svc_console", "value": token, "domain": split.hostname, "path": f"{split.path}/ui"}])
+
+
+def _pages(context: BrowserContext, console: str, token: str) -> Iterator[tuple[str, Page]]:
+    """Each page with a name for its picture, open."""
+    base_path = f"{urlsplit(console).path}/ui"
+    page = context.new_page()
+    page.goto(f"{console}/ui/sign-in")
+    yield "sign-in", page
+    _sign_in(context, console, token)
 
     def look(address: str) -> str:
         response = page.goto(address)
@@ -81,7 +102,6 @@ def _pages(browser: Browser, console: str, token: str) -> Iterator[tuple[str, Pa
     walk = Walk(page.url, ROUTES, base_path, term="orders", each=1)
     for address, path in walk.pages(look):
         yield "-".join([*re.findall(r"\w+", path), *parameters(address)]), page
-    context.close()
 
 
 def _photograph(page: Page, file: Path) -> None:
