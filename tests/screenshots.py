@@ -1,6 +1,6 @@
 """Photograph every page of the console on the demo's data: ``python -m tests.screenshots FOLDER``.
 
-Each page is taken at 1440 and 360 px, light and dark, in its full length. ``--readme`` takes the three of README instead.
+Each page is taken at 1440 and 360 px, light and dark, in its full length; with ``--readme``, only the three of README.
 """
 
 import argparse
@@ -70,7 +70,7 @@ def _photograph_for_readme(context: BrowserContext, console: str, token: str, fo
     """The overview, the life of a record, and the delivery that told of it, as the minute of README meets them."""
     _sign_in(context, console, token)
     page = context.new_page()
-    page.set_viewport_size(ViewportSize(width=1200, height=_HEIGHT))
+    page.set_viewport_size(ViewportSize(width=1200, height=800))
     page.goto(f"{console}/ui/overview?window=1h")
     page.screenshot(path=folder / "console-overview.png")
     page.goto(f"{console}/ui/audit/records/public.orders/900")

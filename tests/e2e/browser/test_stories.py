@@ -37,7 +37,7 @@ def test_somebody_finds_who_changed_a_record_and_whom_it_was_told(
             first.locator("summary", has_text="Told by webhook").click()
         told.click()
         expect(page.get_by_role("heading", level=1)).to_contain_text("order.placed")
-        page.get_by_role("link", name="INSERT public.orders").click()
+        page.get_by_role("link", name="Created orders").click()
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         expect(page.locator("main")).to_contain_text("mara@shop.example")
 
@@ -58,7 +58,7 @@ def test_somebody_follows_a_failed_delivery_to_its_cause_and_sends_it_again(
         page.locator("tbody tr", has_text="Acme's own").get_by_role("link", name=event).click()
         expect(page.get_by_text("Why it failed:")).to_be_visible()
         expect(page.locator(".att").first).to_contain_text("HTTP 500")
-        page.get_by_role("link", name="INSERT public.orders").click()
+        page.get_by_role("link", name="Created orders").click()
         expect(page.locator("main")).to_contain_text("mara@shop.example")
         page.go_back()
         address = page.url
