@@ -83,7 +83,8 @@ def _needing(health: EndpointHealth, activity: EndpointActivity | None, now: dat
 def _why(health: EndpointHealth, now: datetime) -> str:
     match health.health:
         case "disabled":
-            return health.disabled_reason or "Disabled"
+            reason = health.disabled_reason or "disabled"
+            return reason[:1].upper() + reason[1:]
         case "paused":
             return "Nothing is sent until it is resumed"
         case "failing" | "broken":

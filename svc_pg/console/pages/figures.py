@@ -60,7 +60,8 @@ def _rate(now: Traffic, bucket: timedelta) -> Figure:
     if busiest is None or not busiest.sent:
         return Figure("Deliveries per minute", "0", note="nothing was sent")
     peak = busiest.sent / (bucket / timedelta(minutes=1))
-    return Figure("Deliveries per minute", value, note=f"peak {peak:.3g} at {label(busiest.at, bucket)}")
+    at = "on" if bucket >= timedelta(days=1) else "at"
+    return Figure("Deliveries per minute", value, note=f"peak {peak:.3g} {at} {label(busiest.at, bucket)}")
 
 
 def _duration(now: Traffic, before: Traffic) -> Figure:

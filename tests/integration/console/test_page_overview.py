@@ -92,7 +92,7 @@ def test_the_worst_problem_comes_first_and_leads_to_its_endpoint(busy: httpx.Cli
     states = [state for state in ("Held back", "Paused", "Disabled") if state in rows]
     assert states == ["Held back", "Paused", "Disabled"]
     assert "host2.example" in rows, "an endpoint without a description is called by its host"
-    assert "it answered 410 Gone" in rows
+    assert "It answered 410 Gone" in rows
     assert "hidden" not in page.text.replace("aria-hidden", "").replace(" hidden", "").replace("?hidden", "")
 
 

@@ -67,6 +67,8 @@ def test_the_time_of_attempts_is_compared_in_times(p95: float, before: float | N
 def test_the_busiest_bucket_is_named() -> None:
     figure = shown(traffic(1, 1))["Deliveries per minute"]
     assert (figure.value, figure.note) == ("1", "peak 1.5 at 13:00")
+    day = figures(traffic(1, 1), NOTHING, QUEUE, bucket=timedelta(days=1), at=AT)[1]
+    assert day.note == "peak 0.0625 on 12 Mar"
 
 
 def test_the_backlog_tells_how_late_it_is_and_what_was_not_counted() -> None:
