@@ -76,8 +76,8 @@ def leads_somewhere(document: Path, target: str) -> bool:
     """Tell if the target of a link is a file, and has the heading that it may name: ``audit.md#the-actor``."""
     path, _, anchor = target.partition("#")
     file = document.parent / path if path else document
-    if not file.is_file():
-        return False
+    if not file.is_file() or file.suffix != ".md":
+        return file.is_file() and not anchor
     headings = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
     anchors = {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
     return not anchor or anchor in anchors
@@ -88,3 +88,9 @@ def test_every_link_leads_to_a_document(document: Path) -> None:
     text = document.read_text(encoding="utf-8")
     targets = [target for target in re.findall(r"\]\s?\(([^)]+)\)", text) if "://" not in target]
     assert [target for target in targets if not leads_somewhere(document, target)] == []
+
+
+def test_pictures_are_small() -> None:
+    pictures = list((ROOT / "docs" / "images").iterdir())
+    assert [(each.name, each.stat().st_size) for each in pictures if each.stat().st_size > 150_000] == []
+    assert {each.suffix for each in pictures} == {".png"}
