@@ -181,7 +181,7 @@ def time_pages(base_url: str, session: str, *, rounds: int) -> dict[str, Times]:
     """Open each page that differs from others, by its address; the first time does not count."""
     found: dict[str, Times] = {}
     base_path = f"{PREFIX}/ui"
-    with httpx.Client(base_url=base_url, cookies={"svc_console": session}, timeout=30) as http:
+    with httpx.Client(base_url=base_url, cookies={"svc_console": session}, timeout=30, follow_redirects=True) as http:
 
         def look(address: str) -> str:
             response = http.get(address)
@@ -189,7 +189,7 @@ def time_pages(base_url: str, session: str, *, rounds: int) -> dict[str, Times]:
                 raise RuntimeError(f"{response.status_code} for {address}")
             return response.text
 
-        walk = Walk(str(http.get(base_path, follow_redirects=True).url), ROUTES, base_path, term="orders", each=1)
+        walk = Walk(str(http.get(base_path).url), ROUTES, base_path, term="orders", each=1)
         addresses = [address for address, _ in walk.pages(look)]
         for address in addresses:
             seen = found[address.removeprefix(base_url + base_path)] = Times()
