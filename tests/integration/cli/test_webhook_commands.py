@@ -322,7 +322,8 @@ def test_a_replay_is_counted_and_after_a_kill_it_continues_and_copies_nothing_tw
         begun, first = process.stderr.readline(), process.stderr.readline()
         process.kill()
     assert begun.startswith(f"{number} deliveries. To continue after an interruption: --after ")
-    assert first.startswith(f"{replay_queries.BATCH} so far. To continue after an interruption: --after ")
+    # a batch, or as much of it as its time allows on a busy machine
+    assert re.match(r"[1-9][0-9]* so far\. To continue after an interruption: --after ", first)
     for line in (first, begun):
         run(*options, "--after", line.split()[-1])
         with psycopg.connect(database) as conn:
