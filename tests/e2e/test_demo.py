@@ -4,6 +4,7 @@ import re
 import signal
 import subprocess
 from collections.abc import Iterator
+from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.commands import PROGRAM, environment, program
+from tests.support.commands import LIMIT_SECONDS, PROGRAM, environment, program
 from tests.support.waiting import wait_until
 
 
@@ -76,7 +77,8 @@ def test_the_demo_stays_up_until_it_is_told_to_end_and_leaves_nothing_behind(
             env=environment(TMPDIR=str(temporary)),
         )
     try:
-        wait_until(lambda: shown.read_text().endswith("}\n"), "the demo has shown its findings")
+        limit = timedelta(seconds=LIMIT_SECONDS)  # as for the demo that ends
+        wait_until(lambda: shown.read_text().endswith("}\n"), "the demo has shown its findings", limit=limit)
         found = json.loads(shown.read_text())
         on_record = entries(found["consoleUrl"], found["consoleToken"], since=found["since"])
         assert [entry for entry in on_record if entry["actorId"] != "walk-in"] == found["auditEntries"]
