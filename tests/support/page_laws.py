@@ -43,7 +43,7 @@ _TABBING: Final = """() => {
         const {outlineStyle, outlineWidth} = getComputedStyle(target)
         if (outlineStyle === "none" || outlineWidth === "0px") unseen.add(target)
     })
-    return document.querySelectorAll("a, button, input, select, textarea, summary").length
+    return document.querySelectorAll("a, button, input, select, textarea, summary, [tabindex='0']").length
 }"""
 _REACHED: Final = """() => {
     const controls = [...document.querySelectorAll("a[href], button, input, select, textarea, summary")]

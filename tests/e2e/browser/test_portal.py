@@ -1,0 +1,94 @@
+"""A customer in the portal: every page obeys the laws, whatever attackers wrote, and the way from link to secret."""
+
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from playwright.sync_api import Browser
+
+from svc_pg.console.pages.portal_routes import PORTAL
+from tests.e2e.browser.hostile_shop import Shop
+from tests.e2e.browser.person import Person, person
+from tests.integration.console.serving import PREFIX
+from tests.support.page_laws import THEMES, broken_laws, keyboard_laws
+from tests.support.walking import Walk
+
+BASE = f"{PREFIX}/ui/portal"
+
+
+def api(shop: Shop) -> httpx.Client:
+    return httpx.Client(
+        base_url=shop.base_url + PREFIX, headers={"Authorization": f"Bearer {shop.session('write')}"}, timeout=30
+    )
+
+
+def link(shop: Shop, tenant: str) -> str:
+    with api(shop) as client:
+        made = client.post("/webhooks/portal-sessions", json={"tenant": tenant})
+    assert made.status_code == 201
+    return f"{shop.base_url}{made.json()['path']}"
+
+
+def enter(shop: Shop, customer: Person, tenant: str) -> str:
+    """Open a link as a person does; returns the HTML of its page."""
+    html = customer.look(link(shop, tenant))
+    customer.page.get_by_role("button", name="Go on").click()
+    customer.page.wait_for_url(f"**{BASE}/home")
+    return html
+
+
+def tenant_with_deliveries(shop: Shop) -> str:
+    with api(shop) as client:
+        endpoints = client.get("/webhooks/endpoints", params={"limit": "1000"}).json()["data"]
+    tenants = [each["tenant"] for each in endpoints if each["tenant"]]
+    assert tenants
+    return str(tenants[0])
+
+
+@pytest.mark.timeout(300)
+def test_every_page_of_the_portal_obeys_the_laws(browser: Browser, shop: Shop) -> None:
+    tenant = tenant_with_deliveries(shop)
+    with person(browser, shop) as customer:
+        html = customer.look(link(shop, tenant))
+        broken = keyboard_laws(customer.page) + broken_laws(customer.page, html)
+        enter(shop, customer, tenant)
+        walk = Walk(start=customer.page.url, routes=PORTAL, base_path=BASE, each=1)
+        pages: dict[str, str] = {}
+
+        def look(address: str) -> str:
+            pages[address] = customer.look(address)
+            return pages[address]
+
+        for address, path in walk.pages(look):
+            found = keyboard_laws(customer.page) if walk.met[path] == 1 else []
+            found += broken_laws(customer.page, pages.pop(address), themes=THEMES[:1])
+            broken += [f"{address}: {each}" for each in found + customer.watch.take()]
+        customer.watch.expected_statuses.add(401)
+        customer.context.clear_cookies()
+        html = customer.look(f"{shop.base_url}{BASE}/home")
+        assert "This visit is over" in html
+        broken += [f"over: {each}" for each in broken_laws(customer.page, html)]
+    assert not broken, "\n".join(broken)
+    assert walk.dead_links == set()
+    assert {"/home", "/endpoints", "/endpoints/new", "/endpoints/:id", "/deliveries", "/events"} <= walk.met.keys()
+
+
+def test_a_customer_adds_an_endpoint_tests_it_and_rotates_its_secret(browser: Browser, shop: Shop) -> None:
+    with person(browser, shop) as customer:
+        enter(shop, customer, "umbrella")
+        page = customer.page
+        assert page.get_by_text("You have no endpoints yet").is_visible()
+        page.get_by_role("link", name="Add endpoint").click()
+        page.get_by_label("URL").fill("http://127.0.0.1:9/customer")
+        page.get_by_label("order.placed").check()
+        page.get_by_role("button", name="Add endpoint").click()
+        first = page.get_by_label("Secret").input_value()
+        assert first.startswith("whsec_")
+        page.get_by_role("link", name="I have stored it").click()
+        page.get_by_role("link", name="Rotate secret").click()
+        page.get_by_role("button", name="Rotate secret").click()
+        assert page.get_by_label("Secret").input_value() != first
+        page.get_by_role("link", name="I have stored it").click()
+        assert urlsplit(page.url).path.startswith(f"{BASE}/endpoints/")
+        page.get_by_role("button", name="Leave").click()
+        assert page.get_by_text("This visit is over").is_visible()
