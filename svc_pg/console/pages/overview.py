@@ -11,12 +11,12 @@ from svc_pg.audit.facets import Facets
 from svc_pg.console.built_in.webhook_traffic import QueueState
 from svc_pg.console.event_log import ConsoleEvent
 from svc_pg.console.pages import charts
-from svc_pg.console.pages.activity import sentence
+from svc_pg.console.pages.administration.activity import sentence
 from svc_pg.console.pages.answers import Answer, Html
-from svc_pg.console.pages.attention import needing
 from svc_pg.console.pages.charts import Bars, Lines
 from svc_pg.console.pages.figures import figures
 from svc_pg.console.pages.visit import Visit
+from svc_pg.console.pages.webhooks.attention import needing
 from svc_pg.pagination import Page
 from svc_pg.webhooks.traffic_queries import Step, Traffic
 

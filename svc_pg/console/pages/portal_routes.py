@@ -6,7 +6,7 @@ from typing import Final
 from svc_pg.console.pages import portal
 from svc_pg.console.pages.navigation import Place
 from svc_pg.console.pages.site import PageRoute
-from svc_pg.console.pages.webhook_routes import WEBHOOKS
+from svc_pg.console.pages.webhooks.routes import WEBHOOKS
 
 PORTAL_PATH: Final = ("ui", "portal")
 PORTAL: Final[Sequence[PageRoute]] = [

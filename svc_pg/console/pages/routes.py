@@ -3,31 +3,22 @@
 from collections.abc import Sequence
 from typing import Final
 
-from svc_pg.console.pages import (
-    activity,
-    overview,
-    search,
-    sessions,
-    sign_in,
-    sign_in_link,
-    stream,
-    system,
-    tenants,
-    tokens,
-)
-from svc_pg.console.pages.audit_routes import AUDIT_LOG
+from svc_pg.console.pages import overview, search, stream
+from svc_pg.console.pages.administration import activity, sessions, system, tenants, tokens
+from svc_pg.console.pages.audit.routes import AUDIT_LOG
 from svc_pg.console.pages.navigation import ADMINISTRATION, Place
+from svc_pg.console.pages.sign_in import code, link
 from svc_pg.console.pages.site import PageRoute
-from svc_pg.console.pages.webhook_routes import WEBHOOKS
+from svc_pg.console.pages.webhooks.routes import WEBHOOKS
 
 ROUTES: Final[Sequence[PageRoute]] = [
-    PageRoute("GET", "/sign-in", sign_in.form, is_open=True),
-    PageRoute("POST", "/sign-in", sign_in.begin, is_open=True),
-    PageRoute("GET", "/sign-in/code", sign_in.code_form, is_open=True),
-    PageRoute("POST", "/sign-in/code", sign_in.finish, is_open=True),
-    PageRoute("GET", "/sign-in/link", sign_in_link.form, is_open=True),
-    PageRoute("POST", "/sign-in/link", sign_in_link.finish, is_open=True),
-    PageRoute("POST", "/sign-out", sign_in.sign_out),
+    PageRoute("GET", "/sign-in", code.form, is_open=True),
+    PageRoute("POST", "/sign-in", code.begin, is_open=True),
+    PageRoute("GET", "/sign-in/code", code.code_form, is_open=True),
+    PageRoute("POST", "/sign-in/code", code.finish, is_open=True),
+    PageRoute("GET", "/sign-in/link", link.form, is_open=True),
+    PageRoute("POST", "/sign-in/link", link.finish, is_open=True),
+    PageRoute("POST", "/sign-out", code.sign_out),
     PageRoute("GET", "/overview", overview.overview, place=Place(word="Overview", icon="overview", key="o")),
     PageRoute("GET", "/changes", stream.changed, is_stream=True),
     PageRoute("GET", "/search", search.search),

@@ -129,7 +129,7 @@ def test_a_filter_that_cannot_be_read_stays_in_the_form_with_what_is_wrong(reade
 def test_pages_lead_on_and_back_and_a_search_goes_stretch_by_stretch(
     reader: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("svc_pg.console.pages.audit.ROWS", 4)
+    monkeypatch.setattr("svc_pg.console.pages.audit.log.ROWS", 4)
     page = reader.get("/audit")
     [older] = [link for link in links(page) if "cursor=" in link]
     page = reader.get(older)

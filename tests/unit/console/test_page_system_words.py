@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from svc_pg.console.pages.system import kept, size
+from svc_pg.console.pages.administration.system import kept, size
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def test_templates_hold_nothing_that_data_could_use(template: Path) -> None:
 
 
 def test_no_module_of_the_pages_marks_a_text_as_safe() -> None:
-    for module in FOLDER.glob("*.py"):
+    for module in FOLDER.rglob("*.py"):
         assert not re.search(r"Markup|autoescape=False|\|safe|markupsafe", module.read_text(encoding="utf-8")), module
 
 

@@ -9,11 +9,11 @@ from svc_pg.audit.entry import Entry
 from svc_pg.console import preconditions
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
-from svc_pg.console.pages.deliveries import rows
-from svc_pg.console.pages.endpoint_form import EndpointForm
-from svc_pg.console.pages.endpoints import form_page
 from svc_pg.console.pages.problems import needs_write
 from svc_pg.console.pages.visit import Visit
+from svc_pg.console.pages.webhooks.deliveries import rows
+from svc_pg.console.pages.webhooks.endpoint_form import EndpointForm
+from svc_pg.console.pages.webhooks.endpoints import form_page
 from svc_pg.console.requests import Problem
 from svc_pg.pagination import Page
 from svc_pg.webhooks.delivery_rows import Changed, Delivery
@@ -23,7 +23,6 @@ from svc_pg.webhooks.event_types import EventType
 from svc_pg.webhooks.traffic_queries import Traffic
 
 OVERLAPS: Final = (("86400", "24 hours"), ("604800", "7 days"), ("3600", "1 hour"), ("0", "Not at all"))
-PAUSED_BY: Final = ("pause", "resume")
 
 _TABLE: Final = "svc.webhook_endpoints"
 _OF_CHANGES: Final = "operation,actorId,dbUser,changedFields"

@@ -3,7 +3,7 @@
 from typing import cast
 
 from svc_pg.console.pages.answers import Answer, Html
-from svc_pg.console.pages.sign_in import signed_in
+from svc_pg.console.pages.sign_in.code import signed_in
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
 from svc_pg.console.sign_in.routes import ClaimedSession

@@ -4,8 +4,9 @@ from typing import Final
 
 from svc_pg.audit.entry import Entry
 from svc_pg.audit.facets import Facets
-from svc_pg.console.pages import caused, changes, charts
+from svc_pg.console.pages import charts
 from svc_pg.console.pages.answers import Answer, Html
+from svc_pg.console.pages.audit import caused, changes
 from svc_pg.console.pages.visit import Visit
 from svc_pg.pagination import Page
 

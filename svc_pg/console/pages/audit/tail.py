@@ -3,8 +3,8 @@
 from typing import Final
 
 from svc_pg.audit.entry import Entry
-from svc_pg.console.pages import audit_filters, changes
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
+from svc_pg.console.pages.audit import changes, selection
 from svc_pg.console.pages.visit import Visit
 from svc_pg.pagination import Page
 
@@ -18,7 +18,7 @@ async def shown(visit: Visit) -> Answer:
     The address keeps the point from which the log is followed, so that a page that is asked for again, after whatever
     time, shows an entry that was committed late too, and tells how many it does not show.
     """
-    filters = audit_filters.without_search(audit_filters.used(visit))
+    filters = selection.without_search(selection.used(visit))
     followed = {name: values for name, values in filters.items() if name not in ("since", "until")}
     start = visit.query.get("after")
     if not start:
@@ -41,7 +41,7 @@ async def shown(visit: Visit) -> Answer:
         "is_full": len(since.data) >= _READ,
         "again": visit.url("tail", query=followed),
         "log": visit.to.entries(**followed),
-        "chips": [chip for chip in audit_filters.chips(visit) if chip.word not in ("Since", "Until")],
+        "chips": [chip for chip in selection.chips(visit) if chip.word not in ("Since", "Until")],
         "changes": changes,
     }
     return Html("tail", values)

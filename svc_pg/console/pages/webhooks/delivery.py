@@ -7,8 +7,8 @@ from datetime import timedelta
 from typing import Final
 
 from svc_pg.audit.entry import Entry
-from svc_pg.console.pages import changes
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
+from svc_pg.console.pages.audit import changes
 from svc_pg.console.pages.visit import Visit
 from svc_pg.pagination import Page
 from svc_pg.webhooks.delivery_request import DeliveryRequest

@@ -8,9 +8,9 @@ from typing import Final
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.charts import Spark
-from svc_pg.console.pages.endpoint_form import EndpointForm
 from svc_pg.console.pages.problems import needs_write
 from svc_pg.console.pages.visit import Visit
+from svc_pg.console.pages.webhooks.endpoint_form import EndpointForm
 from svc_pg.console.requests import Problem
 from svc_pg.pagination import Page
 from svc_pg.webhooks.endpoint_health import EndpointHealth

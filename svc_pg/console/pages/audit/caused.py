@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from svc_pg.audit.entry import Entry
-from svc_pg.console.pages import changes
+from svc_pg.console.pages.audit import changes
 from svc_pg.console.pages.names import endpoint_name
 from svc_pg.console.pages.visit import Visit
 from svc_pg.pagination import Page

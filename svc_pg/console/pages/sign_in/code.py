@@ -6,9 +6,10 @@ from typing import Final, cast
 from urllib.parse import unquote, urlsplit
 
 from svc_pg.console.discovery import Capabilities
-from svc_pg.console.pages import cookies, pending
+from svc_pg.console.pages import cookies
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
-from svc_pg.console.pages.pending import Pending
+from svc_pg.console.pages.sign_in import pending
+from svc_pg.console.pages.sign_in.pending import Pending
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
 from svc_pg.console.sign_in.devices import KNOWN_FOR

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 from svc_pg.audit.entry import Entry
-from svc_pg.console.pages import caused, changes
 from svc_pg.console.pages.answers import Answer, File, Html
+from svc_pg.console.pages.audit import caused, changes
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
 from svc_pg.pagination import Page

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from svc_pg.audit.entry import Entry, Operation
-from svc_pg.console.pages.values import LONGEST, Value, alone, compared, written
+from svc_pg.console.pages.audit.differences import LONGEST, Value, alone, compared, written
 
 LIST: Final = (
     "operation,recordId,actorId,dbUser,changedFields,label,severity,description,redactedFields,xactId,tenantId"

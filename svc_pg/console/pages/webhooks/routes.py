@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Final
 
-from svc_pg.console.pages import deliveries, delivery, endpoint, endpoints, event_types, navigation
+from svc_pg.console.pages import navigation
 from svc_pg.console.pages.navigation import Place
 from svc_pg.console.pages.site import PageRoute
+from svc_pg.console.pages.webhooks import deliveries, delivery, endpoint, endpoints, event_types
 
 WEBHOOKS: Final[Sequence[PageRoute]] = [
     PageRoute(

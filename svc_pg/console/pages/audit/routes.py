@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 from typing import Final
 
-from svc_pg.console.pages import audit, entry, record, tail
+from svc_pg.console.pages.audit import entry, log, record, tail
 from svc_pg.console.pages.navigation import AUDIT, Place
 from svc_pg.console.pages.site import PageRoute
 
 AUDIT_LOG: Final[Sequence[PageRoute]] = [
     PageRoute(
-        "GET", "/audit", audit.listed, place=Place(word="Audit log", icon="log", group=AUDIT, key="a", product="audit")
+        "GET", "/audit", log.listed, place=Place(word="Audit log", icon="log", group=AUDIT, key="a", product="audit")
     ),
     PageRoute(
         "GET", "/tail", tail.shown, place=Place(word="Live tail", icon="tail", group=AUDIT, key="t", product="audit")
     ),
-    PageRoute("GET", "/audit/export", audit.export),
+    PageRoute("GET", "/audit/export", log.export),
     PageRoute("GET", "/audit/entries/:id", entry.shown),
     PageRoute("GET", "/audit/entries/:id/:side", entry.snapshot),
     PageRoute("GET", "/audit/records/:table/:id", record.shown),

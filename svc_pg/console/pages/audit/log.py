@@ -5,9 +5,9 @@ from typing import Final, cast
 
 from svc_pg.audit.entry import Entry
 from svc_pg.audit.facets import Facets
-from svc_pg.console.pages import audit_filters, changes
 from svc_pg.console.pages.answers import Answer, File, Html
-from svc_pg.console.pages.audit_filters import FROM_START
+from svc_pg.console.pages.audit import changes, selection
+from svc_pg.console.pages.audit.selection import FROM_START
 from svc_pg.console.pages.visit import ROWS, Visit
 from svc_pg.console.requests import Problem
 from svc_pg.pagination import Page
@@ -19,7 +19,7 @@ _MEDIA_TYPES: Final = {"csv": "text/csv; charset=utf-8", "ndjson": "application/
 
 async def listed(visit: Visit) -> Answer:
     """A page of entries; a filter that cannot be read stays in the form, with what is wrong with it."""
-    filters = audit_filters.used(visit)
+    filters = selection.used(visit)
     place = {name: visit.query[name] for name in _PLACES if visit.query.get(name)}
     problem: Problem | None = None
     page: Page[Entry] = Page([], None)
@@ -27,7 +27,7 @@ async def listed(visit: Visit) -> Answer:
     try:
         query = {"limit": str(ROWS), "fields": changes.LIST, **place, **filters}
         page = await visit.api.get(Page[Entry], "audit", "entries", query=query)
-        facets = await visit.api.get(Facets, "audit", "facets", query=audit_filters.without_search(filters))
+        facets = await visit.api.get(Facets, "audit", "facets", query=selection.without_search(filters))
     except Problem as error:
         if error.code not in ("invalid_parameter", "invalid_value", "unknown_entry", "database_timeout"):
             raise
@@ -35,8 +35,8 @@ async def listed(visit: Visit) -> Answer:
     values = {
         "page": page,
         "facets": facets,
-        "choices": [] if facets is None else audit_filters.choices(visit, facets),
-        "chips": audit_filters.chips(visit),
+        "choices": [] if facets is None else selection.choices(visit, facets),
+        "chips": selection.chips(visit),
         "filters": filters,
         "is_search": bool(filters.keys() & {"text", "contains"}),
         "problem": problem,
@@ -46,8 +46,8 @@ async def listed(visit: Visit) -> Answer:
         "around": place.get("around"),
         "other": {name: given for name, given in filters.items() if name not in _IN_FORM},
         "newest": visit.same_page(**FROM_START),
-        "csv": visit.url("audit", "export", query={**audit_filters.without_search(filters), "format": "csv"}),
-        "ndjson": visit.url("audit", "export", query={**audit_filters.without_search(filters), "format": "ndjson"}),
+        "csv": visit.url("audit", "export", query={**selection.without_search(filters), "format": "csv"}),
+        "ndjson": visit.url("audit", "export", query={**selection.without_search(filters), "format": "ndjson"}),
     }
     return Html("audit", values, 200 if problem is None else problem.status)
 
@@ -57,7 +57,7 @@ _IN_FORM: Final = ("text", "resource", "operation", "minSeverity", "since")
 
 async def export(visit: Visit) -> Answer:
     """The entries that the filters select, as a file."""
-    filters = audit_filters.without_search(audit_filters.used(visit))
+    filters = selection.without_search(selection.used(visit))
     format_ = "csv" if visit.query.get("format") == "csv" else "ndjson"
     content = await visit.api.call("GET", "audit", "export", query={**filters, "format": format_})
     headers = {

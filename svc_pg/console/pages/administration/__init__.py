@@ -1,0 +1,1 @@
+"""The pages below Administration: tenants, people and programs, and the system itself."""
