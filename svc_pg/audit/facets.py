@@ -70,10 +70,11 @@ class _Counted:
     first: datetime | None
 
 
-async def afacets(conn: AsyncConnection[Any], query: AuditQuery) -> Facets:
+async def afacets(conn: AsyncConnection[Any], query: AuditQuery, *, tells_reach: bool = True) -> Facets:
     """Count what ``query`` selects among the newest 20,000 entries of its range.
 
-    Its order, limit and cursor are ignored. Never commits. Raises NotInstalledError.
+    Its order, limit and cursor are ignored. Without ``tells_reach``, ``since`` is the time of an entry that the query
+    selects, for those who may know of no other. Never commits. Raises NotInstalledError.
     """
     chosen = newest(query, size=MAX_ENTRIES)
     rows = await afetch(conn, Query(chosen.text + _COUNTED, (*chosen.params, MAX_VALUES), _Counted))
@@ -85,7 +86,7 @@ async def afacets(conn: AsyncConnection[Any], query: AuditQuery) -> Facets:
     is_complete = whole.looked_at < MAX_ENTRIES
     return Facets(
         entries=whole.selected,
-        since=whole.first if is_complete else whole.oldest,
+        since=whole.first if is_complete or not tells_reach else whole.oldest,
         is_complete=is_complete,
         facets=[Facet(name, values) for name, values in counts.items()],
     )

@@ -88,20 +88,23 @@ class _Counted:
     bucket: Bucket
 
 
-async def astats(conn: AsyncConnection[Any], query: AuditQuery, *, bucket: Bucket | None = None) -> AuditStats:
+async def astats(
+    conn: AsyncConnection[Any], query: AuditQuery, *, bucket: Bucket | None = None, tells_reach: bool = True
+) -> AuditStats:
     """Count the entries that ``query`` selects: all if its range has less than 50,000, else a sample of them.
 
     Without ``bucket``, times are by minute up to three hours, by hour up to seven days, else by day. The order, limit
-    and cursor of the query are ignored. Never commits. Raises NotInstalledError.
+    and cursor of the query are ignored. Without ``tells_reach``, ``since`` is the time of an entry that the query
+    selects, for those who may know of no other. Never commits. Raises NotInstalledError.
     """
     exact = await _counted(conn, newest(query, size=MAX_ENTRIES), bucket)
     if exact[0].looked_at < MAX_ENTRIES:
-        return _stats(exact, is_complete=True)
+        return _stats(exact, is_complete=True, tells_reach=tells_reach)
     percent = min(100.0, 100.0 * MAX_ENTRIES / await _expected(conn, query))
     sample = await _counted(conn, spread(query, percent=percent), bucket)
     if _entries(sample) < _LEAST_SAMPLE:  # too few to conclude from
-        return _stats(exact, is_complete=False)
-    return _stats(sample, is_complete=True, times=100.0 / percent)
+        return _stats(exact, is_complete=False, tells_reach=tells_reach)
+    return _stats(sample, is_complete=True, tells_reach=tells_reach, times=100.0 / percent)
 
 
 async def _counted(conn: AsyncConnection[Any], sample: Sample, bucket: Bucket | None) -> list[_Counted]:
@@ -122,7 +125,7 @@ def _entries(rows: list[_Counted]) -> int:
     return next(row.entries for row in rows if row.dimension == "all")
 
 
-def _stats(rows: list[_Counted], *, is_complete: bool, times: float | None = None) -> AuditStats:
+def _stats(rows: list[_Counted], *, is_complete: bool, tells_reach: bool, times: float | None = None) -> AuditStats:
     def scaled(entries: int) -> int:
         return entries if times is None else round(entries * times)
 
@@ -132,7 +135,7 @@ def _stats(rows: list[_Counted], *, is_complete: bool, times: float | None = Non
     }
     return AuditStats(
         entries=scaled(_entries(rows)),
-        since=rows[0].first if is_complete else rows[0].oldest,
+        since=rows[0].first if is_complete or not tells_reach else rows[0].oldest,
         is_complete=is_complete,
         is_estimate=times is not None,
         bucket=rows[0].bucket,

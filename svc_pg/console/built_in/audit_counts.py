@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from svc_pg.audit.facets import Facets, afacets
-from svc_pg.audit.log import query
 from svc_pg.audit.stats import BUCKETS, AuditStats, Bucket, astats
-from svc_pg.console.built_in.audit_filters import WHICH, Asked, asked
+from svc_pg.console.built_in.audit_filters import WHICH, Asked, asked, visible
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import one_of
 from svc_pg.console.parameters import FilterParameter, documented, filtered
@@ -50,6 +49,7 @@ class CountRoutes:
                 method="GET",
                 path="/stats",
                 handler=self._stats,
+                serves_tenants=True,
                 summary="Counts of entries by time, table, actor, operation and severity",
                 query=documented(_COUNTED),
                 response=AuditStats,
@@ -58,6 +58,7 @@ class CountRoutes:
                 method="GET",
                 path="/facets",
                 handler=self._facets,
+                serves_tenants=True,
                 summary="The values of each filter among the newest entries, with counts",
                 query=documented(WHICH),
                 response=Facets,
@@ -65,11 +66,13 @@ class CountRoutes:
         ]
 
     async def _stats(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        counted = filtered(_Counted(query()), request.query, _COUNTED)
+        counted = filtered(_Counted(visible(request.session)), request.query, _COUNTED)
+        sees_all = request.session.tenant is None
         async with self.database.connection() as conn:
-            return ConsoleResponse(200, await astats(conn, counted.query, bucket=counted.bucket))
+            found = await astats(conn, counted.query, bucket=counted.bucket, tells_reach=sees_all)
+        return ConsoleResponse(200, found)
 
     async def _facets(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        wanted = filtered(query(), request.query, WHICH)
+        wanted = filtered(visible(request.session), request.query, WHICH)
         async with self.database.connection() as conn:
-            return ConsoleResponse(200, await afacets(conn, wanted))
+            return ConsoleResponse(200, await afacets(conn, wanted, tells_reach=request.session.tenant is None))

@@ -8,9 +8,9 @@ from svc_pg.audit import log
 from svc_pg.audit.around import around
 from svc_pg.audit.entry import ALWAYS, Entry
 from svc_pg.audit.follow_pages import following
-from svc_pg.audit.log import AuditQuery, query
+from svc_pg.audit.log import AuditQuery
 from svc_pg.audit.search import search
-from svc_pg.console.built_in.audit_filters import ENTRIES, HISTORY, Asked, asked
+from svc_pg.console.built_in.audit_filters import ENTRIES, HISTORY, Asked, asked, visible
 from svc_pg.console.built_in.endpoint_urls import ENDPOINTS, entries_for
 from svc_pg.console.database import Database
 from svc_pg.console.json_schema import Partial
@@ -86,7 +86,7 @@ class EntryRoutes:
         ]
 
     async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        listed = filtered(_Listed(_visible(request.session)), request.query, _LISTED)
+        listed = filtered(_Listed(visible(request.session)), request.query, _LISTED)
         if listed.after is not None:
             page = await self._follow(listed, listed.after)
         elif listed.around is not None:
@@ -142,16 +142,11 @@ class EntryRoutes:
 
     async def _history(self, request: AuthenticatedRequest) -> ConsoleResponse:
         try:
-            of_record = _visible(request.session).resource(request.params["table"]).record(request.params["id"])
+            of_record = visible(request.session).resource(request.params["table"]).record(request.params["id"])
         except SvcError as error:
             raise Problem(404, "unknown_table", error.message) from error
         page = await self._page(filtered(of_record, request.query, HISTORY))
         return ConsoleResponse(200, entries_for(request.session, page))
-
-
-def _visible(session: Session) -> AuditQuery:
-    """All entries that the session may see: those of its tenant, if it is of one."""
-    return query() if session.tenant is None else query().tenant(session.tenant)
 
 
 def _searchable(session: Session, wanted: AuditQuery) -> AuditQuery:

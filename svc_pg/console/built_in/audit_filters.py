@@ -9,9 +9,10 @@ from pydantic.alias_generators import to_camel
 
 from svc_pg.audit import search
 from svc_pg.audit.entry import ALWAYS, FIELDS, OPERATIONS, SEVERITIES, Order
-from svc_pg.audit.log import MAX_VALUES, MISSING, AuditQuery
+from svc_pg.audit.log import MAX_VALUES, MISSING, AuditQuery, query
 from svc_pg.console.documentation import TEXT, JsonSchema, one_of
 from svc_pg.console.parameters import PAGE, FilterParameter, point_in_time, whole_number
+from svc_pg.console.tokens import Session
 
 Filters = Mapping[str, FilterParameter[AuditQuery]]
 
@@ -36,6 +37,11 @@ def asked(filters: Filters, _: type[AnyAsked]) -> dict[str, FilterParameter[AnyA
         return FilterParameter(partial(_applied, wanted), wanted.description, wanted.schema, wanted.max_values)
 
     return {name: lifted(wanted) for name, wanted in filters.items()}
+
+
+def visible(session: Session) -> AuditQuery:
+    """All entries that the session may see: those of its tenant, if it is of one."""
+    return query() if session.tenant is None else query().tenant(session.tenant)
 
 
 def _applied(wanted: FilterParameter[AuditQuery], asked: AnyAsked, *texts: str) -> AnyAsked:

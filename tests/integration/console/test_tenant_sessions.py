@@ -148,6 +148,7 @@ def bodies(operation: dict[str, Any], foreign: list[str]) -> list[Any]:
     return [{}, example, *named, *(example | each for each in named), {"since": "30d", "ids": foreign}]
 
 
+@pytest.mark.timeout(300)  # thousands of requests
 def test_a_session_of_one_tenant_gets_and_changes_nothing_of_others_by_any_route(
     client: httpx.Client, database: str
 ) -> None:
@@ -185,6 +186,8 @@ def test_a_session_of_one_tenant_gets_and_changes_nothing_of_others_by_any_route
         "DELETE /webhooks/endpoints/{id}",
         "GET /audit/entries",
         "GET /audit/entries/{id}",
+        "GET /audit/facets",
+        "GET /audit/stats",
         "GET /account/session",
     }
     assert not served & {"POST /webhooks/events", "GET /shop/orders", "GET /tenant/tenants", "GET /audit/export"}
@@ -209,6 +212,10 @@ def test_lists_have_all_that_is_the_tenants_and_nothing_else(client: httpx.Clien
     assert attempt["worker"] is None
     entries = client.get("/audit/entries").json()["data"]
     assert {entry["actorId"] for entry in entries} == {"acme-person"}
+    facets = {each["name"]: each["values"] for each in client.get("/audit/facets").json()["facets"]}
+    assert facets["tenant"] == [{"value": "acme", "entries": len(entries)}]
+    stats = client.get("/audit/stats").json()
+    assert (stats["entries"], stats["actors"]) == (len(entries), [{"value": "acme-person", "entries": len(entries)}])
     assert client.get("/account/session").json()["tenant"] == "acme"
 
 
