@@ -11,7 +11,7 @@ from typing import Final
 from starlette.concurrency import run_in_threadpool
 
 from svc_pg.addresses import is_email
-from svc_pg.console.bearer import FindSession, bearer_tokens
+from svc_pg.console.bearer import FindSession, SessionOf, bearer_tokens
 from svc_pg.console.clients import is_among
 from svc_pg.console.requests import ConsoleRequest, Problem
 from svc_pg.console.same_origin import refuse_other_sites
@@ -43,11 +43,26 @@ def with_host(bearers: FindSession, host: HostSessionOf | None) -> FindSession:
         session = await ask(host, request)
         if session is None:
             return await bearers(request)
-        if request.method not in _SAFE and not bearer_tokens(request):  # which no browser adds by itself
-            refuse_other_sites(request)
+        _refuse_forged(request)
         return session
 
     return session_of
+
+
+def refusing_other_sites(session_of: SessionOf) -> SessionOf:
+    """``session_of`` for an application of its own, with the same refusals."""
+
+    async def guarded(request: ConsoleRequest) -> Session:
+        session = await session_of(request)
+        _refuse_forged(request)
+        return session
+
+    return guarded
+
+
+def _refuse_forged(request: ConsoleRequest) -> None:
+    if request.method not in _SAFE and not bearer_tokens(request):  # which no browser adds by itself
+        refuse_other_sites(request)
 
 
 async def ask(host: HostSessionOf, request: ConsoleRequest) -> Session | None:

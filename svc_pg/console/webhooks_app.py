@@ -6,6 +6,7 @@ from svc_pg.console.adapter import asgi_app
 from svc_pg.console.app import Console
 from svc_pg.console.bearer import SessionOf
 from svc_pg.console.core import Core
+from svc_pg.console.host_sessions import refusing_other_sites
 
 
 def webhooks_app(console: Console, *, session_of: SessionOf | None = None) -> FastAPI:
@@ -13,11 +14,12 @@ def webhooks_app(console: Console, *, session_of: SessionOf | None = None) -> Fa
 
     Callers need a session as in the console, unless ``session_of`` says who asks and what they may do: it takes the
     request and returns a Session, or raises Problem, such as ``Problem(401, "not_authenticated")``. There is no mode
-    without sessions, and no limit to one tenant: whoever may read sees the endpoints and payloads of all. The OpenAPI
+    without sessions. One with a ``tenant`` reaches what is that tenant's, one without the endpoints and payloads of
+    all. As the session may be a cookie's, changes that a page of another origin asks for are refused. The OpenAPI
     document is at ``/openapi.json``. ``console`` need not be installed, but its lifespan must run.
     """
     core = Core(
-        session_of=session_of or console.session_of,
+        session_of=console.session_of if session_of is None else refusing_other_sites(session_of),
         turns=console.turns,
         on_refusal=console.refusals.record,
         allowed_origins=console.allowed_origins,

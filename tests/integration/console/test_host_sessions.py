@@ -228,13 +228,13 @@ def test_pages_take_the_consoles_cookie_else_the_applications_user(client: httpx
     token = bearer("admin")["Authorization"].removeprefix("Bearer ")
     ended = bearer("admin", lifetime=timedelta(seconds=-1))["Authorization"].removeprefix("Bearer ")
     pages = {
-        "shop=bob": (403, "bob@shop.example"),  # of whom the page Sessions wants more
+        "shop=bob": (403, "bob@shop.example"),  # of whom the page Tokens wants more
         f"shop=bob; svc_console={ended}": (403, "bob@shop.example"),
         "shop=late": (303, ""),
         f"svc_console={ended}": (303, ""),
     }
     for cookie, (status, shown) in pages.items():
-        answer = client.get("/ui/sessions", headers={"Cookie": cookie})
+        answer = client.get("/ui/tokens", headers={"Cookie": cookie})
         assert (answer.status_code, shown in answer.text) == (status, True)
     for cookie, shown in ((f"shop=bob; svc_console={token}", "ann@corp.example"), ("shop=bob", "bob@shop.example")):
         answer = client.get("/ui/nowhere", headers={"Cookie": cookie})

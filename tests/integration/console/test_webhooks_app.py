@@ -96,6 +96,14 @@ def test_the_application_may_say_itself_who_asks(base_url: str) -> None:
     assert_problem(refused, 403, "insufficient_scope")
 
 
+def test_a_page_of_another_site_cannot_use_a_session_of_the_application(base_url: str) -> None:
+    known = {"x-api-key": "known"}
+    for headers in ({"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://evil.example"}):
+        answer = httpx.post(f"{base_url}/customers/endpoints", json=BODY, headers=known | headers)
+        assert_problem(answer, 403, "foreign_origin")
+        assert httpx.get(f"{base_url}/customers/endpoints", headers=known | headers).status_code == 200
+
+
 def test_the_document_names_the_path_that_it_is_mounted_at(client: httpx.Client) -> None:
     served = client.get("/openapi.json", headers={"authorization": ""}).json()
     assert served["servers"] == [{"url": "/api/webhooks"}]
