@@ -162,6 +162,8 @@ def test_a_session_of_one_tenant_gets_and_changes_nothing_of_others_by_any_route
         operation = document["paths"][path][method.lower()]
         if not operation["security"] or "device" in operation["security"][0]:
             continue
+        if is_refused(client.request(method, targets(path, own)[0])):  # before anything of the request is read
+            continue
         for target in targets(path, [*own, *foreign]):
             is_foreign = any(each in foreign for each in target.split("/"))
             filters = [{}] if "{" in path else queries(operation, foreign)
@@ -191,6 +193,10 @@ def test_a_session_of_one_tenant_gets_and_changes_nothing_of_others_by_any_route
         "GET /account/session",
     }
     assert not served & {"POST /webhooks/events", "GET /shop/orders", "GET /tenant/tenants", "GET /audit/export"}
+
+
+def is_refused(answer: httpx.Response) -> bool:
+    return answer.status_code == 403 and answer.json()["code"] == "not_for_tenants"
 
 
 def targets(path: str, known: list[str]) -> list[str]:
