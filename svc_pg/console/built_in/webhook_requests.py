@@ -231,8 +231,10 @@ async def refuse_others(conn: AsyncConnection[Any], session: Session, *ids: str,
 
 def tenant_for(session: Session, named: str | None) -> str | None:
     """The tenant of something new, which a session of one tenant need not name. Raises Problem if it names another."""
-    if session.tenant is None or named in (None, session.tenant):
-        return session.tenant or named
+    if session.tenant is None:
+        return named
+    if named in (None, session.tenant):
+        return session.tenant  # even an empty one: an endpoint without a tenant gets the messages of all
     raise Problem(404, "unknown_tenant", "There is no such tenant for this session.")
 
 

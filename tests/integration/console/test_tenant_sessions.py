@@ -243,6 +243,17 @@ def test_a_tenant_is_compared_as_it_is_written(client: httpx.Client, tenant: str
         assert client.get(path).json()["data"] == []
 
 
+def test_a_tenant_without_a_name_makes_no_endpoint_that_would_get_the_messages_of_all(
+    client: httpx.Client, database: str
+) -> None:
+    client.headers["x-tenant"] = ""
+    before = foreign_rows(database)
+    for tenant in ({}, {"tenant": ""}, {"tenant": None}):
+        body = {"url": URL.format("nobody"), "events": ["*"]} | tenant
+        assert_problem(client.post("/webhooks/endpoints", json=body), 422, "invalid_endpoint")
+    assert foreign_rows(database) == before
+
+
 def test_a_route_that_does_not_serve_tenants_refuses_their_sessions_and_records_that(
     client: httpx.Client, database: str
 ) -> None:
