@@ -53,7 +53,9 @@ def refusing_other_sites(session_of: SessionOf) -> SessionOf:
     """``session_of`` for an application of its own, with the same refusals."""
 
     async def guarded(request: ConsoleRequest) -> Session:
-        session = await session_of(request)
+        session = await ask(session_of, request)
+        if session is None:
+            raise Problem(401, "not_authenticated", "The application's session has ended.")
         _refuse_forged(request)
         return session
 

@@ -36,13 +36,14 @@ def host(made: Console) -> FastAPI:
 
 
 async def customer(request: ConsoleRequest) -> Session:
-    if request.headers.get("x-api-key") != "known":
+    key = request.headers.get("x-api-key")
+    if key not in ("known", "late"):
         raise Problem(401, "not_authenticated")
     return Session(
         session_id="key-1",
         email="customer@example.com",
         permissions=("read",),
-        expires_at=datetime.now(UTC) + timedelta(minutes=1),
+        expires_at=datetime.now(UTC) + timedelta(minutes=1 if key == "known" else -1),
     )
 
 
@@ -92,6 +93,8 @@ def test_there_is_no_mode_without_a_session(client: httpx.Client, base_url: str)
 def test_the_application_may_say_itself_who_asks(base_url: str) -> None:
     known = {"x-api-key": "known"}
     assert httpx.get(f"{base_url}/customers/endpoints", headers=known).status_code == 200
+    late = httpx.get(f"{base_url}/customers/endpoints", headers={"x-api-key": "late"})
+    assert_problem(late, 401, "not_authenticated")
     refused = httpx.post(f"{base_url}/customers/endpoints", json=BODY, headers=known)
     assert_problem(refused, 403, "insufficient_scope")
 
