@@ -179,7 +179,10 @@ class Core:
         response = await _call(product.target.handler, complete.authenticated(session, product.params))
         if not product.target.is_stream or not isinstance(response.body, AsyncIterator):
             return response
-        return replace(response, body=until_ended(response.body, partial(self._still_of, request)))
+        return replace(response, body=until_ended(response.body, partial(self._still, request, product.target)))
+
+    async def _still(self, request: ConsoleRequest, endpoint: ProductEndpoint) -> None:
+        self._require_permission(request, await self._still_of(request), endpoint)
 
     async def call(self, request: ConsoleRequest, session: Session | None) -> ConsoleResponse:
         """Answer a call of the console's own pages, whose session is known and has a turn. Raises Problem."""

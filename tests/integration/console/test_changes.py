@@ -1,17 +1,30 @@
 """Streams that say that something has changed, end with their session, and are bounded."""
 
+import asyncio
 import json
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import httpx
 import psycopg
 import pytest
 
 from svc_pg import audit, webhooks
-from svc_pg.console import Console, changes, revocation
+from svc_pg.console import (
+    AuthenticatedRequest,
+    Console,
+    ConsoleResponse,
+    Product,
+    ProductEndpoint,
+    Session,
+    changes,
+    revocation,
+)
 from svc_pg.console.sign_in import service_tokens
 from tests.integration.console.serving import PREFIX, assert_problem, bearer, serving_installed, settings
 from tests.integration.console.signing_in import Mailbox, move, new_address, sign_in
@@ -200,6 +213,26 @@ def test_a_stream_of_a_program_ends_with_its_token(client: httpx.Client, databas
     with listening(client, {"Authorization": f"Bearer {made.token}"}) as listener:
         with psycopg.connect(database) as conn:
             service_tokens.revoke(conn, "watch")
+        assert listener.is_over.wait(10)
+
+
+@pytest.mark.parametrize("to", [{"permissions": ("read",)}, {"tenant": "acme"}])
+def test_a_stream_ends_when_its_session_may_no_longer_open_it(database: str, to: dict[str, Any]) -> None:
+    ends_at = datetime.now(UTC) + timedelta(minutes=1)
+    now = [Session("shop 1", "bob@shop.example", ("write",), ends_at)]
+
+    async def told(_request: AuthenticatedRequest) -> ConsoleResponse:
+        async def parts() -> AsyncIterator[bytes]:
+            yield b": here\n\n"
+            await asyncio.Event().wait()
+
+        return ConsoleResponse(200, parts(), {"Content-Type": "text/event-stream"})
+
+    route = ProductEndpoint(method="GET", path="/told", handler=told, required_permission="write", is_stream=True)
+    product = Product(id="news", name="News", endpoints=[route])
+    console = Console(settings(database_url=database), products=[product], session_of=lambda _: now[0])
+    with serving_installed(console) as client, listening(client, {}, "/news/told") as listener:
+        now[0] = replace(now[0], **to)
         assert listener.is_over.wait(10)
 
 
