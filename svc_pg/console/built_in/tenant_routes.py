@@ -14,6 +14,7 @@ from svc_pg.console.parameters import PAGE, PAGE_BYTES, documented, filtered
 from svc_pg.console.preconditions import IF_MATCH, OUTDATED, check, tag
 from svc_pg.console.products import Product, ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, created
+from svc_pg.console.sign_in.tenants import aend_access
 from svc_pg.pagination import Page
 
 if TYPE_CHECKING:
@@ -79,7 +80,8 @@ def register_tenants(console: "Console", *, table: TenantTable = SVC_TENANTS) ->
     async def remove(request: AuthenticatedRequest) -> ConsoleResponse:
         async with answering(console.acting(request)) as conn:
             with _known():
-                _one(await tenants.remove(conn, request.params["id"]))
+                removed = _one(await tenants.remove(conn, request.params["id"]))
+            await aend_access(conn, removed.id)
         return ConsoleResponse(204)
 
     @asynccontextmanager
@@ -141,7 +143,7 @@ def register_tenants(console: "Console", *, table: TenantTable = SVC_TENANTS) ->
                 path="/tenants/:id",
                 handler=remove,
                 required_permission="admin",
-                summary="Remove a tenant",
+                summary="Remove a tenant, and end its sessions, tokens and links to the portal",
                 status=204,
                 errors={**_UNKNOWN, "tenant_in_use": 409, **_REFUSED, **_MISSING},
             ),

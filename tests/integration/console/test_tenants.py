@@ -73,6 +73,38 @@ def test_a_tenant_is_added_read_renamed_and_removed(client: httpx.Client) -> Non
     assert_problem(client.get(path), 404, "unknown_tenant")
 
 
+def test_with_a_tenant_ends_all_that_lets_somebody_in_for_it(client: httpx.Client, installed: str) -> None:
+    gone, stays = add(client, "Gone"), add(client, "Stays")
+    links = {
+        name: client.post("/webhooks/portal-sessions", json={"tenant": tenant}).json()["path"].partition("token=")[2]
+        for name, tenant in (("opened", gone), ("waiting", gone), ("of another", stays), ("of the other", stays))
+    }
+    for name in ("opened", "of another"):
+        assert client.post("/console/portal/open", json={"token": links[name]}).status_code == 200
+    tokens = {
+        tenant: client.post("/account/tokens", json={"name": name, "permission": "write", "tenant": tenant}).json()
+        for tenant, name in ((gone, "of-gone"), (stays, "of-stays"))
+    }
+    assert client.delete(f"/tenant/tenants/{gone}").status_code == 204
+    live = client.get("/account/sessions", params={"state": "live"}).json()["data"]
+    assert {each["tenant"] for each in live} == {stays}
+    for tenant, status in ((gone, 401), (stays, 200)):
+        headers = {"Authorization": f"Bearer {tokens[tenant]['token']}"}
+        assert client.get("/webhooks/endpoints", headers=headers).status_code == status
+    for name, status in (("waiting", 410), ("of the other", 200)):
+        assert client.post("/console/portal/open", json={"token": links[name]}).status_code == status
+    events = client.get("/account/events").json()["data"]
+    ended = {each["event"] for each in events if each["detail"] in ("by ann@corp.example", "of-gone")}
+    assert ended >= {"session_revoked", "token_revoked"}
+    kept = add(client, "In use")  # what cannot be removed loses nothing
+    client.post("/account/tokens", json={"name": "of-kept", "permission": "read", "tenant": kept})
+    with psycopg.connect(installed) as conn:
+        conn.execute("create table kept (tenant uuid references svc.tenants)")
+        conn.execute("insert into kept values (%s)", (kept,))
+    assert_problem(client.delete(f"/tenant/tenants/{kept}"), 409, "tenant_in_use")
+    assert "of-kept" in {each["name"] for each in client.get("/account/tokens?state=live").json()["data"]}
+
+
 def test_a_tenant_is_renamed_only_as_it_was_read(client: httpx.Client) -> None:
     path = f"/tenant/tenants/{add(client, 'Tag')}"
     tag = client.get(path).headers["etag"]
