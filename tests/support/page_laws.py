@@ -123,7 +123,7 @@ def broken_laws(page: Page, html: str, *, looks: Sequence[Look] = LOOKS) -> list
 def keyboard_laws(page: Page) -> list[str]:
     """The controls of the page as it looks now that the key Tab does not reach, or does not show that it has."""
     controls: int = page.evaluate(_TABBING)
-    for _ in range(min(controls + 3, _MAX_TABS)):  # once around, if a field had the focus at the start
+    for _ in range(min(controls + 10, _MAX_TABS)):  # once around, by what scrolls, wherever the focus was
         page.keyboard.press("Tab")
     found: list[str] = page.evaluate(_REACHED)
     return found

@@ -89,8 +89,10 @@ class Walk:
         return None if found is None else found.target
 
     def _asked(self, form: Form) -> str:
-        fields = {name: value or self.term for name, value in form.fields}
-        return f"{form.action.partition('?')[0]}?{urlencode({name: value for name, value in fields.items() if value})}"
+        fields = {name: value for name, value in form.fields if value}
+        typed = next((name for name, _ in form.fields if name not in fields), None)
+        query = urlencode(fields | ({typed: self.term} if typed and self.term else {}))
+        return f"{form.action.partition('?')[0]}?{query}"
 
     def _own(self, links: Iterable[str]) -> Iterator[str]:
         here = urlsplit(self.start)
@@ -130,7 +132,7 @@ class _Reader(HTMLParser):
             self._form = Form(self._address, given.get("method", "get").upper(), action)
             self.found.forms.append(self._form)
         elif self._form is not None and tag in ("input", "button") and given.get("name"):
-            example = "" if given.get("type") == "search" else given.get("placeholder", "")
+            example = given.get("placeholder", "") if self._form.method == "POST" else ""
             fields = (*self._form.fields, (given["name"], given.get("value") or example))
             is_typed = given.get("type", "text") in ("search", "text") and tag == "input"
             self._form = replace(self._form, fields=fields, is_question=self._form.is_question or is_typed)

@@ -3,14 +3,15 @@
 from urllib.parse import urlsplit
 
 import httpx
+import psycopg
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from svc_pg.console.pages.portal_routes import PORTAL
 from tests.e2e.browser.hostile_shop import Shop
 from tests.e2e.browser.person import Person, person
 from tests.integration.console.serving import PREFIX
-from tests.support.page_laws import THEMES, broken_laws, keyboard_laws
+from tests.support.page_laws import LOOKS, broken_laws, keyboard_laws
 from tests.support.walking import Walk
 
 BASE = f"{PREFIX}/ui/portal"
@@ -61,7 +62,7 @@ def test_every_page_of_the_portal_obeys_the_laws(browser: Browser, shop: Shop) -
 
         for address, path in walk.pages(look):
             found = keyboard_laws(customer.page) if walk.met[path] == 1 else []
-            found += broken_laws(customer.page, pages.pop(address), themes=THEMES[:1])
+            found += broken_laws(customer.page, pages.pop(address), looks=LOOKS[:2])
             broken += [f"{address}: {each}" for each in found + customer.watch.take()]
         customer.watch.expected_statuses.add(401)
         customer.context.clear_cookies()
@@ -73,9 +74,39 @@ def test_every_page_of_the_portal_obeys_the_laws(browser: Browser, shop: Shop) -
     assert {"/home", "/endpoints", "/endpoints/new", "/endpoints/:id", "/deliveries", "/events"} <= walk.met.keys()
 
 
-def test_a_customer_adds_an_endpoint_tests_it_and_rotates_its_secret(browser: Browser, shop: Shop) -> None:
+def test_no_address_of_the_portal_leads_to_another_tenant(browser: Browser, shop: Shop) -> None:
+    others = {shop.endpoints[name] for name in ("healthy", "failing", "paused", "globex")}
     with person(browser, shop) as customer:
-        enter(shop, customer, "umbrella")
+        enter(shop, customer, "acme")
+        walk = Walk(start=customer.page.url, routes=PORTAL, base_path=BASE, each=1)
+        html = "".join(customer.page.content() for _ in walk.pages(customer.look))
+        assert [each for each in others | foreign_deliveries(shop) if each in html] == []
+        assert shop.endpoints["acme"] in html
+        customer.watch.expected_statuses = {404}
+        for page in ("endpoints/{}", "endpoints/{}/edit", "endpoints/{}/rotate", "endpoints/{}/end", "deliveries/{}"):
+            for each in others | foreign_deliveries(shop):
+                customer.open("portal", page.format(each))
+                expect(customer.page.get_by_role("heading", level=1)).to_have_text("Not found")
+        for page in ("overview", "audit", "tail", "tenants", "sessions", "system", "deliveries"):
+            customer.open(page)
+            expect(customer.page.get_by_role("heading", level=1)).to_have_text("Sign in")
+
+
+def foreign_deliveries(shop: Shop) -> set[str]:
+    with psycopg.connect(shop.conninfo) as conn:
+        found = conn.execute(
+            "select id::text from svc.webhook_deliveries where endpoint_id <> %s order by id limit 5",
+            [shop.endpoints["acme"]],
+        )
+        return {str(each) for (each,) in found}
+
+
+@pytest.mark.parametrize(("tenant", "has_javascript"), [("umbrella", True), ("initech", False)], ids=["script", "none"])
+def test_a_customer_adds_an_endpoint_and_rotates_its_secret(
+    browser: Browser, shop: Shop, tenant: str, *, has_javascript: bool
+) -> None:
+    with person(browser, shop, has_javascript=has_javascript) as customer:
+        enter(shop, customer, tenant)
         page = customer.page
         assert page.get_by_text("You have no endpoints yet").is_visible()
         page.get_by_role("link", name="Add endpoint").click()
