@@ -13,6 +13,7 @@ from svc_pg.console.event_log import ConsoleEvent
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.administration.activity import sentence
 from svc_pg.console.pages.answers import Answer, Html
+from svc_pg.console.pages.audit.changes import OPERATIONS, short
 from svc_pg.console.pages.charts import Bars, Lines
 from svc_pg.console.pages.figures import figures
 from svc_pg.console.pages.visit import Visit
@@ -100,6 +101,7 @@ async def _of_log(visit: Visit, window: str) -> Values:
         "tables": [(count, charts.share(count.entries, tables[0].entries)) for count in tables],
         "events": await _events(visit),
         "sentence": sentence,
+        "title": _title,
     }
 
 
@@ -109,9 +111,20 @@ async def _traffic(visit: Visit, period: Period, **times: str) -> Traffic:
 
 async def _changes(visit: Visit, window: str) -> Page[Entry]:
     """The newest entries that somebody called important, without their snapshots."""
-    fields = "tableName,operation,recordId,actorId,label,severity,changedFields"
+    fields = "tableName,operation,recordId,actorId,label,description,severity,changedFields"
     query = {"minSeverity": "medium", "since": window, "limit": str(_ROWS), "fields": fields}
     return await visit.api.get(Page[Entry], "audit", "entries", query=query)
+
+
+def _title(entry: Entry) -> str:
+    """The description or the label that a rule gave, or the operation and the record."""
+    return (
+        entry.label
+        or entry.description
+        or " ".join(
+            part for part in (OPERATIONS[entry.operation].word, short(entry.table_name), entry.record_id) if part
+        )
+    )
 
 
 async def _events(visit: Visit) -> Page[ConsoleEvent] | None:

@@ -8,7 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from svc_pg import __version__
 from svc_pg.console.clients import browser
-from svc_pg.console.pages import assets
+from svc_pg.console.pages import assets, states
 from svc_pg.console.pages.visit import Visit
 from svc_pg.times import exact, instant, left, relative
 
@@ -27,7 +27,7 @@ ENVIRONMENT: Final = Environment(
     lstrip_blocks=True,
     auto_reload=False,
 )
-ENVIRONMENT.globals["version"] = __version__
+ENVIRONMENT.globals |= {"version": __version__, "states": states}
 ENVIRONMENT.filters |= {"number": "{:,}".format, "figure": figure, "browser": browser}
 
 

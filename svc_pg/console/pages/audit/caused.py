@@ -17,12 +17,6 @@ MOST_ENTRIES: Final = 20
 
 _MOST_DELIVERIES: Final = 20
 _MOST_ENDPOINTS: Final = 100
-DELIVERY_STATES: Final = {
-    "delivered": ("ok", "ok", "Delivered"),
-    "pending": ("wait", "wait", "Pending"),
-    "failed": ("bad", "bad", "Failed"),
-    "canceled": ("off", "ban", "Canceled"),
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,12 +35,6 @@ OPERATIONS: Final[dict[Operation, Operated]] = {
     "TRUNCATE": Operated("Emptied", "minus", "bad", "emptied"),
     "SNAPSHOT": Operated("Recorded", "copy", "", "recorded as it was"),
 }
-SEVERITIES: Final = {
-    "critical": ("bad", "warn", "Critical"),
-    "high": ("wait", "high", "High"),
-    "medium": ("off", "info", "Medium"),
-    "low": ("off", "info", "Low"),
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,6 @@ async def shown(visit: Visit) -> Answer:
         "others": [other for other in of_transaction if other.id != entry.id],
         "most": caused.MOST_ENTRIES,
         "deliveries": (await caused.deliveries_of(visit, [entry])).get(entry.xact_id, []),
-        "states": caused.DELIVERY_STATES,
         "changes": changes,
         "longest": _SHOWN,
     }

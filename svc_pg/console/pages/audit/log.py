@@ -13,6 +13,7 @@ from svc_pg.console.requests import Problem
 from svc_pg.pagination import Page
 
 _PLACES: Final = ("cursor", "before", "around")
+_IN_FORM: Final = ("text", "resource", "operation", "minSeverity", "since")
 _PERIODS: Final = {"1h": "Last hour", "24h": "Last 24 hours", "7d": "Last 7 days", "30d": "Last 30 days"}
 _MEDIA_TYPES: Final = {"csv": "text/csv; charset=utf-8", "ndjson": "application/x-ndjson"}
 
@@ -50,9 +51,6 @@ async def listed(visit: Visit) -> Answer:
         "ndjson": visit.url("audit", "export", query={**selection.without_search(filters), "format": "ndjson"}),
     }
     return Html("audit", values, 200 if problem is None else problem.status)
-
-
-_IN_FORM: Final = ("text", "resource", "operation", "minSeverity", "since")
 
 
 async def export(visit: Visit) -> Answer:

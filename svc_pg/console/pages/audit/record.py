@@ -34,7 +34,6 @@ async def shown(visit: Visit) -> Answer:
         "entries_of": await caused.entries_of(visit, page),
         "deliveries_of": await caused.deliveries_of(visit, page),
         "most": caused.MOST_ENTRIES,
-        "states": caused.DELIVERY_STATES,
         "changes": changes,
         "filters": filters,
         "export": visit.url("audit", "export", query={**filters, "format": "ndjson"}),

@@ -6,7 +6,8 @@ from typing import Final
 
 from svc_pg.audit.facets import Facets
 from svc_pg.console.pages import charts
-from svc_pg.console.pages.audit.changes import OPERATIONS, SEVERITIES, short
+from svc_pg.console.pages.audit.changes import OPERATIONS, short
+from svc_pg.console.pages.states import SEVERITIES
 from svc_pg.console.pages.visit import Visit
 
 FROM_START: Final = {"cursor": None, "before": None, "around": None}

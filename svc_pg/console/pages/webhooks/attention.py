@@ -1,6 +1,6 @@
 """Endpoints that need somebody: which they are, since when, and why."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -12,20 +12,11 @@ from svc_pg.console.pages.names import endpoint_name
 from svc_pg.console.pages.visit import Visit
 from svc_pg.pagination import Page
 from svc_pg.times import relative
-from svc_pg.webhooks.endpoint_health import EndpointHealth, Health
+from svc_pg.webhooks.endpoint_health import EndpointHealth
 from svc_pg.webhooks.traffic_queries import EndpointActivity
 
 HOURS: Final = 12
 MOST: Final = 6
-
-STATES: Final[Mapping[Health, tuple[str, str, str]]] = {
-    "healthy": ("ok", "ok", "Active"),
-    "failing": ("wait", "wait", "Failing"),
-    "broken": ("wait", "wait", "Held back"),
-    "paused": ("wait", "pause", "Paused"),
-    "disabled": ("bad", "ban", "Disabled"),
-}
-"""The tone, the icon and the word of each state of an endpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +28,6 @@ class Needing:
     why: str
     spark: Spark
     share: float | None
-
-    @property
-    def state(self) -> tuple[str, str, str]:
-        """The tone, the icon and the word."""
-        return STATES[self.health.health]
 
     @property
     def is_bad(self) -> bool:

@@ -1,0 +1,42 @@
+"""The tone, the icon and the word of each state that pages show, the same on all of them."""
+
+from collections.abc import Mapping
+from typing import Final
+
+State = tuple[str, str, str]
+
+DELIVERIES: Final[Mapping[str, State]] = {
+    "delivered": ("ok", "ok", "Delivered"),
+    "pending": ("wait", "wait", "Pending"),
+    "failed": ("bad", "bad", "Failed"),
+    "canceled": ("off", "ban", "Canceled"),
+}
+ENDPOINTS: Final[Mapping[str, State]] = {
+    "active": ("ok", "ok", "Active"),
+    "healthy": ("ok", "ok", "Active"),
+    "failing": ("wait", "wait", "Failing"),
+    "broken": ("wait", "wait", "Held back"),
+    "paused": ("wait", "pause", "Paused"),
+    "disabled": ("bad", "ban", "Disabled"),
+}
+"""By their health, or, if that is not known, by their status."""
+
+OUTCOMES: Final = {
+    "success": "Delivered",
+    "http_error": "Refused",
+    "timeout": "Timed out",
+    "connect_error": "No connection",
+    "tls_error": "No secure connection",
+    "dns_error": "Unknown host",
+    "blocked": "Blocked",
+    "lost": "Lost with its worker",
+}
+"""Of attempts, in words."""
+
+SEVERITIES: Final[Mapping[str, State]] = {
+    "critical": ("bad", "warn", "Critical"),
+    "high": ("wait", "high", "High"),
+    "medium": ("off", "info", "Medium"),
+    "low": ("off", "info", "Low"),
+}
+"""The gravest first."""
