@@ -30,14 +30,13 @@ class Api:
 
         Raises Problem, as every call does.
         """
-        found = await self.call("GET", *segments, query=query)
-        if not isinstance(found, get_origin(shape) or shape):
-            raise TypeError(f"GET {'/'.join(segments)} answered with {type(found).__name__}, not {shape}")
-        return cast(Shape, found)
+        return _checked(shape, await self.call("GET", *segments, query=query), segments)
 
-    async def post(self, *segments: str, body: object = None, query: Query | None = None) -> object:
-        """Send a body, in the API's camelCase, and return the value of the answer."""
-        return await self.call("POST", *segments, body=body, query=query)
+    async def post(
+        self, shape: type[Shape], *segments: str, body: object = None, headers: Mapping[str, str] | None = None
+    ) -> Shape:
+        """Send a body, in the API's camelCase, and return the value of the answer, which is a ``shape``."""
+        return _checked(shape, await self.call("POST", *segments, body=body, headers=headers), segments)
 
     async def call(
         self,
@@ -68,6 +67,12 @@ class Api:
             content=b"" if body is None else encode(body),
             body=None,
         )
+
+
+def _checked(shape: type[Shape], found: object, segments: Sequence[str]) -> Shape:
+    if not isinstance(found, get_origin(shape) or shape):
+        raise TypeError(f"{'/'.join(segments)} answered with {type(found).__name__}, not {shape}")
+    return cast(Shape, found)
 
 
 _PASSED_ON = frozenset({"host", "origin", "sec-fetch-site", "user-agent", "x-forwarded-for", "forwarded", "x-real-ip"})

@@ -7,6 +7,7 @@ from svc_pg.console.pages import cookies
 from svc_pg.console.pages.answers import Answer, File, Html, SeeOther
 from svc_pg.console.pages.brand import Brand
 from svc_pg.console.pages.visit import Visit
+from svc_pg.console.pages.webhooks import event_types
 from svc_pg.console.pages.webhooks.deliveries import rows
 from svc_pg.console.pages.webhooks.endpoints import HOURS, endpoint_rows
 from svc_pg.console.portal_opening import PortalOpened
@@ -33,13 +34,13 @@ async def form(visit: Visit) -> Answer:
 async def enter(visit: Visit) -> Answer:
     """Open the link, and lead on to the first page."""
     try:
-        opened = await visit.api.post("console", "portal", "open", body={"token": visit.form.get("token", "")})
+        opened = await visit.api.post(
+            PortalOpened, "console", "portal", "open", body={"token": visit.form.get("token", "")}
+        )
     except Problem as problem:
         if problem.code not in ("link_over", "invalid_body"):
             raise
         return Html("portal_enter", {"token": "", "is_framed": False, "problem": problem}, problem.status)
-    if not isinstance(opened, PortalOpened):
-        raise TypeError("the API answers with the session")
     kept = visit.cookies.write(cookies.PORTAL, opened.portal_token, seconds=opened.expires_in)
     return SeeOther(visit.url("home"), (kept,))
 
@@ -74,7 +75,7 @@ async def home(visit: Visit) -> Answer:
         "hours": HOURS,
         "has_more": endpoints.next_cursor is not None,
         "deliveries": await rows(visit, latest.data),
-        "types": [each for each in types if not each.name.startswith("webhook.")],
+        "types": event_types.divided(types)["types"],
     }
     return Html("portal_home", values)
 

@@ -141,7 +141,7 @@ async def _sold_out(_request: AuthenticatedRequest) -> ConsoleResponse:
 
 
 async def _buying(visit: Visit) -> Answer:
-    await visit.api.post("shop-floor", "orders", body={"count": 1})
+    await visit.api.post(object, "shop-floor", "orders", body={"count": 1})
     raise AssertionError
 
 

@@ -1,7 +1,7 @@
 """The pages Tenants and Tenant: list, add, rename, and delete with the name typed once more."""
 
 from http import HTTPStatus
-from typing import Final, cast
+from typing import Final
 
 from svc_pg.console.built_in.tenant_table import Tenant
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
@@ -36,13 +36,13 @@ async def add(visit: Visit) -> Answer:
     name, tenant_id = visit.form.get("name", "").strip(), visit.form.get("id", "").strip()
     try:
         added = await visit.api.post(
-            "tenant", "tenants", body={"name": name} | ({"id": tenant_id} if tenant_id else {})
+            Tenant, "tenant", "tenants", body={"name": name} | ({"id": tenant_id} if tenant_id else {})
         )
     except Problem as problem:
         if problem.status not in _REFUSED:
             raise
         return _new_form(name, tenant_id, problem)
-    return SeeOther(visit.url("tenants", cast(Tenant, added).id))
+    return SeeOther(visit.url("tenants", added.id))
 
 
 async def shown(visit: Visit) -> Answer:

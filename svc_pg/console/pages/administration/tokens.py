@@ -1,7 +1,7 @@
 """The pages of tokens for programs: list, add, see the new one once, revoke."""
 
 from http import HTTPStatus
-from typing import Final, cast
+from typing import Final
 
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.visit import Visit
@@ -39,12 +39,12 @@ async def add(visit: Visit) -> Answer:
         **({"tenant": typed["tenant"]} if typed["tenant"] else {}),
     }
     try:
-        made = await visit.api.post("account", "tokens", body=body)
+        made = await visit.api.post(NewToken, "account", "tokens", body=body)
     except Problem as problem:
         if problem.status not in (HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY):
             raise
         return _form(typed, problem)
-    return Html("token_made", {"token": cast(NewToken, made)})
+    return Html("token_made", {"token": made})
 
 
 async def revoke(visit: Visit) -> Answer:

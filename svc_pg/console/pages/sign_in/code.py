@@ -45,7 +45,7 @@ async def begin(visit: Visit) -> Answer:
         detail = f"A code is on its way already. Ask for another one in {wait} s."
         return _code_form(before, wanted, problem=detail, status=HTTPStatus.TOO_MANY_REQUESTS)
     try:
-        begun = await visit.api.post("console", "session", "init", body=_asked(visit, email))
+        begun = await visit.api.post(object, "console", "session", "init", body=_asked(visit, email))
     except Problem as problem:
         return await _form(visit, wanted=wanted, email=email, problem=problem)
     if isinstance(begun, ApprovedSession):
@@ -101,7 +101,7 @@ async def _claimed(visit: Visit, waiting: Pending) -> ClaimedSession:
     except Problem as problem:
         if problem.code != "already_verified":  # by this browser, whose answer to the claim was lost
             raise
-    return cast(ClaimedSession, await visit.api.call("POST", "console", "session", "claim", body=body, headers=device))
+    return await visit.api.post(ClaimedSession, "console", "session", "claim", body=body, headers=device)
 
 
 def signed_in(visit: Visit, granted: ApprovedSession | ClaimedSession, wanted: str = "") -> SeeOther:

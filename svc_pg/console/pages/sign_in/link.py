@@ -1,7 +1,5 @@
 """The page of a link that ``svc-pg console sign-in`` printed. Opening it does nothing: programs open links, too."""
 
-from typing import cast
-
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.sign_in.code import signed_in
 from svc_pg.console.pages.visit import Visit
@@ -18,8 +16,8 @@ async def finish(visit: Visit) -> Answer:
     """Begin the session of the link, once."""
     session_id, _, device_token = visit.form.get("token", "").partition(".")
     try:
-        claimed = await visit.api.call(
-            "POST",
+        claimed = await visit.api.post(
+            ClaimedSession,
             "console",
             "session",
             "claim",
@@ -30,4 +28,4 @@ async def finish(visit: Visit) -> Answer:
         if problem.status >= 500:
             raise
         return Html("sign_in_link", {"token": "", "problem": problem}, problem.status)
-    return signed_in(visit, cast(ClaimedSession, claimed))
+    return signed_in(visit, claimed)

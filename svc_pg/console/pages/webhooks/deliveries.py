@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Final, Literal, cast
+from typing import Final, Literal
 
 from starlette.datastructures import QueryParams
 
@@ -146,4 +146,4 @@ def _query(body: Mapping[str, object]) -> dict[str, str | Sequence[str]]:
 
 
 async def _post(visit: Visit, change: Change, body: Mapping[str, object]) -> Changed:
-    return cast(Changed, await visit.api.post("webhooks", "deliveries", change, body=body))
+    return await visit.api.post(Changed, "webhooks", "deliveries", change, body=body)

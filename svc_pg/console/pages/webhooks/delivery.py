@@ -71,13 +71,13 @@ async def shown(visit: Visit) -> Answer:
 
 async def retry(visit: Visit) -> Answer:
     """Make it due again."""
-    await visit.api.post("webhooks", "deliveries", visit.params["id"], "retry")
+    await visit.api.call("POST", "webhooks", "deliveries", visit.params["id"], "retry")
     return SeeOther(visit.to.delivery(visit.params["id"]))
 
 
 async def cancel(visit: Visit) -> Answer:
     """Send it no more."""
-    await visit.api.post("webhooks", "deliveries", visit.params["id"], "cancel")
+    await visit.api.call("POST", "webhooks", "deliveries", visit.params["id"], "cancel")
     return SeeOther(visit.to.delivery(visit.params["id"]))
 
 

@@ -42,6 +42,7 @@ async def shown(visit: Visit) -> Answer:
     values = {
         "endpoint": endpoint,
         "stats": stats,
+        "health": _health(endpoint, stats),
         "traffic": traffic,
         "bars": charts.bars(delivered, failed),
         "labels": charts.labels([each.at for each in traffic.buckets], _HOUR),
@@ -99,9 +100,7 @@ async def resume(visit: Visit) -> Answer:
 
 async def ping(visit: Visit) -> Answer:
     """Send a test, and look at its delivery."""
-    delivery = await visit.api.post("webhooks", "endpoints", visit.params["id"], "ping")
-    if not isinstance(delivery, Delivery):
-        raise TypeError("the API answers with the delivery")
+    delivery = await visit.api.post(Delivery, "webhooks", "endpoints", visit.params["id"], "ping")
     return SeeOther(visit.to.delivery(delivery.id))
 
 
@@ -118,19 +117,17 @@ async def rotate(visit: Visit) -> Answer:
     if overlap not in {seconds for seconds, _ in OVERLAPS}:
         raise Problem(422, "invalid_parameter", "Choose for how long the old secret signs too.")
     made = await visit.api.post(
-        "webhooks", "endpoints", visit.params["id"], "rotate-secret", body={"overlap": int(overlap)}
+        EndpointWithSecret, "webhooks", "endpoints", visit.params["id"], "rotate-secret", body={"overlap": int(overlap)}
     )
-    if not isinstance(made, EndpointWithSecret):
-        raise TypeError("the API answers with the secret")
     return Html("endpoint_secret", {"endpoint": made, "is_new": False})
 
 
 async def ending(visit: Visit) -> Answer:
     """What deleting or disabling it means."""
     endpoint = await _endpoint(visit)
-    waiting = await visit.api.post("webhooks", "deliveries", "cancel", body={"endpointId": endpoint.id, "dryRun": True})
-    if not isinstance(waiting, Changed):
-        raise TypeError("the API answers with a number")
+    waiting = await visit.api.post(
+        Changed, "webhooks", "deliveries", "cancel", body={"endpointId": endpoint.id, "dryRun": True}
+    )
     return Html("endpoint_end", {"endpoint": endpoint, "waiting": waiting})
 
 
@@ -138,7 +135,7 @@ async def disable(visit: Visit) -> Answer:
     """Send nothing more, and cancel what waits."""
     reason = visit.form.get("reason", "").strip()
     body = {"reason": reason} if reason else {}
-    await visit.api.post("webhooks", "endpoints", visit.params["id"], "disable", body=body)
+    await visit.api.call("POST", "webhooks", "endpoints", visit.params["id"], "disable", body=body)
     return SeeOther(visit.to.endpoint(visit.params["id"]))
 
 
@@ -149,12 +146,19 @@ async def delete(visit: Visit) -> Answer:
 
 
 async def _done(visit: Visit, verb: str) -> SeeOther:
-    await visit.api.post("webhooks", "endpoints", visit.params["id"], verb)
+    await visit.api.call("POST", "webhooks", "endpoints", visit.params["id"], verb)
     return SeeOther(visit.to.endpoint(visit.params["id"]))
 
 
 async def _endpoint(visit: Visit) -> Endpoint:
     return await visit.api.get(Endpoint, "webhooks", "endpoints", visit.params["id"])
+
+
+def _health(endpoint: Endpoint, stats: EndpointStats) -> str:
+    """A state of ``states.ENDPOINTS``."""
+    if endpoint.status != "active":
+        return endpoint.status
+    return "broken" if stats.breaker_until else "failing" if stats.failure_streak else "healthy"
 
 
 async def _changes(visit: Visit, endpoint: Endpoint) -> Sequence[Entry]:

@@ -10,6 +10,7 @@ from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.charts import Spark
 from svc_pg.console.pages.problems import needs_write
 from svc_pg.console.pages.visit import Visit
+from svc_pg.console.pages.webhooks import event_types
 from svc_pg.console.pages.webhooks.endpoint_form import EndpointForm
 from svc_pg.console.requests import Problem
 from svc_pg.pagination import Page
@@ -79,13 +80,13 @@ async def add(visit: Visit) -> Answer:
     problem: Problem | None = None
     if not errors:
         try:
-            made = await visit.api.post("webhooks", "endpoints", body=given.body())
+            made = await visit.api.post(EndpointWithSecret, "webhooks", "endpoints", body=given.body())
         except Problem as refused:
             if refused.status != HTTPStatus.UNPROCESSABLE_ENTITY and refused.code != "encryption_key_missing":
                 raise
             problem, errors = refused, given.errors_of(refused)
         else:
-            return Html("endpoint_secret", {"endpoint": _secret(made), "is_new": True}, 201)
+            return Html("endpoint_secret", {"endpoint": made, "is_new": True}, 201)
     return await form_page(visit, given, problem, errors)
 
 
@@ -103,16 +104,9 @@ async def form_page(
         "endpoint": endpoint,
         "problem": None if errors else problem,
         "errors": errors,
-        "types": [each for each in types if not each.name.startswith("webhook.")],
-        "own_types": [each for each in types if each.name.startswith("webhook.")],
+        **event_types.divided(types),
     }
     return Html("endpoint_form", values, 422 if errors or problem else 200)
-
-
-def _secret(made: object) -> EndpointWithSecret:
-    if not isinstance(made, EndpointWithSecret):
-        raise TypeError("the API answers with the secret")
-    return made
 
 
 async def _of_ids(visit: Visit, ids: list[str]) -> Page[Endpoint]:

@@ -1,6 +1,7 @@
 """The pages Event types and Event type: what can be sent, with schema and example."""
 
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from svc_pg.console.pages.answers import Answer, Html
@@ -15,11 +16,14 @@ _LONGEST: Final = 64 * 1024
 async def listed(visit: Visit) -> Answer:
     """All events, those of the application first."""
     types = await visit.api.get(Page[EventType], "webhooks", "event-types")
-    values = {
-        "types": [each for each in types if not each.name.startswith("webhook.")],
-        "own_types": [each for each in types if each.name.startswith("webhook.")],
-    }
-    return Html("event_types", values)
+    return Html("event_types", divided(types))
+
+
+def divided(types: Iterable[EventType]) -> Mapping[str, Sequence[EventType]]:
+    """The types of the application, and those of webhooks themselves, which its endpoints can have too."""
+    every = list(types)
+    own = [each for each in every if each.name.startswith("webhook.")]
+    return {"types": [each for each in every if each not in own], "own_types": own}
 
 
 async def shown(visit: Visit) -> Answer:
