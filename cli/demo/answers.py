@@ -56,7 +56,7 @@ class Attempt:
 
     @property
     def server(self) -> str:
-        """Who has answered: a proxy, if there is nobody behind it."""
+        """The name of the server that answered: a proxy, if there is nobody behind it."""
         return "envoy" if self.status_code == 503 else "nginx"
 
     @property

@@ -86,7 +86,7 @@ class Findings:
         ]
 
     def as_json(self) -> dict[str, Any]:
-        """What ``--json`` prints."""
+        """The object that ``--json`` prints."""
         headers, body = self.webhook
         return {
             "auditEntries": self.entries,

@@ -10,11 +10,11 @@ from uuid import UUID
 
 SELLERS: Final = ("acme", "northwind")
 OUTAGE: Final = timedelta(minutes=10)
-"""How long ago one of the receivers began to fail."""
+"""The time since one of the receivers began to fail."""
 TAMPERING: Final = timedelta(minutes=17)
-"""How long ago somebody changed a price in the database itself."""
+"""The time since somebody changed a price in the database itself."""
 PAUSED: Final = timedelta(minutes=20)
-"""How long ago somebody paused another receiver."""
+"""The time since somebody paused another receiver."""
 PAUSED_RECEIVER: Final = "Acme's address book"
 OPERATOR: Final = "operator@tidewater.example"
 _LENGTH: Final = timedelta(minutes=58)

@@ -24,7 +24,7 @@ class Outage:
 
 
 def outage(due: Sequence[datetime], *, now: datetime) -> Outage:
-    """What becomes until now of deliveries that are first due at these times.
+    """The state that deliveries reach by now, if they are first due at these times.
 
     After ten failures the breaker opens; when its time is over, the delivery that is due first probes the receiver.
     """

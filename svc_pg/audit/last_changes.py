@@ -23,7 +23,7 @@ MAX_CHANGES: Final = 100
 DEFAULT_CHANGES: Final = 5
 MAX_FIELDS: Final = 20
 MAX_CHARACTERS: Final = 200
-"""What a change shows of each of its texts."""
+"""The most characters that a change shows of each of its texts."""
 
 # One text, so that drivers agree on all of it. Texts are cut here: a value may have megabytes. Each snapshot is taken
 # apart once, because it may have to be decompressed each time.

@@ -96,7 +96,7 @@ class BusyWorker:
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long things are kept; None means for ever."""
+    """The times for which things are kept; None means forever."""
 
     audit_entries: timedelta | None
     delivered: timedelta | None

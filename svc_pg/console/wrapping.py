@@ -73,7 +73,7 @@ async def _lived(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> No
 
 
 async def _answer(task: "asyncio.Task[None]", answers: "asyncio.Queue[Message]", phase: str) -> bool:
-    """Whether the application has answered, before it ended. Raises RuntimeError if it has failed."""
+    """True if the application answered before it ended. Raises RuntimeError if it has failed."""
     asking = asyncio.create_task(answers.get())
     await asyncio.wait({task, asking}, return_when=asyncio.FIRST_COMPLETED)
     if not asking.done():

@@ -40,7 +40,7 @@ def read(
     until: PointInTime | None = None,
     endpoint: str | None = None,
 ) -> Traffic:
-    """What was sent, and what became of it, by minute, hour or day; to all endpoints, or to one.
+    """The deliveries that were sent, and their results, by minute, hour or day; to all endpoints, or to one.
 
     ``since`` and ``until`` are aware datetimes or durations before now, for example ``6h``; at most 400 buckets.
     Default: the last hour by minute, the last day by hour, the last week by day. Raises QueryError.
@@ -63,7 +63,7 @@ async def aread(
 
 
 def of_endpoints(conn: Connection[Any], endpoints: Sequence[str], *, hours: int = 24) -> Sequence[EndpointActivity]:
-    """What was sent to each of up to 100 endpoints in the last hours, 48 at most. Raises QueryError."""
+    """The traffic of each of up to 100 endpoints in the last hours, 48 at most. Raises QueryError."""
     now = fetch_one(conn, traffic_queries.now()).time
     return fetch(conn, traffic_queries.activity(endpoints, now=now, hours=hours))
 

@@ -67,7 +67,7 @@ class TimedBucket(Sent):
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """What was sent in a time, in all and bucket by bucket, oldest first.
+    """The traffic of a time, in all and bucket by bucket, oldest first.
 
     ``success_rate`` is the part of those that are finished, delivered or failed, that was delivered. If
     ``is_estimate``, numbers come from a sample of each bucket. ``p50`` and ``p95`` always do.
@@ -89,7 +89,7 @@ class Traffic:
 
 @dataclass(frozen=True, slots=True)
 class EndpointActivity:
-    """What was sent to one endpoint, hour by hour, oldest first. If ``is_estimate``, numbers come from samples."""
+    """The traffic of one endpoint, hour by hour, oldest first. If ``is_estimate``, numbers come from samples."""
 
     endpoint_id: str
     hours: Sequence[Sent]
@@ -109,7 +109,7 @@ def traffic(
     until: PointInTime | None = None,
     endpoint: str | None = None,
 ) -> Query[Traffic]:
-    """What was sent from ``since`` until ``until``, by minute, hour or day in UTC; to all endpoints, or to one.
+    """The traffic from ``since`` until ``until``, by minute, hour or day in UTC; to all endpoints, or to one.
 
     Default: the last hour by minute, the last day by hour, the last week by day. A bucket that ``since`` cuts counts in
     whole. At most 400 buckets; reads 15,000 rows at most. Raises QueryError.
@@ -137,7 +137,7 @@ def traffic(
 
 
 def activity(endpoints: Sequence[str], *, now: datetime, hours: int = 24) -> Query[EndpointActivity]:
-    """What was sent to each of up to 100 endpoints in the last hours, 48 at most. Raises QueryError.
+    """The traffic of each of up to 100 endpoints in the last hours, 48 at most. Raises QueryError.
 
     Endpoints that do not exist are left out.
     """

@@ -54,7 +54,7 @@ select """
   from bucket b left join took t on t.at = b.at
 """
 )
-"""What was sent to all endpoints, if ``endpoints`` is an array of null, or to one."""
+"""The traffic of one endpoint, or of all if ``endpoints`` is an array of null."""
 
 ACTIVITY: Final[LiteralString] = (
     _SAMPLES  # noqa: S608 - constants
@@ -64,4 +64,4 @@ ACTIVITY: Final[LiteralString] = (
  group by b.endpoint_id order by b.endpoint_id desc
 """
 )
-"""What was sent to each of ``endpoints``."""
+"""The traffic of each of ``endpoints``."""

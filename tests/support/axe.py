@@ -32,7 +32,7 @@ def axe() -> str:
 
 
 def violations(page: Page) -> list[str]:
-    """What is wrong with a page as it looks now."""
+    """The rules that a page breaks as it looks now."""
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(axe())
     found: list[str] = page.evaluate(_RUN)

@@ -19,7 +19,7 @@ LOOKS: Final[Sequence[Look]] = ((1440, "light"), (360, "dark"), (1440, "dark"), 
 MAX_BYTES: Final = 1 << 20
 _HEIGHT: Final = 900
 _PLANTED: Final = "#planted, x-planted, [hx-get], [onclick], [onerror], [onload], [style], iframe, object, embed, base"
-"""What only data could have brought into a page: our own templates have nothing of it."""
+"""Marks that only data could have brought into a page: our own templates have none of them."""
 _WIDER: Final = """() => {
     const root = document.documentElement
     if (root.scrollWidth <= root.clientWidth) return []
@@ -65,7 +65,7 @@ class Watch:
     expected_statuses: set[int] = field(default_factory=set)
 
     def take(self) -> list[str]:
-        """What was noted since the last call."""
+        """The notes since the last call."""
         taken, self.found = self.found, []
         return taken
 

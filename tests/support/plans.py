@@ -1,4 +1,4 @@
-"""What a statement reads, by EXPLAIN."""
+"""Count the rows that a statement reads, by EXPLAIN."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from svc_pg.query import Query
 
 
 def rows_read(conn: psycopg.Connection[Any], query: Query[Any], *tables: str) -> int:
-    """How many rows of these tables a statement reads, parallel workers included."""
+    """The number of rows of these tables that a statement reads, parallel workers included."""
     [(plan,)] = conn.execute(f"explain (analyze, format json, timing off) {query.text}".encode(), query.params or None)
     return sum(
         (node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"]

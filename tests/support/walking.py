@@ -48,7 +48,7 @@ class Walk:
     limit: int = 120
     forms: list[Form] = field(default_factory=list)
     met: Counter[str] = field(default_factory=Counter)
-    """How many pages of each path were opened: ``/entries/:id``."""
+    """The number of pages that were opened of each path, for example ``/entries/:id``."""
     other_links: set[str] = field(default_factory=set)
     """The links that were not opened, because they lead to pages like others."""
     dead_links: set[str] = field(default_factory=set)

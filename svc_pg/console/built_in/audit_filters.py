@@ -22,7 +22,7 @@ _NAMES: Final = {to_camel(name): name for name in FIELDS}
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a route is asked for: a query, and what its other parameters say."""
+    """The query that a call asks for; a subclass has the parameters beside it."""
 
     query: AuditQuery
 

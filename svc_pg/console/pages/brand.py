@@ -10,7 +10,7 @@ from svc_pg.settings_types import Image
 
 @dataclass(frozen=True, slots=True)
 class Brand:
-    """What customers see of the application."""
+    """The marks by which customers know the application."""
 
     title: str
     accent: str | None

@@ -117,7 +117,7 @@ async def _changes(visit: Visit, window: str) -> Page[Entry]:
 
 
 def _title(entry: Entry) -> str:
-    """The description or the label that a rule gave, or the operation and the record."""
+    """The label or the description that a rule gave, or the operation and the record."""
     return (
         entry.label
         or entry.description

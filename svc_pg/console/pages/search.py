@@ -45,7 +45,7 @@ Reading = Callable[[Visit, str], AsyncIterator[Finding]]
 
 
 async def search(visit: Visit) -> Answer:
-    """What the text may mean, the surest reading first."""
+    """All readings of the text that lead somewhere, the surest first."""
     text = visit.query.get("q", "").strip()
     if not text or len(text) > MOST_CHARACTERS or "\0" in text:
         return Html("search", {"text": text[:MOST_CHARACTERS], "found": [], "is_asked": bool(text)})
@@ -54,7 +54,7 @@ async def search(visit: Visit) -> Answer:
 
 
 async def _ids(visit: Visit, text: str) -> AsyncIterator[Finding]:
-    """What has this id: a delivery, a message or an endpoint."""
+    """The delivery, the message or the endpoint with this id."""
     try:
         key = str(UUID(text))
     except ValueError:

@@ -116,7 +116,7 @@ class EntryAdmin(_EntryAdmin):
         return False
 
     def lookup_allowed(self, lookup: str, value: Any, request: Any = None) -> bool:
-        """What an index finds."""
+        """Refuse filters in the address that no index serves."""
         return lookup in ("table_name", "record_id", "actor_id", "xact_id", "operation", "severity", AFTER) or (
             lookup.startswith("timestamp__")
         )
@@ -200,7 +200,7 @@ class EntryAdmin(_EntryAdmin):
 
     @admin.display(description="context")
     def facts(self, entry: Entry) -> str:
-        """What the application told of the request."""
+        """The facts that the application gave about the request."""
         return getattr(entry, "context_text", None) or "-"
 
     @admin.display(description="transaction")

@@ -196,7 +196,7 @@ def _endpoints(conninfo: str, *, healthy: str, failing: str, acme: str) -> dict[
 
 
 def _past(conninfo: str) -> None:
-    """What happened before anybody looked."""
+    """The traffic before anybody looks."""
     with psycopg.connect(conninfo) as conn:
         with audit.actor(conn, "mara@shop.example", context={"request_id": "r-1", "reason": "a call"}):
             conn.execute("insert into customer values (1, 'Jane', 'jane@shop.example', null, null, 'x')")

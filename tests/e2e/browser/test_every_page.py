@@ -16,7 +16,7 @@ from tests.support.walking import Form, Walk
 
 SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin"}
 FILES = {"/audit/export", "/audit/entries/:id/:side"}
-"""What is saved and not shown."""
+"""Files, which browsers save and do not show."""
 FOR_EVERYBODY = {"/sign-out", "/sessions/:id/revoke"}
 """The actions of a session that may only read."""
 

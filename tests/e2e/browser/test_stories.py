@@ -1,4 +1,4 @@
-"""What people come to the console for, from the first page to the answer, with scripts and without."""
+"""The errands for which people come to the console, from the first page to the answer, with scripts and without."""
 
 import psycopg
 import pytest

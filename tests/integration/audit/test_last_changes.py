@@ -1,4 +1,4 @@
-"""Who changed a record, as plain values for a page of the application."""
+"""The last changes of a record, as plain values for a page of the application."""
 
 import asyncio
 from collections.abc import Iterator

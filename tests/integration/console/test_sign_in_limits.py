@@ -25,7 +25,7 @@ ENDED = "update svc.console_rate set ends_at = now() where key like %s"
 
 
 def known_device(client: httpx.Client, mailbox: Mailbox, email: str) -> str:
-    """What a device has after it signed in."""
+    """The token that a device keeps after it signed in."""
     device = Device(client, email)
     assert device.verify(mailbox.code(email)).status_code == 200
     return str(device.claim().json()["knownDevice"])

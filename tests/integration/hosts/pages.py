@@ -7,7 +7,7 @@ LARGE = "é" * 1_000_000
 
 
 class Page(HTMLParser):
-    """What a browser makes of a page: its words, and the elements and attributes that it has."""
+    """A page as a browser reads it: its words, its elements and their attributes."""
 
     def __init__(self, html: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Who changed a record, in pages of FastAPI, Flask and Django, as docs/applications.md shows it."""
+"""The list of who changed a record, in pages of FastAPI, Flask and Django, as docs/applications.md shows it."""
 
 import re
 from collections.abc import Iterator

@@ -53,7 +53,7 @@ def conn(database: str) -> Iterator[Connection]:
 
 
 def read_by(conn: Connection, query: DeliveryQuery) -> int:
-    """How many deliveries a page of it reads."""
+    """The number of deliveries that a page of it reads."""
     return rows_read(conn, query._query(), "webhook_deliveries")
 
 

@@ -144,7 +144,7 @@ select sum(idx_tup_fetch + seq_tup_read) as rows from pg_stat_xact_user_tables
 
 
 def rows_read(conn: Connection, query: Query[Any]) -> int:
-    """How many deliveries and attempts a statement reads, those of functions included."""
+    """The number of deliveries and attempts that a statement reads, those of functions included."""
     with conn.transaction(force_rollback=True):
         before = scalar(conn, READ_BY)
         fetch(conn, query)

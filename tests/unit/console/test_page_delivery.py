@@ -1,4 +1,4 @@
-"""When the attempts of a delivery were, on a strip and in words."""
+"""The times of a delivery's attempts, on a strip and in words."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta

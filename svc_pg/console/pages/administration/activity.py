@@ -35,6 +35,6 @@ async def listed(visit: Visit) -> Answer:
 
 
 def sentence(event: ConsoleEvent) -> str:
-    """What happened, with what else there is to know."""
+    """The words of the event, with its detail if it has one."""
     word = WORDS[event.event][2]
     return f"{word}: {event.detail}" if event.detail else word

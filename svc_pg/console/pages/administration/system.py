@@ -45,7 +45,7 @@ def size(count: int) -> str:
 
 
 def kept(time: timedelta | None) -> str:
-    """How long something is kept."""
+    """The time for which something is kept, in words."""
     if time is None:
         return "for ever"
     return f"{time.days:,} days" if time >= timedelta(days=2) and not time.seconds else durations.text(time)

@@ -1,4 +1,4 @@
-"""What belongs to transactions: the other entries that they wrote, and the webhooks that they sent."""
+"""The other entries that transactions wrote, and the webhooks that they sent."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -49,7 +49,7 @@ class Field:
 
 
 def title(entry: Entry) -> str:
-    """What happened, in a few words: the description or the label that a rule gave, or the fields that changed."""
+    """A change in a few words: the label or the description that a rule gave, or the fields that changed."""
     text = entry.label or entry.description or f"{OPERATIONS[entry.operation].word} {_fields(entry)}"
     return text if len(text) <= _TITLE else text[:_TITLE] + "…"
 

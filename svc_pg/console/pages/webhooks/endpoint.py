@@ -105,7 +105,7 @@ async def ping(visit: Visit) -> Answer:
 
 
 async def rotation(visit: Visit) -> Answer:
-    """What a new secret means, and for how long the old one signs too."""
+    """The consequences of a new secret, and the choice of how long the old one signs too."""
     needs_write(visit)
     return Html("endpoint_rotate", {"endpoint": await _endpoint(visit), "overlaps": OVERLAPS})
 
@@ -123,7 +123,7 @@ async def rotate(visit: Visit) -> Answer:
 
 
 async def ending(visit: Visit) -> Answer:
-    """What deleting or disabling it means."""
+    """The consequences of disabling or deleting it, with the buttons for both."""
     endpoint = await _endpoint(visit)
     waiting = await visit.api.post(
         Changed, "webhooks", "deliveries", "cancel", body={"endpointId": endpoint.id, "dryRun": True}

@@ -75,7 +75,7 @@ class EndpointForm:
 
     @classmethod
     def read(cls, form: QueryParams) -> Self:
-        """What was sent."""
+        """The fields as they were sent."""
         return cls(
             url=form.get("url", "").strip(),
             description=form.get("description", ""),
