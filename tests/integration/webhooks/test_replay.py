@@ -4,12 +4,14 @@ import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
 
 from svc_pg import webhooks
 from svc_pg.errors import ConflictError, NotFoundError, QueryError
+from svc_pg.pagination import decode
 from svc_pg.query import fetch_one, scalar
 from svc_pg.webhooks import replay_queries
 from svc_pg.webhooks.deliveries import areplay, replay
@@ -306,3 +308,28 @@ def test_an_ordered_endpoint_gets_a_replay_in_the_order_of_its_keys(
             db.execute(done, (delivery, lease))
             arrived.setdefault(key, []).append(sequence)
     assert arrived == {"a": [1, 2, 3, 4, 5, 6], "b": [1, 2, 3, 4], None: [None, None]}
+
+
+@pytest.mark.parametrize("event", [None, "order.created"])
+def test_the_replay_of_a_tenants_endpoint_looks_at_its_messages_alone_and_its_cursor_names_no_other(
+    database: str, db: psycopg.Connection[Any], event: str | None
+) -> None:
+    hook, _ = endpoint(database, CONFIG, URL, tenant="acme")
+    own, foreign = list[UUID](), list[UUID]()
+    for number in range(4):
+        name = "order.paid" if number == 1 else "order.created"
+        for tenant, sent in (("acme", own), ("globex", foreign), (None, foreign)):
+            sent.append(webhooks.send(db, name, {"n": number}, tenant=tenant))
+    finish(db, delivered=own)
+    cursor, counts = None, list[int]()
+    while True:
+        options: dict[str, Any] = {"since": "1h"} if cursor is None else {"after": cursor}
+        batch = replay_queries.replay(hook, event=event, status="delivered", batch=2, **options)
+        done = fetch_one(db, batch)
+        counts.append(done.count)
+        if done.next_cursor is None:
+            break
+        cursor = done.next_cursor
+        assert decode(cursor, UUID, UUID, UUID)[0] in own
+    assert counts == [2 if event is None else 1, 2, 0]
+    assert pending(db, hook) == (own if event is None else [own[0], own[2], own[3]])
