@@ -40,3 +40,21 @@ SEVERITIES: Final[Mapping[str, State]] = {
     "low": ("off", "info", "Low"),
 }
 """The gravest first."""
+
+EVENTS: Final[Mapping[str, State]] = {
+    "link_requested": ("off", "key", "Asked for a code"),
+    "mail_failed": ("bad", "bad", "Mail with a code failed"),
+    "code_rejected": ("wait", "warn", "Typed a wrong code"),
+    "link_locked": ("bad", "lock", "Locked after wrong codes"),
+    "code_accepted": ("off", "check", "Typed the right code"),
+    "signed_in": ("ok", "door", "Signed in"),
+    "session_revoked": ("off", "ban", "Session ended"),
+    "log_exported": ("info", "down", "Exported the audit log"),
+    "call_refused": ("wait", "lock", "Was refused"),
+    "link_made": ("info", "key", "Code made in the shell"),
+    "token_added": ("info", "plus", "Token made"),
+    "token_revoked": ("off", "ban", "Token revoked"),
+    "portal_link_made": ("info", "key", "Link to the portal made"),
+    "portal_opened": ("ok", "door", "Opened the portal"),
+}
+"""Of the console itself."""
