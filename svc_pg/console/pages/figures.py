@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 from svc_pg.console.built_in.webhook_traffic import QueueState
 from svc_pg.console.pages.charts import label
+from svc_pg.console.pages.numbers import figure
 from svc_pg.times import relative
 from svc_pg.webhooks.backlog import MOST_COUNTED
 from svc_pg.webhooks.traffic_queries import Traffic
@@ -16,6 +17,7 @@ Tone = Literal["", "bad", "wait"]
 _LATE: Final = timedelta(minutes=5)
 _POINTS: Final = 0.5  # fewer are no news
 _TIMES: Final = 1.5
+_MANY_TIMES: Final = 9.95
 _NEARLY_ALL: Final = 0.999
 
 
@@ -55,13 +57,13 @@ def _percent(part: float) -> str:
 
 def _rate(now: Traffic, bucket: timedelta) -> Figure:
     minutes = (now.until - now.since) / timedelta(minutes=1)
-    value = f"{now.sent / minutes:.3g}" if minutes > 0 else "0"
+    value = figure(now.sent / minutes) if minutes > 0 else "0"
     busiest = max(now.buckets, key=lambda each: each.sent, default=None)
     if busiest is None or not busiest.sent:
         return Figure("Deliveries per minute", "0", note="nothing was sent")
     peak = busiest.sent / (bucket / timedelta(minutes=1))
     at = "on" if bucket >= timedelta(days=1) else "at"
-    return Figure("Deliveries per minute", value, note=f"peak {peak:.3g} {at} {label(busiest.at, bucket)}")
+    return Figure("Deliveries per minute", value, note=f"peak {figure(peak)} {at} {label(busiest.at, bucket)}")
 
 
 def _duration(now: Traffic, before: Traffic) -> Figure:
@@ -73,8 +75,12 @@ def _duration(now: Traffic, before: Traffic) -> Figure:
         return Figure(name, value, "s")
     times = now.p95 / before.p95
     if times >= _TIMES:
-        return Figure(name, value, "s", f"{times:.2g} times as slow", "wait")
-    return Figure(name, value, "s", "as before" if times > 1 / _TIMES else f"{1 / times:.2g} times as fast")
+        return Figure(name, value, "s", f"{_times(times)} times as slow", "wait")
+    return Figure(name, value, "s", "as before" if times > 1 / _TIMES else f"{_times(1 / times)} times as fast")
+
+
+def _times(factor: float) -> str:
+    return f"{factor:,.0f}" if factor >= _MANY_TIMES else f"{factor:.2g}"
 
 
 def _backlog(queue: QueueState, at: datetime) -> Figure:

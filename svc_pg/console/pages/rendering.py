@@ -9,16 +9,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from svc_pg import __version__
 from svc_pg.console.clients import browser
 from svc_pg.console.pages import assets, states
+from svc_pg.console.pages.numbers import figure
 from svc_pg.console.pages.visit import Visit
 from svc_pg.times import exact, instant, left, relative
 
-
-def figure(value: float) -> str:
-    """A number with the three digits that count, or, if it is greater, without a fraction."""
-    return f"{value:,.0f}" if value >= _GREAT else f"{value:.3g}"
-
-
-_GREAT: Final = 999.5
 ENVIRONMENT: Final = Environment(
     loader=PackageLoader("svc_pg.console.pages"),
     autoescape=True,

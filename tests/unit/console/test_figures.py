@@ -71,6 +71,14 @@ def test_the_busiest_bucket_is_named() -> None:
     assert day.note == "peak 0.0625 on 12 Mar"
 
 
+def test_great_numbers_are_written_out() -> None:
+    now = traffic(1, 150)
+    busy = replace(now, sent=74_000, buckets=[replace(each, sent=90_000) for each in now.buckets])
+    rate = shown(busy)["Deliveries per minute"]
+    assert "e+" not in rate.value + rate.note
+    assert shown(now, traffic(1, 1))["Attempt time, p95"].note == "150 times as slow"
+
+
 def test_the_backlog_tells_how_late_it_is_and_what_was_not_counted() -> None:
     queue = QueueState(Waiting(10_000, 3, 2, 1, 5), replace(QUEUE.backlog, oldest_due_seconds=1260.0))
     figure = shown(NOTHING, queue=queue)["Backlog"]

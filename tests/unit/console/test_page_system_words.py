@@ -2,12 +2,20 @@ from datetime import timedelta
 
 import pytest
 
-from svc_pg.console.pages.administration.system import kept, size
+from svc_pg.console.pages.administration.system import kept
+from svc_pg.console.pages.numbers import size
 
 
 @pytest.mark.parametrize(
     ("count", "text"),
-    [(0, "0 bytes"), (999, "999 bytes"), (2_114_000_000, "2.11 GB"), (188_400_000, "188 MB"), (10**15, "1e+03 TB")],
+    [
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (999_600, "1 MB"),
+        (188_400_000, "188 MB"),
+        (2_114_000_000, "2.11 GB"),
+        (10**15, "1,000 TB"),
+    ],
 )
 def test_amounts_have_three_digits_and_a_unit(count: int, text: str) -> None:
     assert size(count) == text

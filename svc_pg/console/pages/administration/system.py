@@ -5,10 +5,10 @@ from typing import Final
 
 from svc_pg import durations
 from svc_pg.console.pages.answers import Answer, Html
+from svc_pg.console.pages.numbers import size
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.system_status import SystemStatus, TableSize
 
-_UNITS: Final = ("bytes", "kB", "MB", "GB", "TB")
 _NAMES: Final = {
     "audit_logs": "Audit log",
     "webhook_messages": "Messages",
@@ -32,16 +32,6 @@ async def system(visit: Visit) -> Answer:
         "kept": kept,
     }
     return Html("system", values)
-
-
-def size(count: int) -> str:
-    """An amount of bytes, for example ``2.1 GB``."""
-    amount = float(count)
-    for unit in _UNITS[:-1]:
-        if amount < 1000:
-            return f"{amount:.3g} {unit}"
-        amount /= 1000
-    return f"{amount:,.3g} {_UNITS[-1]}"
 
 
 def kept(time: timedelta | None) -> str:

@@ -9,6 +9,7 @@ from svc_pg.audit.entry import Entry
 from svc_pg.console import preconditions
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
+from svc_pg.console.pages.numbers import figure
 from svc_pg.console.pages.problems import needs_write
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.pages.webhooks.deliveries import rows
@@ -170,4 +171,4 @@ async def _changes(visit: Visit, endpoint: Endpoint) -> Sequence[Entry]:
 
 
 def _text(seconds: float | None) -> str | None:
-    return None if seconds is None else f"{seconds:.3g} s"
+    return None if seconds is None else f"{figure(seconds)} s"
