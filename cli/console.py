@@ -1,6 +1,5 @@
 """The commands ``console init``, ``console sign-in``, ``console sessions`` and ``console revoke``."""
 
-from datetime import UTC, datetime
 from typing import Annotated
 from uuid import UUID
 
@@ -65,7 +64,7 @@ def sign_in(
         link = shell_links.make(conn, email, settings)
     output.data(f"{base}{PREFIX}/ui/sign-in/link?token={link.token}")
     output.words(
-        f"Good once, until {_minute(link.expires_at)}, for {link.email} with the permission {link.permission}."
+        f"Good once, until {records.minute(link.expires_at)}, for {link.email} with the permission {link.permission}."
     )
 
 
@@ -84,15 +83,13 @@ def sessions(
         records.show_json(rows)
         return
     for session in rows:
-        end = f"revoked by {printable(session.revoked_by)}" if session.revoked_by else _minute(session.expires_at)
+        end = (
+            f"revoked by {printable(session.revoked_by)}" if session.revoked_by else records.minute(session.expires_at)
+        )
         output.data(f"{session.session_id}  {printable(session.email)}  {session.permission}")
-        output.data(f"    from {session.ip or 'unknown'}, {_minute(session.created_at)} until {end}")
+        output.data(f"    from {session.ip or 'unknown'}, {records.minute(session.created_at)} until {end}")
     if not rows:
         output.words("Nobody is signed in. Auto-approved sessions are not stored.")
-
-
-def _minute(time: datetime) -> str:
-    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M}Z"
 
 
 @_console.command()

@@ -1,6 +1,6 @@
 """The commands ``console token add``, ``console token list`` and ``console token revoke``."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Annotated
 
 import typer
@@ -35,7 +35,7 @@ def add(
         records.show_json(made)
         return
     output.data(made.token)
-    output.words(f"The token of {name}, shown this once, good until {_minute(made.expires_at)}.")
+    output.words(f"The token of {name}, shown this once, good until {records.minute(made.expires_at)}.")
 
 
 @tokens.command(name="list")
@@ -54,16 +54,16 @@ def list_(
         return
     for token in rows:
         tenant = f" of tenant {printable(token.tenant)}" if token.tenant else ""
-        end = f"revoked by {printable(token.revoked_by)}" if token.revoked_by else f"until {_minute(token.expires_at)}"
-        used = f"last used {_minute(token.last_used_at)}" if token.last_used_at else "never used"
+        end = (
+            f"revoked by {printable(token.revoked_by)}"
+            if token.revoked_by
+            else f"until {records.minute(token.expires_at)}"
+        )
+        used = f"last used {records.minute(token.last_used_at)}" if token.last_used_at else "never used"
         output.data(f"{token.id}  {token.name}  {token.permission}{tenant}")
         output.data(f"    made by {printable(token.created_by)}, {end}, {used}")
     if not rows:
         output.words("No program has a token. Make one: svc-pg console token add NAME")
-
-
-def _minute(time: datetime) -> str:
-    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M}Z"
 
 
 @tokens.command()

@@ -36,3 +36,8 @@ def text(value: object) -> str:
         case list():
             return ", ".join(map(text, value))
     return json_text.printable(str(value))
+
+
+def minute(time: datetime) -> str:
+    """A time to the minute, for the end or the use of something."""
+    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M}Z"

@@ -1,6 +1,6 @@
 """Query parameters of a list become filters of a query; an unknown or unreadable one is a 422 that names it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, NoReturn, TypeVar
 
@@ -13,6 +13,7 @@ from svc_pg.errors import SvcError
 from svc_pg.pagination import DEFAULT_SIZE, MAX_SIZE
 
 Builder = TypeVar("Builder")
+Choice = TypeVar("Choice", bound=str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,18 @@ def truth(text: str) -> bool:
     if text not in ("true", "false"):
         raise ValueError("write true or false")
     return text == "true"
+
+
+def one_among(texts: Sequence[Choice]) -> Callable[[str], Choice]:
+    """Reads one of these texts from a query. Raises ValueError."""
+
+    def read(text: str) -> Choice:
+        for known in texts:
+            if text == known:
+                return known
+        raise ValueError(f"write one of {', '.join(texts)}")
+
+    return read
 
 
 point_in_time: Final = durations.point_in_time

@@ -9,7 +9,7 @@ from svc_pg.audit.stats import BUCKETS, AuditStats, Bucket, astats
 from svc_pg.console.built_in.audit_filters import WHICH, Asked, asked, visible
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import one_of
-from svc_pg.console.parameters import FilterParameter, documented, filtered
+from svc_pg.console.parameters import FilterParameter, documented, filtered, one_among
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
 
@@ -19,17 +19,11 @@ class _Counted(Asked):
     bucket: Bucket | None = None
 
 
-def _bucket(counted: _Counted, text: str) -> _Counted:
-    for known in BUCKETS:
-        if text == known:
-            return replace(counted, bucket=known)
-    raise ValueError(f"write one of {', '.join(BUCKETS)}")
-
-
+_bucket: Final = one_among(BUCKETS)
 _COUNTED: Final[dict[str, FilterParameter[_Counted]]] = {
     **asked(WHICH, _Counted),
     "bucket": FilterParameter(
-        _bucket,
+        lambda counted, text: replace(counted, bucket=_bucket(text)),
         "the unit of times; default: minute up to three hours, hour up to seven days, else day",
         one_of(BUCKETS),
     ),

@@ -16,7 +16,7 @@ from svc_pg.console.built_in.audit_purge import purge
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import one_of
 from svc_pg.console.events import record_export
-from svc_pg.console.parameters import FilterParameter, documented, filtered, refuse, truth
+from svc_pg.console.parameters import FilterParameter, documented, filtered, one_among, refuse, truth
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
 
@@ -38,11 +38,8 @@ class _Purge:
     is_dry_run: bool = False
 
 
-def _format(export: _Export, text: str) -> _Export:
-    for known in get_args(Format):
-        if text == known:
-            return replace(export, format=known)
-    raise ValueError(f"write one of {', '.join(get_args(Format))}")
+_FORMATS: Final[Sequence[Format]] = get_args(Format)
+_format: Final = one_among(_FORMATS)
 
 
 def _age(text: str) -> timedelta:
@@ -54,7 +51,11 @@ def _age(text: str) -> timedelta:
 
 _EXPORT: Final[dict[str, FilterParameter[_Export]]] = {
     **asked(WHICH, _Export),
-    "format": FilterParameter(_format, "the format of the file", {**one_of(get_args(Format)), "default": "ndjson"}),
+    "format": FilterParameter(
+        lambda export, text: replace(export, format=_format(text)),
+        "the format of the file",
+        {**one_of(_FORMATS), "default": "ndjson"},
+    ),
 }
 _PURGE: Final[dict[str, FilterParameter[_Purge]]] = {
     "olderThan": FilterParameter(

@@ -7,7 +7,15 @@ from typing import Final
 from svc_pg.console.built_in.webhook_requests import UNKNOWN_ENDPOINT, as_problems, refuse_others
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import one_of
-from svc_pg.console.parameters import FilterParameter, documented, filtered, point_in_time, refuse, whole_number
+from svc_pg.console.parameters import (
+    FilterParameter,
+    documented,
+    filtered,
+    one_among,
+    point_in_time,
+    refuse,
+    whole_number,
+)
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.pagination import PointInTime
@@ -39,15 +47,13 @@ class _Activity:
     hours: int = 24
 
 
-def _by(period: _Period, text: str) -> _Period:
-    for step in STEPS:
-        if text == step:
-            return replace(period, by=step)
-    raise ValueError(f"write one of {', '.join(STEPS)}")
-
-
+_step: Final = one_among(STEPS)
 _PERIOD: Final[dict[str, FilterParameter[_Period]]] = {
-    "by": FilterParameter(_by, "the length of a bucket", {**one_of(STEPS), "default": "hour"}),
+    "by": FilterParameter(
+        lambda period, text: replace(period, by=_step(text)),
+        "the length of a bucket",
+        {**one_of(STEPS), "default": "hour"},
+    ),
     "since": FilterParameter(
         lambda period, text: replace(period, since=point_in_time(text)),
         "the beginning: RFC 3339, or a duration before now; default: 1h by minute, 1d by hour, 7d by day",
