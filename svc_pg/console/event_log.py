@@ -1,4 +1,4 @@
-"""The console's own events as a list: sign-ins, exports, refused calls, and changes of tokens."""
+"""The console's own events as a list: sign-ins, exports, refused calls, changes of tokens, and links to the portal."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime

@@ -23,7 +23,7 @@ def test_amounts_have_three_digits_and_a_unit(count: int, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("time", "text"),
-    [(None, "for ever"), (timedelta(days=400), "400 days"), (timedelta(hours=36), "36h"), (timedelta(hours=1), "1h")],
+    [(None, "forever"), (timedelta(days=400), "400 days"), (timedelta(hours=36), "36h"), (timedelta(hours=1), "1h")],
 )
 def test_the_time_that_things_are_kept_is_in_days(time: timedelta | None, text: str) -> None:
     assert kept(time) == text

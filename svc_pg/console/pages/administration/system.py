@@ -37,5 +37,5 @@ async def system(visit: Visit) -> Answer:
 def kept(time: timedelta | None) -> str:
     """The time for which something is kept, in words."""
     if time is None:
-        return "for ever"
+        return "forever"
     return f"{time.days:,} days" if time >= timedelta(days=2) and not time.seconds else durations.text(time)
