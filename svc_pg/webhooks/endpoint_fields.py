@@ -28,6 +28,7 @@ SIGNING_KEY_COLUMN: Final = "webhook_endpoints.signing_key"
 TLS_COLUMN: Final = "webhook_endpoints.tls"
 
 _MAX_HEADERS: Final = 32
+_MAX_HEADER_CHARACTERS: Final = 8192  # of all, names included: workers keep them, and send them with every attempt
 _MAX_CHARACTERS: Final = 1000
 _MAX_RATE: Final = 10_000
 _NULLABLE: Final = frozenset({"filter", "rate_per_second", "tls"})
@@ -148,6 +149,11 @@ def checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """The headers. Raises EndpointError if they may not be sent."""
     if len(headers) > _MAX_HEADERS:
         raise EndpointError(f"there are {len(headers)} headers", hint=f"At most {_MAX_HEADERS} are accepted.")
+    characters = sum(len(name) + len(value) for name, value in headers.items())
+    if characters > _MAX_HEADER_CHARACTERS:
+        raise EndpointError(
+            f"the headers have {characters} characters", hint=f"At most {_MAX_HEADER_CHARACTERS} are accepted."
+        )
     check_custom_headers(headers)
     return dict(headers)
 

@@ -86,7 +86,7 @@ class EndpointOptions(RequestBody):
     """The fields that an endpoint has at its registration, and that may change."""
 
     description: str = Field(default="", description="A note for people.")
-    headers: dict[str, str] = Field(default={}, description="Sent with every attempt; they cannot be read back.")
+    headers: dict[str, str] = Field(default={}, description="Sent with every attempt; up to 8 KiB, not read back.")
     filter: str | None = Field(
         default=None,
         description="An SQL/JSON path predicate; only messages whose payload meets it are sent.",

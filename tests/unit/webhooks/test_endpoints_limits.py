@@ -19,6 +19,7 @@ from tests.support.hooks import KEYS
         ({"description": "a" * 1001}, "the description has 1001 characters"),
         ({"description": "\0"}, "the description contains NUL or a lone surrogate"),
         ({"headers": {f"X-{number}": "1" for number in range(33)}}, "there are 33 headers"),
+        ({"headers": {"X-One": "1" * 4091, "X-Two": "2" * 4092}}, "the headers have 8193 characters"),
         ({"headers": {"X-Key": "1", "x-key": "2"}}, 'header "x-key" occurs twice'),
         ({"description": "\udcff"}, "the description contains NUL or a lone surrogate"),
         ({"events": ["a\0"]}, "an event contains NUL or a lone surrogate"),
