@@ -23,7 +23,7 @@ def test_a_database_that_is_as_configured_is_in_order(empty_database: str) -> No
     assert page.status_code == 200
     assert_strict(page.text)
     assert "In order" in page.text
-    assert ("400 days" in page.text, "for ever" in page.text) == (True, False)
+    assert ("400 days" in page.text, "forever" in page.text) == (True, False)
     assert f"connection {pid}" in page.text
     assert 'class="note' not in page.text
 
