@@ -8,8 +8,9 @@ from psycopg import AsyncConnection
 from psycopg.errors import QueryCanceled
 
 from svc_pg.console.body import read_body
+from svc_pg.console.built_in.webhook_bodies import BulkChange, BulkRetry
 from svc_pg.console.built_in.webhook_filters import DELIVERY_FILTERS
-from svc_pg.console.built_in.webhook_requests import BulkChange, BulkRetry, as_problems, restricted
+from svc_pg.console.built_in.webhook_resources import as_problems, restricted
 from svc_pg.console.database import STATEMENT_TIMEOUT_SECONDS, Database
 from svc_pg.console.parameters import documented, filtered, point_in_time
 from svc_pg.console.products import ProductEndpoint

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from svc_pg.console.built_in.webhook_filters import DELIVERY_FILTERS
-from svc_pg.console.built_in.webhook_requests import (
+from svc_pg.console.built_in.webhook_resources import (
     UNKNOWN_DELIVERY,
     as_problems,
     changed,

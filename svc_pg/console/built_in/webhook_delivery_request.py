@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from svc_pg.console.built_in.endpoint_urls import without_query
-from svc_pg.console.built_in.webhook_requests import UNKNOWN_DELIVERY, found
+from svc_pg.console.built_in.webhook_resources import UNKNOWN_DELIVERY, found
 from svc_pg.console.database import Database
 from svc_pg.console.products import ProductEndpoint, permits
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse

@@ -6,16 +6,8 @@ from datetime import timedelta
 from functools import partial
 
 from svc_pg.console.body import read_body
-from svc_pg.console.built_in.webhook_requests import (
-    REFUSED_ENDPOINT,
-    UNKNOWN_ENDPOINT,
-    Disabling,
-    Recovery,
-    Replay,
-    Rotation,
-    changed,
-    required,
-)
+from svc_pg.console.built_in.webhook_bodies import Disabling, Recovery, Replay, Rotation
+from svc_pg.console.built_in.webhook_resources import REFUSED_ENDPOINT, UNKNOWN_ENDPOINT, changed, required
 from svc_pg.console.database import Database
 from svc_pg.console.parameters import point_in_time
 from svc_pg.console.products import ProductEndpoint

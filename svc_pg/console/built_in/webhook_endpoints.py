@@ -10,12 +10,10 @@ from svc_pg import durations
 from svc_pg.console.body import read_body
 from svc_pg.console.built_in.endpoint_urls import endpoints_for
 from svc_pg.console.built_in.tenant_limits import refuse_another, refuse_excess
-from svc_pg.console.built_in.webhook_requests import (
-    ENDPOINT_EXAMPLE,
+from svc_pg.console.built_in.webhook_bodies import ENDPOINT_EXAMPLE, EndpointChanges, NewEndpoint
+from svc_pg.console.built_in.webhook_resources import (
     REFUSED_ENDPOINT,
     UNKNOWN_ENDPOINT,
-    EndpointChanges,
-    NewEndpoint,
     as_problems,
     changed,
     found,

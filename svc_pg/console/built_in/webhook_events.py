@@ -8,7 +8,8 @@ from typing import Final, LiteralString
 from psycopg.errors import UntranslatableCharacter
 
 from svc_pg.console.body import read_body
-from svc_pg.console.built_in.webhook_requests import NewEvent, as_problems
+from svc_pg.console.built_in.webhook_bodies import NewEvent
+from svc_pg.console.built_in.webhook_resources import as_problems
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import Parameter
 from svc_pg.console.products import ProductEndpoint

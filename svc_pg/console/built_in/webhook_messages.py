@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 from svc_pg.console.built_in.webhook_filters import MESSAGE_FILTERS
-from svc_pg.console.built_in.webhook_requests import UNKNOWN_MESSAGE, as_problems, refuse_foreign, restricted
+from svc_pg.console.built_in.webhook_resources import UNKNOWN_MESSAGE, as_problems, refuse_foreign, restricted
 from svc_pg.console.database import Database
 from svc_pg.console.parameters import PAGE, PAGE_BYTES, documented, filtered
 from svc_pg.console.products import ProductEndpoint

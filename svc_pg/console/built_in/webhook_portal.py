@@ -8,7 +8,8 @@ from pydantic import Field
 
 from svc_pg.addresses import origin
 from svc_pg.console.body import RequestBody, read_body
-from svc_pg.console.built_in.webhook_requests import Text, as_problems
+from svc_pg.console.built_in.webhook_bodies import Text
+from svc_pg.console.built_in.webhook_resources import as_problems
 from svc_pg.console.database import Database
 from svc_pg.console.prefix import PREFIX
 from svc_pg.console.products import ProductEndpoint

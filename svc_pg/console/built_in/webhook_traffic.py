@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from svc_pg.console.built_in.webhook_requests import UNKNOWN_ENDPOINT, as_problems, refuse_others
+from svc_pg.console.built_in.webhook_resources import UNKNOWN_ENDPOINT, as_problems, refuse_others
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import one_of
 from svc_pg.console.parameters import (
