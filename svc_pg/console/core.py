@@ -2,7 +2,7 @@
 
 import inspect
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
@@ -13,7 +13,6 @@ from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 from pydantic import JsonValue
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import MutableHeaders
 
 from svc_pg.console import cors
 from svc_pg.console.bearer import CHALLENGE, SessionOf
@@ -22,6 +21,7 @@ from svc_pg.console.documentation import UNDOCUMENTED, Documentation
 from svc_pg.console.openapi import Route, document, product_routes
 from svc_pg.console.products import RESERVED_IDS, Product, ProductEndpoint, permits
 from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, EncodedResponse, Problem
+from svc_pg.console.responses import encoded, started
 from svc_pg.console.revocation import until_ended
 from svc_pg.console.routing import Match, Router
 from svc_pg.console.tokens import Session
@@ -132,7 +132,7 @@ class Core:
         origin = origins[0] if len(origins) == 1 else None  # no browser sends two
         if request.method == "OPTIONS":
             preflight = ConsoleResponse(204, headers=cors.preflight_headers(origin, self._allowed_origins))
-            response = _encoded(preflight)
+            response = encoded(preflight)
         else:
             response = await self._recovered(request, body, until_sent)
         response.headers.update(_CONVENTIONS)
@@ -147,16 +147,16 @@ class Core:
         try:
             answer = await self._answer(request, body, until_sent)
             # in a thread, because a page may have megabytes, and the application's other requests wait for this loop
-            return await run_sync(_encoded, answer, limiter=self._encoders)
+            return await run_sync(encoded, answer, limiter=self._encoders)
         except Exception:
             logger.exception("request %s failed: %s %s", request.request_id, request.method, request.path)
-            return _encoded(Problem(500, "internal_error").response(request.request_id))
+            return encoded(Problem(500, "internal_error").response(request.request_id))
 
     async def _answer(
         self, request: ConsoleRequest, body: AsyncIterator[bytes], until_sent: AsyncExitStack
     ) -> ConsoleResponse:
         try:
-            return await _started(await self._routed(request, body, until_sent), request.request_id)
+            return await started(await self._routed(request, body, until_sent), request.request_id)
         except Problem as problem:
             if problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
                 cause = problem.__cause__ or problem.detail
@@ -194,7 +194,7 @@ class Core:
             raise Problem(401, "not_authenticated", "Sign in.")
         self._require_permission(request, session, product.target)
         response = await _call(product.target.handler, complete.authenticated(session, product.params))
-        return await _started(response, request.request_id)
+        return await started(response, request.request_id)
 
     def _product_of(self, request: ConsoleRequest) -> Match[ProductEndpoint]:
         if product := self._product_routes.find(request.method, request.segments):
@@ -233,32 +233,3 @@ async def _call(handler: Callable[[_Request], object], request: _Request) -> Con
     if not isinstance(response, ConsoleResponse):
         raise TypeError(f"the handler returned {type(response).__name__}, not a ConsoleResponse")
     return response
-
-
-async def _started(response: ConsoleResponse, request_id: str) -> ConsoleResponse:
-    """The response, with the first part of a stream made: a failure up to then can still become a problem document."""
-    if not isinstance(response.body, AsyncIterator):
-        return response
-    return replace(response, body=_resumed(await anext(response.body, b""), response.body, request_id))
-
-
-async def _resumed(first: bytes, rest: AsyncIterator[bytes], request_id: str) -> AsyncIterator[bytes]:
-    try:
-        yield first
-        async for part in rest:
-            yield part
-    except Exception as error:  # the server cuts the connection, so that the client sees that the end is missing
-        raise RuntimeError(f"request {request_id} failed while its answer was being sent") from error
-    finally:
-        if isinstance(rest, AsyncGenerator):
-            await rest.aclose()
-
-
-def _encoded(response: ConsoleResponse) -> EncodedResponse:
-    headers = MutableHeaders(dict(response.headers))
-    if isinstance(response.body, AsyncIterator):
-        return EncodedResponse(response.status, response.body, headers)
-    if response.body is None:
-        return EncodedResponse(response.status, b"", headers)
-    headers.setdefault("Content-Type", "application/json")
-    return EncodedResponse(response.status, encode(response.body), headers)
