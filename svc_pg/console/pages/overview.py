@@ -109,11 +109,15 @@ async def _traffic(visit: Visit, period: Period, **times: str) -> Traffic:
     return await visit.api.get(Traffic, "webhooks", "stats", query={"by": period.by, **times})
 
 
-async def _changes(visit: Visit, window: str) -> Page[Entry]:
-    """The newest entries that somebody called important, without their snapshots."""
+async def _changes(visit: Visit, window: str) -> Sequence[Entry]:
+    """The entries that a rule called important, without their snapshots: the most severe first, of each the newest."""
     fields = "tableName,operation,recordId,actorId,label,description,severity,changedFields"
-    query = {"minSeverity": "medium", "since": window, "limit": str(_ROWS), "fields": fields}
-    return await visit.api.get(Page[Entry], "audit", "entries", query=query)
+    found: list[Entry] = []
+    for severity in ("critical", "high", "medium"):
+        if left := _ROWS - len(found):
+            query = {"severity": severity, "since": window, "limit": str(left), "fields": fields}
+            found += await visit.api.get(Page[Entry], "audit", "entries", query=query)
+    return found
 
 
 def _title(entry: Entry) -> str:

@@ -1,5 +1,6 @@
 """The overview: what is wrong comes first, with the way to it; nothing is told about what is not there."""
 
+import re
 from collections.abc import Iterator
 
 import httpx
@@ -44,7 +45,7 @@ select id, '01900000-0000-7000-8000-000000000001', 1, at, 100 + n, case when is_
 _ENTRIES = """
 insert into svc.audit_logs (table_name, table_oid, operation, record_id, actor_id, label, severity)
 select 'public.' || (array['orders', 'orders', 'note'])[1 + n %% 3], 0, 'UPDATE', n::text, %s, %s,
-       case n %% 5 when 0 then 'critical'::svc.audit_severity end
+       case when n %% 10 = 0 then 'critical' when n > 20 and n %% 2 = 0 then 'medium' end::svc.audit_severity
   from generate_series(1, 30) n
 """
 
@@ -94,6 +95,13 @@ def test_the_worst_problem_comes_first_and_leads_to_its_endpoint(busy: httpx.Cli
     assert "host2.example" in rows, "an endpoint without a description is called by its host"
     assert "It answered 410 Gone" in rows
     assert "hidden" not in page.text.replace("aria-hidden", "").replace(" hidden", "").replace("?hidden", "")
+
+
+def test_the_most_severe_changes_come_first_however_many_follow_them(busy: httpx.Client) -> None:
+    page = signed_in(busy, "read").get("/overview")
+    rows = page.text.partition("Changes worth a look")[2].partition("</table>")[0]
+    found = re.findall("Critical|High|Medium", rows.partition("<tbody>")[2])
+    assert found == ["Critical"] * 3 + ["Medium"] * 3
 
 
 def test_charts_have_their_numbers_in_tables(busy: httpx.Client) -> None:
