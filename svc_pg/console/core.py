@@ -131,8 +131,9 @@ class Core:
         origins = request.headers.getlist("origin")
         origin = origins[0] if len(origins) == 1 else None  # no browser sends two
         if request.method == "OPTIONS":
-            preflight = ConsoleResponse(204, headers=cors.preflight_headers(origin, self._allowed_origins))
-            response = encoded(preflight)
+            asked = request.headers.get("access-control-request-headers", "")
+            preflight = cors.preflight_headers(origin, self._allowed_origins, asked=asked)
+            response = encoded(ConsoleResponse(204, headers=preflight))
         else:
             response = await self._recovered(request, body, until_sent)
         response.headers.update(_CONVENTIONS)

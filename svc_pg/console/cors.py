@@ -8,9 +8,9 @@ from svc_pg.settings import Settings
 
 EXPOSED_HEADERS: Final = "Retry-After, Location, Content-Disposition, ETag, X-Request-Id, WWW-Authenticate"
 """The headers of responses that a browser would not show to the page without this."""
-PREFLIGHT_HEADERS: Mapping[str, str] = {
+PREFLIGHT_HEADERS: Final[Mapping[str, str]] = {
     "Access-Control-Allow-Methods": "GET, POST, PATCH, DELETE, PUT, OPTIONS",
-    "Access-Control-Allow-Headers": "Content-Type, Authorization, If-Match",
+    "Access-Control-Allow-Headers": "Content-Type, Authorization",
     "Access-Control-Max-Age": "600",
 }
 
@@ -30,6 +30,15 @@ def origin_headers(origin: str | None, allowed: Collection[str]) -> Mapping[str,
     return {"Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": EXPOSED_HEADERS}
 
 
-def preflight_headers(origin: str | None, allowed: Collection[str]) -> Mapping[str, str]:
-    """The headers of a preflight's answer; none if another origin asks."""
-    return PREFLIGHT_HEADERS if origin is None or origin in allowed else {}
+def preflight_headers(origin: str | None, allowed: Collection[str], *, asked: str = "") -> Mapping[str, str]:
+    """The headers of a preflight's answer; none if another origin asks.
+
+    The specification allows Content-Type and Authorization. If-Match is added for a page whose ``asked``, which is
+    Access-Control-Request-Headers, names it.
+    """
+    if origin is not None and origin not in allowed:
+        return {}
+    if "if-match" not in (name.strip().lower() for name in asked.split(",")):
+        return PREFLIGHT_HEADERS
+    allowed_headers = PREFLIGHT_HEADERS["Access-Control-Allow-Headers"]
+    return {**PREFLIGHT_HEADERS, "Access-Control-Allow-Headers": f"{allowed_headers}, If-Match"}

@@ -93,11 +93,19 @@ def test_options_is_answered_at_once_anywhere(client: httpx.Client, path: str) -
     assert response.headers["vary"] == "Origin"
 
 
+def test_a_page_that_asks_to_send_a_precondition_may(client: httpx.Client) -> None:
+    for asked in ("if-match", "content-type, If-Match"):
+        response = client.options("/shop/orders", headers={"Origin": ORIGIN, "Access-Control-Request-Headers": asked})
+        assert response.headers["access-control-allow-headers"] == "Content-Type, Authorization, If-Match"
+    response = client.options("/shop/orders", headers={"Origin": ORIGIN, "Access-Control-Request-Headers": "x-other"})
+    assert response.headers["access-control-allow-headers"] == "Content-Type, Authorization"
+
+
 def test_a_page_of_an_allowed_origin_sees_the_headers_that_it_needs(client: httpx.Client) -> None:
     for path in ("/console/health", "/shop/orders", "/nothing/here"):
         exposed = client.get(path, headers={"Origin": ORIGIN}).headers["access-control-expose-headers"]
         assert set(exposed.split(", ")) == {
-            "Retry-After", "Location", "Content-Disposition", "X-Request-Id", "WWW-Authenticate"
+            "Retry-After", "Location", "Content-Disposition", "ETag", "X-Request-Id", "WWW-Authenticate"
         }  # fmt: skip
 
 
