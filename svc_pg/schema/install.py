@@ -83,7 +83,7 @@ def install(
         )
     if plan.removals(prune=prune):
         done += unit(lambda: _remove(conn, plan, prune=prune))
-    built = search_indexes.ensure(conn, config.audit.search, prune=prune)
+    built = search_indexes.ensure(conn, config.audit.search, plan.present.around.search_indexes, prune=prune)
     return done + rights + [Status("index", name, "missing", "") for name in built]
 
 

@@ -23,7 +23,8 @@ class Surroundings:
 
     ``roles`` are all of the cluster. ``excess`` has, for each role of svc with powers that it should not have, the
     options that take them away. ``lacking`` are the owners that exist and that the installer cannot act as.
-    ``relations`` are the tables of schema ``svc``.
+    ``relations`` are the tables of schema ``svc``. ``search_indexes`` tells of each index of searches in the log if
+    it is complete: every partition has its part.
     """
 
     server_version: int
@@ -41,6 +42,7 @@ class Surroundings:
     lacking: list[str]
     relations: list[str]
     has_guard: bool
+    search_indexes: dict[str, bool]
 
     @property
     def has_options(self) -> bool:
@@ -94,15 +96,18 @@ select current_setting('server_version_num')::integer as server_version,
                     when current_setting('server_version_num')::integer >= %(options_since)s then 'SET' else 'MEMBER'
                 end)) order by rolname) as lacking,
        array(select relname::text from pg_class where relnamespace = n.oid and relkind in ('r', 'p')) as relations,
-       exists (select from pg_proc where pronamespace = n.oid and proname = 'audit_guard') as has_guard
+       exists (select from pg_proc where pronamespace = n.oid and proname = 'audit_guard') as has_guard,
+       (select coalesce(jsonb_object_agg(right(c.relname, -11), i.indisvalid), '{}')
+          from pg_class c join pg_index i on i.indexrelid = c.oid
+         where c.relnamespace = n.oid and c.relname in ('audit_logs_contains', 'audit_logs_text')) as search_indexes
   from pg_roles me left join pg_namespace n on n.nspname = 'svc'
  where me.rolname = current_user
 """
 _RECORD: Final[LiteralString] = "select version, has_roles, access_sha256, revision from svc.installation"
 
 
-def _surroundings(*, excess: RawJson, **facts: Any) -> Surroundings:
-    return Surroundings(excess=excess.value, **facts)
+def _surroundings(*, excess: RawJson, search_indexes: RawJson, **facts: Any) -> Surroundings:
+    return Surroundings(excess=excess.value, search_indexes=search_indexes.value, **facts)
 
 
 def look_around(conn: Connection[Any]) -> Surroundings:

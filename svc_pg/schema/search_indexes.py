@@ -1,6 +1,6 @@
 """The indexes of searches in the audit log, which the configuration asks for: built while captures go on."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, LiteralString
@@ -19,11 +19,6 @@ _METHODS: Final[dict[Search, LiteralString]] = {
     "contains": "using gin (before_data jsonb_path_ops, after_data jsonb_path_ops)",
     "text": "using gin (svc.audit_words(before_data, after_data, description))",
 }
-_INDEXES: Final = """
-select right(c.relname, -11) as search, i.indisvalid as is_complete
-  from pg_class c join pg_index i on i.indexrelid = c.oid
- where i.indrelid = to_regclass('svc.audit_logs') and c.relname in ('audit_logs_contains', 'audit_logs_text')
-"""
 # An index that broke off while it was built is there and not valid
 _LACKING: Final = """
 select p.inhrelid::regclass::text as partition, right(p.inhrelid::regclass::text, -4) || '_' || %s as index,
@@ -39,55 +34,40 @@ select p.inhrelid::regclass::text as partition, right(p.inhrelid::regclass::text
 
 
 @dataclass(frozen=True, slots=True)
-class SearchIndex:
-    """The index of one kind of search. It is complete if every partition has its part."""
-
-    search: Search
-    is_complete: bool
-
-
-@dataclass(frozen=True, slots=True)
 class _Lacking:
     partition: str
     index: str
     is_left_over: bool
 
 
-def found(conn: Connection[Any]) -> list[SearchIndex]:
-    """The indexes that there are."""
-    return fetch(conn, Query(_INDEXES, (), SearchIndex))
-
-
-def name(search: Search) -> str:
+def name(search: str) -> str:
     """The name of the index."""
     return f"svc.audit_logs_{search}"
 
 
-def ensure(conn: Connection[Any], wanted: Sequence[Search], *, prune: bool) -> list[str]:
+def ensure(conn: Connection[Any], wanted: Sequence[Search], present: Mapping[str, bool], *, prune: bool) -> list[str]:
     """Build the wanted indexes, partition by partition, and with ``prune`` drop the others; return their names.
 
-    Writes go on: only the entry for the log as a whole, which is empty, waits for those under way. Waits for all
-    transactions that are older. ``conn`` must be outside a transaction. Raises InstallError; what was built stays, and
-    the next call goes on.
+    ``present`` tells of each that there is whether it is complete. Writes go on: only the entry for the log as a whole,
+    which is empty, waits for those under way. Waits for all transactions that are older. ``conn`` must be outside a
+    transaction. Raises InstallError; what was built stays, and the next call goes on.
     """
-    present = {index.search: index.is_complete for index in found(conn)}
-    conn.rollback()
-    changed = []
+    lacking = [search for search in wanted if not present.get(search, False)]
+    unwanted = sorted(search for search in present if search not in wanted and prune)
+    if not lacking and not unwanted:
+        return []
     with _autocommit(conn):
         try:
-            for search in wanted:
-                if not present.get(search, False):
-                    _build(conn, search)
-                    changed.append(name(search))
-            for search in [search for search in present if search not in wanted and prune]:
-                conn.execute(SQL("drop index {}").format(_identifier(f"audit_logs_{search}")))
-                changed.append(name(search))
+            for search in lacking:
+                _build(conn, search)
+            for other in unwanted:
+                conn.execute(SQL("drop index {}").format(_identifier(f"audit_logs_{other}")))
         except Error as error:
             raise InstallError(
                 f"the index of searches is not finished: {str(error).splitlines()[0]}",
                 hint="Everything else is installed. Install again; it goes on with what is left.",
             ) from error
-    return changed
+    return [name(search) for search in (*lacking, *unwanted)]
 
 
 def _build(conn: Connection[Any], search: Search) -> None:

@@ -110,7 +110,7 @@ def look(conn: Connection[Any], present: Installation, target: Target) -> list[S
     found += [
         Status("partition", part.identity, part.state, partitions.REPAIR) for part in partitions.compare(conn, present)
     ]
-    found += _searches(conn, target)
+    found += _searches(present, target)
     found += [
         Status("event", event.name, event.state, event.sql) for event in compare_events(conn, present, target.events)
     ]
@@ -147,12 +147,12 @@ def objects(conn: Connection[Any], present: Installation, target: Target) -> lis
     ]
 
 
-def _searches(conn: Connection[Any], target: Target) -> list[Status]:
+def _searches(present: Installation, target: Target) -> list[Status]:
     """The indexes of searches that are not as they should be; install builds them after its transactions."""
-    built = {index.search: index.is_complete for index in search_indexes.found(conn)}
+    built = present.around.search_indexes
     lacking = [search for search in target.search if not built.get(search, False)]
     found = [Status("index", search_indexes.name(each), "missing", "", is_foreign=True) for each in lacking]
-    unwanted = [search_indexes.name(each) for each in built if each not in target.search]
+    unwanted = [search_indexes.name(each) for each in sorted(built) if each not in target.search]
     return found + [Status("index", each, "orphan", f"drop index {each};", is_foreign=True) for each in unwanted]
 
 

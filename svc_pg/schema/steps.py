@@ -15,14 +15,16 @@ from svc_pg.schema_objects import OBJECT_KINDS
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The target, the steps to it, also by the table whose changes they concern, and the revision that was looked at.
+    """The target, the steps to it, also by the table whose changes they concern, and the installation before them.
 
-    As long as nobody else installs, the steps hold, so one look is enough for all transactions of an install.
+    ``revision`` is the one that was looked at, or counted since. As long as nobody else installs, the steps hold, so
+    one look is enough for all transactions of an install.
     """
 
     target: Target
     steps: list[Status]
     by_table: dict[str | None, list[Status]]
+    present: Installation
     revision: int
 
     @classmethod
@@ -32,7 +34,7 @@ class Plan:
         by_table: dict[str | None, list[Status]] = {}
         for step in steps:
             by_table.setdefault(_table(step, target), []).append(step)
-        return cls(target, steps, by_table, present.revision)
+        return cls(target, steps, by_table, present, present.revision)
 
     def removals(self, *, prune: bool) -> list[Status]:
         """The steps that are taken last: all removals but those beside something new of the same table."""
