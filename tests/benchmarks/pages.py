@@ -111,7 +111,7 @@ def main() -> int:
         fill(conninfo, deliveries=options.deliveries)
         sys.stderr.write(f"the history is made, after {time.monotonic() - began:.0f} s\n")
         with _serving(serve, conninfo) as application, _serving(_serve_alone, conninfo) as console:
-            pages = time_pages(application, sessions[0], rounds=options.rounds)
+            pages = time_pages(application, sessions, rounds=options.rounds)
             beside = {
                 name: asyncio.run(_beside(application, read_from, sessions, list(pages), options))
                 for name, read_from in (("in its process", application), ("in another process", console))
@@ -177,11 +177,15 @@ def _wait_until_up(base_url: str) -> None:
     raise TimeoutError("the server does not answer")
 
 
-def time_pages(base_url: str, session: str, *, rounds: int) -> dict[str, Times]:
-    """Open each page that differs from others, by its address; the first time does not count."""
+def time_pages(base_url: str, sessions: Sequence[str], *, rounds: int) -> dict[str, Times]:
+    """Open each page that differs from others, by its address; the first time does not count.
+
+    Each page has another session, so that none makes more calls in a minute than it may.
+    """
     found: dict[str, Times] = {}
     base_path = f"{PREFIX}/ui"
-    with httpx.Client(base_url=base_url, cookies={"svc_console": session}, timeout=30, follow_redirects=True) as http:
+    cookies = {"svc_console": sessions[0]}
+    with httpx.Client(base_url=base_url, cookies=cookies, timeout=30, follow_redirects=True) as http:
 
         def look(address: str) -> str:
             response = http.get(address)
@@ -191,7 +195,8 @@ def time_pages(base_url: str, session: str, *, rounds: int) -> dict[str, Times]:
 
         walk = Walk(str(http.get(base_path).url), ROUTES, base_path, term="orders", each=1)
         addresses = [address for address, _ in walk.pages(look)]
-        for address in addresses:
+        for number, address in enumerate(addresses):
+            http.cookies = httpx.Cookies({"svc_console": sessions[number % len(sessions)]})
             seen = found[address.removeprefix(base_url + base_path)] = Times()
             for _ in range(rounds):
                 began = time.perf_counter()
