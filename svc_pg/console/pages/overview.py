@@ -17,6 +17,7 @@ from svc_pg.console.pages.audit.changes import OPERATIONS, short
 from svc_pg.console.pages.charts import Bars, Lines
 from svc_pg.console.pages.figures import figures
 from svc_pg.console.pages.visit import Visit
+from svc_pg.console.pages.webhooks.activity import HOURS
 from svc_pg.console.pages.webhooks.attention import needing
 from svc_pg.pagination import Page
 from svc_pg.webhooks.traffic_queries import Step, Traffic
@@ -84,6 +85,7 @@ async def _of_webhooks(visit: Visit, window: str) -> Values:
         "traffic": traffic,
         "drawn": _drawn(traffic, period),
         "needing": await needing(visit, queue),
+        "hours": HOURS,
         "endpoints": queue.backlog.active + queue.backlog.paused + queue.backlog.disabled,
     }
 

@@ -8,8 +8,9 @@ from svc_pg.console.pages.answers import Answer, File, Html, SeeOther
 from svc_pg.console.pages.brand import Brand
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.pages.webhooks import event_types
+from svc_pg.console.pages.webhooks.activity import HOURS
 from svc_pg.console.pages.webhooks.deliveries import rows
-from svc_pg.console.pages.webhooks.endpoints import HOURS, endpoint_rows
+from svc_pg.console.pages.webhooks.endpoints import endpoint_rows
 from svc_pg.console.portal_opening import PortalOpened
 from svc_pg.console.requests import Problem
 from svc_pg.pagination import Page

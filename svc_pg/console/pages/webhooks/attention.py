@@ -10,12 +10,12 @@ from svc_pg.console.pages import charts
 from svc_pg.console.pages.charts import Spark
 from svc_pg.console.pages.names import endpoint_name
 from svc_pg.console.pages.visit import Visit
+from svc_pg.console.pages.webhooks.activity import activities, delivered_share
 from svc_pg.pagination import Page
 from svc_pg.times import relative
 from svc_pg.webhooks.endpoint_health import EndpointHealth
 from svc_pg.webhooks.traffic_queries import EndpointActivity
 
-HOURS: Final = 12
 MOST: Final = 6
 
 
@@ -50,20 +50,15 @@ async def needing(visit: Visit, queue: QueueState) -> Sequence[Needing]:
     chosen = list(found.values())[:MOST]
     if not chosen:
         return []
-    query = {"ids": ",".join(health.endpoint_id for health in chosen), "hours": str(HOURS)}
-    activities: list[EndpointActivity] = await visit.api.get(
-        list[EndpointActivity], "webhooks", "endpoints", "activity", query=query
-    )
-    by_id = {activity.endpoint_id: activity for activity in activities}
-    return [_needing(health, by_id.get(health.endpoint_id), visit.now) for health in chosen]
+    activity = await activities(visit, [health.endpoint_id for health in chosen])
+    return [_needing(health, activity.get(health.endpoint_id), visit.now) for health in chosen]
 
 
 def _needing(health: EndpointHealth, activity: EndpointActivity | None, now: datetime) -> Needing:
     hours = [] if activity is None else activity.hours
-    finished = sum(hour.delivered + hour.failed for hour in hours)
-    share = charts.share(sum(hour.delivered for hour in hours), finished) if finished else None
     name = endpoint_name(health.description, health.url)
-    return Needing(health, name, _why(health, now), charts.spark([hour.delivered for hour in hours]), share)
+    spark = charts.spark([hour.delivered for hour in hours])
+    return Needing(health, name, _why(health, now), spark, delivered_share(hours))
 
 
 def _why(health: EndpointHealth, now: datetime) -> str:

@@ -11,6 +11,7 @@ from svc_pg.console.pages.charts import Spark
 from svc_pg.console.pages.problems import needs_write
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.pages.webhooks import event_types
+from svc_pg.console.pages.webhooks.activity import HOURS, activities, delivered_share
 from svc_pg.console.pages.webhooks.endpoint_form import EndpointForm
 from svc_pg.console.requests import Problem
 from svc_pg.pagination import Page
@@ -19,7 +20,6 @@ from svc_pg.webhooks.endpoint_rows import Endpoint, EndpointWithSecret
 from svc_pg.webhooks.event_types import EventType
 from svc_pg.webhooks.traffic_queries import EndpointActivity
 
-HOURS: Final = 12
 _SIZE: Final = "25"
 _FILTERS: Final = ("tenant", "event")
 
@@ -125,23 +125,19 @@ async def endpoint_rows(visit: Visit, page: Page[Endpoint]) -> list[Row]:
     health = await visit.api.get(
         Page[EndpointHealth], "webhooks", "endpoints", "health", query=ids | {"limit": str(len(page.data))}
     )
-    activity = await visit.api.get(
-        list[EndpointActivity], "webhooks", "endpoints", "activity", query=ids | {"hours": str(HOURS)}
-    )
+    activity = await activities(visit, [each.id for each in page])
     healths = {each.endpoint_id: each for each in health}
-    activities = {each.endpoint_id: each for each in activity}
-    return [_row(each, healths.get(each.id), activities.get(each.id)) for each in page]
+    return [_row(each, healths.get(each.id), activity.get(each.id)) for each in page]
 
 
 def _row(endpoint: Endpoint, health: EndpointHealth | None, activity: EndpointActivity | None) -> Row:
     hours = activity.hours if activity else []
-    sent, delivered = sum(each.sent for each in hours), sum(each.delivered for each in hours)
-    finished = delivered + sum(each.failed for each in hours)
+    sent = sum(each.sent for each in hours)
     return Row(
         endpoint,
         health,
         charts.spark([each.sent for each in hours]) if sent else None,
         sent,
-        charts.share(delivered, finished) if finished else None,
+        delivered_share(hours),
         activity.is_estimate if activity else False,
     )

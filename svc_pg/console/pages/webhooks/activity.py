@@ -1,0 +1,25 @@
+"""The last hours of endpoints: what was sent to them, and the share of it that was delivered."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from svc_pg.console.pages import charts
+from svc_pg.console.pages.visit import Visit
+from svc_pg.webhooks.traffic_queries import EndpointActivity, Sent
+
+HOURS: Final = 12
+"""The number of hours."""
+
+
+async def activities(visit: Visit, endpoint_ids: Iterable[str]) -> Mapping[str, EndpointActivity]:
+    """What was sent to each of these endpoints, by its id, in one call. There must be at least one."""
+    query = {"ids": ",".join(endpoint_ids), "hours": str(HOURS)}
+    found = await visit.api.get(list[EndpointActivity], "webhooks", "endpoints", "activity", query=query)
+    return {each.endpoint_id: each for each in found}
+
+
+def delivered_share(hours: Sequence[Sent]) -> float | None:
+    """The part of what has ended that was delivered, in percent; None if nothing has ended."""
+    delivered = sum(hour.delivered for hour in hours)
+    finished = delivered + sum(hour.failed for hour in hours)
+    return charts.share(delivered, finished) if finished else None
