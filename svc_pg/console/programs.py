@@ -4,7 +4,7 @@ from typing import Final
 
 from svc_pg.console.bearer import Authenticate
 from svc_pg.console.database import Database
-from svc_pg.console.requests import Problem
+from svc_pg.console.requests import rate_limited
 from svc_pg.console.sign_in import service_tokens
 from svc_pg.console.sign_in.permissions import included
 from svc_pg.console.tokens import SERVICE_PREFIX, Session
@@ -22,8 +22,7 @@ def with_programs(people: Authenticate, database: Database) -> Authenticate:
         async with database.connection() as conn:
             live = await service_tokens.find_live(conn, token, is_use=is_use)
         if live.retry_after is not None:
-            detail = f"Too many requests; try again in {live.retry_after} s."
-            raise Problem(429, "rate_limited", detail, headers={"Retry-After": str(live.retry_after)})
+            raise rate_limited(live.retry_after)
         return Session(
             session_id=str(live.id),
             email=f"{ACTOR_PREFIX}{live.name}",

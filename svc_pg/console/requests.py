@@ -118,3 +118,9 @@ class Problem(Exception):
             document["retryAfter"] = int(self.headers["Retry-After"])
         document |= {to_camel(name): value for name, value in self.members.items()}
         return ConsoleResponse(self.status, document, {**self.headers, "Content-Type": "application/problem+json"})
+
+
+def rate_limited(retry_after: int, code: str = "rate_limited") -> Problem:
+    """The problem of somebody who asks too often, and may ask again after so many seconds."""
+    headers = {"Retry-After": str(retry_after)}
+    return Problem(429, code, f"Too many requests; try again in {retry_after} s.", headers=headers)

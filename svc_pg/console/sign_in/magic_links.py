@@ -15,7 +15,7 @@ from svc_pg.console import tokens
 from svc_pg.console.body import read_body
 from svc_pg.console.clients import browser, user_agent
 from svc_pg.console.database import Database
-from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, Problem
+from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, Problem, rate_limited
 from svc_pg.console.sign_in import codes, devices, links, sessions
 from svc_pg.console.sign_in.mail import EmailSender, Outbox, sign_in_mail
 from svc_pg.console.sign_in.permissions import included, lower, role
@@ -98,7 +98,7 @@ class MagicLinks:
         async with self._database.connection() as conn:
             [begun] = await afetch(conn, links.init(values))
         if begun.retry_after is not None:
-            raise _rate_limited(begun.retry_after)
+            raise rate_limited(begun.retry_after)
         if begun.is_mailed:
             write = partial(
                 sign_in_mail,
@@ -125,7 +125,7 @@ class MagicLinks:
         async with self._database.connection() as conn:
             [tried] = await afetch(conn, attempt)
         if tried.retry_after is not None:
-            raise _rate_limited(tried.retry_after)
+            raise rate_limited(tried.retry_after)
         if tried.attempts_remaining is not None:
             status, detail = OUTCOMES[tried.outcome]
             raise Problem(status, tried.outcome, detail, attempts_remaining=tried.attempts_remaining)
@@ -142,7 +142,7 @@ class MagicLinks:
         async with self._database.connection() as conn:
             [found] = await afetch(conn, question)
         if found.retry_after is not None:
-            raise _rate_limited(found.retry_after, "slow_down")
+            raise rate_limited(found.retry_after, "slow_down")
         if found.state is None or found.expires_in is None:
             _refuse("unknown_session")
         return ConsoleResponse(200, SignInState(found.state, POLL_SECONDS, found.expires_in))
@@ -219,7 +219,7 @@ class MagicLinks:
         async with self._database.connection() as conn:
             live = await sessions.find_live(conn, token, is_use=is_use)
         if live.retry_after is not None:
-            raise _rate_limited(live.retry_after)
+            raise rate_limited(live.retry_after)
         allowed = role(live.email, self._settings.console_allowed_emails)
         if allowed is None:
             raise TokenError("the address may no longer sign in")
@@ -259,8 +259,3 @@ def _device_hash(request: ConsoleRequest) -> bytes:
 def _refuse(outcome: str) -> NoReturn:
     status, detail = OUTCOMES[outcome]
     raise Problem(status, outcome, detail)
-
-
-def _rate_limited(retry_after: int, code: str = "rate_limited") -> Problem:
-    headers = {"Retry-After": str(retry_after)}
-    return Problem(429, code, f"Too many requests; try again in {retry_after} s.", headers=headers)

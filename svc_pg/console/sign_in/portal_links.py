@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 from psycopg import AsyncConnection
 
 from svc_pg.console.database import Database
-from svc_pg.console.requests import Problem
+from svc_pg.console.requests import Problem, rate_limited
 from svc_pg.console.sign_in import sessions
 from svc_pg.console.sign_in.permissions import included
 from svc_pg.console.tokens import Session, TokenError, token_hash
@@ -78,8 +78,7 @@ async def session_of(database: Database, token: str, *, is_use: bool = True) -> 
     if live.tenant is None or not live.email.startswith(ACTOR_PREFIX):
         raise TokenError("the session is none of the portal")
     if live.retry_after is not None:
-        headers = {"Retry-After": str(live.retry_after)}
-        raise Problem(429, "rate_limited", f"Too many requests; try again in {live.retry_after} s.", headers=headers)
+        raise rate_limited(live.retry_after)
     return Session(
         session_id=str(live.id),
         email=live.email,
