@@ -159,6 +159,9 @@ def test_a_worker_that_is_frozen_in_its_claim_keeps_no_other_from_claiming(
             frozen = stack.enter_context(worker_process(database, CONFIG, concurrency=100))
             wait_for_a_claim(watcher)
             frozen.send_signal(SIGSTOP)
+        # its claim goes on in the server, and must not take what is sent next
+        leases = "select count(*) = 3 * 16 from svc.webhook_leases"
+        wait_until(lambda: scalar(watcher, leases), "the frozen worker has its leases")
         sender.execute("update svc.webhook_endpoints set max_in_flight = 17")
         webhooks.send(sender, "order.created", {"id": 7})
         with working(database, CONFIG):
