@@ -10,7 +10,7 @@ import svc_pg
 from svc_pg import Config
 from svc_pg.errors import ConfigError, SvcError
 from svc_pg.schema.export.orm_migrations import alembic_revision, django_migration
-from svc_pg.schema.export.sql_script import script
+from svc_pg.schema.postgres.sql_script import script
 
 from . import output
 from .database import connect

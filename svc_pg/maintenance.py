@@ -19,7 +19,7 @@ from svc_pg.config import Config
 from svc_pg.conninfo import Conninfo
 from svc_pg.errors import SvcError, TransactionError
 from svc_pg.query import scalar
-from svc_pg.schema.partitions import ENSURE, EPOCH
+from svc_pg.schema.postgres.partitions import ENSURE, EPOCH
 from svc_pg.webhooks.worker.connections import break_off
 from svc_pg.webhooks.worker.statistics import Statistics
 

@@ -13,8 +13,7 @@ from svc_pg import schema
 from svc_pg.config import Config
 from svc_pg.console.database import STATEMENT_TIMEOUT_SECONDS, Database
 from svc_pg.errors import SvcError
-from svc_pg.schema.installed import State
-from svc_pg.schema.status import Kind, Status
+from svc_pg.schema.status import Kind, State, Status
 
 MOST_SHOWN: Final = 200
 REMEMBERED_SECONDS: Final = 60

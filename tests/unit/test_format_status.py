@@ -4,8 +4,7 @@ import pytest
 
 from cli.format_status import Line, every, summary
 from svc_pg.schema import Status
-from svc_pg.schema.installed import State
-from svc_pg.schema.status import Kind
+from svc_pg.schema.status import Kind, State
 
 CAPTURE = "00_svc_audit_write on public.customer"
 

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from svc_pg.errors import ConfigError
 from svc_pg.schema.export.django_project import DjangoProject, read_project
-from svc_pg.schema.export.sql_script import Script, statements
+from svc_pg.schema.export.script import Script, statements
 from svc_pg.table_names import TableName
 
 

@@ -8,7 +8,7 @@ import pytest
 from svc_pg import schema
 from svc_pg.errors import ConfigError, RemovalRefusedError, UnknownTableError
 from svc_pg.query import scalar
-from svc_pg.schema.export.sql_script import script
+from svc_pg.schema.postgres.sql_script import script
 from tests.support.change_events import ORDERS, config, install, sent, states
 from tests.support.tables import log
 

@@ -8,7 +8,7 @@ from svc_pg import Config, audit, schema, webhooks
 from svc_pg.config import Grants
 from svc_pg.errors import ConfigError
 from svc_pg.query import fetch, scalar
-from svc_pg.schema import access
+from svc_pg.schema.postgres import access
 from svc_pg.webhooks import delivery_queries as deliveries
 from svc_pg.webhooks import endpoint_queries as endpoints
 from svc_pg.webhooks.http.guard import Guard

@@ -17,7 +17,7 @@ from svc_pg.errors import (
     UnknownTableError,
 )
 from svc_pg.query import scalar
-from svc_pg.schema.installation import ROLES
+from svc_pg.schema.postgres.installation import ROLES
 from tests.support.tables import audited, log
 
 TWO_TABLES = "create table customer (id int primary key, email text); create table invoice (id int primary key)"

@@ -12,8 +12,8 @@ from svc_pg import Config, schema
 from svc_pg.advisory_locks import Lock
 from svc_pg.errors import InstallError
 from svc_pg.query import scalar
-from svc_pg.schema import preflight
-from svc_pg.schema.export.sql_script import script
+from svc_pg.schema.postgres import preflight
+from svc_pg.schema.postgres.sql_script import script
 from tests.support.commands import svc_pg
 from tests.support.postgres import new_database
 from tests.support.roles import as_role, execute, new_role

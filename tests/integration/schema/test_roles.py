@@ -13,7 +13,7 @@ from svc_pg import Config, schema
 from svc_pg.config import Grants
 from svc_pg.errors import InstallError
 from svc_pg.query import scalar
-from svc_pg.schema.installation import ROLES
+from svc_pg.schema.postgres.installation import ROLES
 from tests.support.commands import svc_pg
 from tests.support.postgres import URL_VARIABLE, new_database, server
 from tests.support.roles import as_role, execute, new_role

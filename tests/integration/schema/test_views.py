@@ -10,7 +10,7 @@ from psycopg import sql
 from svc_pg import Config, schema
 from svc_pg.errors import InstallError
 from svc_pg.query import scalar
-from svc_pg.schema.export.sql_script import script
+from svc_pg.schema.postgres.sql_script import script
 from tests.support.roles import as_role, new_role
 
 VIEWS: Final = [

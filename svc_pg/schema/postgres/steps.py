@@ -6,10 +6,11 @@ from typing import Any
 
 from psycopg import Connection
 
-from svc_pg.schema import installation, installed, migrations, preflight
-from svc_pg.schema.installation import Installation, look_around, next_revision
-from svc_pg.schema.status import Status, look
-from svc_pg.schema.target import Target
+from svc_pg.schema.postgres import installation, installed, migrations, preflight
+from svc_pg.schema.postgres.differences import look
+from svc_pg.schema.postgres.installation import Installation, look_around, next_revision
+from svc_pg.schema.postgres.target import Target
+from svc_pg.schema.status import Status
 from svc_pg.schema_objects import OBJECT_KINDS
 
 

@@ -12,8 +12,8 @@ from svc_pg.capture.postgres.plain_rows import plain_image
 from svc_pg.capture.postgres.triggers import snapshot_sql
 from svc_pg.capture.rules import rules_for
 from svc_pg.config import AuditedTable, Config
-from svc_pg.schema.diagnosis import diagnose
-from svc_pg.schema.transactions import Patience, locked, transaction
+from svc_pg.schema.postgres.diagnosis import diagnose
+from svc_pg.schema.postgres.transactions import Patience, locked, transaction
 from svc_pg.table_names import TableName
 
 

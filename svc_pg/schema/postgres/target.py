@@ -19,9 +19,9 @@ from svc_pg.capture.rules import check_partitions, check_pattern, rules_for
 from svc_pg.config import Config, EventDefinition
 from svc_pg.config.audit import Search
 from svc_pg.render import render
-from svc_pg.schema import access
-from svc_pg.schema.access import Access
-from svc_pg.schema.installation import Installation
+from svc_pg.schema.postgres import access
+from svc_pg.schema.postgres.access import Access
+from svc_pg.schema.postgres.installation import Installation
 from svc_pg.schema_objects import ObjectKind, SchemaObject
 from svc_pg.webhooks.worker.backoff import max_attempts
 

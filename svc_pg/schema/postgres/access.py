@@ -16,15 +16,15 @@ from psycopg import Connection
 from svc_pg.config import Grants
 from svc_pg.errors import ConfigError
 from svc_pg.render import render
-from svc_pg.schema import scope
-from svc_pg.schema.installation import Installation
+from svc_pg.schema.postgres import scope
+from svc_pg.schema.postgres.installation import Installation
 
 _ROUNDS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Whether the roles of svc_pg.schema.roles own everything, or the installer; and the grants to other roles."""
+    """Whether the roles of ``roles`` own everything, or the installer; and the grants to other roles."""
 
     has_roles: bool
     grants: Grants

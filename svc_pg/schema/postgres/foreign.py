@@ -1,15 +1,14 @@
 """Find what others put on the tables and roles of svc: rules, triggers, policies, defaults, settings, members."""
 
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from psycopg import Connection
 
 from svc_pg.query import Query, fetch
 from svc_pg.render import render
-from svc_pg.schema.installation import CLOSED, Installation
-
-ForeignKind = Literal["rule", "trigger", "policy", "table", "column", "role", "setting"]
+from svc_pg.schema.postgres.installation import CLOSED, Installation
+from svc_pg.schema.status import ForeignKind
 
 _NEEDED: Final = ("audit_logs", "audit_hash_key", "installation")
 

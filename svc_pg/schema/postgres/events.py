@@ -9,7 +9,7 @@ from psycopg import Connection
 from svc_pg.config import EventDefinition
 from svc_pg.query import Query, RawJson, fetch
 from svc_pg.render import render
-from svc_pg.schema.installation import Installation
+from svc_pg.schema.postgres.installation import Installation
 
 _TYPES = "select name, description, schema from svc.webhook_event_types where not name ^@ 'webhook.'"  # not our own
 

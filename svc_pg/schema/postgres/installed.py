@@ -3,19 +3,18 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, LiteralString
+from typing import Any, Final, LiteralString
 
 from psycopg import Connection
 from psycopg.errors import InvalidFunctionDefinition, InvalidTableDefinition
 
 from svc_pg.query import Query, fetch
 from svc_pg.render import render
-from svc_pg.schema import scope
-from svc_pg.schema.installation import Installation
-from svc_pg.schema.scope import Scope
+from svc_pg.schema.postgres import scope
+from svc_pg.schema.postgres.installation import Installation
+from svc_pg.schema.postgres.scope import Scope
+from svc_pg.schema.status import State
 from svc_pg.schema_objects import OBJECT_KINDS, ObjectKind, SchemaObject
-
-State = Literal["ok", "missing", "outdated", "tampered", "disabled", "orphan"]
 
 _RECORDED: Final = """
 select kind, identity, audited_table, source_sha256, catalog_sha256,

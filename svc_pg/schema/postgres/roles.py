@@ -20,7 +20,7 @@ from psycopg.errors import DependentObjectsStillExist, InsufficientPrivilege
 
 from svc_pg.errors import InstallError
 from svc_pg.render import ident, render
-from svc_pg.schema.installation import CAPTURE, OWNERS, ROLES, Surroundings, look_around
+from svc_pg.schema.postgres.installation import CAPTURE, OWNERS, ROLES, Surroundings, look_around
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from psycopg import Connection
 from psycopg.rows import tuple_row
@@ -12,38 +11,17 @@ from psycopg.sql import SQL
 from svc_pg import __version__
 from svc_pg.config import Config
 from svc_pg.render import render
-from svc_pg.schema import installation, installed, inventory, preflight
-from svc_pg.schema.access import Access, access_sql, fingerprint
-from svc_pg.schema.install import refuse_lost, refuse_removals
-from svc_pg.schema.installation import OWNERS, ROLES, Installation
-from svc_pg.schema.migrations import Migration, released
-from svc_pg.schema.status import Status, look
-from svc_pg.schema.target import guards, target_of
-from svc_pg.schema.transactions import transaction
+from svc_pg.schema.export.script import Script
+from svc_pg.schema.postgres import installation, installed, inventory, preflight
+from svc_pg.schema.postgres.access import Access, access_sql, fingerprint
+from svc_pg.schema.postgres.differences import look
+from svc_pg.schema.postgres.installation import OWNERS, ROLES, Installation
+from svc_pg.schema.postgres.migrations import Migration, released
+from svc_pg.schema.postgres.target import guards, target_of
+from svc_pg.schema.postgres.transactions import transaction
+from svc_pg.schema.refusals import refuse_lost, refuse_removals
+from svc_pg.schema.status import Status
 from svc_pg.schema_objects import OBJECT_KINDS, SchemaObject
-
-# Comments and literals, in which a semicolon ends nothing, and the semicolon itself
-_TOKEN: Final = re.compile(
-    r"""--[^\n]* | /\*.*?\*/ | (?<!\w)[eE]'(?:[^'\\]|\\.|'')*' | '[^']*' | "[^"]*" | (?P<tag>\$\w*\$).*?(?P=tag) | ;""",
-    re.VERBOSE | re.DOTALL,
-)
-_COMMENTS: Final = re.compile(r"(?:\s|--[^\n]*(?:\n|\Z))*")
-
-
-@dataclass(frozen=True, slots=True)
-class Script:
-    """Texts of several statements, each to be run in one transaction.
-
-    ``upgrade`` makes the database equal to the configuration and records that, or fails if it does not fit: it has
-    run already, or the database is in another state than that for which it was made. ``downgrade`` removes the objects
-    that ``upgrade`` added and keeps the data: of the first script all triggers, views and functions, of a later one the
-    captures that it added. After it ``upgrade`` fits again. ``tables`` are the audited tables that must exist
-    before.
-    """
-
-    upgrade: str
-    downgrade: str
-    tables: list[str]
 
 
 class _Change(NamedTuple):
@@ -84,17 +62,6 @@ def script(conn: Connection[Any], config: Config, *, prune: bool = False, roles:
     ]
     tables = [step.audited_table for step in objects if step.audited_table and step.item is not None]
     return Script("\n".join(texts), _downgrade(objects, is_first=not notes), list(dict.fromkeys(tables)))
-
-
-def statements(script: str) -> list[str]:
-    """Each statement without its semicolon, with the comments before it. Knows our own scripts, not all of SQL."""
-    found, start = [], 0
-    for token in _TOKEN.finditer(script):
-        if token[0] == ";":
-            found.append(script[start : token.start()].strip())
-            start = token.end()
-    found.append(script[start:].strip())
-    return [statement for statement in found if not _COMMENTS.fullmatch(statement)]
 
 
 def _check(steps: list[Status], notes: Mapping[tuple[str, str], str]) -> Iterator[str]:

@@ -10,8 +10,8 @@ from psycopg.pq import TransactionStatus
 from svc_pg.errors import InstallError
 from svc_pg.query import Query, fetch
 from svc_pg.render import ident
-from svc_pg.schema.installation import look_around
-from svc_pg.schema.transactions import transaction
+from svc_pg.schema.postgres.installation import look_around
+from svc_pg.schema.postgres.transactions import transaction
 from svc_pg.table_names import TableName
 
 LOCKED: Final = (LockNotAvailable, DeadlockDetected)

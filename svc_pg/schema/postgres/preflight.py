@@ -7,9 +7,9 @@ from psycopg import Connection
 from svc_pg import __version__
 from svc_pg.errors import DatabaseNewerError, InstallError
 from svc_pg.render import ident
-from svc_pg.schema import roles
-from svc_pg.schema.access import Access
-from svc_pg.schema.installation import OWNERS, ROLES, Installation, Surroundings
+from svc_pg.schema.postgres import roles
+from svc_pg.schema.postgres.access import Access
+from svc_pg.schema.postgres.installation import OWNERS, ROLES, Installation, Surroundings
 
 OLDEST: Final = 130000
 

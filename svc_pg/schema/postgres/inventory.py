@@ -1,14 +1,13 @@
 """The inventory of tables, columns, indexes and constraints that migrations made: status tells which are missing."""
 
 from dataclasses import dataclass
-from typing import Any, Final, Literal, LiteralString
+from typing import Any, Final, LiteralString
 
 from psycopg import Connection
 
 from svc_pg.query import Query, fetch
-from svc_pg.schema.installation import Installation
-
-InventoryKind = Literal["table", "column", "index", "constraint"]
+from svc_pg.schema.postgres.installation import Installation
+from svc_pg.schema.status import InventoryKind
 
 # Known by their names: another version of PostgreSQL may print a definition in other words. Additions by others are
 # theirs. sql restores an object; tables and columns need a backup.

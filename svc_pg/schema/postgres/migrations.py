@@ -9,7 +9,7 @@ from typing import Any
 from psycopg import Connection
 
 from svc_pg.errors import DatabaseNewerError, InstallError, MigrationChangedError
-from svc_pg.schema.installation import Installation
+from svc_pg.schema.postgres.installation import Installation
 
 
 @dataclass(frozen=True, slots=True)

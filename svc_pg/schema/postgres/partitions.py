@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 from psycopg import Connection
 
 from svc_pg.query import Query, fetch
-from svc_pg.schema.installation import Installation
+from svc_pg.schema.postgres.installation import Installation
 
 ENSURE: Final = "select svc.audit_ensure_partitions();"
 REPAIR: Final = "select svc.audit_ensure_partitions(p_attaches => true);"

@@ -11,17 +11,18 @@ from psycopg import Connection, Error
 from svc_pg import __version__
 from svc_pg.capture.postgres.code_of_others import check_partition_keys
 from svc_pg.config import Config, Grants
-from svc_pg.errors import InstallError, RemovalRefusedError
+from svc_pg.errors import InstallError
 from svc_pg.query import scalar
-from svc_pg.schema import access, diagnosis, installation, inventory, partitions, preflight, search_indexes
-from svc_pg.schema.installation import Installation, look_around, next_revision
-from svc_pg.schema.roles import drop_unused, join
-from svc_pg.schema.scope import Scope
-from svc_pg.schema.status import Status, look
-from svc_pg.schema.steps import Plan, take
-from svc_pg.schema.target import Target, guards, target_of
-from svc_pg.schema.transactions import Patience, locked
-from svc_pg.schema_objects import sends_changes
+from svc_pg.schema.postgres import access, diagnosis, installation, inventory, partitions, preflight, search_indexes
+from svc_pg.schema.postgres.differences import look
+from svc_pg.schema.postgres.installation import Installation, look_around, next_revision
+from svc_pg.schema.postgres.roles import drop_unused, join
+from svc_pg.schema.postgres.scope import Scope
+from svc_pg.schema.postgres.steps import Plan, take
+from svc_pg.schema.postgres.target import Target, guards, target_of
+from svc_pg.schema.postgres.transactions import Patience, locked
+from svc_pg.schema.refusals import refuse_lost, refuse_removals
+from svc_pg.schema.status import Status
 from svc_pg.table_names import TableName
 
 Result = TypeVar("Result")
@@ -45,7 +46,7 @@ def install(
     transaction and is left so. Two installs at a time wait for each other. Objects that the configuration no longer
     names are removed only with ``prune``. The lock of a table is tried three times, ``wait_for_table`` each.
 
-    With ``roles`` everything belongs to the roles of svc_pg.schema.roles, which are made if they are missing; without
+    With ``roles`` everything belongs to the roles of ``svc_pg.schema.postgres.roles``, made if missing; without
     them to the installer, and whoever connects as that role can switch the log's guards off. Default: as it was
     installed, and with roles in a new database.
 
@@ -165,38 +166,6 @@ def _with_triggers(steps: list[Status]) -> Iterator[TableName]:
     for step in steps:
         if step.kind == "trigger":
             yield TableName.parse(step.identity.partition(" on ")[2])
-
-
-def refuse_lost(steps: list[Status]) -> None:
-    """Raise InstallError if a table or column of ours is gone, which only a backup can bring back."""
-    if lost := [f"{step.kind} {step.identity}" for step in steps if step.state == "missing" and not step.sql]:
-        raise InstallError(
-            f"gone from schema svc: {', '.join(lost)}",
-            hint="Restore it from a backup; or uninstall with --drop-data and begin anew.",
-        )
-
-
-def refuse_removals(steps: list[Status]) -> None:
-    """Raise RemovalRefusedError if a step removes capture or an event."""
-    removals = [step for step in steps if step.needs_prune]
-    if removals:
-        names = list(dict.fromkeys(_taken_away(step) for step in removals))
-        raise RemovalRefusedError(
-            f"the configuration does not name what is installed: {', '.join(names)}",
-            hint="Nothing has been changed. Is this the right configuration? To remove them, add --prune."
-            + (
-                " A renamed table goes on if it is named as it is now."
-                if any(step.moved_to for step in removals)
-                else ""
-            ),
-        )
-
-
-def _taken_away(step: Status) -> str:
-    if step.audited_table is None:
-        return f"{step.kind} {step.identity}"
-    table = f"{step.audited_table} (now {step.moved_to})" if step.moved_to else step.audited_table
-    return f"events of {table}" if sends_changes(step.identity) else table
 
 
 def uninstall(

@@ -1,0 +1,36 @@
+"""The SQL that a connection speaks: PostgreSQL's, SQLite's, or that of MySQL and MariaDB."""
+
+from typing import Final, Literal, cast, get_args
+
+from svc_pg.errors import ConfigError
+
+Dialect = Literal["postgresql", "sqlite", "mysql"]
+
+_DRIVERS: Final[dict[str, Dialect]] = {
+    **dict.fromkeys(("psycopg", "psycopg2", "asyncpg", "pg8000"), "postgresql"),
+    **dict.fromkeys(("sqlite3", "pysqlite3", "aiosqlite"), "sqlite"),
+    **dict.fromkeys(("pymysql", "MySQLdb", "mysql", "asyncmy", "aiomysql", "mariadb"), "mysql"),
+}
+_PROXIED: Final = ("driver_connection", "dbapi_connection", "connection")
+"""The attributes by which SQLAlchemy and Django hand out the connection of the driver."""
+
+
+def dialect_of(conn: object) -> Dialect:
+    """The dialect of a connection: of a driver's, of SQLAlchemy's raw one, or of Django's.
+
+    Decided by the class alone, subclasses included. Raises ConfigError for anything else.
+    """
+    if (vendor := getattr(conn, "vendor", None)) in get_args(Dialect):  # Django's, also before it has connected
+        return cast(Dialect, vendor)
+    for kind in type(conn).__mro__:
+        if dialect := _DRIVERS.get(kind.__module__.partition(".")[0].removeprefix("_")):
+            return dialect
+    for attribute in _PROXIED:
+        inner = getattr(conn, attribute, None)
+        if inner is not None and inner is not conn:
+            return dialect_of(inner)
+    kind = type(conn)
+    raise ConfigError(
+        f"{kind.__module__}.{kind.__qualname__} is not a connection to a database that svc-pg knows",
+        hint="Pass one of psycopg, sqlite3, PyMySQL or another driver of PostgreSQL, SQLite, MySQL or MariaDB.",
+    )

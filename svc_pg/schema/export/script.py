@@ -1,0 +1,39 @@
+"""The steps of an install as texts of SQL, for deployment by files: psql, Alembic, Django."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+# Comments and literals, in which a semicolon ends nothing, and the semicolon itself
+_TOKEN: Final = re.compile(
+    r"""--[^\n]* | /\*.*?\*/ | (?<!\w)[eE]'(?:[^'\\]|\\.|'')*' | '[^']*' | "[^"]*" | (?P<tag>\$\w*\$).*?(?P=tag) | ;""",
+    re.VERBOSE | re.DOTALL,
+)
+_COMMENTS: Final = re.compile(r"(?:\s|--[^\n]*(?:\n|\Z))*")
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """Texts of several statements, each to be run in one transaction.
+
+    ``upgrade`` makes the database equal to the configuration and records that, or fails if it does not fit: it has
+    run already, or the database is in another state than that for which it was made. ``downgrade`` removes the objects
+    that ``upgrade`` added and keeps the data: of the first script all triggers, views and functions, of a later one the
+    captures that it added. After it ``upgrade`` fits again. ``tables`` are the audited tables that must exist
+    before.
+    """
+
+    upgrade: str
+    downgrade: str
+    tables: list[str]
+
+
+def statements(script: str) -> list[str]:
+    """Each statement without its semicolon, with the comments before it. Knows our own scripts, not all of SQL."""
+    found, start = [], 0
+    for token in _TOKEN.finditer(script):
+        if token[0] == ";":
+            found.append(script[start : token.start()].strip())
+            start = token.end()
+    found.append(script[start:].strip())
+    return [statement for statement in found if not _COMMENTS.fullmatch(statement)]

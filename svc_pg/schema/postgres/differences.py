@@ -1,0 +1,123 @@
+"""The differences of a database from a configuration, and the SQL to fix them."""
+
+from typing import Any
+
+from psycopg import Connection
+
+from svc_pg.config import Config
+from svc_pg.schema.postgres import (
+    access,
+    foreign,
+    installation,
+    installed,
+    inventory,
+    migrations,
+    partitions,
+    preflight,
+    roles,
+    search_indexes,
+)
+from svc_pg.schema.postgres.access import Access
+from svc_pg.schema.postgres.events import compare_events
+from svc_pg.schema.postgres.installation import Installation
+from svc_pg.schema.postgres.installed import ObjectState
+from svc_pg.schema.postgres.target import Target, target_of
+from svc_pg.schema.postgres.transactions import transaction
+from svc_pg.schema.status import Status
+from svc_pg.schema_objects import sends_changes
+
+
+def status(conn: Connection[Any], config: Config) -> list[Status]:
+    """All objects that are or should be installed, with their states. Changes nothing.
+
+    ``conn`` must be outside a transaction. Raises the errors of ``install`` that come before any change.
+    """
+    return _differences(conn, config, roles=None)
+
+
+def plan(conn: Connection[Any], config: Config, *, roles: bool | None = None) -> list[Status]:
+    """The steps of an install, in its order; removals are last and only done with ``prune``. Changes nothing."""
+    return [step for step in _differences(conn, config, roles=roles) if step.action != "keep"]
+
+
+def _differences(conn: Connection[Any], config: Config, *, roles: bool | None) -> list[Status]:
+    preflight.check_server(conn)
+    with transaction(conn):
+        present = installation.read(conn, installation.look_around(conn))
+        return look(conn, present, target_of(conn, present, config, roles=roles))
+
+
+def look(conn: Connection[Any], present: Installation, target: Target) -> list[Status]:
+    """As ``status``, inside a transaction that pins the search_path."""
+    pending = set(migrations.pending(present))
+    wanted_roles = roles.compare(present.around) if target.access.has_roles else []
+    found = [Status("role", role.name, role.state, role.sql) for role in wanted_roles]
+    found += [Status(gone.kind, gone.identity, "missing", gone.sql or "") for gone in inventory.missing(conn, present)]
+    found += [
+        Status("migration", str(migration), "missing" if migration in pending else "ok", migration.sql)
+        for migration in migrations.released()
+    ]
+    made = objects(conn, present, target)
+    found += [entry for entry in made if not entry.audited_table]
+    found += [
+        Status(thing.kind, thing.identity, "tampered", thing.sql, is_foreign=thing.is_kept)
+        for thing in foreign.find(conn, present, has_roles=target.access.has_roles)
+    ]
+    found += [
+        Status("partition", part.identity, part.state, partitions.REPAIR) for part in partitions.compare(conn, present)
+    ]
+    found += _searches(present, target)
+    found += [
+        Status("event", event.name, event.state, event.sql) for event in compare_events(conn, present, target.events)
+    ]
+    found += [entry for entry in made if entry.audited_table]
+    is_new = any(entry.kind in ("role", "migration") and entry.action == "create" for entry in found)
+    found += _access(conn, present, target.access, is_new=is_new)
+    return sorted(found, key=lambda entry: entry.action == "remove")
+
+
+def objects(conn: Connection[Any], present: Installation, target: Target) -> list[Status]:
+    """The functions, views and triggers of ``look``."""
+    served = {(item.audited_table, sends_changes(item.identity)) for item in target.objects if item.audited_table}
+    served |= target.covered
+
+    def is_superseded(entry: ObjectState) -> bool:
+        sends = sends_changes(entry.identity)
+        return entry.state == "orphan" and any(
+            (table, sends) in served for table in (entry.audited_table, entry.moved_to)
+        )
+
+    return [
+        Status(
+            kind=entry.kind,
+            identity=entry.identity,
+            state=entry.state,
+            sql=entry.item.sql if entry.item else entry.drop_sql or "",
+            audited_table=entry.audited_table,
+            is_foreign=entry.kind in ("function", "view") and entry.state == "orphan" and not entry.is_recorded,
+            is_superseded=is_superseded(entry),
+            moved_to=entry.moved_to,
+            item=entry.item,
+        )
+        for entry in installed.compare(conn, present, target.objects)
+    ]
+
+
+def _searches(present: Installation, target: Target) -> list[Status]:
+    """The indexes of searches that are not as they should be; install builds them after its transactions."""
+    built = present.around.search_indexes
+    lacking = [search for search in target.search if not built.get(search, False)]
+    found = [Status("index", search_indexes.name(each), "missing", "", is_foreign=True) for each in lacking]
+    unwanted = [search_indexes.name(each) for each in sorted(built) if each not in target.search]
+    return found + [Status("index", each, "orphan", f"drop index {each};", is_foreign=True) for each in unwanted]
+
+
+def _access(conn: Connection[Any], present: Installation, wanted: Access, *, is_new: bool) -> list[Status]:
+    """Each object with wrong rights; objects that are still to be created get theirs when they are created."""
+    if is_new:
+        return [Status("access", "schema svc", "missing", access.access_sql(wanted))]
+    state = access.state(present, wanted)
+    changes = access.compare(conn, wanted)
+    return [Status("access", change.object, state, change.sql) for change in changes] or [
+        Status("access", "schema svc", "ok", "")
+    ]
