@@ -1,6 +1,7 @@
 """Keyset pages of a sorted list: the rows after a cursor, or before it; a cursor is the sort key of a row."""
 
 import json
+from abc import ABC, abstractmethod
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -52,23 +53,14 @@ class Filter:
 
     def where(self, condition: LiteralString, *params: object) -> "Filter":
         """One more condition. Raises QueryError if a text among ``params`` is too long or cannot be stored."""
-        for param in params:
-            _check(param)
+        check_texts(*params)
         return Filter((*self.conditions, condition), (*self.params, *params))
 
     def compare(self, comparison: LiteralString, point_in_time: PointInTime, *, end: LiteralString = "") -> "Filter":
         """One more condition: ``comparison``, the point in time, ``end``. Raises QueryError if that is none."""
-        if isinstance(point_in_time, datetime):
-            if point_in_time.tzinfo is None:
-                raise QueryError(f"{point_in_time} has no time zone", hint="Pass an aware datetime.")
-            return self.where(comparison + " %s" + end, point_in_time)
-        try:
-            ago = durations.parse(point_in_time)
-        except ValueError as error:
-            raise QueryError(str(error)) from error
-        if ago > _LONGEST_AGO:
-            raise QueryError(f"{durations.text(ago)} is too long ago", hint="Write at most 365000d.")
-        return self.where(comparison + " now() - %s" + end, ago)
+        time = time_or_age(point_in_time)
+        before_now: LiteralString = " now() - %s" if isinstance(time, timedelta) else " %s"
+        return self.where(comparison + before_now + end, time)
 
     @property
     def clause(self) -> LiteralString:
@@ -113,12 +105,10 @@ class Keyset(Generic[Row]):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Listing(Generic[Row]):
-    """A query of a sorted list. Every method returns a new one; ``list`` or ``alist`` runs it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paged(ABC, Generic[Row]):
+    """A query whose rows come page by page. Every method returns a new one."""
 
-    keyset: Keyset[Row]
-    filter: Filter = ALL
     size: int = DEFAULT_SIZE
     position: tuple[object, ...] | None = None
     is_backward: bool = False
@@ -137,6 +127,27 @@ class Listing(Generic[Row]):
         """The page before the one that has this ``prev_cursor``."""
         return replace(self, position=self._position(cursor), is_backward=True)
 
+    @abstractmethod
+    def list(self, conn: Any) -> Page[Row]:
+        """Run on a sync connection."""
+
+    def _position(self, cursor: str) -> tuple[object, ...]:
+        position = tuple(self._read(cursor))
+        check_texts(*position)
+        return position
+
+    @abstractmethod
+    def _read(self, cursor: str) -> Sequence[object]:
+        """The sort key in a cursor. Raises QueryError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing(Paged[Row]):
+    """A query of a sorted list. Every method returns a new one; ``list`` or ``alist`` runs it."""
+
+    keyset: Keyset[Row]
+    filter: Filter = ALL
+
     def list(self, conn: Connection[Any]) -> Page[Row]:
         """Run on a sync connection. Never commits. Raises NotInstalledError."""
         return self._page(fetch(conn, self._query()))
@@ -154,11 +165,8 @@ class Listing(Generic[Row]):
     def _where(self, condition: LiteralString, *params: object) -> Self:
         return replace(self, filter=self.filter.where(condition, *params))
 
-    def _position(self, cursor: str) -> tuple[object, ...]:
-        position = tuple(self.keyset.read(cursor))
-        for part in position:
-            _check(part)
-        return position
+    def _read(self, cursor: str) -> Sequence[object]:
+        return self.keyset.read(cursor)
 
     @property
     def _direction(self) -> Keyset[Row]:
@@ -211,14 +219,29 @@ def encode(key: tuple[str, ...]) -> str:
     return urlsafe_b64encode(json.dumps(key).encode()).decode().rstrip("=")
 
 
-def _check(param: object) -> None:
-    """Refuse a text that a driver could not pass on, or that would keep the database busy."""
-    if isinstance(param, list):
-        for each in param:
-            _check(each)
-    if not isinstance(param, str):
-        return
-    if len(param) > _MAX_CHARACTERS:
-        raise QueryError(f"a text has {len(param)} characters", hint=f"At most {_MAX_CHARACTERS} are accepted.")
-    if not is_storable(param):
-        raise QueryError(f"{param!r} contains NUL or a lone surrogate, which no text in PostgreSQL does")
+def time_or_age(point_in_time: PointInTime) -> datetime | timedelta:
+    """An aware time, or the time before the database's now. Raises QueryError."""
+    if isinstance(point_in_time, datetime):
+        if point_in_time.tzinfo is None:
+            raise QueryError(f"{point_in_time} has no time zone", hint="Pass an aware datetime.")
+        return point_in_time
+    try:
+        age = durations.parse(point_in_time)
+    except ValueError as error:
+        raise QueryError(str(error)) from error
+    if age > _LONGEST_AGO:
+        raise QueryError(f"{durations.text(age)} is too long ago", hint="Write at most 365000d.")
+    return age
+
+
+def check_texts(*params: object) -> None:
+    """Refuse texts that a driver could not pass on, or that would keep the database busy. Raises QueryError."""
+    for param in params:
+        if isinstance(param, list):
+            check_texts(*param)
+        if not isinstance(param, str):
+            continue
+        if len(param) > _MAX_CHARACTERS:
+            raise QueryError(f"a text has {len(param)} characters", hint=f"At most {_MAX_CHARACTERS} are accepted.")
+        if not is_storable(param):
+            raise QueryError(f"{param!r} contains NUL or a lone surrogate, which no text in PostgreSQL does")

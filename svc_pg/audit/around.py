@@ -9,6 +9,7 @@ from psycopg import AsyncConnection
 
 from svc_pg.audit import log
 from svc_pg.audit.entry import Entry
+from svc_pg.audit.listing import listing
 from svc_pg.audit.log import AuditQuery
 from svc_pg.errors import NotFoundError, QueryError
 from svc_pg.pagination import Page, encode
@@ -28,7 +29,7 @@ async def around(connect: Connect, query: AuditQuery, entry_id: str, *, max_byte
     """
     if query.size < LEAST_SIZE:
         raise QueryError(f"a page around an entry cannot have {query.size} rows", hint=f"Ask for {LEAST_SIZE} or more.")
-    keyset = query.keyset
+    keyset = listing(query).keyset
     async with connect() as conn:
         one = replace(log.entry(entry_id), text=keyset.select + " where id = %s", row=keyset.row)
         found = await afetch(conn, one)

@@ -128,10 +128,16 @@ def keyset(order: Order, select: LiteralString, row: Callable[..., Found]) -> Ke
         reverse_order=ORDER_BY[_REVERSE[order]],
         before=_BEYOND[_REVERSE[order]],
         key=lambda found: (found.timestamp.isoformat(), found.id),
-        read=_position,
+        read=lambda cursor: beyond_parameters(*position(cursor)),
     )
 
 
-def _position(cursor: str) -> Sequence[object]:
+def position(cursor: str) -> tuple[datetime, int]:
+    """The time and the id of the entry in a cursor. Raises QueryError."""
     timestamp, entry_id = decode(cursor, aware_time, int)
+    return cast(datetime, timestamp), cast(int, entry_id)
+
+
+def beyond_parameters(timestamp: datetime, entry_id: int) -> tuple[datetime, datetime, int]:
+    """The parameters of the condition on the entries beyond this one."""
     return timestamp, timestamp, entry_id

@@ -8,6 +8,7 @@ from psycopg import AsyncConnection, Connection
 from psycopg.abc import Buffer
 
 from svc_pg.audit.horizon import Horizon, horizon_after
+from svc_pg.audit.listing import filter_of
 from svc_pg.audit.log import AuditQuery
 from svc_pg.errors import QueryError, translating
 from svc_pg.query import Query, afetch_one, fetch_one
@@ -148,14 +149,14 @@ def _check(form: Format) -> None:
 
 
 def _held_back(start: Horizon, query: AuditQuery) -> Query[_Count]:
-    wanted = start.held_back(start.since(query.filter))
+    wanted = start.held_back(start.since(filter_of(query.conditions)))
     return Query("select count(*) as entries" + _LOG + wanted.clause, wanted.params, _Count)
 
 
 def _copy(
     start: Horizon, query: AuditQuery, form: Format, *, is_settled: bool
 ) -> tuple[LiteralString, tuple[object, ...]]:
-    wanted = start.since(query.filter)
+    wanted = start.since(filter_of(query.conditions))
     wanted = start.settled(wanted) if is_settled else wanted
     chosen = wanted.clause + ' order by audit_logs."timestamp", audit_logs.id'
     if form == "csv":

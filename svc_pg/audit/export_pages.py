@@ -11,6 +11,7 @@ from psycopg import AsyncConnection
 from svc_pg.audit.entry import keyset
 from svc_pg.audit.export import FIELDS, Format, csv_cell
 from svc_pg.audit.horizon import horizon_after
+from svc_pg.audit.listing import filter_of
 from svc_pg.audit.log import AuditQuery
 from svc_pg.pagination import Listing
 from svc_pg.query import afetch_one
@@ -50,7 +51,7 @@ async def export_pages(connect: Connect, query: AuditQuery, *, format: Format) -
     select = 'select "timestamp", id::text, ' + shape.line + " as line from svc.audit_logs"  # noqa: S608 - only constants
     async with connect() as conn:
         horizon = await afetch_one(conn, horizon_after(None))
-    wanted = horizon.settled(query.filter)
+    wanted = horizon.settled(filter_of(query.conditions))
     listing = Listing(keyset("oldest", select, _Line), wanted).limit(PAGE_SIZE)
     before = shape.head + shape.opening
     while True:

@@ -13,6 +13,7 @@ from psycopg.rows import class_row
 from svc_pg.audit.change_order import by_change
 from svc_pg.audit.entry import COLUMNS, Entry
 from svc_pg.audit.horizon import horizon
+from svc_pg.audit.listing import EntryListing, listing
 from svc_pg.audit.log import AuditQuery
 from svc_pg.errors import TransactionError, translating
 from svc_pg.pagination import Filter
@@ -33,31 +34,32 @@ def follow(conn: Connection[Any], query: AuditQuery, *, pause: timedelta = PAUSE
     """
     if conn.info.transaction_status != TransactionStatus.IDLE:
         raise TransactionError("the connection is inside a transaction", hint="Commit or roll back first.")
+    newest, oldest = listing(query.order("newest")), listing(query.order("oldest"))
     with translating():
         with conn.transaction():
             seen_to = horizon(conn)
-            page = replace(query.order("newest"), filter=seen_to.settled(query.filter)).list(conn)
+            page = replace(newest, filter=seen_to.settled(newest.filter)).list(conn)
         yield from reversed(page.data)
         while True:
             with conn.transaction():
                 reach = horizon(conn, after=seen_to.cursor)
                 if reach.cursor != seen_to.cursor:
-                    yield from _between(conn, query, reach.settled(reach.since(query.filter)))
+                    yield from _between(conn, oldest, reach.settled(reach.since(oldest.filter)))
             seen_to = reach
             time.sleep(pause.total_seconds())
 
 
-def _between(conn: Connection[Any], query: AuditQuery, wanted: Filter) -> Iterator[Entry]:
+def _between(conn: Connection[Any], oldest: EntryListing, wanted: Filter) -> Iterator[Entry]:
     """The entries between two horizons, in batches, because one transaction may have written millions.
 
     Not by ``Cursor.stream``, which holds the connection's lock between two rows: a reader that breaks off there, as by
     Ctrl-C, would wait for that lock forever when it closes the connection.
     """
-    oldest = query.order("oldest").keyset
-    if query.is_of_record:
-        between = by_change(COLUMNS, oldest, wanted)
+    keyset = oldest.keyset
+    if oldest.is_of_record:
+        between = by_change(COLUMNS, keyset, wanted)
     else:
-        between = Query(oldest.select + wanted.clause + oldest.order, wanted.params, Entry)
+        between = Query(keyset.select + wanted.clause + keyset.order, wanted.params, Entry)
     with conn.cursor(_CURSOR, row_factory=class_row(Entry)) as cursor:
         keep_json(cursor)
         cursor.itersize = _BATCH

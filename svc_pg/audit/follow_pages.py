@@ -7,6 +7,7 @@ from psycopg import AsyncConnection
 
 from svc_pg.audit.entry import Entry
 from svc_pg.audit.horizon import Horizon, horizon_after
+from svc_pg.audit.listing import listing
 from svc_pg.audit.log import AuditQuery
 from svc_pg.errors import QueryError
 from svc_pg.pagination import Page, decode, encode
@@ -49,7 +50,7 @@ async def following(conn: AsyncConnection[Any], query: AuditQuery, cursor: str, 
     reach = await afetch_one(conn, horizon_after(position.after or None))
     if cursor == NOW:
         return Page([], _Position(reach.cursor).cursor)
-    oldest = replace(query.order("oldest"), position=None, is_backward=False)
+    oldest = replace(listing(query.order("oldest")), position=None, is_backward=False)
     is_inside = bool(position.row) and _epoch(position.until) == reach.epoch
     if position.row and not is_inside:  # of an earlier epoch, or of another database
         await afetch_one(conn, horizon_after(position.until))
@@ -59,8 +60,8 @@ async def following(conn: AsyncConnection[Any], query: AuditQuery, cursor: str, 
         if is_inside:
             end = min(reach.oldest_running, _number(position.until))
         stretch = replace(reach, oldest_running=end)
-        listing = replace(oldest, filter=stretch.settled(reach.since(query.filter)))
-        page = await (listing.after(position.row) if is_inside else listing).alist(conn, max_bytes=max_bytes)
+        settled = replace(oldest, filter=stretch.settled(reach.since(oldest.filter)))
+        page = await (settled.after(position.row) if is_inside else settled).alist(conn, max_bytes=max_bytes)
         if page.next_cursor is not None:
             return Page(page.data, _Position(position.after, stretch.cursor, page.next_cursor).cursor)
         position = _Position(stretch.cursor)

@@ -2,73 +2,63 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, LiteralString, Self, cast, get_args
+from typing import Any, Final, Self, cast, get_args
 
-from svc_pg.audit.change_order import by_change
-from svc_pg.audit.entry import (
-    COLUMNS,
-    FROM,
-    OPERATIONS,
-    SELECT,
-    SEVERITIES,
-    Entry,
-    Order,
-    chosen,
-    columns,
-    keyset,
-    row_of,
+from psycopg import AsyncConnection, Connection
+
+from svc_pg.audit.conditions import (
+    Among,
+    AtLeast,
+    BeforeTransaction,
+    Column,
+    Condition,
+    Contains,
+    HasWords,
+    Is,
+    ListColumn,
+    Missable,
+    Overlaps,
+    Since,
+    SinceTransaction,
+    Until,
+    Without,
 )
-from svc_pg.config.audit import Search
+from svc_pg.audit.entry import OPERATIONS, SELECT, SEVERITIES, Entry, Order, chosen
+from svc_pg.audit.listing import listing
+from svc_pg.audit.selection import Selection
+from svc_pg.config.audit import Severity
 from svc_pg.errors import QueryError
-from svc_pg.pagination import ALL, Filter, Keyset, Listing, PointInTime
+from svc_pg.pagination import Page, PointInTime, check_texts, time_or_age
 from svc_pg.query import Query
 from svc_pg.table_names import TableName
 
 MAX_VALUES: Final = 20
 """The most values of one filter."""
+MISSING: Final[tuple[Missable, ...]] = get_args(Missable)
 
 _ID_DIGITS: Final = 18
-_MISSING: Final[dict[str, LiteralString]] = {
-    "actor": "actor_id is null",
-    "tenant": "tenant_id is null",
-    "record": "record_id is null",
-    "label": "label is null",
-    "severity": "severity is null",
-    "compliance": "coalesce(compliance, '{}') = '{}'",
-}
-MISSING: Final = tuple(_MISSING)
 
 
 @dataclass(frozen=True, slots=True)
-class AuditQuery(Listing[Entry]):
+class AuditQuery(Selection):
     """A query of the audit log. Every method returns a new one; ``list`` or ``alist`` runs it.
 
     Entries of one transaction are in the order of capture. Those of one ``record`` are in the order of change, which
-    differs if a trigger or a foreign key changed the record while its table was being changed. ``range`` are the
-    conditions on time, and one by which an index finds entries in the order of time.
+    differs if a trigger or a foreign key changed the record while its table was being changed.
     """
-
-    is_of_record: bool = False
-    columns: LiteralString = COLUMNS
-    range: Filter = ALL
-    is_indexed: bool = False
-    searches: frozenset[Search] = frozenset()
 
     def resource(self, *tables: str) -> Self:
         """Entries of one of these tables: ``schema.table``, or ``table`` for one in ``public``."""
-        names = [str(TableName.parse(table)) for table in tables]
-        return self._indexed("table_name", names)
+        return self._among("table_name", [str(TableName.parse(table)) for table in tables])
 
     def record(self, record_id: str) -> Self:
         """Entries of the record with this key, in the order of change; several key columns are a JSON array."""
-        found = replace(self._where("record_id = %s", record_id), is_of_record=True)
-        if "table_name = %s" not in self.range.conditions:
-            return found
-        return replace(found, range=found.range.where("record_id = %s", record_id))
+        check_texts(record_id)
+        return self._where(Is("record_id", record_id))
 
     def actor(self, *actor_ids: str) -> Self:
         """Entries of one of these actors."""
-        return self._indexed("actor_id", actor_ids)
+        return self._among("actor_id", actor_ids)
 
     def tenant(self, *tenant_ids: str) -> Self:
         """Entries of one of these tenants."""
@@ -77,7 +67,7 @@ class AuditQuery(Listing[Entry]):
     def operation(self, *operations: str) -> Self:
         """Entries of one of these operations: INSERT, UPDATE, DELETE, TRUNCATE, SNAPSHOT."""
         _check_one_of("an operation", operations, OPERATIONS)
-        return self._among("operation", operations, cast="svc.audit_operation")
+        return self._among("operation", operations)
 
     def label(self, *labels: str) -> Self:
         """Entries that the rules of enrichment gave one of these labels."""
@@ -89,25 +79,22 @@ class AuditQuery(Listing[Entry]):
             raise QueryError("severity takes either levels or at_least", hint='Such as severity(at_least="high").')
         if at_least is None:
             _check_one_of("a severity", levels, SEVERITIES)
-            return self._among("severity", levels, cast="svc.audit_severity")
+            return self._among("severity", levels)
         _check_one_of("a severity", [at_least], SEVERITIES)
-        return self._where("severity >= %s::svc.audit_severity", at_least)
+        return self._where(AtLeast(cast(Severity, at_least)))
 
     def compliance(self, *tags: str) -> Self:
         """Entries that have one of these tags."""
-        return self._where("compliance && %s::text[]", _some(tags))
+        return self._overlaps("compliance", tags)
 
     def changed(self, *fields: str) -> Self:
         """Updates that changed one of these fields."""
-        return self._where("changed_fields && %s::text[]", _some(fields))
+        return self._overlaps("changed_fields", fields)
 
     def missing(self, *values: str) -> Self:
         """Entries without an ``actor``, a ``tenant``, a ``record``, a ``label``, a ``severity`` or ``compliance``."""
         _check_one_of("a value that may be missing", _some(values), MISSING)
-        found = self
-        for value in values:
-            found = found._where(_MISSING[value])
-        return found
+        return self._where(*(Without(cast(Missable, value)) for value in values))
 
     def without(
         self,
@@ -123,84 +110,74 @@ class AuditQuery(Listing[Entry]):
         """Leave out entries with one of these values; entries that have no such value stay."""
         _check_one_of("an operation", operation, OPERATIONS)
         _check_one_of("a severity", severity, SEVERITIES)
-        found = self._not_among("table_name", [str(TableName.parse(table)) for table in resource])
-        found = found._not_among("actor_id", actor)
-        found = found._not_among("tenant_id", tenant)
-        found = found._not_among("operation", operation, cast="svc.audit_operation")
-        found = found._not_among("label", label)
-        found = found._not_among("severity", severity, cast="svc.audit_severity")
-        if compliance:
-            found = found._where("not coalesce(compliance && %s::text[], false)", _some(compliance))
-        return found
+        excluded: dict[Column, Sequence[str]] = {
+            "table_name": [str(TableName.parse(table)) for table in resource],
+            "actor_id": actor,
+            "tenant_id": tenant,
+            "operation": operation,
+            "label": label,
+            "severity": severity,
+        }
+        found = self
+        for column, values in excluded.items():
+            if values:
+                found = found._among(column, values, is_excluded=True)
+        return found._overlaps("compliance", compliance, is_excluded=True) if compliance else found
 
     def since(self, point_in_time: PointInTime) -> Self:
         """Entries from then on: an aware datetime, or a duration before now, for example ``1h``."""
-        return self._when('"timestamp" >=', point_in_time)
+        return self._where(Since(time_or_age(point_in_time)))
 
     def until(self, point_in_time: PointInTime) -> Self:
         """Entries before then: an aware datetime, or a duration before now, for example ``1h``."""
-        return self._when('"timestamp" <', point_in_time)
+        return self._where(Until(time_or_age(point_in_time)))
 
     def transactions(self, *, since: int | None = None, before: int | None = None) -> Self:
         """Entries of the transactions from one id on, or before one; the ids are those in ``xact_id``."""
-        found = self
-        if since is not None:
-            found = found._in_range("xact_id >= %s", since)
-        return found if before is None else found._in_range("xact_id < %s", before)
+        found = self if since is None else self._where(SinceTransaction(since))
+        return found if before is None else found._where(BeforeTransaction(before))
 
-    def searched(self, search: Search, condition: LiteralString, *params: object) -> Self:
-        """Entries whose snapshots fulfil a condition; see ``svc_pg.audit.search``, which reads such queries."""
-        return replace(self._where(condition, *params), searches=self.searches | {search})
+    def containing(self, members: str) -> Self:
+        """Entries of which a snapshot has the members of this JSON object: see ``svc_pg.audit.search``."""
+        check_texts(members)
+        return self._where(Contains(members))
+
+    def with_words(self, words: str) -> Self:
+        """Entries that have these words in their snapshots or description: see ``svc_pg.audit.search``."""
+        check_texts(words)
+        return self._where(HasWords(words))
 
     def order(self, first: str) -> Self:
         """The order of the entries: the ``newest`` first, which is the default, or the ``oldest``."""
         _check_one_of("an order", [first], get_args(Order))
-        return replace(self, keyset=keyset(cast(Order, first), self.keyset.select, self.keyset.row))
+        return replace(self, first=cast(Order, first))
 
     def only(self, *fields: str) -> Self:
         """Read these fields alone, for example without snapshots, which can be large; other attributes are absent.
 
         An entry always has ``id``, ``timestamp`` and ``table_name``.
         """
-        names = chosen(fields)
-        shown = columns(names)
-        return replace(self, columns=shown, keyset=replace(self.keyset, select=shown + FROM, row=row_of(names)))
+        return replace(self, fields=chosen(fields))
 
-    def _query(self) -> Query[Entry]:
-        if not self.is_of_record:
-            return Listing._query(self)
-        return by_change(self.columns, self._direction, self.filter, position=self.position, limit=self.size + 1)
+    def list(self, conn: Connection[Any]) -> Page[Entry]:
+        """Run on a sync connection. Never commits. Raises NotInstalledError."""
+        return listing(self).list(conn)
 
-    def _when(self, comparison: LiteralString, point_in_time: PointInTime) -> Self:
-        return replace(
-            self,
-            filter=self.filter.compare(comparison, point_in_time),
-            range=self.range.compare(comparison, point_in_time),
-        )
+    async def alist(self, conn: AsyncConnection[Any], *, max_bytes: int | None = None) -> Page[Entry]:
+        """Run on an async connection. Never commits. Raises NotInstalledError.
 
-    def _in_range(self, condition: LiteralString, *params: object) -> Self:
-        found = self._where(condition, *params)
-        return replace(found, range=found.range.where(condition, *params))
+        With ``max_bytes``, which needs a transaction, a page ends before it has more, but not before its first row.
+        """
+        return await listing(self).alist(conn, max_bytes=max_bytes)
 
-    def _indexed(self, column: LiteralString, values: Sequence[str]) -> Self:
-        """As ``_among``; the first condition on one value of such a column is also one of the range."""
-        found = self._among(column, values)
-        if self.is_indexed or len(values) > 1:
-            return found
-        return replace(found, is_indexed=True, range=found.range.where(column + " = %s", values[0]))
+    def _where(self, *conditions: Condition) -> Self:
+        return replace(self, conditions=(*self.conditions, *conditions))
 
-    def _among(self, column: LiteralString, values: Sequence[str], *, cast: LiteralString = "text") -> Self:
-        if len(values) == 1:  # of one, PostgreSQL knows that an index has the order of time
-            return self._where(column + " = %s::" + cast, values[0])
-        return self._where(column + " = any(%s::" + cast + "[])", _some(values))
+    def _among(self, column: Column, values: Sequence[str], *, is_excluded: bool = False) -> Self:
+        return self._where(Among(column, _some(values), is_excluded))
 
-    def _not_among(self, column: LiteralString, values: Sequence[str], *, cast: LiteralString = "text") -> Self:
-        if not values:
-            return self
-        return self._where("(" + column + " = any(%s::" + cast + "[])) is not true", _some(values))
-
-
-_NEWEST: Final[Keyset[Entry]] = keyset("newest", SELECT, Entry)
+    def _overlaps(self, column: ListColumn, values: Sequence[str], *, is_excluded: bool = False) -> Self:
+        return self._where(Overlaps(column, _some(values), is_excluded))
 
 
 def entry(entry_id: str) -> Query[Entry]:
@@ -212,13 +189,14 @@ def entry(entry_id: str) -> Query[Entry]:
 
 def query() -> AuditQuery:
     """A query of the audit log, with no conditions yet."""
-    return AuditQuery(_NEWEST)
+    return AuditQuery()
 
 
-def _some(values: Sequence[str]) -> list[str]:
+def _some(values: Sequence[str]) -> tuple[str, ...]:
     if not 1 <= len(values) <= MAX_VALUES:
         raise QueryError(f"a filter cannot have {len(values)} values", hint=f"Pass 1 to {MAX_VALUES}.")
-    return list(values)
+    check_texts(*values)
+    return tuple(values)
 
 
 def _check_one_of(what: str, values: Sequence[str], known: Sequence[str]) -> None:

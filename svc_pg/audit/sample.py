@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from typing import Final, LiteralString
 
 from svc_pg.audit.entry import ORDER_BY
+from svc_pg.audit.listing import filter_of
 from svc_pg.audit.log import AuditQuery
+from svc_pg.pagination import Filter
 
 # Only the entries of the range are looked at, in the order of an index, so that a rare value costs no more than a
 # frequent one. Narrow rows, because they are kept until they are counted.
@@ -43,17 +45,19 @@ class Sample:
 
 def newest(query: AuditQuery, *, size: int) -> Sample:
     """The entries that ``query`` selects among the newest ``size`` of its range."""
-    text = _LOOKED_AT + _condition(query) + _NEWEST + query.range.clause + _LIMITED + _WHOLE
-    return Sample(text, (*query.filter.params, *query.range.params, size))
+    wanted, looked_at = filter_of(query.conditions), filter_of(query.range)
+    text = _LOOKED_AT + _condition(wanted) + _NEWEST + looked_at.clause + _LIMITED + _WHOLE
+    return Sample(text, (*wanted.params, *looked_at.params, size))
 
 
 def spread(query: AuditQuery, *, percent: float) -> Sample:
     """The entries that ``query`` selects in so many of the blocks in which its range is stored."""
-    text = _LOOKED_AT + _condition(query) + _SPREAD + query.range.clause + "\n),\n" + _WHOLE
-    return Sample(text, (*query.filter.params, percent, *query.range.params))
+    wanted, looked_at = filter_of(query.conditions), filter_of(query.range)
+    text = _LOOKED_AT + _condition(wanted) + _SPREAD + looked_at.clause + "\n),\n" + _WHOLE
+    return Sample(text, (*wanted.params, percent, *looked_at.params))
 
 
-def _condition(query: AuditQuery) -> LiteralString:
-    if not query.filter.conditions:
+def _condition(wanted: Filter) -> LiteralString:
+    if not wanted.conditions:
         return "true"
-    return "(" + " and ".join(query.filter.conditions) + ") is true"
+    return "(" + " and ".join(wanted.conditions) + ") is true"

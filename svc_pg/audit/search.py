@@ -9,6 +9,7 @@ from psycopg import AsyncConnection
 from psycopg.errors import QueryCanceled
 
 from svc_pg.audit.entry import Entry
+from svc_pg.audit.listing import EntryListing, listing
 from svc_pg.audit.log import AuditQuery
 from svc_pg.errors import QueryError
 from svc_pg.pagination import Keyset, Page, encode
@@ -20,10 +21,6 @@ MAX_BYTES: Final = 16 * 1024 * 1024
 
 _SHARES: Final = (1, 10, 100, 1000)
 _TIMEOUT: Final = "1200"  # milliseconds
-CONTAINS: Final[LiteralString] = "(before_data @> %s::jsonb or after_data @> %s::jsonb)"
-TEXT: Final[LiteralString] = (
-    "svc.audit_words(before_data, after_data, description) @@ websearch_to_tsquery('pg_catalog.simple', %s)"
-)
 
 _INDEXED: Final = """
 select c.relname::text as name
@@ -72,14 +69,14 @@ def contains(query: AuditQuery, text: str) -> AuditQuery:
         is_object = False
     if not is_object:
         raise QueryError(f"{text!r} is not a JSON object", hint='Such as {"email": "ann@corp.example"}.')
-    return query.searched("contains", CONTAINS, text, text)
+    return query.containing(text)
 
 
 def with_text(query: AuditQuery, words: str) -> AuditQuery:
     """Entries that have all these words in their snapshots or description, in the syntax of web searches."""
     if not words.strip():
         raise QueryError("a search needs a word")
-    return query.searched("text", TEXT, words)
+    return query.with_words(words)
 
 
 async def search(conn: AsyncConnection[Any], query: AuditQuery, *, max_bytes: int) -> Page[Entry]:
@@ -90,45 +87,46 @@ async def search(conn: AsyncConnection[Any], query: AuditQuery, *, max_bytes: in
     tried first, which finds what is rare in the whole log. ``conn`` must be in a transaction, whose statement_timeout
     changes.
     """
-    indexed = await afetch(conn, Query(_INDEXED, (sorted(query.searches),), _Indexed))
+    wanted = listing(query)
+    indexed = await afetch(conn, Query(_INDEXED, (sorted(wanted.searches),), _Indexed))
     await conn.execute("select set_config('statement_timeout', %s, true)", [_TIMEOUT])
     await conn.execute("savepoint svc_search")
-    if len(indexed) == len(query.searches) and not query.is_of_record:
+    if len(indexed) == len(wanted.searches) and not wanted.is_of_record:
         try:
-            return await replace(query, keyset=_by_condition(query)).alist(conn, max_bytes=max_bytes)
+            return await replace(wanted, keyset=_by_condition(wanted)).alist(conn, max_bytes=max_bytes)
         except QueryCanceled:  # what is searched is frequent, so that the newest entries have it too
             await conn.execute("rollback to savepoint svc_search")
     for share in _SHARES:
         try:
-            return await _stretch(conn, query, entries=max(1, MAX_ENTRIES // share), max_bytes=max_bytes)
+            return await _stretch(conn, wanted, entries=max(1, MAX_ENTRIES // share), max_bytes=max_bytes)
         except QueryCanceled:
             await conn.execute("rollback to savepoint svc_search")
     raise QueryCanceled("a search of few entries takes too long")
 
 
-def _by_condition(query: AuditQuery) -> Keyset[Entry]:
+def _by_condition(wanted: EntryListing) -> Keyset[Entry]:
     """The list found by its conditions and then sorted, not read in its order until enough is found."""
-    keyset = query.keyset
+    keyset = wanted.keyset
     return replace(
         keyset,
-        select=query.columns + " from (select * from svc.audit_logs",  # noqa: S608 - constants
+        select=wanted.columns + " from (select * from svc.audit_logs",  # noqa: S608 - constants
         order=" offset 0) audit_logs" + keyset.order,
         reverse_order=" offset 0) audit_logs" + keyset.reverse_order,
     )
 
 
-async def _stretch(conn: AsyncConnection[Any], query: AuditQuery, *, entries: int, max_bytes: int) -> Page[Entry]:
-    keyset = query.keyset.reverse if query.is_backward else query.keyset
-    looked_at = query.range if query.position is None else query.range.where(keyset.beyond, *query.position)
+async def _stretch(conn: AsyncConnection[Any], wanted: EntryListing, *, entries: int, max_bytes: int) -> Page[Entry]:
+    keyset = wanted.keyset.reverse if wanted.is_backward else wanted.keyset
+    looked_at = wanted.range if wanted.position is None else wanted.range.where(keyset.beyond, *wanted.position)
     text = _END + keyset.order + _LOOKED_AT + looked_at.clause + keyset.order + _STRETCH
     ends = await afetch(conn, Query(text, (*looked_at.params, entries, entries, MAX_BYTES), _End))
     if not ends:
-        return await query.alist(conn, max_bytes=max_bytes)
+        return await wanted.alist(conn, max_bytes=max_bytes)
     [end] = ends
     is_falling = keyset.order.endswith(" desc")
-    stretch = query.filter.where(_UP_TO[is_falling], end.timestamp, end.timestamp, int(end.id))
-    page = await replace(query, filter=stretch).alist(conn, max_bytes=max_bytes)
+    stretch = wanted.filter.where(_UP_TO[is_falling], end.timestamp, end.timestamp, int(end.id))
+    page = await replace(wanted, filter=stretch).alist(conn, max_bytes=max_bytes)
     cursor = encode((end.timestamp.isoformat(), end.id))
-    if query.is_backward:
+    if wanted.is_backward:
         return page if page.prev_cursor else replace(page, prev_cursor=cursor)
     return page if page.next_cursor else replace(page, next_cursor=cursor)

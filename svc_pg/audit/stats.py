@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, get_args
 from psycopg import AsyncConnection
 from psycopg.rows import scalar_row
 
+from svc_pg.audit.listing import filter_of
 from svc_pg.audit.log import AuditQuery
 from svc_pg.audit.sample import Count, Sample, newest, spread
 from svc_pg.errors import translating
@@ -116,8 +117,9 @@ async def _expected(conn: AsyncConnection[Any], query: AuditQuery) -> float:
     """The number of entries in the range, as the planner expects it."""
     cursor = conn.cursor(row_factory=scalar_row)
     with translating():
-        text = "explain (format json) select from svc.audit_logs" + query.range.clause
-        [plan] = await (await cursor.execute(text, query.range.params)).fetchone()  # type: ignore[misc]
+        looked_at = filter_of(query.range)
+        text = "explain (format json) select from svc.audit_logs" + looked_at.clause
+        [plan] = await (await cursor.execute(text, looked_at.params)).fetchone()  # type: ignore[misc]
     return max(1.0, float(plan["Plan"]["Plan Rows"]))
 
 

@@ -5,10 +5,10 @@ from typing import Any
 import httpx
 import psycopg
 
-from svc_pg.pagination import Listing, Row
+from svc_pg.pagination import Paged, Row
 
 
-def all_rows(conn: psycopg.Connection[Any], query: Listing[Row]) -> list[Row]:
+def all_rows(conn: psycopg.Connection[Any], query: Paged[Row]) -> list[Row]:
     """The rows of all pages of a query."""
     page = query.list(conn)
     pages = [page.data]

@@ -15,7 +15,7 @@ from svc_pg import audit
 from svc_pg.console.built_in.tenant_table import SVC_TENANTS, Tenants
 from svc_pg.console.sign_in import sessions
 from svc_pg.errors import QueryError
-from svc_pg.pagination import Keyset, Listing, Page, aware_time, decode
+from svc_pg.pagination import Keyset, Listing, Page, Paged, aware_time, decode
 from svc_pg.webhooks import delivery_queries as deliveries
 from svc_pg.webhooks import endpoint_queries as endpoints
 
@@ -36,7 +36,7 @@ BY_TEXT: list[Callable[[str], object]] = [
     lambda text: TENANTS.query().after(forged("Acme", text)),
     lambda text: TENANTS.query().after(forged(text, "1")),
 ]
-QUERIES: list[Callable[[], Listing[Any]]] = [
+QUERIES: list[Callable[[], Paged[Any]]] = [
     audit.query,
     deliveries.query,
     endpoints.query,
@@ -64,7 +64,7 @@ def test_any_other_text_can_be_asked_for(ask: Callable[[str], object], text: str
 
 @pytest.mark.parametrize("query", QUERIES)
 @pytest.mark.parametrize("size", [-1, 0, 1001])
-def test_a_page_has_one_to_a_thousand_rows(query: Callable[[], Listing[Any]], size: int) -> None:
+def test_a_page_has_one_to_a_thousand_rows(query: Callable[[], Paged[Any]], size: int) -> None:
     with pytest.raises(QueryError, match="a page cannot have"):
         query().limit(size)
 
@@ -74,7 +74,7 @@ def test_a_page_has_one_to_a_thousand_rows(query: Callable[[], Listing[Any]], si
     "cursor",
     ["", "no cursor", "é", forged(), forged("1"), forged("x", "y", "z"), forged(1, 2), forged({}, []), "W10" * 9999],
 )
-def test_what_is_no_cursor_is_refused(query: Callable[[], Listing[Any]], cursor: str) -> None:
+def test_what_is_no_cursor_is_refused(query: Callable[[], Paged[Any]], cursor: str) -> None:
     with pytest.raises(QueryError, match="is not a cursor"):
         query().after(cursor)
     with pytest.raises(QueryError, match="is not a cursor"):
@@ -91,7 +91,7 @@ def test_a_time_before_the_calendar_of_the_database_is_refused(query: Callable[[
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_a_question_is_not_changed_by_what_is_made_of_it(query: Callable[[], Listing[Any]]) -> None:
+def test_a_question_is_not_changed_by_what_is_made_of_it(query: Callable[[], Paged[Any]]) -> None:
     asked = query()
     assert asked.limit(7) != asked
     assert (asked.size, asked.position) == (100, None)

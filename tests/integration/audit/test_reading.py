@@ -14,6 +14,7 @@ from psycopg.types.json import Jsonb
 from svc_pg import audit
 from svc_pg.audit import AuditQuery
 from svc_pg.audit.follow import follow
+from svc_pg.audit.listing import listing
 from svc_pg.errors import ConfigError, NotInstalledError, QueryError, TransactionError
 from svc_pg.pagination import Page
 from tests.support.pages import all_rows
@@ -133,7 +134,7 @@ def test_a_page_behind_a_cursor_reads_no_partition_before_it(conn: psycopg.Conne
     behind = {"newest": [1, 2, 3], "oldest": [3, 4, 5]}
     query = audit.query().order(order)
     for page, months in ((query.after(middle), behind.pop(order)), (query.before(middle), behind.popitem()[1])):
-        statement = page._query()
+        statement = listing(page)._query()
         plan = "".join(line for (line,) in conn.execute("explain (costs off) " + statement.text, statement.params))
         assert [month for month in range(1, 6) if f"audit_logs_2020_{month:02d}" in plan] == months
 
@@ -145,7 +146,7 @@ def test_what_is_important_is_found_without_reading_what_is_not(conn: psycopg.Co
                       from generate_series(1, 10000) n""")
     conn.execute("analyze svc.audit_logs")
     for wanted in (audit.query().severity(at_least="medium"), audit.query().severity("high", "critical")):
-        statement = wanted.since("1h").limit(5)._query()
+        statement = listing(wanted.since("1h").limit(5))._query()
         plan = conn.execute("explain (analyze, costs off, timing off) " + statement.text, statement.params)
         removed = [int(line.rpartition(" ")[2]) for (line,) in plan if "Rows Removed by Filter" in line]
         assert sum(removed) <= 10, "of entries of low severity"

@@ -1,0 +1,127 @@
+"""The conditions of a query of the audit log, as values that each database puts into its own words."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, Literal
+
+from svc_pg.config.audit import Severity
+
+Column = Literal["table_name", "record_id", "actor_id", "tenant_id", "operation", "label", "severity"]
+ListColumn = Literal["compliance", "changed_fields"]
+Missable = Literal["actor", "tenant", "record", "label", "severity", "compliance"]
+
+
+@dataclass(frozen=True, slots=True)
+class Is:
+    """The column has exactly this value."""
+
+    column: Column
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Among:
+    """The column has one of the values; if ``is_excluded``, it has none of them, or no value at all."""
+
+    column: Column
+    values: Sequence[str]
+    is_excluded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Overlaps:
+    """The list has one of the values; if ``is_excluded``, it has none of them, or there is no list."""
+
+    column: ListColumn
+    values: Sequence[str]
+    is_excluded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AtLeast:
+    """The severity is this one or a higher one."""
+
+    severity: Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Without:
+    """There is no such value."""
+
+    value: Missable
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """The entry is from this time or later; a timedelta is the time before the database's now."""
+
+    time: datetime | timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Until:
+    """The entry is from before this time; a timedelta is the time before the database's now."""
+
+    time: datetime | timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class SinceTransaction:
+    """The transaction has this number or a higher one."""
+
+    xact_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class BeforeTransaction:
+    """The transaction has a lower number."""
+
+    xact_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Contains:
+    """A snapshot has the members of this JSON object."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class HasWords:
+    """The snapshots or the description have these words, in the syntax of web searches."""
+
+    words: str
+
+
+Condition = (
+    Is
+    | Among
+    | Overlaps
+    | AtLeast
+    | Without
+    | Since
+    | Until
+    | SinceTransaction
+    | BeforeTransaction
+    | Contains
+    | HasWords
+)
+
+_INDEXED: Final = ("table_name", "actor_id")
+
+
+def range_of(conditions: Iterable[Condition]) -> list[Condition]:
+    """Those on time, and one by which an index finds entries in the order of time: the first on one such value."""
+    found: list[Condition] = []
+    by_index: Is | None = None
+    for condition in conditions:
+        match condition:
+            case Since() | Until() | SinceTransaction() | BeforeTransaction():
+                found.append(condition)
+            case Among(column, [value], is_excluded=False) if by_index is None and column in _INDEXED:
+                by_index = Is(column, value)
+                found.append(by_index)
+            case Is("record_id") if by_index is not None and by_index.column == "table_name":
+                found.append(condition)
+    return found

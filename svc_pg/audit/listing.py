@@ -1,0 +1,118 @@
+"""A selection of entries in PostgreSQL's words."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+from typing import Final, LiteralString
+
+from svc_pg.audit.change_order import by_change
+from svc_pg.audit.conditions import (
+    Among,
+    AtLeast,
+    BeforeTransaction,
+    Column,
+    Condition,
+    Contains,
+    HasWords,
+    Is,
+    Missable,
+    Overlaps,
+    Since,
+    SinceTransaction,
+    Until,
+    Without,
+)
+from svc_pg.audit.entry import FIELDS, FROM, Entry, beyond_parameters, columns, keyset, row_of
+from svc_pg.audit.selection import Selection
+from svc_pg.config.audit import Search
+from svc_pg.pagination import ALL, Filter, Listing
+from svc_pg.query import Query
+
+_TYPES: Final[dict[Column, LiteralString]] = {
+    "operation": "svc.audit_operation",
+    "severity": "svc.audit_severity",
+}
+_WITHOUT: Final[dict[Missable, LiteralString]] = {
+    "actor": "actor_id is null",
+    "tenant": "tenant_id is null",
+    "record": "record_id is null",
+    "label": "label is null",
+    "severity": "severity is null",
+    "compliance": "coalesce(compliance, '{}') = '{}'",
+}
+_CONTAINS: Final[LiteralString] = "(before_data @> %s::jsonb or after_data @> %s::jsonb)"
+_HAS_WORDS: Final[LiteralString] = (
+    "svc.audit_words(before_data, after_data, description) @@ websearch_to_tsquery('pg_catalog.simple', %s)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryListing(Listing[Entry]):
+    """A query of the log. ``range`` are the conditions on time, and one by which an index finds entries."""
+
+    columns: LiteralString
+    range: Filter
+    is_of_record: bool
+    searches: frozenset[Search]
+
+    def _query(self) -> Query[Entry]:
+        if not self.is_of_record:
+            return Listing._query(self)
+        return by_change(self.columns, self._direction, self.filter, position=self.position, limit=self.size + 1)
+
+
+def listing(selection: Selection) -> EntryListing:
+    """The query of a selection."""
+    shown = columns(selection.fields)
+    row = Entry if selection.fields == FIELDS else row_of(selection.fields)
+    return EntryListing(
+        keyset=keyset(selection.first, shown + FROM, row),
+        filter=filter_of(selection.conditions),
+        size=selection.size,
+        position=None if selection.edge is None else beyond_parameters(*selection.edge),
+        is_backward=selection.is_backward,
+        columns=shown,
+        range=filter_of(selection.range),
+        is_of_record=selection.is_of_record,
+        searches=selection.searches,
+    )
+
+
+def filter_of(conditions: Iterable[Condition]) -> Filter:
+    """The conditions, and their parameters."""
+    return reduce(_with, conditions, ALL)
+
+
+def _with(found: Filter, condition: Condition) -> Filter:
+    match condition:
+        case Is(column, value):
+            return found.where(column + " = %s", value)
+        case Among(column, values, is_excluded):
+            return found.where(*_among(column, [*values], is_excluded=is_excluded))
+        case Overlaps(column, values, is_excluded):
+            overlaps: LiteralString = column + " && %s::text[]"
+            return found.where("not coalesce(" + overlaps + ", false)" if is_excluded else overlaps, [*values])
+        case AtLeast(severity):
+            return found.where("severity >= %s::svc.audit_severity", severity)
+        case Without(value):
+            return found.where(_WITHOUT[value])
+        case Since(time):
+            return found.compare('"timestamp" >=', time)
+        case Until(time):
+            return found.compare('"timestamp" <', time)
+        case SinceTransaction(xact_id):
+            return found.where("xact_id >= %s", xact_id)
+        case BeforeTransaction(xact_id):
+            return found.where("xact_id < %s", xact_id)
+        case Contains(text):
+            return found.where(_CONTAINS, text, text)
+        case HasWords(words):
+            return found.where(_HAS_WORDS, words)
+
+
+def _among(column: Column, values: list[str], *, is_excluded: bool) -> tuple[LiteralString, object]:
+    cast_to = _TYPES.get(column, "text")
+    if len(values) == 1 and not is_excluded:  # of one, PostgreSQL knows that an index has the order of time
+        return column + " = %s::" + cast_to, values[0]
+    is_among: LiteralString = column + " = any(%s::" + cast_to + "[])"
+    return "(" + is_among + ") is not true" if is_excluded else is_among, values
