@@ -1,4 +1,4 @@
-"""The PostgreSQL server of a test session, and databases and connections on it."""
+"""The servers of a test session, and databases and connections on them."""
 
 import os
 import signal
@@ -11,6 +11,9 @@ from hypothesis import HealthCheck, settings
 from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import Config, schema
+from tests.matrix import MatrixError
+from tests.support import mysql
+from tests.support.mysql import MySqlServer
 from tests.support.postgres import URL_VARIABLE, Prepare, new_database, server
 
 VERSION = pytest.StashKey[str | None]()
@@ -134,3 +137,28 @@ def conn(shared_database: str) -> Iterator[psycopg.Connection]:
         yield conn
         if not conn.closed:
             conn.rollback()
+
+
+@pytest.fixture(scope="session")
+def mysql_servers() -> Iterator[mysql.Find]:
+    """Finds the servers of MariaDB and MySQL. One of each a session, started when a case first asks for it."""
+    with mysql.servers() as find:
+        yield find
+
+
+@pytest.fixture(scope="module", params=mysql.KINDS)
+def mysql_server(request: pytest.FixtureRequest, mysql_servers: mysql.Find) -> MySqlServer:
+    """A server of MariaDB, then one of MySQL; a case is skipped if there is none, and fails with CI=true."""
+    try:
+        return mysql_servers(request.param)
+    except MatrixError as error:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module")
+def mysql_database(mysql_server: MySqlServer) -> Iterator[str]:
+    """The name of the module's database, on a server without schema svc until the module installs it."""
+    with mysql_server.new_database() as name:
+        yield name

@@ -116,7 +116,7 @@ def restartable(bin_folder: Path, *, settings: Sequence[str] = QUICK) -> Iterato
     """Enter to get a function that starts a server of one's own, each time with the same data and at the same port."""
     with _folders(*((None, memory()) if settings is QUICK else (None, None))) as (folder, data):
         programs = _initialised(bin_folder, folder, data)
-        yield partial(_started, programs, folder, data, _account(), port=_free_port(), settings=settings)
+        yield partial(_started, programs, folder, data, server_account(), port=free_port(), settings=settings)
 
 
 @contextmanager
@@ -128,7 +128,7 @@ def upgradable(old: Path, new: Path) -> Iterator[tuple[Start, Start]]:
     with _folders(None, None, memory(), memory()) as (folder, new_folder, data, new_data):
         programs = _initialised(old, folder, data, "--data-checksums")  # the default of some versions; both need one
         new_programs = _initialised(new, new_folder, new_data, "--data-checksums")
-        port = _free_port()
+        port = free_port()
         upgrade = [
             f"--{option}={value}"
             for option, value in {
@@ -143,11 +143,11 @@ def upgradable(old: Path, new: Path) -> Iterator[tuple[Start, Start]]:
 
         @contextmanager
         def upgraded() -> Iterator[str]:
-            _wait(_run(new_programs / "pg_upgrade", *upgrade, folder=new_folder, account=_account()), new_folder)
-            with _started(new_programs, new_folder, new_data, _account(), port=port, settings=QUICK) as conninfo:
+            _wait(_run(new_programs / "pg_upgrade", *upgrade, folder=new_folder, account=server_account()), new_folder)
+            with _started(new_programs, new_folder, new_data, server_account(), port=port, settings=QUICK) as conninfo:
                 yield conninfo
 
-        yield partial(_started, programs, folder, data, _account(), port=port, settings=QUICK), upgraded
+        yield partial(_started, programs, folder, data, server_account(), port=port, settings=QUICK), upgraded
 
 
 @contextmanager
@@ -155,7 +155,7 @@ def _folders(*parents: Path | None) -> Iterator[list[Path]]:
     """New folders below these, or below the system's for temporary files, that belong to the server's account."""
     with ExitStack() as stack:
         folders = [Path(stack.enter_context(TemporaryDirectory(prefix="svc-pg-", dir=parent))) for parent in parents]
-        if account := _account():
+        if account := server_account():
             for each in folders:
                 os.chown(each, account["user"], account["group"])
         yield folders
@@ -171,7 +171,7 @@ def memory() -> Path | None:
 
 def _initialised(bin_folder: Path, folder: Path, data: Path, *options: str) -> Path:
     """Make the data of a server; return the folder where the account can run the programs."""
-    account = _account()
+    account = server_account()
     programs = _reachable(bin_folder, folder, account) if account else bin_folder
     _wait(
         _run(programs / "initdb", f"--pgdata={data}", *INITDB_OPTIONS, *options, folder=folder, account=account), folder
@@ -189,7 +189,7 @@ def _wait(process: "subprocess.Popen[bytes]", folder: Path) -> None:
 
 @contextmanager
 def _started(
-    bin_folder: Path, folder: Path, data: Path, account: "_Account", *, port: int, settings: Sequence[str]
+    bin_folder: Path, folder: Path, data: Path, account: "Account", *, port: int, settings: Sequence[str]
 ) -> Iterator[str]:
     at = (f"-D{data}", f"--port={port}", "--listen_addresses=127.0.0.1", f"--unix_socket_directories={folder}")
     process = _run(bin_folder / "postgres", *at, *settings, folder=folder, account=account)
@@ -216,7 +216,7 @@ def _started(
             process.wait()
 
 
-def _run(program: Path, *arguments: str, folder: Path, account: "_Account") -> "subprocess.Popen[bytes]":
+def _run(program: Path, *arguments: str, folder: Path, account: "Account") -> "subprocess.Popen[bytes]":
     with (folder / OUTPUT).open("wb") as output:
         return subprocess.Popen(
             [program, *arguments],
@@ -233,13 +233,13 @@ def _output(folder: Path) -> str:
     return (folder / OUTPUT).read_text(errors="replace")
 
 
-class _Account(TypedDict, total=False):
+class Account(TypedDict, total=False):
     user: int
     group: int
     extra_groups: list[int]
 
 
-def _account() -> _Account:
+def server_account() -> Account:
     """The user who runs the server: ourselves, or nobody if we are root, whom PostgreSQL refuses."""
     if os.geteuid() != 0:
         return {}
@@ -247,7 +247,7 @@ def _account() -> _Account:
     return {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
 
 
-def _reachable(bin_folder: Path, folder: Path, account: _Account) -> Path:
+def _reachable(bin_folder: Path, folder: Path, account: Account) -> Path:
     """The same programs in a folder where the account may run them: they find lib and share beside themselves."""
     try:
         subprocess.run([bin_folder / "postgres", "--version"], **account, check=True, stdout=subprocess.DEVNULL)
@@ -262,7 +262,7 @@ def _reachable(bin_folder: Path, folder: Path, account: _Account) -> Path:
     return bin_folder
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         return port
