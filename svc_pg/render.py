@@ -5,18 +5,23 @@ A hole is written ``{{ x | ident }}``, ``{{ x | idents }}``, ``{{ x | literal }}
 such parts. ``{% filter statement %}`` quotes a part of a template for EXECUTE. Any other hole is refused when the
 template is rendered. Rendering is pure: equal input gives equal bytes. If a value contains the dollar tag of the
 templates, which would end a function's body, they get another tag.
+
+Templates of other databases have the holes ident, idents, literal, comment and expression, which their own quoting
+fills (``render_for``).
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from functools import cache
 from itertools import count
+from typing import Any, Protocol
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, TemplateError, Undefined
 from psycopg import sql
 
 from svc_pg.advisory_locks import Lock
 from svc_pg.errors import RenderError
+from svc_pg.sql_text import Sql, joined
 
 DOLLAR_TAG = "$svc$"
 _TAG_IN_VALUE = re.compile(r"\$(?=svc\$)")
@@ -24,6 +29,16 @@ _MARK = "\0"  # no value has it
 MAX_IDENTIFIER_BYTES = 63  # NAMEDATALEN - 1; PostgreSQL would cut a longer name silently
 
 LiteralValue = str | int | bool | None | Iterable[str]
+
+
+class Quoting(Hashable, Protocol):
+    """The quoting of another database than PostgreSQL. Raises RenderError for a value that it cannot store."""
+
+    def ident(self, name: str) -> Sql:
+        """Quote one identifier."""
+
+    def literal(self, value: Any) -> Sql:
+        """Quote a value."""
 
 
 class _Quoted(str):
@@ -127,9 +142,8 @@ def _refuse_unquoted(value: object) -> object:
     raise RenderError(f"unquoted value {value!r} in a template", hint="Write {{ x | ident }} or {{ x | literal }}.")
 
 
-@cache
-def _environment() -> Environment:
-    environment = Environment(  # noqa: S701 - the output is SQL, quoted by the filters and checked by finalize
+def _new_environment() -> Environment:
+    return Environment(  # noqa: S701 - the output is SQL, quoted by the filters and checked by finalize
         loader=PackageLoader("svc_pg.sql", ""),
         undefined=StrictUndefined,
         finalize=_refuse_unquoted,
@@ -137,6 +151,11 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+
+
+@cache
+def _environment() -> Environment:
+    environment = _new_environment()
     # No other filters: the output of a filter block does not come through finalize.
     environment.filters = {"length": len} | {
         f.__name__: f for f in (ident, idents, literal, comment, lock, expression, statement)
@@ -144,10 +163,42 @@ def _environment() -> Environment:
     return environment
 
 
+@cache
+def _environment_for(quoting: Quoting) -> Environment:
+    def ident(name: str) -> str:
+        _refuse_undefined(name)
+        return _Quoted(quoting.ident(_checked(name)).text)
+
+    def idents(names: Iterable[str]) -> str:
+        return _Quoted(joined(".", [quoting.ident(_checked(name)) for name in names]).text)
+
+    def literal(value: object) -> str:
+        _refuse_undefined(value)
+        return _Quoted(quoting.literal(value).text)
+
+    def expression(value: Sql) -> str:
+        if not isinstance(value, Sql):
+            raise RenderError(f"an expression must be composed, not a {type(value).__name__}")
+        return _Quoted(_checked(value.text))
+
+    environment = _new_environment()
+    environment.filters = {"length": len} | {f.__name__: f for f in (ident, idents, literal, comment, expression)}
+    return environment
+
+
 def render(template: str, /, **values: object) -> str:
     """Render the template of that path below ``sql/``. Raises RenderError for an unquoted, unsafe or missing value."""
+    return _rendered(_environment(), template, values)
+
+
+def render_for(quoting: Quoting, template: str, /, **values: object) -> str:
+    """As ``render``, quoted for another database."""
+    return _rendered(_environment_for(quoting), template, values)
+
+
+def _rendered(environment: Environment, template: str, values: Mapping[str, object]) -> str:
     try:
-        text = _environment().get_template(template).render(values)
+        text = environment.get_template(template).render(values)
     except TemplateError as error:
         raise RenderError(f"{template}: {error}") from error
     return _with_another_tag(text) if _MARK in text else text

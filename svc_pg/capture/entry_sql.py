@@ -1,0 +1,163 @@
+"""Compile a table's rules into the expressions of its entries, for any dialect."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from svc_pg.capture.conditions import Rows, applies
+from svc_pg.capture.dialect import Column, Dialect, Operation, RowName
+from svc_pg.capture.rules import TableRules
+from svc_pg.config import EnrichmentRule, description
+from svc_pg.sql_text import Sql, joined, sql
+
+NULL: Final = sql("null")
+
+
+@dataclass(frozen=True, slots=True)
+class EntrySql:
+    """The expressions of one operation's entry, over the trigger's rows and the variables of the template.
+
+    ``rule`` computes the number of the rule that applies, the variable that label, severity, compliance and description
+    read; it is None if none can apply, or the first always does. ``changed`` pairs a field's name with the condition
+    under which it changed, in the order of changed_fields; it is empty for other operations than UPDATE. Compliance and
+    ``redacted`` are texts of JSON arrays.
+    """
+
+    operation: Operation
+    record_id: Sql
+    before: Sql
+    after: Sql
+    changed: Sequence[tuple[str, Sql]]
+    redacted: Sql
+    rule: Sql | None
+    label: Sql
+    severity: Sql
+    compliance: Sql
+    description: Sql
+
+
+def entry_sql(
+    dialect: Dialect,
+    rules: TableRules,
+    columns: Sequence[Column],
+    operation: Operation,
+    *,
+    has_variable: bool = True,
+) -> EntrySql:
+    """Compile the rules of one table for one operation. ``columns`` are all of the table, in its order.
+
+    The first rule that applies decides label, severity, compliance and description, as on PostgreSQL. Without
+    ``has_variable`` each of them chooses the rule for itself.
+    """
+    row: RowName = "old" if operation == "DELETE" else "new"
+    by_name = {column.name: column for column in columns}
+    possible = [rule for rule in rules.audited.enrich if rule.operation in (operation, "*")]
+    words = _Words(dialect, rules, Rows(by_name, operation))
+    conditions = [applies(dialect, rule.when, words.rows) for rule in possible]
+    is_known = not possible or conditions[0] is None
+    chosen = possible[:1] if is_known else possible
+    redacted = sorted(rules.redactions)
+    choice = None if is_known else _choice(dialect, conditions)
+    chooses = partial(_chosen, dialect, dialect.variable("rule") if has_variable or choice is None else choice)
+    return EntrySql(
+        operation=operation,
+        record_id=record_id(dialect, row, [by_name[name] for name in rules.key]),
+        before=NULL if operation == "INSERT" else snapshot(dialect, "old", rules, columns),
+        after=NULL if operation == "DELETE" else snapshot(dialect, "new", rules, columns),
+        changed=_changed(dialect, columns) if operation == "UPDATE" else [],
+        redacted=dialect.literal(json_list(redacted)) if redacted else NULL,
+        rule=choice if has_variable else None,
+        label=chooses([dialect.literal(rule.label) for rule in chosen]),
+        severity=chooses([dialect.literal(rule.severity) for rule in chosen]),
+        compliance=chooses(
+            [dialect.literal(json_list(rule.compliance)) if rule.compliance else NULL for rule in chosen]
+        ),
+        description=chooses([words.describe(rule) for rule in chosen]),
+    )
+
+
+def record_id(dialect: Dialect, row: RowName, key: Sequence[Column]) -> Sql:
+    """The key as text: of one column its own, of several a JSON array, because a separator collides."""
+    if not key:
+        return NULL
+    return dialect.text(row, key[0]) if len(key) == 1 else dialect.composite_key(row, key)
+
+
+def snapshot(dialect: Dialect, row: RowName, rules: TableRules, columns: Sequence[Column]) -> Sql:
+    """The JSON object of the part of a row that may be recorded: a column that nobody named is not in it."""
+    members = []
+    for column in columns:
+        how = rules.redactions.get(column.name)
+        if how != "remove" and (rules.columns is None or column.name in rules.columns):
+            value = dialect.redacted(row, column, how) if how else _capped(dialect, row, column, rules, is_text=False)
+            members.append((column.name, value))
+    return dialect.object(members)
+
+
+def json_list(texts: Sequence[str]) -> str:
+    """A JSON array as PostgreSQL writes it."""
+    return json.dumps(list(texts), ensure_ascii=False)
+
+
+def changed_fields(dialect: Dialect, changed: Sequence[tuple[str, Sql]]) -> list[Sql]:
+    """Texts whose concatenation, without its first two characters, is the inside of a JSON array of the changed."""
+    empty = dialect.literal("")
+    return [
+        dialect.if_else(differs, dialect.literal(", " + json_list([name])[1:-1]), empty) for name, differs in changed
+    ]
+
+
+def _changed(dialect: Dialect, columns: Sequence[Column]) -> list[tuple[str, Sql]]:
+    """In PostgreSQL's order: JSON columns come last."""
+    ordered = sorted(columns, key=lambda column: (column.kind == "json", column.name))
+    return [(column.name, dialect.differs(column)) for column in ordered]
+
+
+def _capped(dialect: Dialect, row: RowName, column: Column, rules: TableRules, *, is_text: bool) -> Sql:
+    value = dialect.text(row, column) if is_text else dialect.json(row, column)
+    limit = rules.audited.max_value_bytes
+    if limit is None:
+        return value
+    return dialect.if_else(dialect.is_oversized(row, column, limit), dialect.oversized(row, column), value)
+
+
+def _choice(dialect: Dialect, conditions: Sequence[Sql | None]) -> Sql:
+    branches = [
+        sql("when {} then {}", sql("1 = 1") if condition is None else condition, dialect.literal(number))
+        for number, condition in enumerate(conditions)
+    ]
+    return sql("case {} end", joined(" ", branches))
+
+
+def _chosen(dialect: Dialect, number: Sql, expressions: Sequence[Sql]) -> Sql:
+    """The expression of the rule that applies; one that is null for every rule stays null."""
+    if len(expressions) <= 1:
+        return expressions[0] if expressions else NULL
+    branches = [
+        sql("when {} then {}", dialect.literal(place), each) for place, each in enumerate(expressions) if each != NULL
+    ]
+    return sql("case {} {} end", number, joined(" ", branches)) if branches else NULL
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    dialect: Dialect
+    rules: TableRules
+    rows: Rows
+
+    def describe(self, rule: EnrichmentRule) -> Sql:
+        if rule.description is None:
+            return NULL
+        return self.dialect.concat([self._part(part) for part in description.parse(rule.description)])
+
+    def _part(self, part: str | description.Value) -> Sql:
+        if isinstance(part, str):
+            return self.dialect.literal(part)
+        if part.column is None:
+            return self.dialect.variable("actor_id" if part.source == "actor_id" else "tenant_id")
+        row = self.rows.named("before" if part.source == "before" else "after")
+        if row is None:
+            return NULL
+        return _capped(self.dialect, row, self.rows.columns[part.column], self.rules, is_text=True)

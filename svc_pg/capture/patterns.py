@@ -1,0 +1,56 @@
+"""Resolve the names and patterns of the audit log's rules to the tables of a database."""
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+from svc_pg.config import AuditedTable
+from svc_pg.errors import ConfigError, UnknownTableError
+from svc_pg.table_names import TableName
+
+_PUBLIC = "public"
+
+
+def resolve(
+    wanted: Sequence[AuditedTable], found: Sequence[TableName], *, default_schema: str = _PUBLIC
+) -> dict[TableName, AuditedTable]:
+    """The rules of each table: a pattern stands for every table of ``found`` that it covers and that no rule names.
+
+    ``public`` stands for ``default_schema``. Raises ConfigError if a table is named twice or covered by two patterns,
+    UnknownTableError if a pattern covers none.
+    """
+    named: dict[TableName, AuditedTable] = {}
+    for rules in wanted:
+        if not rules.is_pattern:
+            name = in_database(TableName.parse(rules.name), default_schema)
+            if name in named:
+                raise ConfigError(f'table "{name}" is named twice: as {named[name].name} and as {rules.name}')
+            named[name] = rules
+    covered: dict[TableName, AuditedTable] = {}
+    for rules in wanted:
+        if not rules.is_pattern:
+            continue
+        tables = [table for table in found if _matches(rules, table, default_schema)]
+        if not tables:
+            raise UnknownTableError(f'no table matches "{rules.name}"', hint="Patterns are compared with schema.table.")
+        if twice := [table for table in tables if table in covered]:
+            raise ConfigError(
+                f'two patterns cover "{twice[0]}": {covered[twice[0]].name} and {rules.name}',
+                hint="Exclude it from one of them, or name the table itself.",
+            )
+        covered |= dict.fromkeys(tables, rules)
+    return covered | named
+
+
+def in_database(name: TableName, default_schema: str) -> TableName:
+    """The name with the schema that ``public`` stands for."""
+    return name._replace(schema=default_schema) if name.schema == _PUBLIC else name
+
+
+def _matches(rules: AuditedTable, table: TableName, default_schema: str) -> bool:
+    """True if the pattern covers the table by its own name, and excludes it by none of its names."""
+    names = {str(table)}
+    if table.schema == default_schema:
+        names.add(str(table._replace(schema=_PUBLIC)))
+    return any(fnmatchcase(name, rules.name) for name in names) and not any(
+        fnmatchcase(name, pattern) for name in names for pattern in rules.exclude
+    )

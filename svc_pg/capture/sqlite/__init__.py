@@ -1,0 +1,1 @@
+"""Capture in SQLite: facts of tables, expressions and triggers."""

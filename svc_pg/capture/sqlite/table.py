@@ -1,0 +1,32 @@
+"""A table of SQLite as its triggers see it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from svc_pg.capture.dialect import Column
+from svc_pg.capture.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class UniqueKey:
+    """The columns of a unique index, each with the collation by which the index compares it.
+
+    ``is_rowid`` if it is the rowid itself, which is unknown before an insert that does not give one.
+    """
+
+    columns: Sequence[tuple[str, str]]
+    is_rowid: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteTable:
+    """The facts of one table: ``columns`` are all that triggers can see, which is more than the neutral ones know.
+
+    ``unique`` are the keys by which REPLACE may delete a row, the rowid last. ``row_key`` names the columns, or the
+    rowid, that tell a row from all others.
+    """
+
+    table: Table
+    columns: Sequence[Column]
+    unique: Sequence[UniqueKey]
+    row_key: Sequence[str]

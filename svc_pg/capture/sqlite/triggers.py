@@ -1,0 +1,118 @@
+"""Render the triggers that record the changes of one table of SQLite."""
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+from svc_pg.capture.dialect import OPERATIONS, Operation
+from svc_pg.capture.entry_sql import NULL, changed_fields, entry_sql
+from svc_pg.capture.rules import TableRules
+from svc_pg.capture.sqlite.expressions import Sqlite
+from svc_pg.capture.sqlite.table import SqliteTable, UniqueKey
+from svc_pg.render import render_for
+from svc_pg.schema_objects import SchemaObject
+from svc_pg.sql_text import Sql, chained, joined, sql
+
+PREFIX: Final = "00_svc_audit_"
+Unattributed = Literal["record", "refuse"]
+
+_DIALECT: Final = Sqlite()
+_REPLACED: Final = Sqlite(old=sql("victim"))
+_VERBS: Final[dict[Operation, Sql]] = {"INSERT": sql("insert"), "UPDATE": sql("update"), "DELETE": sql("delete")}
+# printf() without arguments is documented to be NULL, so a connection that svc-pg does not wrap is recorded without an
+# actor; a function that SQLite does not have makes its writes fail
+_CONTEXT_FUNCTIONS: Final[dict[Unattributed, Sql]] = {"record": sql("printf()"), "refuse": sql("svc_context()")}
+
+
+def capture_objects(
+    table: SqliteTable, rules: TableRules, *, unattributed: Unattributed = "record"
+) -> list[SchemaObject]:
+    """The triggers before changes, then those after them.
+
+    In this order: SQLite fires the newest first, so capture precedes triggers of the application that were there.
+    """
+    context = _CONTEXT_FUNCTIONS[unattributed]
+    before = [_before(table, rules, operation, context) for operation in ("INSERT", "UPDATE")] if table.unique else []
+    return before + [_after(table, rules, operation, context) for operation in OPERATIONS]
+
+
+def _after(table: SqliteTable, rules: TableRules, operation: Operation, context: Sql) -> SchemaObject:
+    entry = entry_sql(_DIALECT, rules, table.columns, operation)
+    parts = changed_fields(_DIALECT, entry.changed)
+    return _trigger(
+        rules,
+        operation.lower(),
+        "sqlite/capture/trigger.sql.j2",
+        verb=_VERBS[operation],
+        e=entry,
+        differs=chained(" or ", [differs for _, differs in entry.changed]),
+        changed_fields=sql("'[' || substr({}, 3) || ']'", chained(" || ", parts)) if parts else NULL,
+        context_function=context,
+        has_replaced=bool(table.unique),
+        conflicts=_conflicts(table),
+    )
+
+
+def _before(
+    table: SqliteTable, rules: TableRules, operation: Literal["INSERT", "UPDATE"], context: Sql
+) -> SchemaObject:
+    """The trigger that keeps the rows which REPLACE may delete."""
+    is_update = operation == "UPDATE"
+    matches = [_matches(key) for key in table.unique]
+    found = sql("({})", chained(" or ", matches))
+    branches = [sql("when {} then {}", *pair) for pair in zip(matches, _each_conflict(table), strict=True)]
+    return _trigger(
+        rules,
+        f"before_{operation.lower()}",
+        "sqlite/capture/replace_trigger.sql.j2",
+        verb=_VERBS[operation],
+        e=entry_sql(_REPLACED, rules, table.columns, "DELETE", has_variable=False),
+        matches=sql("{} and {}", found, _is_another(table)) if is_update else found,
+        moves=_moves(table) if is_update else None,
+        conflict=sql("case {} end", joined(" ", branches)),
+        conflicts=_conflicts(table),
+        context_function=context,
+    )
+
+
+def _trigger(rules: TableRules, kind: str, template: str, **values: object) -> SchemaObject:
+    name, table_name = f"{PREFIX}{kind}_{rules.table.name.table}", str(rules.table.name)
+    text = render_for(_DIALECT, template, trigger=name, table=rules.table.name.table, table_name=table_name, **values)
+    return SchemaObject("trigger", f"{name} on {table_name}", text, audited_table=table_name)
+
+
+def _matches(key: UniqueKey) -> Sql:
+    """True if a row of the table has the new row's key, as the index compares it."""
+    equal = [
+        sql("victim.{0} = new.{0} collate {1}", _DIALECT.ident(name), _DIALECT.ident(collation))
+        for name, collation in key.columns
+    ]
+    return sql("({})", chained(" and ", equal))
+
+
+def _is_another(table: SqliteTable) -> Sql:
+    """True if a row of the table is not the one that is updated."""
+    parts = [sql("victim.{0} is not old.{0}", _DIALECT.ident(name)) for name in table.row_key]
+    return sql("({})", chained(" or ", parts))
+
+
+def _moves(table: SqliteTable) -> Sql:
+    """True if an update changes a key."""
+    names = sorted({name for key in table.unique for name, _ in key.columns})
+    parts = [sql("old.{0} is not new.{0} collate binary", _DIALECT.ident(name)) for name in names]
+    return sql("({})", chained(" or ", parts))
+
+
+def _conflicts(table: SqliteTable) -> Sql:
+    return joined(", ", _each_conflict(table))
+
+
+def _each_conflict(table: SqliteTable) -> Sequence[Sql]:
+    """The new row's value of each key, as text."""
+    return [
+        sql(
+            "{} || {}",
+            _DIALECT.literal(f"{number}:"),
+            chained(" || ',' || ", [sql("quote(new.{})", _DIALECT.ident(name)) for name, _ in key.columns]),
+        )
+        for number, key in enumerate(table.unique)
+    ]

@@ -1,0 +1,1 @@
+"""Install into SQLite, compare with it and remove from it."""

@@ -1,0 +1,80 @@
+create trigger main."00_svc_audit_insert_Order Line" after insert on "Order Line"
+begin
+-- made by svc-pg from its configuration for main.Order Line; change it there
+    insert into svc_audit_logs (
+        table_name, operation, record_id, actor_id, tenant_id, context, before_data, after_data,
+        changed_fields, redacted_fields, label, severity, compliance, description
+    )
+    select 'main.Order Line', 'INSERT', '[' || json_quote(new."order_id") || ', ' || json_quote(new."place") || ']',
+           given.v_actor_id, given.v_tenant_id, given.v_context,
+           null,
+           json_object('order_id', new."order_id",
+               'place', new."place",
+               'quantity', new."quantity"),
+           null, null,
+           null, null, null,
+           null
+      from (
+        with asked as materialized (
+            select printf() as v_given
+        )
+        select v_given ->> 'actor_id' as v_actor_id, v_given ->> 'tenant_id' as v_tenant_id,
+               nullif(v_given -> 'context', 'null') as v_context
+          from asked
+      ) given;
+end;
+
+create trigger main."00_svc_audit_update_Order Line" after update on "Order Line"
+    when old."order_id" is not new."order_id" or old."place" is not new."place" or old."quantity" is not new."quantity"
+begin
+-- made by svc-pg from its configuration for main.Order Line; change it there
+    insert into svc_audit_logs (
+        table_name, operation, record_id, actor_id, tenant_id, context, before_data, after_data,
+        changed_fields, redacted_fields, label, severity, compliance, description
+    )
+    select 'main.Order Line', 'UPDATE', '[' || json_quote(new."order_id") || ', ' || json_quote(new."place") || ']',
+           given.v_actor_id, given.v_tenant_id, given.v_context,
+           json_object('order_id', old."order_id",
+               'place', old."place",
+               'quantity', old."quantity"),
+           json_object('order_id', new."order_id",
+               'place', new."place",
+               'quantity', new."quantity"),
+           '[' || substr(iif(old."order_id" is not new."order_id", ', "order_id"', '') || iif(old."place" is not new."place", ', "place"', '') || iif(old."quantity" is not new."quantity", ', "quantity"', ''), 3) || ']', null,
+           null, null, null,
+           null
+      from (
+        with asked as materialized (
+            select printf() as v_given
+        )
+        select v_given ->> 'actor_id' as v_actor_id, v_given ->> 'tenant_id' as v_tenant_id,
+               nullif(v_given -> 'context', 'null') as v_context
+          from asked
+      ) given;
+end;
+
+create trigger main."00_svc_audit_delete_Order Line" after delete on "Order Line"
+begin
+-- made by svc-pg from its configuration for main.Order Line; change it there
+    insert into svc_audit_logs (
+        table_name, operation, record_id, actor_id, tenant_id, context, before_data, after_data,
+        changed_fields, redacted_fields, label, severity, compliance, description
+    )
+    select 'main.Order Line', 'DELETE', '[' || json_quote(old."order_id") || ', ' || json_quote(old."place") || ']',
+           given.v_actor_id, given.v_tenant_id, given.v_context,
+           json_object('order_id', old."order_id",
+               'place', old."place",
+               'quantity', old."quantity"),
+           null,
+           null, null,
+           null, null, null,
+           null
+      from (
+        with asked as materialized (
+            select printf() as v_given
+        )
+        select v_given ->> 'actor_id' as v_actor_id, v_given ->> 'tenant_id' as v_tenant_id,
+               nullif(v_given -> 'context', 'null') as v_context
+          from asked
+      ) given;
+end;
