@@ -12,11 +12,12 @@ from svc_pg import __version__
 from svc_pg.config import Config
 from svc_pg.render import render
 from svc_pg.schema.export.script import Script
+from svc_pg.schema.migration_files import Migration
 from svc_pg.schema.postgres import installation, installed, inventory, preflight
 from svc_pg.schema.postgres.access import Access, access_sql, fingerprint
 from svc_pg.schema.postgres.differences import look
 from svc_pg.schema.postgres.installation import OWNERS, ROLES, Installation
-from svc_pg.schema.postgres.migrations import Migration, released
+from svc_pg.schema.postgres.migrations import released
 from svc_pg.schema.postgres.target import guards, target_of
 from svc_pg.schema.postgres.transactions import transaction
 from svc_pg.schema.refusals import refuse_lost, refuse_removals
