@@ -10,7 +10,7 @@ from svc_pg.audit.log import AuditQuery
 from svc_pg.audit.sample import Count, newest
 from svc_pg.query import Query, afetch
 
-MAX_ENTRIES: Final = 20_000
+MAX_ENTRIES: Final = 10_000
 MAX_VALUES: Final = 20
 
 NAMES: Final = ("resource", "actor", "tenant", "operation", "severity", "label", "compliance")
@@ -25,9 +25,14 @@ counted as (
      group by grouping sets ((table_name), (actor_id), (tenant_id), (operation), (severity), (label))
     union all
     select 'compliance', tag, count(*)
-      from looked_at left join lateral unnest(compliance) t(tag) on true
-     where is_selected
+      from looked_at cross join unnest(compliance) t(tag)
+     where is_selected and compliance is not null
      group by tag
+    union all
+    select 'compliance', null, count(*)
+      from looked_at
+     where is_selected and coalesce(compliance, '{}') = '{}'
+    having count(*) > 0
 )
 select c.name, c.value, c.entries, w.looked_at, w.selected, w.oldest, w.first
   from whole w
@@ -71,7 +76,7 @@ class _Counted:
 
 
 async def afacets(conn: AsyncConnection[Any], query: AuditQuery, *, tells_reach: bool = True) -> Facets:
-    """Count what ``query`` selects among the newest 20,000 entries of its range.
+    """Count what ``query`` selects among the newest 10,000 entries of its range.
 
     Its order, limit and cursor are ignored. Without ``tells_reach``, ``since`` is the time of an entry that the query
     selects, for those who may know of no other. Never commits. Raises NotInstalledError.

@@ -1,9 +1,10 @@
 """Search snapshots, stretch by stretch: an answer never takes longer than its stretch, however long the log is."""
 
 import json
+from collections.abc import Awaitable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final, LiteralString
+from typing import Any, Final, LiteralString, TypeVar
 
 from psycopg import AsyncConnection
 from psycopg.errors import QueryCanceled
@@ -19,8 +20,11 @@ MAX_ENTRIES: Final = 10_000
 MAX_BYTES: Final = 16 * 1024 * 1024
 """Of the snapshots as they are stored."""
 
+Found = TypeVar("Found")
+
 _SHARES: Final = (1, 10, 100, 1000)
 _TIMEOUT: Final = "1200"  # milliseconds
+_FEW: Final = 20  # entries, for each row of a page
 
 _INDEXED: Final = """
 select c.relname::text as name
@@ -61,6 +65,14 @@ class _End:
     id: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """A page from a stretch, and whether this is all that it can be: full, or of all that is left."""
+
+    page: Page[Entry]
+    is_full: bool
+
+
 def contains(query: AuditQuery, text: str) -> AuditQuery:
     """Entries of which a snapshot has these members, as jsonb ``@>`` says. Raises QueryError if it is no object."""
     try:
@@ -83,25 +95,35 @@ async def search(conn: AsyncConnection[Any], query: AuditQuery, *, max_bytes: in
     """A page of a query with a search: those of the next 10,000 entries of its range, or of 16 MiB of snapshots.
 
     A page may therefore be short, or empty, and have a next one all the same. If the search of so many takes longer
-    than 1.2 seconds, it is tried with a tenth of them, as large values need. With an index of each search, that is
-    tried first, which finds what is rare in the whole log. ``conn`` must be in a transaction, whose statement_timeout
-    changes.
+    than 1.2 seconds, it is tried with a tenth of them, as large values need. With an index of each search, a page that
+    the next few entries do not fill comes from the index, which finds what is rare in the whole log, but would read all
+    entries that have a frequent word. ``conn`` must be in a transaction, whose statement_timeout changes.
     """
     wanted = listing(query)
     indexed = await afetch(conn, Query(_INDEXED, (sorted(wanted.searches),), _Indexed))
     await conn.execute("select set_config('statement_timeout', %s, true)", [_TIMEOUT])
     await conn.execute("savepoint svc_search")
     if len(indexed) == len(wanted.searches) and not wanted.is_of_record:
-        try:
-            return await replace(wanted, keyset=_by_condition(wanted)).alist(conn, max_bytes=max_bytes)
-        except QueryCanceled:  # what is searched is frequent, so that the newest entries have it too
-            await conn.execute("rollback to savepoint svc_search")
+        few = await _in_time(conn, _stretch(conn, wanted, min(MAX_ENTRIES, _FEW * wanted.size), max_bytes=max_bytes))
+        if few is not None and few.is_full:
+            return few.page
+        by_index = replace(wanted, keyset=_by_condition(wanted)).alist(conn, max_bytes=max_bytes)
+        if (page := await _in_time(conn, by_index)) is not None:
+            return page
     for share in _SHARES:
-        try:
-            return await _stretch(conn, wanted, entries=max(1, MAX_ENTRIES // share), max_bytes=max_bytes)
-        except QueryCanceled:
-            await conn.execute("rollback to savepoint svc_search")
+        entries = max(1, MAX_ENTRIES // share)
+        if (found := await _in_time(conn, _stretch(conn, wanted, entries, max_bytes=max_bytes))) is not None:
+            return found.page
     raise QueryCanceled("a search of few entries takes too long")
+
+
+async def _in_time(conn: AsyncConnection[Any], found: Awaitable[Found]) -> Found | None:
+    """What was found; None if it takes too long, and the transaction is as before."""
+    try:
+        return await found
+    except QueryCanceled:
+        await conn.execute("rollback to savepoint svc_search")
+        return None
 
 
 def _by_condition(wanted: EntryListing) -> Keyset[Entry]:
@@ -115,18 +137,21 @@ def _by_condition(wanted: EntryListing) -> Keyset[Entry]:
     )
 
 
-async def _stretch(conn: AsyncConnection[Any], wanted: EntryListing, *, entries: int, max_bytes: int) -> Page[Entry]:
+async def _stretch(conn: AsyncConnection[Any], wanted: EntryListing, entries: int, *, max_bytes: int) -> _Stretch:
     keyset = wanted.keyset.reverse if wanted.is_backward else wanted.keyset
     looked_at = wanted.range if wanted.position is None else wanted.range.where(keyset.beyond, *wanted.position)
     text = _END + keyset.order + _LOOKED_AT + looked_at.clause + keyset.order + _STRETCH
     ends = await afetch(conn, Query(text, (*looked_at.params, entries, entries, MAX_BYTES), _End))
     if not ends:
-        return await wanted.alist(conn, max_bytes=max_bytes)
+        page = await wanted.alist(conn, max_bytes=max_bytes)
+        return _Stretch(page, is_full=True)
     [end] = ends
     is_falling = keyset.order.endswith(" desc")
     stretch = wanted.filter.where(_UP_TO[is_falling], end.timestamp, end.timestamp, int(end.id))
     page = await replace(wanted, filter=stretch).alist(conn, max_bytes=max_bytes)
     cursor = encode((end.timestamp.isoformat(), end.id))
     if wanted.is_backward:
-        return page if page.prev_cursor else replace(page, prev_cursor=cursor)
-    return page if page.next_cursor else replace(page, next_cursor=cursor)
+        is_full = page.prev_cursor is not None
+        return _Stretch(page if is_full else replace(page, prev_cursor=cursor), is_full)
+    is_full = page.next_cursor is not None
+    return _Stretch(page if is_full else replace(page, next_cursor=cursor), is_full)

@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import httpx
 import psycopg
 import pytest
+from psycopg.errors import QueryCanceled
 
 from svc_pg import Config, audit, schema
 from svc_pg.audit import search
@@ -141,12 +142,12 @@ def test_a_search_that_takes_too_long_looks_at_fewer_entries_and_misses_none(
         record(log, str(number), after={"number": number, "odd": number % 2})
     stretch, tried = search._stretch, []
 
-    async def slow(conn: psycopg.AsyncConnection[Any], query: Any, *, entries: int, max_bytes: int) -> Any:
+    async def slow(conn: psycopg.AsyncConnection[Any], query: Any, entries: int, *, max_bytes: int) -> Any:
         tried.append(entries)
         if entries > 10:
             await conn.execute("set local statement_timeout = '1ms'")
             await conn.execute("select pg_sleep(10)")
-        return await stretch(conn, query, entries=entries, max_bytes=max_bytes)
+        return await stretch(conn, query, entries, max_bytes=max_bytes)
 
     monkeypatch.setattr(search, "_stretch", slow)
     assert found(client, contains='{"odd": 1}', limit=3) == [str(n) for n in range(29, 0, -2)]
@@ -232,6 +233,10 @@ def test_a_table_that_should_be_audited_and_is_not_is_missing(database: str) -> 
     assert states['public."odd.name"'] == ("recording", None)
 
 
+async def _canceled(*_: object, **__: object) -> NoReturn:
+    raise QueryCanceled
+
+
 def test_an_index_finds_what_is_rare_in_the_whole_log_and_install_builds_it_on_each_partition(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -256,9 +261,17 @@ def test_an_index_finds_what_is_rare_in_the_whole_log_and_install_builds_it_on_e
         conn.execute(write + " values ('t', 0, 'INSERT', '{\"tag\": \"old\"}', '2020-03-15')")
         conn.execute("select svc.audit_ensure_partitions()")  # a month of its own, which has the indexes too
         conn.commit()
-    monkeypatch.setattr(search, "MAX_ENTRIES", 2)
     with serving_installed(Console(settings(database_url=database), config=wanted)) as client:
         client.headers.update(bearer("read"))
+        with monkeypatch.context() as patched:  # the index would read all that has a frequent word
+            patched.delattr(search, "_by_condition")
+            page = client.get("/audit/entries?text=straw&limit=7&fields=recordId").json()
+            assert ([row["recordId"] for row in page["data"]][-1], page["nextCursor"] is None) == ("23", False)
+        with monkeypatch.context() as patched:  # and what is slow to look through is left to it
+            patched.setattr(search, "_stretch", _canceled)
+            page = client.get("/audit/entries?text=needle&fields=recordId").json()
+            assert ([row["recordId"] for row in page["data"]], page["nextCursor"]) == (["needle"], None)
+        monkeypatch.setattr(search, "MAX_ENTRIES", 2)
         for asked in ({"text": "needle"}, {"contains": '{"tag": "needle"}'}, {"text": "needle", "actor": "x"}):
             page = client.get("/audit/entries", params=asked).json()
             assert [entry["recordId"] for entry in page["data"]] == ([] if "actor" in asked else ["needle"])

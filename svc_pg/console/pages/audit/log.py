@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Final, cast
 
 from svc_pg.audit.entry import Entry
-from svc_pg.audit.facets import Facets
+from svc_pg.audit.facets import MAX_ENTRIES, Facets
 from svc_pg.console.pages.answers import Answer, File, Html
 from svc_pg.console.pages.audit import changes, selection
 from svc_pg.console.pages.audit.selection import FROM_START
@@ -36,6 +36,7 @@ async def listed(visit: Visit) -> Answer:
     values = {
         "page": page,
         "facets": facets,
+        "most_counted": MAX_ENTRIES,
         "choices": [] if facets is None else selection.choices(visit, facets),
         "chips": selection.chips(visit),
         "filters": filters,
