@@ -10,7 +10,7 @@ import typer
 from svc_pg import Config, Settings
 from svc_pg.query import fetch_one
 from svc_pg.webhooks import endpoint_queries as endpoints
-from svc_pg.webhooks.endpoint_fields import ORDERINGS, SIGNATURES, Changes, needs_keys
+from svc_pg.webhooks.endpoint_fields import ORDERINGS, SIGNATURES, URL_BY, Changes, needs_keys
 from svc_pg.webhooks.endpoint_rows import EndpointWithSecret
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.http.tls import Tls
@@ -65,6 +65,15 @@ CaBundle = Annotated[Path | None, typer.Option(metavar="FILE", help="The authori
 Certificate = Annotated[
     Path | None, typer.Option(metavar="FILE", help="The client certificate to show, in PEM, with those above it.")
 ]
+UrlByOption = Annotated[
+    str | None,
+    typer.Option(
+        "--url-by",
+        metavar="WHO",
+        help="Write customer for the URL of a customer, which leads to public addresses alone. Default: operator.",
+        autocompletion=one_of(*URL_BY),
+    ),
+]
 Key = Annotated[Path | None, typer.Option(metavar="FILE", help="The private key of the client certificate, in PEM.")]
 
 
@@ -85,6 +94,7 @@ def add(
     ca_bundle: CaBundle = None,
     client_certificate: Certificate = None,
     client_key: Key = None,
+    url_by: UrlByOption = None,
     database_url: DatabaseUrl = None,
     config: ConfigReference = None,
     json: Json = False,
@@ -102,6 +112,7 @@ def add(
         rate_per_second=rate_per_second,
         signatures=signature,
         tls=_tls(ca_bundle, client_certificate, client_key),
+        url_by=url_by,
     )
     guard = Guard.of(Config.find(config).webhooks)
     new = endpoints.create(**fields, tenant=tenant, keys=KeyRing.of(Settings.load()), guard=guard)
@@ -126,6 +137,7 @@ def update(
     ca_bundle: CaBundle = None,
     client_certificate: Certificate = None,
     client_key: Key = None,
+    url_by: UrlByOption = None,
     remove: Annotated[
         list[str] | None,
         typer.Option(
@@ -151,6 +163,7 @@ def update(
         rate_per_second=rate_per_second,
         signatures=signature,
         tls=_tls(ca_bundle, client_certificate, client_key),
+        url_by=url_by,
     )
     for name in remove or ():
         if name not in _REMOVED:

@@ -18,7 +18,7 @@ SvcError
 ├── AccessError                  the database's role may not use schema svc
 ├── UnknownEventError            the event is not defined
 ├── PayloadError                 a webhook payload is too large or not JSON
-├── EndpointError                an endpoint's URL or events are not acceptable
+├── EndpointError                a field of an endpoint is not acceptable
 ├── NotFoundError                nothing has this id
 ├── ConflictError                the state of a thing forbids this
 ├── EncryptionKeyError           no key, or no key that opens the secret
@@ -122,7 +122,11 @@ class PayloadError(SvcError):
 
 
 class EndpointError(SvcError):
-    """An endpoint's URL or events are not acceptable."""
+    """A field of an endpoint, for example its URL, is not acceptable. ``field`` names it, if the error is of one."""
+
+    def __init__(self, message: str, *, hint: str | None = None, field: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.field = field
 
 
 class NotFoundError(SvcError):
@@ -183,9 +187,12 @@ def _translated(state: str, source: BaseException) -> SvcError | None:
     message = getattr(diag, "message_primary", None) or str(source)
     if state in BY_SQLSTATE:
         detail = getattr(diag, "message_detail", None)
-        return BY_SQLSTATE[state](
+        known = BY_SQLSTATE[state](
             f"{message} ({detail})" if detail else message, hint=getattr(diag, "message_hint", None)
         )
+        if isinstance(known, EndpointError):
+            known.field = getattr(diag, "column_name", None)
+        return known
     if state in MISSING_OBJECT and "svc." in message.replace('"svc"', "svc."):
         return NotInstalledError(message, hint="Run: svc-pg install")
     if state == INSUFFICIENT_PRIVILEGE and message.endswith("schema svc"):

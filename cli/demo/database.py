@@ -35,6 +35,7 @@ def _config() -> Config:
         webhooks=WebhooksConfig(
             allow_http=True,
             allow_cidrs=["127.0.0.0/8"],
+            allow_for_customers=True,
             retry=[timedelta(milliseconds=300), *(timedelta(minutes=minutes) for minutes in (1, 5, 30))],
         )
     )

@@ -59,6 +59,7 @@ create table svc.webhook_keys (
 create table svc.webhook_endpoints (
     id uuid primary key,
     url text not null,
+    url_by text not null default 'operator' check (url_by in ('operator', 'customer')),
     description text not null default '',
     tenant text,
     events text[] not null check (cardinality(events) > 0 and array_position(events, null) is null),
@@ -147,6 +148,8 @@ comment on table svc.webhook_endpoints is
     'The receivers of messages. Secrets, keys and headers are encrypted, and closed to readers.';
 comment on column svc.webhook_endpoints.id is 'The endpoint''s id.';
 comment on column svc.webhook_endpoints.url is 'The URL of the receiver.';
+comment on column svc.webhook_endpoints.url_by is
+    'Who gave the URL: operator, or customer, whose URLs lead to public addresses alone.';
 comment on column svc.webhook_endpoints.description is 'A description for people.';
 comment on column svc.webhook_endpoints.tenant is 'The tenant whose messages it gets; null: those of all.';
 comment on column svc.webhook_endpoints.events is 'The events that it wants: names, patterns such as order.*, or *.';

@@ -1,7 +1,8 @@
 -- The endpoint with the given columns, by name; the others stay. Events and filter are checked. A URL of another
 -- origin loses headers and TLS material unless they are given too: they may be credentials for the old one. With v1a
--- it keeps its key pair, and takes the given one only if it has none; without v1a it has none. The next claim
--- looks at it, and lets keys go on that failed deliveries block if its ordering is no longer strict.
+-- it keeps its key pair, and takes the given one only if it has none; without v1a it has none. A new URL is the
+-- operator's unless url_by says that a customer gave it. The next claim looks at the endpoint, and lets keys go on
+-- that failed deliveries block if its ordering is no longer strict.
 create or replace function svc.webhook_changed_endpoint(p_endpoint svc.webhook_endpoints, p_columns json)
 returns svc.webhook_endpoints
 language plpgsql
@@ -17,6 +18,9 @@ begin
     end if;
     if p_columns -> 'filter' is not null then
         v_changed.filter := svc.webhook_checked_filter(v_changed.filter);
+    end if;
+    if p_columns -> 'url_by' is null and v_changed.url is distinct from p_endpoint.url then
+        v_changed.url_by := 'operator';
     end if;
     if substring(v_changed.url from v_origin) <> substring(p_endpoint.url from v_origin) then
         if p_columns -> 'headers' is null then

@@ -60,7 +60,7 @@ begin
         end loop;
     end if;
     if v_problem is not null then
-        raise exception 'the filter %', v_problem using errcode = 'SV103', hint = v_hint;
+        raise exception 'the filter %', v_problem using errcode = 'SV103', column = 'filter', hint = v_hint;
     end if;
     return p_filter;
 end

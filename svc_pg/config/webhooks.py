@@ -84,13 +84,15 @@ class WebhooksConfig(StrictModel):
 
     ``retry`` is ``default`` (5 attempts over two hours), ``long`` (10 attempts over three days) or the list of waits
     between attempts.
-    ``allow_cidrs`` opens address ranges that are otherwise refused as private. ``proxy`` is an egress proxy that all
-    POSTs go through. Deliveries that have arrived are kept for ``keep_delivered``, other ended ones for
+    ``allow_cidrs`` opens address ranges that are otherwise refused as private, and ``allow_http`` plain http: to URLs
+    that operators gave, and with ``allow_for_customers`` also to those that customers gave. ``proxy`` is an egress
+    proxy that all POSTs go through. Deliveries that have arrived are kept for ``keep_delivered``, other ended ones for
     ``keep_failed``. ``change_events``, spelled ``on_change`` in TOML, holds the rules that send changes of tables.
     """
 
     allow_http: bool = False
     allow_cidrs: list[Network] = []
+    allow_for_customers: bool = False
     proxy: Proxy | None = None
     retry: Retry = "default"
     keep_delivered: durations.Duration = timedelta(days=7)

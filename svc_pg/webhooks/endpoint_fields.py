@@ -1,14 +1,15 @@
 """The fields of an endpoint that people set: their types, their limits, and how their columns hold them."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Final, Literal, TypedDict, TypeVar, get_args
 from uuid import UUID
 
 from svc_pg.errors import EndpointError
 from svc_pg.storable_texts import is_storable
-from svc_pg.webhooks.http.guard import Guard, check_custom_headers
+from svc_pg.webhooks.http.guard import Guard, UrlBy, check_custom_headers
 from svc_pg.webhooks.http.tls import Tls, check_tls
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.signing_keys import new_signing_key, public_key
@@ -19,6 +20,7 @@ Signature = Literal["v1", "v1a"]
 
 ORDERINGS: Final[tuple[Ordering, ...]] = get_args(Ordering)
 SIGNATURES: Final[tuple[Signature, ...]] = get_args(Signature)
+URL_BY: Final[tuple[UrlBy, ...]] = get_args(UrlBy)
 
 # A sealed value is bound to one of these and its endpoint's id. The previous secret stays bound to SECRET_COLUMN, the
 # previous signing key to SIGNING_KEY_COLUMN.
@@ -47,8 +49,12 @@ class Options(TypedDict, total=False):
     With ``ordering`` "key" or "strict" the messages of a key arrive one at a time, in their order. ``signatures`` are
     "v1" (a secret, the default), "v1a" (a key pair, whose public key the endpoint shows) or both. ``tls`` holds
     authorities to trust and a client certificate.
+
+    ``url_by`` says who gave the URL: the operator, which is the default for each new URL, or a customer, whose URLs
+    lead to public addresses over https alone, unless the configuration has ``allow_for_customers``.
     """
 
+    url_by: UrlBy
     description: str
     headers: Mapping[str, str]
     max_in_flight: int
@@ -81,7 +87,7 @@ def columns(changes: Changes, *, endpoint_id: UUID, keys: KeyRing | None, guard:
         raise TypeError(f"an endpoint has no option {', '.join(sorted(unknown))}")
     for name, value in changes.items():
         if value is None and name not in _NULLABLE:
-            raise EndpointError(f"{name} cannot be None", hint="Leave it out to keep it.")
+            raise EndpointError(f"{name} cannot be None", hint="Leave it out to keep it.", field=name)
 
     def sealed(text: str, column: str) -> str:
         if keys is None:
@@ -92,34 +98,55 @@ def columns(changes: Changes, *, endpoint_id: UUID, keys: KeyRing | None, guard:
         return in_json(keys.seal(text, owner=str(endpoint_id), column=column))
 
     found: dict[str, object] = {}
-    if "url" in changes:
-        found["url"] = guard.check_url(changes["url"])
-    if "events" in changes:
-        found["events"] = [check_text("an event", event) for event in changes["events"]]
-    if "description" in changes:
-        found["description"] = check_text("the description", changes["description"])
-    if "headers" in changes:
-        headers = checked_headers(changes["headers"])
-        found["headers"] = sealed(json.dumps(headers), HEADERS_COLUMN) if headers else None
-    if "max_in_flight" in changes:
-        found["max_in_flight"] = _within(1, changes["max_in_flight"], 1000, "max_in_flight is 1 to 1000")
-    if "timeout" in changes:
-        seconds = changes["timeout"].total_seconds()
-        found["timeout"] = f"{_within(1, seconds, 60, 'the timeout of an attempt is 1 to 60 s')} s"
-    if "filter" in changes:
-        found["filter"] = changes["filter"] and check_text("the filter", changes["filter"])
-    if "ordering" in changes:
-        found["ordering"] = _one_of(ORDERINGS, changes["ordering"], "an ordering")
-    if "rate_per_second" in changes:
-        found["rate_per_second"] = _rate(changes["rate_per_second"])
-    if "signatures" in changes:
-        found |= _signatures(changes["signatures"], sealed)
-    if "tls" in changes:
-        tls = changes["tls"]
-        ends = None if tls is None else check_tls(tls)
-        found["tls"] = None if tls is None else sealed(tls.to_json(), TLS_COLUMN)
-        found["client_certificate_expires_at"] = None if ends is None else ends.isoformat()
+    for name in changes:
+        with about(name):
+            found |= _columns_of(name, changes, guard, sealed)
     return found
+
+
+@contextmanager
+def about(field: str) -> Iterator[None]:
+    """Name the field of an EndpointError."""
+    try:
+        yield
+    except EndpointError as error:
+        error.field = error.field or field
+        raise
+
+
+def _columns_of(name: str, changes: Changes, guard: Guard, sealed: Callable[[str, str], str]) -> dict[str, object]:
+    match name:
+        case "url":
+            return {"url": guard.given_by(changes.get("url_by", "operator")).check_url(changes["url"])}
+        case "url_by":
+            return {"url_by": _one_of(URL_BY, changes["url_by"], "somebody who gives URLs")}
+        case "events":
+            return {"events": [check_text("an event", event) for event in changes["events"]]}
+        case "description":
+            return {"description": check_text("the description", changes["description"])}
+        case "headers":
+            headers = checked_headers(changes["headers"])
+            return {"headers": sealed(json.dumps(headers), HEADERS_COLUMN) if headers else None}
+        case "max_in_flight":
+            return {"max_in_flight": _within(1, changes["max_in_flight"], 1000, "max_in_flight is 1 to 1000")}
+        case "timeout":
+            seconds = changes["timeout"].total_seconds()
+            return {"timeout": f"{_within(1, seconds, 60, 'the timeout of an attempt is 1 to 60 s')} s"}
+        case "filter":
+            return {"filter": changes["filter"] and check_text("the filter", changes["filter"])}
+        case "ordering":
+            return {"ordering": _one_of(ORDERINGS, changes["ordering"], "an ordering")}
+        case "rate_per_second":
+            return {"rate_per_second": _rate(changes["rate_per_second"])}
+        case "signatures":
+            return _signatures(changes["signatures"], sealed)
+        case _:
+            tls = changes["tls"]
+            ends = None if tls is None else check_tls(tls)
+            return {
+                "tls": None if tls is None else sealed(tls.to_json(), TLS_COLUMN),
+                "client_certificate_expires_at": None if ends is None else ends.isoformat(),
+            }
 
 
 def in_json(content: bytes) -> str:
@@ -140,9 +167,10 @@ def check_text(what: str, text: str) -> str:
 
 def check_tenant(tenant: str) -> None:
     """Raise EndpointError if no tenant can have this name."""
-    check_text("the tenant", tenant)
-    if not tenant:
-        raise EndpointError("the tenant is empty", hint="Leave it out to receive the messages of all tenants.")
+    with about("tenant"):
+        check_text("the tenant", tenant)
+        if not tenant:
+            raise EndpointError("the tenant is empty", hint="Leave it out to receive the messages of all tenants.")
 
 
 def checked_headers(headers: Mapping[str, str]) -> dict[str, str]:

@@ -42,8 +42,8 @@ _DEFAULTS: Final[Options] = {
 _SELECT: Final = "select " + COLUMNS + " from svc.webhook_endpoints e"  # noqa: S608 - constants
 # what svc.webhook_changed_endpoint may change
 _CHANGING: Final[LiteralString] = """
-url, description, events, filter, ordering, signatures, signing_key, previous_signing_key, public_key, headers, tls,
-client_certificate_expires_at, max_in_flight, rate_per_second, timeout
+url, url_by, description, events, filter, ordering, signatures, signing_key, previous_signing_key, public_key, headers,
+tls, client_certificate_expires_at, max_in_flight, rate_per_second, timeout
 """
 # an endpoint has its row of health from the start, so workers only update it
 _INSERT: Final[LiteralString] = (
@@ -152,7 +152,7 @@ def create(
     """Register an endpoint.
 
     An endpoint with a ``tenant`` receives only that tenant's messages, one without receives all. Raises EndpointError
-    if ``guard`` does not let workers call the URL.
+    if ``guard`` does not let workers call a URL that ``url_by`` gave.
     """
     if tenant is not None:
         check_tenant(tenant)
@@ -210,7 +210,7 @@ def rotate_secret(endpoint_id: str, *, keys: KeyRing, overlap: timedelta = OVERL
     During ``overlap`` the previous ones sign too, so receivers can change over.
     """
     if not timedelta(0) <= overlap <= timedelta(days=30):
-        raise EndpointError("the overlap of secrets is 0 to 30 days")
+        raise EndpointError("the overlap of secrets is 0 to 30 days", field="overlap")
     key, secret, signing_key = endpoint_key(endpoint_id), new_secret(), new_signing_key()
     sealed_secret = keys.seal(secret, owner=str(key), column=SECRET_COLUMN)
     sealed_key = keys.seal(signing_key, owner=str(key), column=SIGNING_KEY_COLUMN)

@@ -5,12 +5,13 @@ from datetime import datetime, timedelta
 from typing import Final, LiteralString, get_args
 
 from svc_pg.webhooks.endpoint_fields import Ordering, Signature, Status
+from svc_pg.webhooks.http.guard import UrlBy
 
 STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 
 COLUMNS: Final[LiteralString] = """
-id::text, url, description, tenant, events, filter, ordering, status, disabled_reason, max_in_flight, rate_per_second,
-timeout, signatures, public_key,
+id::text, url, url_by, description, tenant, events, filter, ordering, status, disabled_reason, max_in_flight,
+rate_per_second, timeout, signatures, public_key,
 case when previous_secret_expires_at > now() then previous_secret_expires_at end as previous_secret_expires_at,
 headers is not null as has_headers, tls is not null as has_tls, client_certificate_expires_at, version, created_at,
 updated_at
@@ -21,6 +22,7 @@ updated_at
 class Endpoint:
     """A receiver of webhooks. ``events`` holds names, ``order.*`` and ``*``; ``timeout`` is that of one attempt.
 
+    ``url_by`` tells who gave the URL: "operator", or "customer", whose URLs lead to public addresses alone.
     Secrets, keys, custom headers and TLS material are never read back: ``has_headers`` and ``has_tls`` say that there
     are some, and ``previous_secret_expires_at`` until when the secret before a rotation signs too. ``public_key``
     verifies the signatures v1a, if it has them. ``version`` rises with each change.
@@ -28,6 +30,7 @@ class Endpoint:
 
     id: str
     url: str
+    url_by: UrlBy
     description: str
     tenant: str | None
     events: list[str]

@@ -324,6 +324,7 @@ CREATE INDEX webhook_endpoint_state_breaker ON svc.webhook_endpoint_state USING 
 create table svc.webhook_endpoints (
     id uuid not null,
     url text not null,
+    url_by text default 'operator'::text not null,
     description text default ''::text not null,
     tenant text,
     events text[] not null,
@@ -361,7 +362,8 @@ create table svc.webhook_endpoints (
     constraint webhook_endpoints_rate_per_second_check CHECK (((rate_per_second >= 1) AND (rate_per_second <= 10000))),
     constraint webhook_endpoints_signatures_check CHECK (((cardinality(signatures) > 0) AND (signatures <@ '{v1,v1a}'::text[]) AND (array_position(signatures, NULL::text) IS NULL))),
     constraint webhook_endpoints_status_check CHECK ((status = ANY (ARRAY['active'::text, 'paused'::text, 'disabled'::text]))),
-    constraint webhook_endpoints_timeout_check CHECK (((timeout >= '00:00:01'::interval) AND (timeout <= '00:01:00'::interval)))
+    constraint webhook_endpoints_timeout_check CHECK (((timeout >= '00:00:01'::interval) AND (timeout <= '00:01:00'::interval))),
+    constraint webhook_endpoints_url_by_check CHECK ((url_by = ANY (ARRAY['operator'::text, 'customer'::text])))
 );
 CREATE INDEX webhook_endpoints_events ON svc.webhook_endpoints USING gin (events) WITH (fastupdate=off) WHERE (status <> 'disabled'::text);
 CREATE INDEX webhook_endpoints_filtered ON svc.webhook_endpoints USING btree (id) WHERE (filter IS NOT NULL);
@@ -1350,7 +1352,7 @@ grant select on table svc.webhook_endpoint_health to svc_admin;
 grant select on table svc.webhook_endpoint_health to svc_reader;
 grant delete, insert, select, update on table svc.webhook_endpoint_state to svc_admin;
 grant select on table svc.webhook_endpoint_state to svc_reader;
-grant select (id, url, description, tenant, events, filter, ordering, signatures, previous_secret_expires_at, public_key, client_certificate_expires_at, status, disabled_reason, max_in_flight, rate_per_second, timeout, version, created_at, updated_at) on table svc.webhook_endpoints to svc_reader;
+grant select (id, url, url_by, description, tenant, events, filter, ordering, signatures, previous_secret_expires_at, public_key, client_certificate_expires_at, status, disabled_reason, max_in_flight, rate_per_second, timeout, version, created_at, updated_at) on table svc.webhook_endpoints to svc_reader;
 grant delete, insert, select, update on table svc.webhook_endpoints to svc_admin;
 grant execute on function svc.webhook_endpoints_due to svc_admin;
 grant execute on function svc.webhook_envelope to svc_admin;

@@ -29,6 +29,7 @@ def hooks_config(*events: str, retry: timedelta = timedelta(milliseconds=50)) ->
         webhooks=WebhooksConfig(
             allow_http=True,
             allow_cidrs=["127.0.0.0/8"],
+            allow_for_customers=True,
             retry=[retry] * 4,
             events={event: EventDefinition() for event in events},
         )

@@ -9,6 +9,7 @@ from datetime import timedelta
 from threading import Event, Thread
 from typing import Final
 
+from svc_pg.webhooks.http.guard import UrlBy
 from svc_pg.webhooks.http.transport import Destination, Request
 
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -146,7 +147,11 @@ async def silence(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None
 
 
 def request(
-    address: str, *, headers: dict[str, str] | None = None, timeout: timedelta = timedelta(seconds=10)
+    address: str,
+    *,
+    headers: dict[str, str] | None = None,
+    timeout: timedelta = timedelta(seconds=10),
+    url_by: UrlBy = "operator",
 ) -> Request:
-    destination = Destination(f"http://{address}/hook?a=%2F", headers or {}, timeout)
+    destination = Destination(f"http://{address}/hook?a=%2F", headers or {}, timeout, url_by=url_by)
     return Request(destination, b'{"a": 1.10}')

@@ -1,7 +1,7 @@
 """The limits of what a session of one tenant may have workers do for it: more is the operator's to grant."""
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from psycopg import AsyncConnection
 
@@ -38,6 +38,20 @@ def refuse_excess(request: AuthenticatedRequest, wanted: Changes, before: Endpoi
         errors.append({"pointer": "/timeout", "detail": f"at most {seconds:g} seconds; ask the operator for more"})
     if errors:
         raise Problem(422, "invalid_body", "The body is not valid; see errors.", errors=errors)
+
+
+def of_customer(request: AuthenticatedRequest, wanted: Changes, before: Endpoint | None = None) -> Changes:
+    """The fields as the session may give them: the URL of a session of one tenant is a customer's, unless it stays.
+
+    Raises Problem 403 if such a session says who gave it.
+    """
+    if request.session.tenant is None:
+        return wanted
+    if "url_by" in wanted:
+        raise Problem(403, "not_for_tenants", "Who gave a URL is not for sessions of one tenant to say.")
+    if before is not None and wanted.get("url") == before.url:
+        return cast(Changes, {name: value for name, value in wanted.items() if name != "url"})
+    return {**wanted, "url_by": "customer"} if "url" in wanted else wanted
 
 
 async def refuse_another(conn: AsyncConnection[Any], request: AuthenticatedRequest) -> None:

@@ -10,6 +10,7 @@ from svc_pg.console.body import RequestBody
 from svc_pg.console.parameters import point_in_time
 from svc_pg.webhooks import delivery_queries
 from svc_pg.webhooks.endpoint_fields import Changes, Ordering, Signature
+from svc_pg.webhooks.http.guard import UrlBy
 from svc_pg.webhooks.http.tls import Tls
 from svc_pg.webhooks.replay_queries import ReplayStatus
 
@@ -63,6 +64,9 @@ class EndpointOptions(RequestBody):
         default=["v1"], min_length=1, description='"v1" by a secret, "v1a" by a key pair.'
     )
     tls: TlsMaterial | None = Field(default=None, description="For private receivers; it cannot be read back.")
+    url_by: UrlBy = Field(
+        default="operator", description='Who gave the URL: a "customer", whose URLs lead to public addresses alone.'
+    )
 
     def options(self) -> Changes:
         """The fields that the body has."""

@@ -9,7 +9,7 @@ from typing import Final
 from svc_pg import durations
 from svc_pg.console.body import read_body
 from svc_pg.console.built_in.endpoint_urls import endpoints_for
-from svc_pg.console.built_in.tenant_limits import refuse_another, refuse_excess
+from svc_pg.console.built_in.tenant_limits import of_customer, refuse_another, refuse_excess
 from svc_pg.console.built_in.webhook_bodies import ENDPOINT_EXAMPLE, EndpointChanges, NewEndpoint
 from svc_pg.console.built_in.webhook_resources import (
     REFUSED_ENDPOINT,
@@ -31,7 +31,7 @@ from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, creat
 from svc_pg.pagination import Page
 from svc_pg.query import Query, afetch_one
 from svc_pg.webhooks import endpoint_health, endpoint_queries
-from svc_pg.webhooks.endpoint_fields import needs_keys
+from svc_pg.webhooks.endpoint_fields import Changes, needs_keys
 from svc_pg.webhooks.endpoint_health import HEALTHS, EndpointHealth, HealthQuery
 from svc_pg.webhooks.endpoint_queries import EndpointQuery
 from svc_pg.webhooks.endpoint_rows import STATUSES, Endpoint, EndpointWithSecret
@@ -166,7 +166,7 @@ class EndpointRoutes:
 
     async def _create(self, request: AuthenticatedRequest) -> ConsoleResponse:
         body = read_body(request, NewEndpoint)
-        tenant, options = tenant_for(request.session, body.tenant), body.options()
+        tenant, options = tenant_for(request.session, body.tenant), of_customer(request, body.options())
         refuse_excess(request, options)
         with as_problems():
             new = endpoint_queries.create(**options, tenant=tenant, keys=required(self.keys), guard=self.guard)
@@ -184,20 +184,21 @@ class EndpointRoutes:
     async def _update(self, request: AuthenticatedRequest) -> ConsoleResponse:
         changes = read_body(request, EndpointChanges).options()
 
-        def change(endpoint_id: str) -> Query[Endpoint]:
-            keys = required(self.keys) if needs_keys(changes) else None
-            return endpoint_queries.update(endpoint_id, keys=keys, guard=self.guard, **changes)
-
         with as_problems(unknown=UNKNOWN_ENDPOINT):
-            query, before = change(request.params["id"]), endpoint_queries.locked(request.params["id"])
+            before = endpoint_queries.locked(request.params["id"])
             async with self.database.acting(request) as conn:
                 await refuse_foreign(conn, request, unknown=UNKNOWN_ENDPOINT)
                 if needs_check(request) or request.session.tenant is not None:
                     found_before = await afetch_one(conn, before)
                     check(request, found_before.version)
                     refuse_excess(request, changes, found_before)
-                endpoint = await afetch_one(conn, query)
+                    changes = of_customer(request, changes, found_before)
+                endpoint = await afetch_one(conn, self._change(request.params["id"], changes))
         return ConsoleResponse(200, endpoint, {"ETag": tag(endpoint.version)})
+
+    def _change(self, endpoint_id: str, changes: Changes) -> Query[Endpoint]:
+        keys = required(self.keys) if needs_keys(changes) else None
+        return endpoint_queries.update(endpoint_id, keys=keys, guard=self.guard, **changes)
 
     async def _delete(self, request: AuthenticatedRequest) -> ConsoleResponse:
         await changed(self.database, request, endpoint_queries.delete, unknown=UNKNOWN_ENDPOINT)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
 from psycopg import AsyncConnection
+from pydantic.alias_generators import to_camel
 
 from svc_pg.console.database import Database
 from svc_pg.console.requests import AuthenticatedRequest, Problem
@@ -124,4 +125,8 @@ def as_problems(*, unknown: str | None = None) -> Iterator[None]:
 
 
 def _problem(status: int, code: str, error: SvcError) -> Problem:
-    return Problem(status, code, f"{error.message}. {error.hint}" if error.hint else f"{error.message}.")
+    detail = f"{error.message}. {error.hint}" if error.hint else f"{error.message}."
+    if isinstance(error, EndpointError) and error.field is not None:
+        errors = [{"pointer": f"/{to_camel(error.field)}", "detail": detail}]
+        return Problem(status, code, detail, errors=errors)
+    return Problem(status, code, detail)

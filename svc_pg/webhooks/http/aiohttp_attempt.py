@@ -10,7 +10,7 @@ import aiohttp
 from aiohttp.connector import Connection
 from aiohttp.http_exceptions import HttpProcessingError
 
-from svc_pg.webhooks.http.guard import BlockedAddress
+from svc_pg.webhooks.http.guard import BlockedAddress, UrlBy
 
 _MAX_INTERIM_RESPONSES: Final = 16
 
@@ -19,6 +19,7 @@ _MAX_INTERIM_RESPONSES: Final = 16
 class Attempt:
     """The facts of one attempt so far, kept whatever ends it."""
 
+    url_by: UrlBy
     remote_ip: str | None = None
     is_pooled: bool | None = None  # whether its connection had been used before; None without a connection
     is_repeated: bool = False

@@ -21,7 +21,7 @@ from svc_pg.webhooks.http.aiohttp_attempt import Attempt, Response, current
 from svc_pg.webhooks.http.connector import Connector, only_new
 from svc_pg.webhooks.http.contexts import Contexts, UnusableTls
 from svc_pg.webhooks.http.failures import failure
-from svc_pg.webhooks.http.guard import BlockedAddress, Guard, check_headers
+from svc_pg.webhooks.http.guard import BlockedAddress, Guard, UrlBy, check_headers
 from svc_pg.webhooks.http.local_faults import ResolverProbe, is_no_answer, local_fault
 from svc_pg.webhooks.http.response import MAX_BODY_BYTES, kept_body, kept_headers, parse_retry_after
 from svc_pg.webhooks.http.route import DEFAULT_HEADERS
@@ -106,8 +106,10 @@ class AiohttpTransport:
     async def _send(self, request: Request) -> Result:
         timeout = request.destination.timeout
         async with self._slots:
-            attempt = Attempt()
+            attempt = Attempt(request.destination.url_by)
             token = current.set(attempt)
+            # a pooled connection may go where only an operator's URLs may lead; behind a proxy none goes anywhere else
+            only_new.set(attempt.url_by == "customer" and not self._has_proxy)
             started = time.monotonic()
             try:
                 async with asyncio.timeout(timeout.total_seconds()):
@@ -148,7 +150,7 @@ class AiohttpTransport:
 
     async def _exchange(self, request: Request, attempt: Attempt) -> None:
         destination = request.destination
-        url = self._url(destination.url)
+        url = self._url(destination.url, destination.url_by)
         check_headers(request.headers)
         headers = CIMultiDict(destination.headers)
         headers.update(request.headers)
@@ -182,8 +184,8 @@ class AiohttpTransport:
         self._connector.close_idle()
         return "local_error", fault
 
-    def _checked_url(self, url: str) -> URL:
-        return URL(self._guard.check_url(url), encoded=True)  # otherwise aiohttp rewrites its escapes
+    def _checked_url(self, url: str, url_by: UrlBy) -> URL:
+        return URL(self._guard.given_by(url_by).check_url(url), encoded=True)  # otherwise aiohttp rewrites its escapes
 
     def _remote_ip(self, attempt: Attempt) -> str | None:
         if self._has_proxy or attempt.remote_ip is None:
@@ -195,7 +197,8 @@ class AiohttpTransport:
         attempt.is_pooled = False
         attempt.remote_ip = addr_info[4][0]
         try:  # the operator's proxy may have any address
-            made = socket(*addr_info[:3]) if self._has_proxy else self._guard.socket_factory(addr_info)
+            guard = self._guard.given_by(attempt.url_by)
+            made = socket(*addr_info[:3]) if self._has_proxy else guard.socket_factory(addr_info)
         except BlockedAddress as error:  # noted, because aiohttp merges the errors of several addresses into one
             attempt.blocked = error
             raise

@@ -75,7 +75,7 @@ class Dialer:
         await self._resolver.close()
 
     async def _open(self, dial: Dial, make: Callable[[], Connection]) -> Connection:
-        host, port, is_tls, tls = dial.site
+        host, port, is_tls, tls, _ = dial.site
         try:
             context = self._contexts.of(tls) if is_tls else None
         except UnusableTls as error:
@@ -114,7 +114,7 @@ class Dialer:
     def _socket(self, dial: Dial, addr_info: AddrInfo) -> socket:
         dial.remote_ip = str(addr_info[4][0])
         try:
-            made = self._guard.socket_factory(addr_info)
+            made = self._guard.given_by(dial.site.url_by).socket_factory(addr_info)
         except BlockedAddress as error:  # noted, because the errors of several addresses are merged into one
             dial.blocked = error
             raise

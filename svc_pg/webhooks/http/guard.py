@@ -8,13 +8,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import Any, Self
+from typing import Any, Literal, Self
 from urllib.parse import quote
 
 import idna
 
 from svc_pg.config import WebhooksConfig
 from svc_pg.errors import EndpointError
+
+UrlBy = Literal["operator", "customer"]
+"""Who gave a URL."""
 
 AddrInfo = tuple[int, int, int, str, tuple[Any, ...]]
 """As socket.getaddrinfo returns it: family, type, protocol, canonical name, socket address."""
@@ -54,15 +57,25 @@ class BlockedAddress(OSError):
 
 @dataclass(frozen=True)
 class Guard:
-    """The addresses that webhooks may connect to: public ones, and those in ``allow_cidrs``."""
+    """The addresses that webhooks may connect to: public ones, and those in ``allow_cidrs``.
+
+    URLs that customers gave have a guard of their own: see ``given_by``.
+    """
 
     allow_cidrs: Sequence[IPv4Network | IPv6Network] = ()
     allow_http: bool = field(default=False, kw_only=True)
+    allow_for_customers: bool = field(default=False, kw_only=True)
 
     @classmethod
     def of(cls, config: WebhooksConfig) -> Self:
         """The guard that the configuration describes."""
-        return cls(tuple(config.allow_cidrs), allow_http=config.allow_http)
+        return cls(
+            tuple(config.allow_cidrs), allow_http=config.allow_http, allow_for_customers=config.allow_for_customers
+        )
+
+    def given_by(self, who: UrlBy) -> "Guard":
+        """The guard of URLs that ``who`` gave: for customers https to public addresses, unless they may use all."""
+        return self if who == "operator" or self.allow_for_customers else _OF_CUSTOMERS
 
     def check_url(self, url: str) -> str:
         """The URL as it is stored: scheme and host in lower case, the host in IDNA, no default port, in ASCII.
@@ -79,7 +92,7 @@ class Guard:
             raise EndpointError("the URL does not begin with https:// and a host")
         scheme, authority, rest = parts["scheme"].lower(), parts["authority"], parts["rest"]
         if scheme == "http" and not self.allow_http:
-            raise EndpointError("the URL is not https", hint="Use https, or set allow_http under [webhooks].")
+            raise EndpointError("the URL is not https", hint=self._advice("Use https, or set allow_http"))
         if "@" in authority:
             raise EndpointError("the URL contains a user name", hint="Send credentials in a custom header.")
         if "#" in rest:
@@ -151,8 +164,17 @@ class Guard:
             meaning = "" if spelling == address else f" ({address})"
             raise EndpointError(
                 f'"{spelling}"{meaning} is not a public address',
-                hint="To deliver to your own network, add its range to allow_cidrs under [webhooks].",
+                hint=self._advice("To deliver to your own network, add its range to allow_cidrs"),
             )
+
+    def _advice(self, text: str) -> str:
+        """A hint for those who may change the configuration, or for customers, who may not."""
+        return (
+            "Give an https address that the internet reaches." if self is _OF_CUSTOMERS else f"{text} under [webhooks]."
+        )
+
+
+_OF_CUSTOMERS = Guard()
 
 
 def check_header(name: str, value: str) -> None:

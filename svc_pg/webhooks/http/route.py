@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from svc_pg import __version__
-from svc_pg.webhooks.http.guard import Guard, check_headers
+from svc_pg.webhooks.http.guard import Guard, UrlBy, check_headers
 from svc_pg.webhooks.http.tls import Tls
 from svc_pg.webhooks.http.transport import Destination, Request
 
@@ -26,6 +26,7 @@ class Site(NamedTuple):
     port: int
     is_tls: bool
     tls: Tls | None
+    url_by: UrlBy
 
 
 class Route(NamedTuple):
@@ -52,7 +53,7 @@ class Route(NamedTuple):
 
 def route(destination: Destination, guard: Guard) -> Route:
     """Prepare a destination. Raises EndpointError if its URL is not allowed."""
-    parts = urlsplit(guard.check_url(destination.url))
+    parts = urlsplit(guard.given_by(destination.url_by).check_url(destination.url))
     is_tls = parts.scheme == "https"
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     line = f"POST {target} HTTP/1.1\r\nHost: {parts.netloc}\r\n"
@@ -60,7 +61,9 @@ def route(destination: Destination, guard: Guard) -> Route:
     defaults = {name: value for name, value in DEFAULT_HEADERS.items() if name.lower() not in given}
     headers = {**defaults, **destination.headers}
     return Route(
-        site=Site(parts.hostname or "", parts.port or (443 if is_tls else 80), is_tls, destination.tls),
+        site=Site(
+            parts.hostname or "", parts.port or (443 if is_tls else 80), is_tls, destination.tls, destination.url_by
+        ),
         line=line,
         headers=headers,
         head=(line + _lines(headers)).encode(),

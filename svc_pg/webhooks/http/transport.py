@@ -6,7 +6,7 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, Protocol
 
-from svc_pg.webhooks.http.guard import check_headers
+from svc_pg.webhooks.http.guard import UrlBy, check_headers
 from svc_pg.webhooks.http.tls import Tls
 
 _Counted = Literal["success", "http_error", "timeout", "connect_error", "tls_error", "dns_error", "blocked"]
@@ -24,8 +24,9 @@ _NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 class Destination:
     """A URL, and what all requests to it have in common; transports prepare it once.
 
-    Connections trust and show what ``tls`` says; only destinations with the same share them. Raises EndpointError if a
-    header could change a request that it is part of. Whether the URL is allowed is the transport's to say.
+    Connections trust and show what ``tls`` says, and go where ``url_by`` may send webhooks; only destinations with the
+    same share them. Raises EndpointError if a header could change a request that it is part of. Whether the URL is
+    allowed is the transport's to say.
     """
 
     url: str
@@ -33,6 +34,7 @@ class Destination:
     timeout: timedelta = timedelta(seconds=15)
     connect_timeout: timedelta = timedelta(seconds=5)
     tls: Tls | None = None
+    url_by: UrlBy = "operator"
 
     def __post_init__(self) -> None:
         check_headers(self.headers)

@@ -127,7 +127,7 @@ def _opened(endpoint: EndpointSnapshot, keys: KeyRing) -> _Opened:
         raise EndpointError(f"the TLS material of endpoint {endpoint.id} cannot be read") from error
     ends_at = None if tls is None else usable_until(tls)
     return _Opened(
-        Destination(endpoint.url, headers, endpoint.timeout, _CONNECT_TIMEOUT, tls),
+        Destination(endpoint.url, headers, endpoint.timeout, _CONNECT_TIMEOUT, tls, endpoint.url_by),
         None if ends_at is None else ends_at.timestamp(),
         signers(endpoint.secret, endpoint.signing_key),
         signers(endpoint.previous_secret, endpoint.previous_signing_key) if endpoint.is_overlapping else [],

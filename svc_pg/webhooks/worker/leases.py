@@ -14,6 +14,7 @@ from psycopg.rows import tuple_row
 from svc_pg.errors import translating
 from svc_pg.query import Query, afetch
 from svc_pg.webhooks.endpoint_fields import Signature
+from svc_pg.webhooks.http.guard import UrlBy
 from svc_pg.webhooks.http.transport import Result
 
 Row = TypeVar("Row")
@@ -37,7 +38,7 @@ select m.id::text, svc.webhook_envelope(m) as body, m.trace_context
   from svc.webhook_messages m where m.id = any(%s::uuid[])
 """
 _ENDPOINTS: Final[LiteralString] = """
-select id::text, version, url, timeout, headers, tls, signatures, secret, previous_secret, signing_key,
+select id::text, version, url, url_by, timeout, headers, tls, signatures, secret, previous_secret, signing_key,
        previous_signing_key,
        extract(epoch from previous_secret_expires_at - now())::float8 as overlap
   from svc.webhook_endpoints where id = any(%s::uuid[])
@@ -83,6 +84,7 @@ class EndpointSnapshot:
     id: str
     version: int
     url: str
+    url_by: UrlBy
     timeout: timedelta
     headers: bytes | None
     tls: bytes | None

@@ -51,6 +51,7 @@ CONFIG: Final = Config(
     webhooks=WebhooksConfig(
         allow_http=True,
         allow_cidrs=["127.0.0.0/8"],
+        allow_for_customers=True,
         retry=[timedelta(milliseconds=20)] * 2,
         events={
             "order.placed": EventDefinition(

@@ -359,6 +359,57 @@ def test_what_the_operator_may_set_is_refused_to_a_customer(client: httpx.Client
     assert customer.post("endpoints", fields | {"max_in_flight": "8", "timeout": "15"}).status_code == 201
 
 
+def test_the_operators_network_is_closed_to_customers_and_open_to_the_operator(database: str) -> None:
+    strict = CONFIG.model_copy(deep=True)
+    strict.webhooks.allow_for_customers = False
+    given = settings(database_url=database, encryption_keys=SecretStr(KEYS_TEXT))
+    with serving_installed(Console(given, config=strict)) as client:
+        customer, operator = entered(client), bearer("write")
+        fields = {"events": "*", "signatures": "v1"}
+        for url in (URL.format("mine"), "https://127.0.0.1/", "https://localhost/", "http://example.com/"):
+            answer = customer.post("endpoints", fields | {"url": url})
+            assert answer.status_code == 422, url
+            assert "allow_" not in answer.text  # which is the operator's to set
+        assert customer.post("endpoints", fields | {"url": "https://8.8.8.8/"}).status_code == 201
+        ids = {each["url"]: each["id"] for each in client.get("/webhooks/endpoints", headers=operator).json()["data"]}
+        given_by = {name: customers_or_operators(database, name) for name in ids}
+        assert given_by["https://8.8.8.8/"] == "customer"
+        assert {*given_by.values()} == {"customer", "operator"}
+
+        # what is the operator's stays so, as long as its URL does
+        acme = ids[URL.format("acme")]
+        kept = {"version": "1", "url": URL.format("acme"), "description": "ours", **fields}
+        assert customer.post(f"endpoints/{acme}/edit", kept).status_code == 303
+        assert customers_or_operators(database, URL.format("acme")) == "operator"
+        inside = kept | {"version": "2", "url": URL.format("x")}
+        assert customer.post(f"endpoints/{acme}/edit", inside).status_code == 422
+        public = kept | {"version": "2", "url": "https://8.8.4.4/"}
+        assert customer.post(f"endpoints/{acme}/edit", public).status_code == 303
+        assert customers_or_operators(database, "https://8.8.4.4/") == "customer"
+
+        # an operator vouches for a URL by giving it, or by saying so, and not by changing something else
+        made = client.post("/account/tokens", json={"name": "acme", "permission": "write", "tenant": "acme"},
+                           headers=bearer("admin")).json()  # fmt: skip
+        tenant = {"Authorization": f"Bearer {made['token']}"}
+        for owner, body, status, by in (
+            (operator, {"url": "https://8.8.4.4/", "description": "x"}, 200, "customer"),
+            (tenant, {"urlBy": "operator"}, 403, "customer"),
+            (tenant, {"url": "https://9.9.9.9/", "urlBy": "operator"}, 403, "customer"),
+            (operator, {"urlBy": "operator"}, 200, "operator"),
+            (operator, {"url": URL.format("acme"), "urlBy": "customer"}, 422, "operator"),
+            (operator, {"url": URL.format("acme")}, 200, "operator"),
+            (tenant, {"url": "https://9.9.9.9/"}, 200, "customer"),
+        ):
+            answer = client.patch(f"/webhooks/endpoints/{acme}", json=body, headers=owner)
+            shown = client.get(f"/webhooks/endpoints/{acme}", headers=operator).json()["urlBy"]
+            assert (answer.status_code, shown) == (status, by), (body, answer.text)
+
+
+def customers_or_operators(database: str, url: str) -> str:
+    [(by,)] = rows(database, f"select url_by from svc.webhook_endpoints where url = '{url}'")
+    return str(by)
+
+
 def test_hostile_texts_are_inert(client: httpx.Client, database: str) -> None:
     with psycopg.connect(database) as conn:
         for text in HOSTILE:

@@ -23,9 +23,9 @@ from tests.support.postgres import Prepare
 from tests.support.waiting import wait_until
 
 CONFIG = hooks_config("order.created")
-OWNERS: Final = {"acme": "acme", "globex": "globex", "operator": None}
+OWNERS: Final = {"acme": "acme", "globex": "globex", "ourselves": None}
 UNKNOWN: Final = "00000000-0000-4000-8000-000000000000"
-FOREIGN: Final = ("globex", "operator")
+FOREIGN: Final = ("globex", "ourselves")
 URL = "http://127.0.0.1:9/{}-hook"
 
 
@@ -55,7 +55,7 @@ def everybody(conninfo: str) -> None:
         conn.execute("""
             insert into svc.webhook_delivery_attempts
                 (delivery_id, endpoint_id, attempt, cause, started_at, outcome, response_body, worker)
-            select d.id, d.endpoint_id, 1, 'auto', now(), 'http_error', e.description, 'worker-of-operator'
+            select d.id, d.endpoint_id, 1, 'auto', now(), 'http_error', e.description, 'worker-of-ourselves'
               from svc.webhook_deliveries d join svc.webhook_endpoints e on e.id = d.endpoint_id
         """)  # fmt: skip
 

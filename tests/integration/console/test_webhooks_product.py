@@ -105,6 +105,25 @@ def test_the_options_of_an_endpoint_are_set_and_taken_back_and_its_tls_is_never_
         assert_problem(client.patch(path, json=wrong), 422, "invalid_body")
 
 
+def test_the_refusal_of_a_field_points_to_it(client: httpx.Client) -> None:
+    path = f"/webhooks/endpoints/{created(client)['id']}"
+    for pointer, value in {
+        "/url": "https://10.0.0.1/",
+        "/events": ["order.unknown"],
+        "/filter": "$.a == $.b",
+        "/headers": {"Host": "x"},
+        "/description": "x" * 1001,
+        "/tls": {"caBundle": "x"},
+        "/maxInFlight": 0,  # which the schema of the body tells
+    }.items():
+        refused = client.patch(path, json={"description": "", pointer.strip("/"): value})
+        problem = refused.json()
+        assert (refused.status_code, [each["pointer"] for each in problem["errors"]]) == (422, [pointer])
+        assert pointer == "/maxInFlight" or problem["errors"][0]["detail"] == problem["detail"]
+    refused = client.post("/webhooks/endpoints", json={"url": URL, "events": ["*"], "tenant": ""})
+    assert [each["pointer"] for each in refused.json()["errors"]] == ["/tenant"]
+
+
 def test_an_event_is_sent_delivered_and_looked_at(client: httpx.Client, database: str) -> None:
     with receiving() as receiver:
         endpoint = created(client, url=receiver.url)

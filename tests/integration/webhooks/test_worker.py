@@ -8,6 +8,7 @@ from pathlib import Path
 from threading import Event
 from traceback import format_exception
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -335,6 +336,21 @@ def test_an_address_that_is_not_allowed_is_blocked(database: str) -> None:
             wait_for_status(database, "failed")
         assert receiver.requests == []
     assert {row["outcome"] for row in rows(database, "webhook_delivery_attempts")} == {"blocked"}
+
+
+def test_an_address_of_the_operators_network_is_blocked_if_a_customer_gave_it(database: str) -> None:
+    strict = CONFIG.model_copy(deep=True)
+    strict.webhooks.allow_for_customers = False
+    with receiving() as receiver:
+        customers, _ = endpoint(database, CONFIG, receiver.url, url_by="customer")
+        endpoint(database, strict, receiver.url)
+        send(database, {})
+        with working(database, strict):
+            receiver.wait_for(1)
+            wait_until(lambda: len(rows(database, "webhook_delivery_attempts")) > 1, "both were tried")
+    tried = {row["endpoint_id"]: row["outcome"] for row in rows(database, "webhook_delivery_attempts")}
+    assert (sorted(tried.values()), tried[UUID(customers)]) == (["blocked", "success"], "blocked")
+    assert len(receiver.requests) == 1
 
 
 def test_a_worker_reads_an_address_as_sqlalchemy_writes_it(database: str) -> None:

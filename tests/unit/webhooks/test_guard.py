@@ -74,6 +74,10 @@ def test_the_configuration_describes_one() -> None:
     config = WebhooksConfig(allow_http=True, allow_cidrs=[ip_network("127.0.0.0/8"), ip_network("fd00::/8")])
     assert Guard.of(config) == LENIENT
     assert Guard.of(WebhooksConfig()) == Guard()
+    assert LENIENT.given_by("operator") == LENIENT
+    assert LENIENT.given_by("customer") == Guard()
+    everybody = Guard.of(config.model_copy(update={"allow_for_customers": True}))
+    assert everybody.given_by("customer") == everybody
 
 
 @given(address=st.ip_addresses(v=4))

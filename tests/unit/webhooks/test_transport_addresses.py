@@ -2,12 +2,14 @@
 
 import asyncio
 import socket
+from dataclasses import replace
 from datetime import timedelta
 from ipaddress import ip_network
 from typing import ClassVar
 
 import pytest
 
+from svc_pg.webhooks.http import guard
 from svc_pg.webhooks.http.guard import AddrInfo, Guard
 from svc_pg.webhooks.http.transport import Transport
 from tests.support.name_server import name_server
@@ -232,3 +234,21 @@ async def test_a_private_address_that_a_name_leads_to_is_blocked(making: Making,
 async def test_a_name_without_addresses_is_a_dns_error(making: Making, loopback: Guard) -> None:
     async with name_server(lambda _: []) as names:
         assert (await send(making(loopback, names=names), request("empty.test"))).outcome == "dns_error"
+
+
+async def test_a_url_of_a_customer_leads_to_public_addresses_alone_also_over_an_open_connection(
+    making: Making, loopback: Guard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with receiver(saying(OK)) as address, name_server(lambda _: ["127.0.0.1"]) as names:
+        inside = address.replace("127.0.0.1", "inside.test")
+        transport = making(loopback, names=names)
+        assert (await send(transport, request(inside))).outcome == "success"
+        result = await send(transport, request(inside, url_by="customer"))
+        assert (result.outcome, result.error) == ("blocked", "the URL is not https")
+        monkeypatch.setattr(guard, "_OF_CUSTOMERS", Deceived(allow_http=True))  # its check of the URL sees nothing
+        for host in (inside, address):
+            assert (await send(transport, request(host))).outcome == "success"  # which leaves a connection open
+            result = await send(transport, request(host, url_by="customer"))
+            assert (result.outcome, result.error) == ("blocked", "127.0.0.1 is not a public address")
+        everybody = making(replace(loopback, allow_for_customers=True), names=names)
+        assert (await send(everybody, request(inside, url_by="customer"))).outcome == "success"

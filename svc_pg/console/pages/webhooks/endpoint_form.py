@@ -1,33 +1,15 @@
 """The form of an endpoint: what was typed, kept as it was, and the body for the API that it becomes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final, Self
+from typing import Self
 
+from pydantic.alias_generators import to_snake
 from starlette.datastructures import QueryParams
 
 from svc_pg.console.requests import Problem
 from svc_pg.webhooks.endpoint_rows import Endpoint
-
-_POINTERS: Final[Mapping[str, str]] = {
-    "maxInFlight": "max_in_flight",
-    "ratePerSecond": "rate_per_second",
-}
-# the first word of these that the refusal has tells the field it is about
-_WORDS: Final[Sequence[tuple[str, str]]] = (
-    ("header", "headers"),
-    ("filter", "filter"),
-    ("predicate", "filter"),
-    ("event", "events"),
-    ("tenant", "tenant"),
-    ("description", "description"),
-    ("URL", "url"),
-    ("url", "url"),
-    ("address", "url"),
-    ("https", "url"),
-    ("host", "url"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +103,10 @@ class EndpointForm:
     def errors_of(self, problem: Problem) -> dict[str, str]:
         """The fields that a refusal is about; none if it does not tell."""
         pointed = problem.members.get("errors")
-        if isinstance(pointed, list) and pointed:
-            named = ((str(each["pointer"]).strip("/").partition("/")[0], str(each["detail"])) for each in pointed)
-            return {_POINTERS.get(name, name): detail for name, detail in named}
-        detail = problem.detail or ""
-        return next(({name: detail} for word, name in _WORDS if word in detail), {})
+        if not isinstance(pointed, list):
+            return {}
+        named = ((str(each["pointer"]).strip("/").partition("/")[0], str(each["detail"])) for each in pointed)
+        return {to_snake(name): detail for name, detail in named}
 
     def body(self, *, is_change: bool = False) -> dict[str, object]:
         """The body for the API. A change says all but the tenant, and the headers only if there are new ones."""
