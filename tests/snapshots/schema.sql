@@ -1121,6 +1121,10 @@ create function svc.webhook_record_lost(p_deliveries uuid[], p_now timestamp wit
     returns TABLE(delivery_id uuid, key_id bigint, sequence bigint) language sql
     set search_path=pg_catalog, pg_temp;
 
+create function svc.webhook_refuse(p_event text, p_payload json, p_idempotency_key text, p_delay interval, p_key text)
+    returns void language plpgsql stable
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.webhook_refuse_event(p_event text)
     returns void language plpgsql stable
     set search_path=pg_catalog, pg_temp;
@@ -1393,6 +1397,7 @@ grant select on table svc.webhook_queue to svc_reader;
 grant delete, insert, select, update on table svc.webhook_rates to svc_admin;
 grant select on table svc.webhook_rates to svc_reader;
 grant execute on function svc.webhook_record_lost to svc_admin;
+grant execute on function svc.webhook_refuse to svc_admin;
 grant execute on function svc.webhook_refuse_event to svc_admin;
 grant execute on function svc.webhook_replay to svc_admin;
 grant execute on function svc.webhook_retry to svc_admin;
