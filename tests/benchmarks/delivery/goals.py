@@ -14,7 +14,7 @@ def goals() -> list[Goal]:
             for is_worker_asleep in (False, True)
             for clients in (16, 32)
         )
-        for ratio in ((0.85, sending.PLAIN), (1.8, sending.NOTIFY))
+        for ratio in ((0.85, sending.PLAIN), (0.85, sending.SAME_WORK), (1.8, sending.NOTIFY))
     ]
     return [
         *(
