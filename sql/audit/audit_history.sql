@@ -1,6 +1,7 @@
--- The entries of one record in the order of change. Each gets the place of another in the log: the first of a
--- transaction's entries in that order gets the place of the first one written, and so on. Between transactions the log
--- is in order. Of the transactions between two times, all entries come, also those from before or after.
+-- The entries of one record in the order of change, and those that moved it to another key. Each gets the place of
+-- another in the log: the first of a transaction's entries in that order gets the place of the first one written, and
+-- so on. Between transactions the log is in order. Of the transactions between two times, all entries come, also those
+-- from before or after.
 create or replace function svc.audit_history(
     p_table text, p_record text, p_from timestamptz default null, p_to timestamptz default null
 )
@@ -12,38 +13,38 @@ set search_path = pg_catalog, pg_temp
 set enable_sort = off  -- the index has the order; a plan that is kept expects few entries, and would sort very many
 as $svc$
 declare
-    v_from record; -- the last entry of the transaction before, and the first of the one after
+    v_last constant bigint := 9223372036854775807; -- after every id
+    v_from record; -- the last event of the transaction before, and the first of the one after
     v_to record;
     v_entry record;
     v_order integer[];
 begin
-    select l."timestamp", l.id into v_from from svc.audit_logs l
-     where l.table_name = p_table and l.record_id = p_record and l."timestamp" < p_from
-       and l.xact_id <> (
-           select f.xact_id from svc.audit_logs f
-            where f.table_name = p_table and f.record_id = p_record and f."timestamp" >= p_from
-            order by f."timestamp", f.id limit 1
-       )
-     order by l."timestamp" desc, l.id desc limit 1;
-    select l."timestamp", l.id into v_to from svc.audit_logs l
-     where l.table_name = p_table and l.record_id = p_record and l."timestamp" > p_to
-       and l.xact_id <> (
-           select f.xact_id from svc.audit_logs f
-            where f.table_name = p_table and f.record_id = p_record and f."timestamp" <= p_to
-            order by f."timestamp" desc, f.id desc limit 1
-       )
-     order by l."timestamp", l.id limit 1;
+    select b.* into v_from
+      from svc.audit_next_event(p_table, p_record, p_from, 0) a
+     cross join lateral svc.audit_previous_event(p_table, p_record, p_from, 0, a.xact_id) b;
+    select b.* into v_to
+      from svc.audit_previous_event(p_table, p_record, p_to, v_last) a
+     cross join lateral svc.audit_next_event(p_table, p_record, p_to, v_last, a.xact_id) b;
     for v_entry in
         with entry as (
-            select l.id, l."timestamp", l.xact_id, lag(l.id) over w as before_id,
-                   lag(l."timestamp") over w as before_timestamp, lag(l.xact_id) over w as before_xact_id
-              from svc.audit_logs l
-             where l.table_name = p_table and l.record_id = p_record
-               and l."timestamp" >= coalesce(v_from."timestamp", '-infinity')
-               and l."timestamp" <= coalesce(v_to."timestamp", 'infinity')
-               and (v_from.id is null or (l."timestamp", l.id) > (v_from."timestamp", v_from.id))
-               and (v_to.id is null or (l."timestamp", l.id) < (v_to."timestamp", v_to.id))
-            window w as (order by l."timestamp", l.id)
+            select e.id, e."timestamp", e.xact_id, lag(e.id) over w as before_id,
+                   lag(e."timestamp") over w as before_timestamp, lag(e.xact_id) over w as before_xact_id
+              from (
+                (select l.id, l."timestamp", l.xact_id from svc.audit_logs l
+                  where l.table_name = p_table and l.record_id = p_record
+                    and l."timestamp" >= coalesce(v_from."timestamp", '-infinity')
+                    and l."timestamp" <= coalesce(v_to."timestamp", 'infinity')
+                  order by l."timestamp", l.id)
+                union all
+                (select l.id, l."timestamp", l.xact_id from svc.audit_logs l
+                  where l.table_name = p_table and l.moved_from = p_record
+                    and l."timestamp" >= coalesce(v_from."timestamp", '-infinity')
+                    and l."timestamp" <= coalesce(v_to."timestamp", 'infinity')
+                  order by l."timestamp", l.id)
+              ) e
+             where (v_from.id is null or (e."timestamp", e.id) > (v_from."timestamp", v_from.id))
+               and (v_to.id is null or (e."timestamp", e.id) < (v_to."timestamp", v_to.id))
+            window w as (order by e."timestamp", e.id)
         ),
         -- a TRUNCATE parts a transaction: it waits for no trigger, so what was written before it came before
         parted as (

@@ -19,13 +19,24 @@ begin
        and l."timestamp" <= p_timestamp and l.id < p_id
      order by l."timestamp" desc, l.id desc limit 1;
     for v_entry in
-        select l.id, l.xact_id,
-               coalesce(case when l.operation in ('UPDATE', 'DELETE') then l.before_data::text end, '') as before,
-               coalesce(case when l.operation <> 'DELETE' then l.after_data::text end, '') as after
-          from svc.audit_logs l
-         where l.table_name = p_table and l.record_id = p_record
-           and l."timestamp" <= p_timestamp and (l."timestamp", l.id) < (p_timestamp, p_id)
-         order by l."timestamp" desc, l.id desc
+        select e.id, e.xact_id, coalesce(e.before_data::text, '') as before, coalesce(e.after_data::text, '') as after
+          from (
+            (select l.id, l."timestamp", l.xact_id,
+                    case when l.operation in ('UPDATE', 'DELETE') and l.moved_from is null then l.before_data end
+                        as before_data,
+                    case when l.operation <> 'DELETE' then l.after_data end as after_data
+               from svc.audit_logs l
+              where l.table_name = p_table and l.record_id = p_record
+                and l."timestamp" <= p_timestamp and (l."timestamp", l.id) < (p_timestamp, p_id)
+              order by l."timestamp" desc, l.id desc)
+            union all
+            (select l.id, l."timestamp", l.xact_id, l.before_data, null
+               from svc.audit_logs l
+              where l.table_name = p_table and l.moved_from = p_record
+                and l."timestamp" <= p_timestamp and (l."timestamp", l.id) < (p_timestamp, p_id)
+              order by l."timestamp" desc, l.id desc)
+          ) e
+         order by e."timestamp" desc, e.id desc
     loop
         if v_entry.xact_id is distinct from v_transaction or v_entry.id < v_truncated then
             exit when cardinality(svc.audit_ends(v_before, v_after)) > 0;

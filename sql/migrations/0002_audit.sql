@@ -11,6 +11,7 @@ create table svc.audit_logs (
     table_oid oid not null,
     operation svc.audit_operation not null,
     record_id text collate "C",
+    moved_from text collate "C",
     actor_id text collate "C",
     tenant_id text collate "C",
     db_user text collate "C" not null default session_user,
@@ -29,6 +30,8 @@ create table svc.audit_logs (
 ) partition by range ("timestamp");
 
 create index audit_logs_record on svc.audit_logs (table_name, record_id, "timestamp");
+-- a change of key is the end of another record, and rare
+create index audit_logs_moved on svc.audit_logs (table_name, moved_from, "timestamp") where moved_from is not null;
 create index audit_logs_table on svc.audit_logs (table_name, "timestamp", id);
 create index audit_logs_actor on svc.audit_logs (actor_id, "timestamp") where actor_id is not null;
 -- what rules called important is rare among all that was written
@@ -90,6 +93,8 @@ comment on column svc.audit_logs.operation is
     'INSERT, UPDATE, DELETE, TRUNCATE, or SNAPSHOT of a row that was there before capture.';
 comment on column svc.audit_logs.record_id is
     'The key of the record: the text of one column, or a JSON array of several. Null without a key.';
+comment on column svc.audit_logs.moved_from is
+    'The key of the record before, if an UPDATE changed it: the record with that key ended.';
 comment on column svc.audit_logs.actor_id is 'The actor, as the application set it: svc.actor_id.';
 comment on column svc.audit_logs.tenant_id is 'The tenant, as the application set it: svc.tenant_id.';
 comment on column svc.audit_logs.db_user is 'The role that connected, as PostgreSQL authenticated it (session_user).';

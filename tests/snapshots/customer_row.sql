@@ -1,8 +1,8 @@
 -- The way of this table's entries into the log, and of no others: the capture function belongs to the table's owner,
 -- who may insert here and nowhere else. Number, time, transaction and user of an entry are always the log's own.
 create or replace view svc."record_public_customer" as
-    select table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
-           changed_fields, redacted_fields, context, label, severity, compliance, description
+    select table_name, table_oid, operation, record_id, moved_from, actor_id, tenant_id, db_role, before_data,
+           after_data, changed_fields, redacted_fields, context, label, severity, compliance, description
       from svc.audit_logs
      where table_name = 'public.customer'
       with check option;
@@ -52,14 +52,15 @@ begin
         end if;
         insert into svc."record_public_customer" (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
-            changed_fields, redacted_fields, context
+            changed_fields, redacted_fields, context, moved_from
         ) values (
             'public.customer', tg_relid, 'UPDATE',
             case when v_after ?& array['id']::text[] then v_after ->> 'id' else svc.audit_record_id(tg_relid, v_after) end,
             nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,
-            nullif(current_setting('svc.context', true), '')::jsonb
+            nullif(current_setting('svc.context', true), '')::jsonb,
+            case when v_changed && array['id']::text[] or v_newer <> '{}' then nullif(case when v_before ?& array['id']::text[] then v_before ->> 'id' else svc.audit_record_id(tg_relid, v_before) end, case when v_after ?& array['id']::text[] then v_after ->> 'id' else svc.audit_record_id(tg_relid, v_after) end) end
         );
     elsif tg_op = 'INSERT' then
         begin

@@ -1,8 +1,8 @@
 -- The way of this table's entries into the log, and of no others: the capture function belongs to the table's owner,
 -- who may insert here and nowhere else. Number, time, transaction and user of an entry are always the log's own.
 create or replace view svc."record_public_customer" as
-    select table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
-           changed_fields, redacted_fields, context, label, severity, compliance, description
+    select table_name, table_oid, operation, record_id, moved_from, actor_id, tenant_id, db_role, before_data,
+           after_data, changed_fields, redacted_fields, context, label, severity, compliance, description
       from svc.audit_logs
      where table_name = 'public.customer'
       with check option;

@@ -35,6 +35,7 @@ create table svc.audit_logs (
     table_oid oid not null,
     operation svc.audit_operation not null,
     record_id text collate "C",
+    moved_from text collate "C",
     actor_id text collate "C",
     tenant_id text collate "C",
     db_user text collate "C" default SESSION_USER not null,
@@ -53,6 +54,7 @@ create table svc.audit_logs (
 ) partition by RANGE ("timestamp");
 CREATE INDEX audit_logs_actor ON ONLY svc.audit_logs USING btree (actor_id, "timestamp") WHERE (actor_id IS NOT NULL);
 CREATE INDEX audit_logs_id ON ONLY svc.audit_logs USING brin (id) WITH (pages_per_range='32', autosummarize='on');
+CREATE INDEX audit_logs_moved ON ONLY svc.audit_logs USING btree (table_name, moved_from, "timestamp") WHERE (moved_from IS NOT NULL);
 CREATE INDEX audit_logs_record ON ONLY svc.audit_logs USING btree (table_name, record_id, "timestamp");
 CREATE INDEX audit_logs_severity ON ONLY svc.audit_logs USING btree ("timestamp", id) WHERE (severity IS NOT NULL);
 CREATE INDEX audit_logs_table ON ONLY svc.audit_logs USING btree (table_name, "timestamp", id);
@@ -514,6 +516,7 @@ create view svc.record_svc_console_sessions (
     table_oid oid,
     operation svc.audit_operation,
     record_id text,
+    moved_from text,
     actor_id text,
     tenant_id text,
     db_role text,
@@ -533,6 +536,7 @@ create view svc.record_svc_console_tokens (
     table_oid oid,
     operation svc.audit_operation,
     record_id text,
+    moved_from text,
     actor_id text,
     tenant_id text,
     db_role text,
@@ -552,6 +556,7 @@ create view svc.record_svc_tenants (
     table_oid oid,
     operation svc.audit_operation,
     record_id text,
+    moved_from text,
     actor_id text,
     tenant_id text,
     db_role text,
@@ -571,6 +576,7 @@ create view svc.record_svc_webhook_endpoints (
     table_oid oid,
     operation svc.audit_operation,
     record_id text,
+    moved_from text,
     actor_id text,
     tenant_id text,
     db_role text,
@@ -649,6 +655,9 @@ create function svc.audit_ensure_partitions(p_months integer DEFAULT 3, p_attach
     set TimeZone=UTC
     set lock_timeout=2s;
 
+create function svc.audit_events(p_table text, p_record text)
+    returns TABLE(id bigint, "timestamp" timestamp with time zone, xact_id bigint, before_data jsonb, after_data jsonb) language sql stable;
+
 create function svc.audit_guard()
     returns trigger language plpgsql
     set search_path=pg_catalog, pg_temp;
@@ -683,10 +692,6 @@ create function svc.audit_is_mixed()
     set enable_indexscan=off
     set enable_indexonlyscan=off;
 
-create function svc.audit_key(p_snapshot jsonb, p_columns text[])
-    returns text language sql immutable parallel safe
-    set search_path=pg_catalog, pg_temp;
-
 create function svc.audit_keys(p_snapshot jsonb)
     returns text[] language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
@@ -702,6 +707,11 @@ create function svc.audit_new_epoch()
     returns jsonb language sql immutable
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_next_event(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint, p_other_than bigint DEFAULT NULL::bigint, OUT "timestamp" timestamp with time zone, OUT id bigint, OUT xact_id bigint)
+    returns record language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set enable_sort=off;
+
 create function svc.audit_order(p_table text, p_record text, p_ids bigint[], p_timestamps timestamp with time zone[], p_transaction bigint)
     returns integer[] language plpgsql stable
     set search_path=pg_catalog, pg_temp;
@@ -711,6 +721,11 @@ create function svc.audit_partition_end(p_partition oid)
     set search_path=pg_catalog, pg_temp
     set TimeZone=UTC
     set DateStyle=ISO, YMD;
+
+create function svc.audit_previous_event(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint, p_other_than bigint DEFAULT NULL::bigint, OUT "timestamp" timestamp with time zone, OUT id bigint, OUT xact_id bigint)
+    returns record language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set enable_sort=off;
 
 create function svc.audit_purge_entries(p_partition oid, p_from timestamp with time zone, p_before timestamp with time zone, p_limit integer, OUT entries bigint, OUT reached timestamp with time zone)
     returns record language plpgsql security definer
@@ -1233,6 +1248,9 @@ grant execute on function svc.audit_ends to svc_admin;
 grant execute on function svc.audit_ends to svc_reader;
 grant execute on function svc.audit_ends to svc_writer;
 grant execute on function svc.audit_ensure_partitions to svc_admin;
+grant execute on function svc.audit_events to svc_admin;
+grant execute on function svc.audit_events to svc_reader;
+grant execute on function svc.audit_events to svc_writer;
 grant execute on function svc.audit_hash to svc_admin;
 grant execute on function svc.audit_hash to svc_writer;
 grant execute on function svc.audit_history to svc_admin;
@@ -1245,9 +1263,6 @@ grant execute on function svc.audit_image to svc_admin;
 grant execute on function svc.audit_image to svc_writer;
 grant execute on function svc.audit_is_mixed to svc_admin;
 grant execute on function svc.audit_is_mixed to svc_writer;
-grant execute on function svc.audit_key to svc_admin;
-grant execute on function svc.audit_key to svc_reader;
-grant execute on function svc.audit_key to svc_writer;
 grant execute on function svc.audit_keys to svc_admin;
 grant execute on function svc.audit_keys to svc_writer;
 grant execute on function svc.audit_last4 to svc_admin;
@@ -1262,11 +1277,17 @@ grant execute on function svc.audit_mask_all to svc_admin;
 grant execute on function svc.audit_mask_all to svc_writer;
 grant execute on function svc.audit_new_epoch to svc_admin;
 grant execute on function svc.audit_new_epoch to svc_writer;
+grant execute on function svc.audit_next_event to svc_admin;
+grant execute on function svc.audit_next_event to svc_reader;
+grant execute on function svc.audit_next_event to svc_writer;
 grant execute on function svc.audit_order to svc_admin;
 grant execute on function svc.audit_order to svc_reader;
 grant execute on function svc.audit_order to svc_writer;
 grant execute on function svc.audit_partition_end to svc_admin;
 grant execute on function svc.audit_partition_end to svc_writer;
+grant execute on function svc.audit_previous_event to svc_admin;
+grant execute on function svc.audit_previous_event to svc_reader;
+grant execute on function svc.audit_previous_event to svc_writer;
 grant execute on function svc.audit_purge_entries to svc_admin;
 grant execute on function svc.audit_purge_partition to svc_admin;
 grant execute on function svc.audit_purge_plan to svc_admin;

@@ -22,10 +22,10 @@ delete from {0} where ctid = (
 _TRUNCATE = sql.SQL("truncate {}")
 
 _HISTORY = """
-select l.before_data, l.after_data, h.is_chained
+select e.before_data, e.after_data, h.is_chained
   from svc.audit_history(%s, %s, (select "timestamp" from svc.audit_logs where id = %s)) h
-  join svc.audit_logs l on l.id = h.entry_id and l."timestamp" = h.entry_timestamp
- where l.id > %s
+  join svc.audit_events(%s, %s) e on e.id = h.entry_id and e."timestamp" = h.entry_timestamp
+ where e.id > %s
  order by h.place_timestamp, h.place_id
 """
 
@@ -52,20 +52,15 @@ def replay(conn: Connection, table_name: str, *, into: sql.Identifier, after: in
 
 def history(conn: Connection, table_name: str, record: str, *, after: int) -> list[tuple[Any, Any, bool]]:
     """The images before and after each change of a record since an entry, in order, and whether they are chained."""
-    return conn.execute(_HISTORY, (table_name, record, after, after)).fetchall()
+    return conn.execute(_HISTORY, (table_name, record, after, table_name, record, after)).fetchall()
 
 
-def states(
-    changes: Sequence[tuple[Any, Any, bool]], moved_away: Sequence[Any] = (), *, start: Any = None
-) -> Iterator[Any]:
-    """The states of a record, None if there is none, after each of its changes, which must follow each other.
-
-    ``moved_away`` are the images that another key took over; these changes are the other record's.
-    """
+def states(changes: Sequence[tuple[Any, Any, bool]], *, start: Any = None) -> Iterator[Any]:
+    """The states of a record, None if there is none, after each of its changes, which must follow each other."""
     state = start
     for before, image, is_chained in changes:
         assert is_chained, changes
-        assert before == state or (before is None and state in moved_away), changes
+        assert before == state, changes
         state = image
         yield state
 

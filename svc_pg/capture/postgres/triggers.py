@@ -98,6 +98,7 @@ def _capture_function(rules: TableRules) -> SchemaObject:
             "new": _image(rules, SQL("to_jsonb(new)")),
             "careful_old": _image(rules, SQL("svc.audit_image(old, tg_relid)")),
             "careful_new": _image(rules, SQL("svc.audit_image(new, tg_relid)")),
+            "moved_from": _moved_from(rules, newer),
             "record_ids": {operation: _lasting_id(rules, image, newer) for operation, image in _RECORD_IMAGES.items()},
             "operations": operations,
             "has_choice": any(words and words.choice for _, words in operations),
@@ -172,6 +173,14 @@ def _lasting_id(
     if rules.has_redact_function:
         known = SQL("{} and {} = '{{}}'").format(known, newer)
     return SQL("case when {} then {} else svc.audit_record_id(tg_relid, {}) end").format(known, record_id, row)
+
+
+def _moved_from(rules: TableRules, newer: Composable) -> Composable:
+    """The key of the record before an update, if the update changed it."""
+    if not rules.key:
+        return SQL("null::text")
+    ids = (_lasting_id(rules, image, newer) for image in (_BEFORE, _AFTER))
+    return SQL("case when v_changed && {} or v_newer <> '{{}}' then nullif({}, {}) end").format(texts(rules.key), *ids)
 
 
 def _pairing(rules: TableRules) -> Composable:

@@ -180,7 +180,7 @@ def test_a_page_of_a_record_with_many_entries_reads_few_of_them(database: str, o
                 before = scalar(conn, READ)
                 assert len(ask.list(conn).data) == 10
                 read = scalar(conn, READ) - before
-            assert 10 <= read <= 200
+            assert 10 <= read <= 250
 
 
 def places(conn: Connection, record: str) -> list[tuple[str, bool]]:
@@ -246,7 +246,7 @@ def test_a_key_that_was_moved_ends_one_record_and_begins_the_other(database: str
         conn.execute("delete from t where id = 2")
         conn.execute("update t set id = 2")
         conn.execute("insert into t values (1, 3)")
-        assert places(conn, "1") == [("INSERT", True), ("INSERT", True)]
+        assert places(conn, "1") == [("INSERT", True), ("UPDATE", True), ("INSERT", True)]
         assert places(conn, "2") == [("INSERT", True), ("DELETE", True), ("UPDATE", True)]
 
 
@@ -299,4 +299,5 @@ def test_a_record_with_very_many_entries_shows_its_last_ones_as_quickly_as_other
         query = listing(audit.query().resource("t").record("busy").limit(5))._query()
         costs = [first_cost(conn, query.text, tuple(query.params)) for _ in range(15)]
     del costs[5]  # the sixth makes two plans, of which the one for any values is kept from then on
-    assert max(cost.pages for cost in costs) < 300
+    assert max(sum(rows for name, rows in cost.rows.items() if name.startswith("audit_logs_")) for cost in costs) < 100
+    assert max(cost.pages for cost in costs[5:]) < 200  # before, plans are made in each

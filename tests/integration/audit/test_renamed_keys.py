@@ -89,3 +89,17 @@ def test_a_redacted_column_that_takes_the_name_of_a_chosen_key_is_not_told(db: p
     db.execute("alter table t rename number to nr; alter table t rename ssn to number")
     db.execute("insert into t values (1, 100, '123-45-6789')")
     assert record_ids(db) == [("INSERT", None)]
+
+
+@pytest.mark.parametrize("redact", [[], ["ssn"]])
+def test_an_entry_that_moves_a_row_to_another_key_tells_the_key_before(
+    db: psycopg.Connection[Any], redact: list[str]
+) -> None:
+    db.execute("create table t (a int, b text, ssn text, n int, primary key (a, b))")
+    schema.install(db, config("t", redact=redact))
+    db.execute("insert into t values (1, 'x', '123-45-6789', 0); update t set n = 1; update t set a = 2")
+    db.execute("alter table t rename b to c; update t set c = 'y'; update t set n = 2")
+    moved = [(entry["record_id"], entry["moved_from"]) for entry in log(db)]
+    assert moved == [
+        ('[1, "x"]', None), ('[1, "x"]', None), ('[2, "x"]', '[1, "x"]'), ('[2, "y"]', '[2, "x"]'), ('[2, "y"]', None)
+    ]  # fmt: skip
