@@ -35,6 +35,29 @@ _FOREIGN: Final = """() => [...document.querySelectorAll("[href], [src], [action
     .filter((address) => typeof address === "string" && address && !/^https?:/.test(address))"""
 _UNNAMED: Final = """() => [...document.querySelectorAll("th")].filter((each) => !each.textContent.trim()).length"""
 
+_DANGLING: Final = """() => {
+    const ids = [...document.querySelectorAll("[id]")].map((each) => each.id)
+    const twice = ids.filter((id, at) => ids.indexOf(id) !== at)
+    const named = ["for", "aria-labelledby", "aria-describedby", "aria-controls"].flatMap((name) =>
+        [...document.querySelectorAll(`[${name}]`)].flatMap((each) => each.getAttribute(name).split(/\\s+/)))
+    return [...new Set(twice)].map((id) => `the id ${id} is there twice`)
+        .concat(named.filter((id) => !ids.includes(id)).map((id) => `no element has the id ${id}`))
+}"""
+
+_KINDS: Final = """() => {
+    const told = ["type", "role", "tabindex", "scope", "aria-hidden", "aria-expanded", "aria-current"]
+    const attribute = ({name, value}) => told.includes(name) ? `${name}=${value}` : value.trim() ? name : `${name}=`
+    const kind = (each) => [each.tagName, each.getAttribute("class") ?? "", each.textContent.trim() ? "text" : "empty",
+        ...[...each.attributes].map(attribute).sort()].join(" ")
+    const kinds = new Map([...document.querySelectorAll("*")].map((each) => [each, kind(each)]))
+    const children = (each) => [...new Set([...each.children].map((child) => kinds.get(child)))].sort().join(", ")
+    const headings = [...document.querySelectorAll("h1, h2, h3, h4, h5, h6")].map((each) => each.tagName)
+    return [...new Set([
+        ...[...kinds].map(([each, name]) => `${kinds.get(each.parentElement) ?? ""} > ${name} > ${children(each)}`),
+        ...headings.map((name, at) => `${headings[at - 1] ?? ""} before ${name}`),
+    ])]
+}"""
+
 _TABBING: Final = """() => {
     window.reached = new Set()
     window.unseen = new Set()
@@ -108,16 +131,39 @@ def broken_laws(page: Page, html: str, *, looks: Sequence[Look] = LOOKS) -> list
     found += [f"planted: {each}" for each in _outlines(page, _PLANTED)]
     found += [f"an address that no browser should follow: {each[:80]}" for each in page.evaluate(_FOREIGN)]
     found += ["a column without a name"] * page.evaluate(_UNNAMED)
+    found += page.evaluate(_DANGLING)
     if (headings := page.locator("h1").count()) != 1:
         found.append(f"{headings} headings of the page")
     for width in (NARROWEST, *WIDTHS):
         page.set_viewport_size(ViewportSize(width=width, height=_HEIGHT))
         found += [f"at {width} px the page is wider: {each}" for each in page.evaluate(_WIDER)]
-    for width, theme in looks:
-        page.set_viewport_size(ViewportSize(width=width, height=_HEIGHT))
-        page.emulate_media(color_scheme=theme)
-        found += [f"at {width} px, {theme}: {each}" for each in axe.violations(page)]
+        themes = [theme for wanted, theme in looks if wanted == width]
+        for theme in themes:
+            page.emulate_media(color_scheme=theme)
+            violations = axe.violations(page, of_colors=theme != themes[0])  # all that another theme changes
+            found += [f"at {width} px, {theme}: {each}" for each in violations]
     return found
+
+
+@dataclass
+class Inspection:
+    """Many pages, each held to all that its data can break, and what templates can break looked for once.
+
+    axe-core and the keyboard come to the first page of each path, and to every page with an element, by its tag,
+    classes, attributes, parent and children, that no page before had.
+    """
+
+    paths: set[str] = field(default_factory=set)
+    kinds: set[str] = field(default_factory=set)
+
+    def broken_laws(self, page: Page, html: str, path: str) -> list[str]:
+        """The laws that the page breaks. ``path`` is the pattern of its address."""
+        kinds = set(page.evaluate(_KINDS))
+        is_first, is_new = path not in self.paths, not kinds <= self.kinds
+        self.paths.add(path)
+        self.kinds |= kinds
+        looks = LOOKS if is_first else LOOKS[:2] if is_new else ()
+        return (keyboard_laws(page) if is_first or is_new else []) + broken_laws(page, html, looks=looks)
 
 
 def keyboard_laws(page: Page) -> list[str]:

@@ -1,16 +1,17 @@
 """A person at a browser: a context of its own, signed in or not, that is watched."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import APIResponse, Browser, BrowserContext, Page
 
 from svc_pg.settings import Permission
 from tests.e2e.browser.hostile_shop import Shop
 from tests.integration.console.serving import PREFIX
-from tests.support.page_laws import Watch, watched
+from tests.support.page_laws import Inspection, Watch, watched
+from tests.support.walking import Walk
 
 PATIENCE_MS = 10_000
 
@@ -26,13 +27,20 @@ class Person:
 
     def open(self, *segments: str) -> str:
         """Open a page by its path, for example ``"webhooks", "deliveries"``; returns its HTML."""
-        return self.look("/".join([self.shop.pages, *segments]))
+        return self.look(self._address(segments))
+
+    def ask(self, *segments: str) -> APIResponse:
+        """Request a page with the browser's cookies, and show it nowhere."""
+        return self.context.request.get(self._address(segments))
 
     def look(self, address: str) -> str:
         """Open a page by its address; returns its HTML as the server sent it."""
         response = self.page.goto(address)
         assert response is not None
         return response.text()
+
+    def _address(self, segments: Sequence[str]) -> str:
+        return "/".join([self.shop.pages, *segments])
 
 
 @contextmanager
@@ -57,3 +65,16 @@ def give_session(context: BrowserContext, shop: Shop, token: str) -> None:
     context.add_cookies(
         [{"name": "svc_console", "value": token, "domain": host, "path": f"{PREFIX}/ui", "sameSite": "Strict"}]
     )
+
+
+def walked(walk: Walk, somebody: Person, inspection: Inspection) -> Iterator[str]:
+    """The laws that pages break, each after the page's address."""
+    html: dict[str, str] = {}
+
+    def look(address: str) -> str:
+        html[address] = somebody.look(address)
+        return html[address]
+
+    for address, path in walk.pages(look):
+        found = inspection.broken_laws(somebody.page, html.pop(address), path)
+        yield from (f"{address}: {each}" for each in found + somebody.watch.take())

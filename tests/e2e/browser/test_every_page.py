@@ -1,6 +1,6 @@
 """Every page that links lead to obeys the laws of pages, for everybody who may see it, whatever it shows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import httpx
 import pytest
@@ -9,12 +9,14 @@ from playwright.sync_api import Browser
 from svc_pg.console.pages.routes import ROUTES
 from svc_pg.settings import Permission
 from tests.e2e.browser.hostile_shop import TERM, Shop
-from tests.e2e.browser.person import Person, person
+from tests.e2e.browser.person import person, walked
 from tests.integration.console.serving import PREFIX
-from tests.support.page_laws import LOOKS, Look, broken_laws, keyboard_laws
+from tests.support.page_laws import Inspection, broken_laws, keyboard_laws
 from tests.support.walking import Form, Walk
 
 SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin"}
+PERMISSIONS: Sequence[Permission] = ("admin", "write", "read")
+"""The one that sees all that others see comes first."""
 FILES = {"/audit/export", "/audit/entries/:id/:side"}
 """Files, which browsers save and do not show."""
 FOR_EVERYBODY = {"/sign-out", "/sessions/:id/revoke"}
@@ -22,18 +24,18 @@ FOR_EVERYBODY = {"/sign-out", "/sessions/:id/revoke"}
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("permission", ["admin", "write", "read"])
-def test_every_page_obeys_the_laws(browser: Browser, shop: Shop, permission: Permission) -> None:
-    is_admin = permission == "admin"  # who sees all that others see
-    with person(browser, shop, permission) as somebody:
-        somebody.open()
-        walk = new_walk(somebody.page.url, each=2 if is_admin else 1)
-        broken = list(walked(walk, somebody, looks=LOOKS if is_admin else LOOKS[:1]))
-    assert not broken, "\n".join(broken)
-    assert walk.dead_links == set()
-    if is_admin:
-        pages = {each.path for each in ROUTES if each.method == "GET" and not (each.is_open or each.is_stream)}
-        assert pages - walk.met.keys() == FILES
+def test_every_page_obeys_the_laws_for_everybody(browser: Browser, shop: Shop) -> None:
+    inspection = Inspection()
+    for permission in PERMISSIONS:
+        with person(browser, shop, permission) as somebody:
+            somebody.open()
+            walk = new_walk(somebody.page.url, each=2 if permission == "admin" else 1)
+            broken = list(walked(walk, somebody, inspection))
+        assert not broken, "\n".join(broken)
+        assert walk.dead_links == set()
+        if permission == "admin":
+            pages = {each.path for each in ROUTES if each.method == "GET" and not (each.is_open or each.is_stream)}
+            assert pages - walk.met.keys() == FILES
 
 
 def test_every_page_for_people_who_are_not_signed_in_obeys_the_laws(browser: Browser, shop: Shop) -> None:
@@ -48,21 +50,6 @@ def test_every_page_for_people_who_are_not_signed_in_obeys_the_laws(browser: Bro
             broken += [f"{path}: {each}" for each in broken_laws(somebody.page, html)]
         broken += somebody.watch.take()
         assert not broken, "\n".join(broken)
-
-
-def walked(walk: Walk, somebody: Person, *, looks: Sequence[Look]) -> Iterator[str]:
-    """The laws that pages break, each after the page's address; but the first page of a path, each has two looks."""
-    html: dict[str, str] = {}
-
-    def look(address: str) -> str:
-        html[address] = somebody.look(address)
-        return html[address]
-
-    for address, path in walk.pages(look):
-        is_first = walk.met[path] == 1
-        found = keyboard_laws(somebody.page) if is_first else []
-        found += broken_laws(somebody.page, html.pop(address), looks=looks if is_first else looks[:2])
-        yield from (f"{address}: {each}" for each in found + somebody.watch.take())
 
 
 def test_no_link_is_dead_and_what_somebody_may_not_do_is_not_offered_and_is_refused(shop: Shop) -> None:

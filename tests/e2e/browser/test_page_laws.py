@@ -7,7 +7,7 @@ from starlette.responses import HTMLResponse
 from starlette.routing import Route
 
 from tests.integration.console.serving import serving
-from tests.support.page_laws import broken_laws, keyboard_laws, watched
+from tests.support.page_laws import Inspection, broken_laws, keyboard_laws, watched
 
 PAGE = "<!doctype html><html lang=en><title>A page</title><main><h1>A page</h1>{}</main></html>"
 POLICY = "default-src 'none'; script-src 'self'"
@@ -18,6 +18,8 @@ BROKEN = {
     "<a href='javascript:alert(1)'>x</a>": "an address that no browser should follow: javascript:",
     "<b hx-get=/x>x</b>": "planted",
     "<table><tr><th></th><th>a</th></tr><tr><td>1</td><td>2</td></tr></table>": "a column without a name",
+    "<p id=a>1</p><p id=a>2</p>": "the id a is there twice",
+    "<p aria-describedby=b>x</p>": "no element has the id b",
     "<img src=/picture>": "image-alt",
     "<p><font color='#eee'>faint</font></p>": "color-contrast",
     "<!--" + "x" * 2**20 + "-->": "bytes, and",
@@ -46,6 +48,37 @@ def test_each_law_finds_what_breaks_it_and_nothing_in_a_good_page(browser: Brows
         context.close()
     for body, wanted in BROKEN.items():
         assert wanted in found[body] if wanted else found[body] == "", body
+
+
+def test_what_only_a_template_can_break_is_looked_for_once_and_again_in_what_is_new(browser: Browser) -> None:
+    page, inspection = browser.new_page(), Inspection()
+
+    def broken(path: str, body: str) -> str:
+        html = PAGE.format(body)
+        page.set_content(html)
+        return "\n".join(inspection.broken_laws(page, html, path))
+
+    faint = "<p><font color='#eee'>faint</font></p>"
+    for path in ("/a", "/b"):
+        assert "color-contrast" in broken(path, faint)  # the first of a path
+    assert broken("/a", faint.replace("faint", "more")) == ""
+    assert "px the page is wider" in broken("/a", faint.replace("faint", "W" * 300))
+    for new in ("<b>new</b>", "<p class=new>x</p>", "<p><font color='#eee'></font></p>", "<h3>new</h3>"):
+        assert "color-contrast" in broken("/a", faint + new)
+        assert broken("/a", faint + new) == ""
+    no_focus = "<style>a {outline: none}</style><a href=/1>new</a>"
+    assert "focus cannot be seen" in broken("/a", no_focus)
+    page.close()
+
+
+def test_a_theme_is_looked_at_for_colors_once_the_other_was_for_all(browser: Browser) -> None:
+    page = browser.new_page()
+    html = PAGE.format("<style>@media (prefers-color-scheme: dark) {b {color: #eee}}</style><b>faint</b><img src=/p>")
+    page.set_content(html)
+    found = [each.split(": ")[:2] for each in broken_laws(page, html)]
+    assert [look for look, rule in found if rule == "color-contrast"] == ["at 1440 px, dark", "at 360 px, dark"]
+    assert [look for look, rule in found if rule == "image-alt"] == ["at 1440 px, light", "at 360 px, dark"]
+    page.close()
 
 
 def test_a_control_that_no_key_reaches_and_one_that_shows_no_focus_are_found(browser: Browser) -> None:
