@@ -52,11 +52,11 @@ class Dialect(Protocol):
     def redacted(self, row: RowName, column: Column, how: Redaction) -> Sql:
         """The value that takes the column's place, as ``json_object`` takes it; not asked for ``remove``."""
 
-    def is_oversized(self, row: RowName, column: Column, limit: int) -> Sql:
-        """True if the value's JSON has more than ``limit`` bytes."""
+    def capped_json(self, row: RowName, column: Column, limit: int) -> Sql:
+        """As ``json``, or the object that takes the place of a value whose JSON has more than ``limit`` bytes."""
 
-    def oversized(self, row: RowName, column: Column) -> Sql:
-        """The JSON object that takes the place of an oversized value."""
+    def capped_text(self, row: RowName, column: Column, limit: int) -> Sql:
+        """As ``text``, or the text of that object."""
 
     def differs(self, column: Column) -> Sql:
         """True if the column changed: byte by byte, whatever its collation calls equal."""

@@ -60,7 +60,7 @@ def entry_sql(
     chosen = possible[:1] if is_known else possible
     redacted = sorted(rules.redactions)
     choice = None if is_known else _choice(dialect, conditions)
-    chooses = partial(_chosen, dialect, dialect.variable("rule") if has_variable or choice is None else choice)
+    chooses = partial(_chosen, dialect, dialect.variable("rule") if choice is not None and has_variable else choice)
     return EntrySql(
         operation=operation,
         record_id=record_id(dialect, row, [by_name[name] for name in rules.key]),
@@ -116,11 +116,10 @@ def _changed(dialect: Dialect, columns: Sequence[Column]) -> list[tuple[str, Sql
 
 
 def _capped(dialect: Dialect, row: RowName, column: Column, rules: TableRules, *, is_text: bool) -> Sql:
-    value = dialect.text(row, column) if is_text else dialect.json(row, column)
     limit = rules.audited.max_value_bytes
     if limit is None:
-        return value
-    return dialect.if_else(dialect.is_oversized(row, column, limit), dialect.oversized(row, column), value)
+        return dialect.text(row, column) if is_text else dialect.json(row, column)
+    return dialect.capped_text(row, column, limit) if is_text else dialect.capped_json(row, column, limit)
 
 
 def _choice(dialect: Dialect, conditions: Sequence[Sql | None]) -> Sql:
@@ -131,9 +130,9 @@ def _choice(dialect: Dialect, conditions: Sequence[Sql | None]) -> Sql:
     return sql("case {} end", joined(" ", branches))
 
 
-def _chosen(dialect: Dialect, number: Sql, expressions: Sequence[Sql]) -> Sql:
-    """The expression of the rule that applies; one that is null for every rule stays null."""
-    if len(expressions) <= 1:
+def _chosen(dialect: Dialect, number: Sql | None, expressions: Sequence[Sql]) -> Sql:
+    """The expression of the rule that applies: the first if there is no choice. One that is null for all stays null."""
+    if number is None:
         return expressions[0] if expressions else NULL
     branches = [
         sql("when {} then {}", dialect.literal(place), each) for place, each in enumerate(expressions) if each != NULL

@@ -99,14 +99,25 @@ class Sqlite:
                 )
         return sql("'[masked]'")
 
-    def is_oversized(self, row: RowName, column: Column, limit: int) -> Sql:
-        """True if the JSON has more than ``limit`` bytes, which only texts and blobs can have."""
-        size = _bytes(self.json(row, column))
-        return sql("typeof({}) in ('text', 'blob') and {} > {}", self._value(row, column), size, self.literal(limit))
+    def capped_json(self, row: RowName, column: Column, limit: int) -> Sql:
+        """The value, or its size alone: SQLite has no SHA-256."""
+        return self._capped(row, column, limit, self.json(row, column))
 
-    def oversized(self, row: RowName, column: Column) -> Sql:
-        """The size alone: SQLite has no SHA-256."""
-        return sql("json_object('oversized', json('true'), 'bytes', {})", _bytes(self.json(row, column)))
+    def capped_text(self, row: RowName, column: Column, limit: int) -> Sql:
+        """The text of the same."""
+        return self._capped(row, column, limit, self.text(row, column))
+
+    def _capped(self, row: RowName, column: Column, limit: int, value: Sql) -> Sql:
+        """Only texts and blobs can be larger than any limit."""
+        size = _bytes(self.json(row, column))
+        return sql(
+            "iif(typeof({0}) in ('text', 'blob') and {1} > {2},"
+            " json_object('oversized', json('true'), 'bytes', {1}), {3})",
+            self._value(row, column),
+            size,
+            self.literal(limit),
+            value,
+        )
 
     def differs(self, column: Column) -> Sql:
         """Also in its type, because 1 = 1.0."""
