@@ -1,5 +1,7 @@
 """DB-API connections of any driver whose parameters are ``%s``: psycopg, psycopg2, and what stands before them."""
 
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from typing import Any, Protocol
 
 
@@ -8,3 +10,17 @@ class DbApiConnection(Protocol):
 
     def cursor(self) -> Any:
         """Open a cursor."""
+
+
+def rows(conn: DbApiConnection, query: str, params: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+    """The rows of a query, as tuples whatever the connection's cursors return."""
+    with closing(conn.cursor()) as cursor:
+        cursor.execute(query, params or None)  # with parameters, drivers take % for the beginning of a hole
+        return [tuple(row.values()) if isinstance(row, Mapping) else tuple(row) for row in cursor.fetchall()]
+
+
+def execute(conn: DbApiConnection, statement: str, params: Sequence[object] = ()) -> int:
+    """Run a statement that returns nothing; returns the number of rows that it changed."""
+    with closing(conn.cursor()) as cursor:
+        cursor.execute(statement, params or None)
+        return int(cursor.rowcount)

@@ -119,7 +119,7 @@ def test_each_function_of_a_table_says_where_it_comes_from(name: str, level: str
 
 
 def test_no_snapshot_is_left_over() -> None:
-    kept = {path.stem for path in SNAPSHOTS.glob("*.sql") if not path.stem.startswith("sqlite_")}
+    kept = {path.stem for path in SNAPSHOTS.glob("*.sql") if not path.stem.startswith(("sqlite_", "mysql_"))}
     assert kept == {*CASES, *CHANGE_EVENTS, "schema"}
 
 

@@ -1,0 +1,1 @@
+"""Capture on MySQL and MariaDB."""

@@ -1,0 +1,243 @@
+"""The expressions of MySQL 8.0 and later, and of MariaDB 10.6 and later."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from svc_pg.capture.conditions import FALSE, TRUE, value_tests
+from svc_pg.capture.dialect import Column, RowName, Variable
+from svc_pg.capture.mysql.table import MySqlColumn
+from svc_pg.config.audit import Redaction, Scalar, ValueTest
+from svc_pg.errors import RenderError
+from svc_pg.sql_text import Sql, joined, sql
+
+MAX_IDENTIFIER: Final = 64  # characters
+_VARIABLES: Final[dict[Variable, Sql]] = {
+    "actor_id": sql("nullif(@svc_actor_id, '')"),
+    "tenant_id": sql("nullif(@svc_tenant_id, '')"),
+    "rule": sql("v_rule"),
+}
+_OLD: Final = sql("old")
+_NEW: Final = sql("new")
+_KEYWORDS: Final = {None: sql("null"), True: sql("1"), False: sql("0")}
+_SIZED: Final = ("text", "bytes", "json", "shape")
+"""Kinds of values that may be large."""
+
+
+@dataclass(frozen=True, slots=True)
+class MySql:
+    """The dialect. ``old`` and ``new`` are the names of the rows; ``values`` are expressions instead of columns.
+
+    JSON_OBJECT alone writes base64 of blobs and bits on MySQL, invalid JSON of them on MariaDB, and 1 and 0 of
+    booleans. Texts are compared as bytes, because collations call ``a`` and ``A`` equal.
+    """
+
+    is_mariadb: bool = False
+    old: Sql = _OLD
+    new: Sql = _NEW
+    values: Mapping[tuple[RowName, str], Sql] = field(default_factory=dict, hash=False)
+
+    def ident(self, name: str) -> Sql:
+        """Quote one identifier."""
+        if not 0 < len(_storable(name)) <= MAX_IDENTIFIER:
+            raise RenderError(
+                f"identifier {name!r} has {len(name)} characters", hint=f"MySQL allows 1 to {MAX_IDENTIFIER}."
+            )
+        return Sql("`" + name.replace("`", "``") + "`")
+
+    def literal(self, value: Scalar | None) -> Sql:
+        """Quote a value; booleans are 1 and 0. Backslashes escape: install pins sql_mode, which triggers keep."""
+        if value is None or isinstance(value, bool):
+            return _KEYWORDS[value]
+        if isinstance(value, str):
+            return Sql("'" + _storable(value).replace("\\", "\\\\").replace("'", "''") + "'")
+        if not math.isfinite(value):
+            raise RenderError(f"{value} is no number that MySQL can compare with")
+        return Sql(f"({value!r})" if value < 0 else repr(value))
+
+    def variable(self, name: Variable) -> Sql:
+        """The name of a fact."""
+        return _VARIABLES[name]
+
+    def json(self, row: RowName, column: Column) -> Sql:
+        """The value as ``json_object`` takes it. A value that it could not write is told by its size and SHA-256."""
+        value = self._json(row, column)
+        if not (isinstance(column, MySqlColumn) and column.is_large):
+            return value
+        x = self._value(row, column)
+        return self._unless_large(sql("octet_length({}) > @@max_allowed_packet div 4", x), x, value, column)
+
+    def _json(self, row: RowName, column: Column) -> Sql:
+        x = self._value(row, column)
+        match column.kind:
+            case "boolean":
+                return sql("json_extract({}, '$')", self.text(row, column))
+            case "json" if self.is_mariadb:  # a text with a constraint that a session can switch off
+                return sql("json_extract(if(json_valid({0}), {0}, json_quote({0})), '$')", x)
+            case "json":
+                return x
+            case "number":
+                return self._number(x, column)
+        return self.text(row, column)
+
+    def _unless_large(self, is_large: Sql, measured: Sql, value: Sql, column: Column) -> Sql:
+        """``value``, or an object in its place; both must be JSON, or an object would be written as a text."""
+        marker = _size_of(measured)
+        if column.kind == "json" and not self.is_mariadb:
+            return sql("if({}, cast({} as json), {})", is_large, marker, value)
+        text = value if column.kind == "json" else sql("json_quote({})", value)
+        return sql("json_extract(if({}, {}, {}), '$')", is_large, marker, text)
+
+    def text(self, row: RowName, column: Column) -> Sql:
+        """Times are ISO 8601 whatever the session says; a timestamp is in UTC."""
+        x = self._value(row, column)
+        match column.kind:
+            case "boolean":  # tinyint(1), which holds other numbers too
+                return sql("case {0} when 0 then 'false' when 1 then 'true' else cast({0} as char) end", x)
+            case "bytes":
+                return sql("concat('\\\\x', lower(hex({})))", x)
+            case "bits":
+                return sql("lpad(bin({} + 0), {}, '0')", x, self.literal(column.digits))
+            case "shape":
+                text = sql("st_astext({})", x)
+                return sql("if(st_srid({0}) = 0, {1}, concat('SRID=', st_srid({0}), ';', {1}))", x, text)
+            case "datetime":
+                return _trimmed(sql("date_format({}, {})", x, _stamp(column)), column)
+            case "timestamp":
+                utc = sql("date_format('1970-01-01' + interval unix_timestamp({}) second, {})", x, _stamp(column))
+                zero = "concat(if({} = 0, '0000-00-00T00:00:00', {}), '+00:00')"
+                return sql(zero, x, _trimmed(utc, column))
+            case "time":
+                return _trimmed(sql("cast({} as char)", x), column)
+            case "number":
+                return sql("cast({} as char)", self._number(x, column))
+            case "json" if self.is_mariadb:
+                return x
+        is_utf8 = isinstance(column, MySqlColumn) and column.is_utf8
+        return x if is_utf8 else sql("cast({} as char)", x)
+
+    def _number(self, x: Sql, column: Column) -> Sql:
+        """A float prints as a double, because it prints six digits alone on MariaDB."""
+        return sql("{} + 0e0", x) if isinstance(column, MySqlColumn) and column.is_float else x
+
+    def redacted(self, row: RowName, column: Column, how: Redaction) -> Sql:
+        """The value in disguise. The hash is the one of PostgreSQL for the same key."""
+        text = self.text(row, column)
+        match how:
+            case "hash":
+                inner = sql("unhex(sha2(concat(v_inner_pad, cast({} as binary)), 256))", text)
+                return sql("sha2(concat(v_outer_pad, {}), 256)", inner)
+            case "last4":
+                return sql(
+                    "case when char_length({0}) >= 8 then concat('****', right({0}, 4))"
+                    " when {0} is not null then '****' end",
+                    text,
+                )
+        return sql("'[masked]'")
+
+    def capped_json(self, row: RowName, column: Column, limit: int) -> Sql:
+        """The value, or its size and SHA-256, which are those of its JSON as PostgreSQL writes it."""
+        if column.kind not in _SIZED:
+            return self._json(row, column)
+        value = self._json(row, column) if column.kind == "json" else self.text(row, column)
+        written = self._written(row, column)
+        is_large = sql("octet_length({}) > {}", written, self.literal(limit))
+        return self._unless_large(is_large, written, value, column)
+
+    def capped_text(self, row: RowName, column: Column, limit: int) -> Sql:
+        """The text of the same."""
+        text = self.text(row, column)
+        if column.kind not in _SIZED:
+            return text
+        written = self._written(row, column)
+        return sql("if(octet_length({0}) > {1}, {2}, {3})", written, self.literal(limit), _size_of(written), text)
+
+    def _written(self, row: RowName, column: Column) -> Sql:
+        """The value's JSON, as a text."""
+        text = self.text(row, column)
+        return text if column.kind == "json" else sql("json_quote({})", text)
+
+    def differs(self, column: Column) -> Sql:
+        """True if the column changed: moments and not their local times, in which an hour of autumn comes twice."""
+        old, new = self._value("old", column), self._value("new", column)
+        if column.kind == "timestamp":
+            return sql("not ({0} <=> {1} and unix_timestamp({0}) <=> unix_timestamp({1}))", old, new)
+        if column.kind in ("text", "shape", "json"):
+            return sql("not (cast({} as binary) <=> cast({} as binary))", old, new)
+        return sql("not ({} <=> {})", old, new)
+
+    def test(self, row: RowName, column: Column, test: ValueTest) -> Sql:
+        """The tests of a value. The type of a column's values is known beforehand, that of JSON's is not."""
+        x = self._value(row, column)
+
+        def is_of_type(limit: Scalar) -> Sql:
+            if isinstance(limit, bool):
+                return TRUE if column.kind == "boolean" else FALSE
+            if isinstance(limit, str):
+                return FALSE if column.kind in ("boolean", "number") else TRUE
+            return TRUE if column.kind == "number" else FALSE
+
+        def is_of_json_type(limit: Scalar) -> Sql:
+            if isinstance(limit, bool):
+                types = sql("'BOOLEAN'")
+            else:
+                types = sql("'STRING'") if isinstance(limit, str) else sql(_JSON_NUMBERS)
+            return sql("json_type({}) in ({})", x, types)
+
+        if column.kind == "json":
+            return value_tests(self, test, sql(_JSON_SCALAR, x), is_of_json_type)
+        is_plain = column.kind in ("boolean", "number")
+        return value_tests(self, test, x if is_plain else sql("cast({} as binary)", self.text(row, column)), is_of_type)
+
+    def object(self, members: Sequence[tuple[str, Sql]]) -> Sql:
+        """A JSON object."""
+        pairs = [sql("{}, {}", self.literal(name), value) for name, value in members]
+        return sql("json_object({})", joined(", ", pairs))
+
+    def concat(self, parts: Sequence[Sql]) -> Sql:
+        """A text, in which null is empty."""
+        return sql("concat({})", joined(", ", [sql("ifnull({}, '')", part) for part in parts] or [sql("''")]))
+
+    def if_else(self, condition: Sql, then: Sql, otherwise: Sql) -> Sql:
+        """One of two values."""
+        return sql("if({}, {}, {})", condition, then, otherwise)
+
+    def composite_key(self, row: RowName, columns: Sequence[Column]) -> Sql:
+        """A JSON array with blanks, as PostgreSQL writes it."""
+        return sql("cast(json_array({}) as char)", joined(", ", [self._json(row, column) for column in columns]))
+
+    def _value(self, row: RowName, column: Column) -> Sql:
+        instead = self.values.get((row, column.name))
+        return instead or sql("{}.{}", self.old if row == "old" else self.new, self.ident(column.name))
+
+
+_JSON_NUMBERS: Final = "'INTEGER', 'UNSIGNED INTEGER', 'DOUBLE', 'DECIMAL'"
+_JSON_SCALAR: Final = """case json_type({0}) when 'NULL' then null
+        when 'BOOLEAN' then if(cast({0} as char) = 'true', 1, 0)
+        else cast(json_unquote(json_extract({0}, '$')) as binary) end"""
+
+
+def _size_of(value: Sql) -> Sql:
+    """The JSON that takes the place of a large value."""
+    return sql(
+        """concat('{{"oversized": true, "bytes": ', octet_length({0}), ', "sha256": "', sha2({0}, 256), '"}}')""", value
+    )
+
+
+def _stamp(column: Column) -> Sql:
+    return sql("'%Y-%m-%dT%H:%i:%s.%f'") if column.digits else sql("'%Y-%m-%dT%H:%i:%s'")
+
+
+def _trimmed(stamp: Sql, column: Column) -> Sql:
+    return sql("trim(trailing '.' from trim(trailing '0' from {}))", stamp) if column.digits else stamp
+
+
+def _storable(text: str) -> str:
+    if "\0" in text:
+        raise RenderError(f"{text!r} contains NUL, which PostgreSQL and MySQL store in no name")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise RenderError(f"{text!r} is not valid Unicode: {error.reason}") from error
+    return text

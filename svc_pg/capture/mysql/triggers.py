@@ -1,0 +1,85 @@
+"""Render the triggers that record the changes of one table of MySQL or MariaDB."""
+
+from hashlib import sha256
+from typing import Final
+
+from svc_pg.capture.dialect import OPERATIONS, Operation
+from svc_pg.capture.entry_sql import changed_fields, entry_sql
+from svc_pg.capture.mysql.expressions import MAX_IDENTIFIER, MySql
+from svc_pg.capture.mysql.table import MySqlTable
+from svc_pg.capture.rules import TableRules
+from svc_pg.render import render_for
+from svc_pg.schema_objects import SchemaObject
+from svc_pg.sql_text import Sql, joined, sql
+from svc_pg.table_names import TableName
+
+PREFIX: Final = "00_svc_audit_"
+
+VERBS: Final[dict[Operation, Sql]] = {"INSERT": sql("insert"), "UPDATE": sql("update"), "DELETE": sql("delete")}
+
+
+def capture_objects(dialect: MySql, table: MySqlTable, rules: TableRules) -> list[SchemaObject]:
+    """The triggers after each kind of change."""
+    return [_trigger(dialect, table, rules, operation) for operation in OPERATIONS]
+
+
+def _trigger(dialect: MySql, table: MySqlTable, rules: TableRules, operation: Operation) -> SchemaObject:
+    entry = entry_sql(dialect, rules, table.columns, operation)
+    changed = changed_fields(dialect, entry.changed)
+    return trigger_object(
+        dialect,
+        operation.lower(),
+        rules.table.name,
+        "mysql/capture/trigger.sql.j2",
+        verb=VERBS[operation],
+        e=entry,
+        changed_fields=joined(",\n        ", changed) if changed else None,
+        is_hashed="hash" in rules.redactions.values(),
+        warns=rules.audited.on_error == "warn",
+        is_mariadb=dialect.is_mariadb,
+        undone=_undone(dialect, table) if operation == "UPDATE" and dialect.is_mariadb else None,
+    )
+
+
+def _undone(dialect: MySql, table: MySqlTable) -> Sql | None:
+    """True if an update did not happen. MariaDB fires the trigger too if UPDATE IGNORE leaves a row as it was.
+
+    That is over a unique index or a foreign key, so a row that has all their old values is there.
+    """
+    columns = [column for column in table.columns if column.name in table.constrained]
+    if not table.table.key or not columns:
+        return None
+    kept = MySql(is_mariadb=True, new=sql("kept"))
+    found = [sql("kept.{0} = old.{0}", dialect.ident(name)) for name in table.table.key]
+    same = [sql("not ({})", kept.differs(column)) for column in columns]
+    return sql(
+        "({}) and exists (\n        select 1 from {}.{} kept where {} and {}\n    )",
+        joined(" or ", [dialect.differs(column) for column in columns]),
+        dialect.ident(table.table.name.schema),
+        dialect.ident(table.table.name.table),
+        joined(" and ", found),
+        joined(" and ", same),
+    )
+
+
+def trigger_object(dialect: MySql, kind: str, table: TableName, template: str, /, **values: object) -> SchemaObject:
+    """The trigger of one kind on a table. Triggers of a database share its names, so it has the table's."""
+    name = trigger_name(kind, table)
+    text = render_for(
+        MySql(dialect.is_mariadb),
+        template,
+        trigger=(table.schema, name),
+        table=tuple(table),
+        table_name=str(table),
+        **values,
+    )
+    return SchemaObject("trigger", f"{name} on {table}", text, audited_table=str(table))
+
+
+def trigger_name(kind: str, table: TableName) -> str:
+    """``00_svc_audit_insert_customer``; with a digest if that is too long."""
+    plain = f"{PREFIX}{kind}_{table.table}"
+    if len(plain) <= MAX_IDENTIFIER:
+        return plain
+    digest = sha256(table.table.encode()).hexdigest()[:10]
+    return f"{plain[: MAX_IDENTIFIER - len(digest) - 1]}_{digest}"

@@ -1,0 +1,1 @@
+"""Install into MySQL and MariaDB."""

@@ -1,0 +1,52 @@
+"""Explain why an install failed: a lock, a missing right, a lost connection."""
+
+from typing import Final
+
+from svc_pg.errors import InstallError, SvcError
+
+LOCKED: Final = frozenset({1205, 1213})
+_DENIED: Final = frozenset({1044, 1045, 1142, 1143, 1227, 1370})
+_LOST: Final = frozenset({0, 2006, 2013, 2055})
+_UNTRUSTED: Final = 1419
+UNTRUSTED_HINT: Final = (
+    "The binary log is on. Set log_bin_trust_function_creators = 1 (on RDS: in the parameter group), or install as a"
+    " user with SUPER."
+)
+
+
+def error_number(error: BaseException) -> int | None:
+    """The number of a driver's error, also of the one inside a wrapper such as SQLAlchemy's or Django's."""
+    source: BaseException | None = error
+    while source is not None:
+        number = getattr(source, "errno", None) or (source.args[0] if source.args else None)
+        if isinstance(number, int):
+            return number
+        source = getattr(source, "orig", None) or source.__cause__
+    return None
+
+
+def diagnose(error: Exception, *, table: str | None = None) -> SvcError:
+    """Explain an error of the server; ``table`` is the audited table concerned."""
+    if isinstance(error, SvcError):
+        return error
+    number = error_number(error)
+    reason = str(error.args[-1] if error.args else error)
+    if number in LOCKED:
+        place = f' of table "{table}"' if table else ""
+        return InstallError(
+            f"{reason}: a transaction keeps the lock{place}",
+            hint="Try again when it has ended: select * from information_schema.innodb_trx.",
+        )
+    if number == _UNTRUSTED:
+        return InstallError("the server lets nobody make triggers who has not SUPER", hint=UNTRUSTED_HINT)
+    if number in _DENIED:
+        return InstallError(
+            reason,
+            hint="An install needs all rights on schema svc, and SELECT, TRIGGER and LOCK TABLES on the databases of"
+            " audited tables.",
+        )
+    if number in _LOST:
+        return InstallError(
+            f"the connection to the server was lost: {reason}", hint="Try again; it goes on with what is left."
+        )
+    return InstallError(reason, hint="Try again when the cause is gone; it goes on with what is left.")

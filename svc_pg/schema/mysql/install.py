@@ -1,0 +1,143 @@
+"""Make a database of MySQL or MariaDB equal to a configuration, or free of svc-pg, in steps that each hold alone."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Final
+
+from svc_pg import __version__
+from svc_pg.config import Config
+from svc_pg.dbapi import DbApiConnection, execute, rows
+from svc_pg.errors import InstallError
+from svc_pg.schema.mysql import diagnosis, installed, migrations, preflight
+from svc_pg.schema.mysql.diagnosis import diagnose
+from svc_pg.schema.mysql.differences import look
+from svc_pg.schema.mysql.session import is_lost, locked, pinned
+from svc_pg.schema.mysql.target import Target, guards, target_of
+from svc_pg.schema.refusals import refuse_lost, refuse_removals
+from svc_pg.schema.status import Status
+from svc_pg.table_names import TableName
+
+_TRIES: Final = 3  # to get the lock of a table
+_FOR_INSTALL: Final = timedelta(seconds=60)
+_FOR_TABLE: Final = timedelta(seconds=5)
+
+
+def install(
+    conn: DbApiConnection,
+    config: Config,
+    *,
+    prune: bool = False,
+    wait_for_table: timedelta = _FOR_TABLE,
+    wait_for_install: timedelta = _FOR_INSTALL,
+) -> list[Status]:
+    """Make the database equal to ``config``. Returns the steps taken: none if it was equal already.
+
+    DDL commits at once, so each step holds alone and is recorded right after it; the triggers of one table are
+    exchanged while it is locked. ``conn`` must be outside a transaction and is left so. Two installs at a time wait for
+    each other, also those of other databases of the server. The lock of a table is tried three times.
+
+    Raises, before anything is changed: TransactionError; ConfigError and UnknownTableError; RemovalRefusedError if
+    ``prune`` is missing; DatabaseNewerError, MigrationChangedError and InstallError if this program, the server and
+    the installer's rights do not fit. Raises InstallError if a table could not be finished or the connection was lost:
+    the finished tables stay, and the next install continues.
+    """
+    with pinned(conn) as server, locked(conn, wait_for_install, wait_for_table):
+        preflight.check_server(server)
+        preflight.check_rights(conn)
+        preflight.refuse_newer(conn)
+        target = target_of(conn, server, config)
+        steps = [step for step in look(conn, server, target) if step.action != "keep"]
+        refuse_lost(steps)
+        if not prune:
+            refuse_removals(steps)
+        done = _make_schema(conn, steps)
+        return done + _exchange(conn, [step for step in steps if step.kind == "trigger"], server.database, prune=prune)
+
+
+def _make_schema(conn: DbApiConnection, steps: Iterable[Status]) -> list[Status]:
+    known = {str(migration): migration for migration in migrations.released()}
+    done = [step for step in steps if step.kind == "migration"]
+    try:
+        for step in done:
+            migrations.apply(conn, known[step.identity])
+        if done:
+            migrations.finish(conn)
+        if [(__version__,)] != rows(conn, "select version from svc.installation"):
+            execute(conn, "replace into svc.installation (is_only, version) values (1, %s)", (__version__,))
+            execute(conn, "commit")
+    except Exception as error:
+        raise diagnose(error) from error
+    return done
+
+
+def _exchange(conn: DbApiConnection, steps: Iterable[Status], home: str, *, prune: bool) -> list[Status]:
+    """Exchange the triggers of one table after the other: those of a renamed table end where the new ones begin."""
+    by_table: dict[TableName, list[Status]] = {}
+    done: list[Status] = []
+    for step in steps:
+        if step.action == "remove" and not step.sql:  # gone with its table
+            installed.forget(conn, step.identity)
+            done.append(step)
+        elif step.action != "remove" or prune or not step.needs_prune:
+            by_table.setdefault(installed.place_of(step.identity)[1], []).append(step)
+    failures: dict[str, str] = {}
+    for table, together in by_table.items():
+        try:
+            _exchange_table(conn, table, together, installed.SERVER if table.schema == "svc" else home)
+        except Exception as error:  # noqa: BLE001 - each driver has errors of its own
+            problem = diagnose(error, table=str(table))
+            failures[str(table)] = f"{problem.message} ({problem.hint})" if problem.hint else problem.message
+            if is_lost(conn):
+                break
+        else:
+            done += together
+    if failures:
+        left = [str(table) for table in by_table if table not in {installed.place_of(s.identity)[1] for s in done}]
+        raise InstallError(
+            f"not installed: {', '.join(left)} (the rest is)\n"
+            + "\n".join(f"{table}: {reason}" for table, reason in failures.items()),
+            hint="Install again when the cause is gone; it goes on with what is left.",
+        )
+    return done
+
+
+def _exchange_table(conn: DbApiConnection, table: TableName, steps: list[Status], home: str) -> None:
+    items = [step.item for step in steps if step.item is not None]
+    drops = [step.identity for step in steps if step.item is None]
+    for left in reversed(range(_TRIES)):
+        try:
+            installed.replace(conn, table, items, drops, home)
+        except Exception as error:
+            if not left or diagnosis.error_number(error) not in diagnosis.LOCKED:
+                raise
+        else:
+            return
+
+
+def uninstall(
+    conn: DbApiConnection, *, drop_data: bool = False, wait_for_table: timedelta = _FOR_TABLE
+) -> list[Status]:
+    """Remove the triggers of this database, and with ``drop_data`` the schema ``svc`` with the log of all databases.
+
+    Without ``drop_data`` the log stays, guarded against change, and a later install continues with it. Returns the
+    steps taken: none if svc-pg is not installed. ``conn`` must be outside a transaction. Raises InstallError if
+    ``drop_data`` would take the log away from another database of the server, or a table stays locked.
+    """
+    with pinned(conn) as server, locked(conn, _FOR_INSTALL, wait_for_table):
+        if "installed_objects" not in migrations.tables(conn):
+            return []
+        homes = {home for home, _ in installed.recorded(conn).values()} - {server.database, installed.SERVER}
+        if drop_data and homes:
+            raise InstallError(
+                f"the log in schema svc is that of other databases too: {', '.join(sorted(homes))}",
+                hint="Uninstall there first, or leave out --drop-data.",
+            )
+        steps = [step for step in look(conn, server, Target({}, guards())) if step.action == "remove"]
+        done = _exchange(conn, steps, server.database, prune=True)
+        if drop_data:
+            done.append(Status("schema", "svc", "orphan", "drop database svc"))
+            try:
+                execute(conn, done[-1].sql)
+            except Exception as error:
+                raise diagnose(error) from error
+        return done

@@ -1,0 +1,90 @@
+"""The migrations of schema ``svc`` on MySQL and MariaDB, and the inventory of what they made."""
+
+import re
+import secrets
+from typing import Final
+
+from svc_pg.dbapi import DbApiConnection, execute, rows
+from svc_pg.errors import InstallError
+from svc_pg.schema import migration_files
+from svc_pg.schema.migration_files import Migration
+from svc_pg.schema.status import Status
+
+_FOLDER: Final = "mysql/migrations"
+_STATEMENT: Final = re.compile(r";\s*$", re.MULTILINE)
+_PRESENT: Final = """
+select 'table', concat('svc.', table_name) from information_schema.tables where table_schema = 'svc'
+union all
+select 'column', concat(column_name, ' of svc.', table_name) from information_schema.columns
+ where table_schema = 'svc'
+"""
+
+
+def tables(conn: DbApiConnection) -> set[str]:
+    """The tables of schema svc; none if it does not exist."""
+    found = rows(conn, "select table_name from information_schema.tables where table_schema = 'svc'")
+    return {name for (name,) in found}
+
+
+def released() -> tuple[Migration, ...]:
+    """All migrations of this program, in order."""
+    return migration_files.released(_FOLDER)
+
+
+def pending(conn: DbApiConnection) -> list[Migration]:
+    """The migrations that this server has not run.
+
+    Raises the errors of ``svc_pg.schema.migration_files.pending``, and InstallError if a schema ``svc`` exists that is
+    not ours.
+    """
+    present = tables(conn)
+    if "migrations" not in present:
+        if present:
+            raise InstallError(
+                "a schema svc exists on this server, and svc-pg did not make it",
+                hint="Rename or drop it; the name is fixed.",
+            )
+        return list(released())
+    applied = rows(conn, "select number, name, sha256 from svc.migrations")
+    return migration_files.pending(_FOLDER, {number: (name, digest) for number, name, digest in applied})
+
+
+def apply(conn: DbApiConnection, migration: Migration) -> None:
+    """Run one migration and record it. Each of its statements can run again."""
+    for statement in _STATEMENT.split(migration.sql):
+        if statement.strip():
+            execute(conn, statement)
+    execute(
+        conn,
+        "insert into svc.migrations (number, name, sha256, applied_at) values (%s, %s, %s, utc_timestamp(6))",
+        (migration.number, migration.name, migration.sha256),
+    )
+    execute(conn, "commit")
+
+
+def finish(conn: DbApiConnection) -> None:
+    """Make the key of hashed columns, and record what the migrations have made."""
+    key = secrets.token_bytes(32) + bytes(32)
+    pads = [bytes(byte ^ pad for byte in key) for pad in (0x36, 0x5C)]
+    execute(
+        conn,
+        "insert ignore into svc.audit_hash_key (is_only, inner_pad, outer_pad) values (1, unhex(%s), unhex(%s))",
+        [pad.hex() for pad in pads],
+    )
+    execute(conn, "delete from svc.installed_inventory")
+    execute(conn, f"insert into svc.installed_inventory (kind, identity) {_PRESENT}")
+    execute(conn, "commit")
+
+
+def missing(conn: DbApiConnection) -> list[Status]:
+    """The tables and columns of ours that are gone; of a table, not its columns."""
+    present = set(rows(conn, _PRESENT))
+    known = tables(conn)
+    if "installed_inventory" not in known:
+        return []
+    gone = set(rows(conn, "select kind, identity from svc.installed_inventory")) - present
+    return [
+        Status(kind, identity, "missing", "")
+        for kind, identity in sorted(gone)
+        if kind == "table" or identity.rpartition(" of svc.")[2] in known
+    ]

@@ -1,0 +1,59 @@
+"""Refuse an install on MySQL or MariaDB before it changes anything."""
+
+from typing import Final
+
+from svc_pg import __version__
+from svc_pg.dbapi import DbApiConnection, rows
+from svc_pg.errors import DatabaseNewerError, InstallError
+from svc_pg.schema.mysql import migrations
+from svc_pg.schema.mysql.diagnosis import UNTRUSTED_HINT
+from svc_pg.schema.mysql.session import Server
+
+_OLDEST: Final = {True: ("MariaDB", (10, 6)), False: ("MySQL", (8, 0, 16))}
+_TRUSTED: Final = ("SUPER", "BINLOG ADMIN", "ALL PRIVILEGES ON *.*")
+
+
+def check_server(server: Server) -> None:
+    """Raise InstallError if the server is too old."""
+    name, oldest = _OLDEST[server.is_mariadb]
+    if server.version < oldest:
+        needed = ".".join(map(str, oldest))
+        raise InstallError(f"the server is {server.text}, and svc-pg needs {name} {needed} or later")
+
+
+def check_rights(conn: DbApiConnection) -> None:
+    """Raise InstallError if the server cannot be written to, or would replicate triggers as statements."""
+    settings = "@@global.read_only, @@log_bin, @@global.binlog_format, @@session.binlog_format"
+    [(is_read_only, is_logged, *formats, trusts)] = rows(
+        conn,
+        f"select {settings}, @@log_bin_trust_function_creators",
+    )
+    grants = "\n".join(grant for (grant,) in rows(conn, "show grants"))
+    is_trusted = any(right in grants for right in _TRUSTED)
+    if is_read_only and not is_trusted:
+        raise InstallError("the server is read-only", hint="Connect to the primary.")
+    if not is_logged:
+        return
+    if "STATEMENT" in formats:
+        raise InstallError(
+            "binlog_format is STATEMENT, under which replicas would compute other entries",
+            hint="Set binlog_format = ROW on the server, and connect anew.",
+        )
+    if not trusts and not is_trusted:
+        raise InstallError("with the binary log on, the server lets you make no triggers", hint=UNTRUSTED_HINT)
+
+
+def refuse_newer(conn: DbApiConnection) -> None:
+    """Raise DatabaseNewerError if a newer svc-pg has installed on this server."""
+    if "installation" not in migrations.tables(conn):
+        return
+    for (version,) in rows(conn, "select version from svc.installation"):
+        if _order(version) > _order(__version__):
+            raise DatabaseNewerError(
+                f"the server was installed by svc-pg {version}, and this is {__version__}",
+                hint=f"Upgrade this one to {version} or later.",
+            )
+
+
+def _order(version: str) -> list[int]:
+    return [int(part) for part in version.split(".") if part.isdigit()]

@@ -1,0 +1,55 @@
+"""The triggers that a configuration asks for on MySQL or MariaDB."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from svc_pg.capture.mysql.catalog import read_tables, table_names
+from svc_pg.capture.mysql.expressions import MySql
+from svc_pg.capture.mysql.table import MySqlTable
+from svc_pg.capture.mysql.triggers import capture_objects
+from svc_pg.capture.patterns import resolve
+from svc_pg.capture.rules import TableRules, check_pattern, rules_for
+from svc_pg.config import Config
+from svc_pg.dbapi import DbApiConnection
+from svc_pg.render import render_for
+from svc_pg.schema.mysql.session import Server
+from svc_pg.schema_objects import SchemaObject
+from svc_pg.sql_text import sql
+from svc_pg.table_names import TableName
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The audited tables with their rules, and the triggers."""
+
+    tables: Mapping[TableName, tuple[MySqlTable, TableRules]]
+    objects: list[SchemaObject]
+
+
+def target_of(conn: DbApiConnection, server: Server, config: Config) -> Target:
+    """Render everything. Raises UnknownTableError, which names every missing table, and ConfigError."""
+    audited = resolve(config.audit.tables, table_names(conn, server.database), default_schema=server.database)
+    tables = read_tables(conn, audited, is_mariadb=server.is_mariadb)
+    for pattern in config.audit.tables:
+        check_pattern(pattern, [tables[name].table for name in audited if audited[name] is pattern])
+    dialect = MySql(server.is_mariadb)
+    fitted = {name: (table, rules_for(table.table, audited[name])) for name, table in tables.items()}
+    captures = [item for table, rules in fitted.values() for item in capture_objects(dialect, table, rules)]
+    return Target(fitted, [*guards(), *captures])
+
+
+def guards() -> list[SchemaObject]:
+    """The triggers that keep the log append-only: all that an uninstall leaves beside the data."""
+    return [
+        SchemaObject(
+            "trigger",
+            f"{name} on svc.audit_logs",
+            render_for(
+                MySql(), "mysql/capture/guard_trigger.sql.j2", trigger=("svc", name), verb=verb, is_delete=is_delete
+            ),
+        )
+        for name, verb, is_delete in (
+            ("audit_guard_update", sql("update"), False),
+            ("audit_guard_delete", sql("delete"), True),
+        )
+    ]

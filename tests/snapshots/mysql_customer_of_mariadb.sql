@@ -1,0 +1,81 @@
+create trigger `shop`.`00_svc_audit_insert_customer` after insert on `shop`.`customer` for each row
+svc: begin
+-- made by svc-pg from its configuration for shop.customer; change it there
+    insert into svc.audit_logs (
+        `timestamp`, xact_id, table_name, operation, record_id, actor_id, tenant_id, db_user, context,
+        before_data, after_data, changed_fields, redacted_fields, label, severity, compliance, description
+    ) values (
+        utc_timestamp(6) + interval greatest(timestampdiff(microsecond, now(6), sysdate(6)), 0) microsecond,
+        @svc_xact_id,
+        'shop.customer', 'INSERT', cast(new.`id` as char),
+        left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
+        if(json_valid(@svc_context), @svc_context, json_quote(nullif(@svc_context, ''))),
+        null,
+        json_object('id', new.`id`, 'name', new.`name`, 'email', new.`email`, 'card_number', case when char_length(new.`card_number`) >= 8 then concat('****', right(new.`card_number`, 4)) when new.`card_number` is not null then '****' end, 'status', new.`status`, 'credit', new.`credit`, 'settings', json_extract(if(json_valid(new.`settings`), new.`settings`, json_quote(new.`settings`)), '$')),
+        null,
+        '["card_number", "password_hash"]',
+        'customer changed', 'low', null,
+        null
+    );
+end
+
+create trigger `shop`.`00_svc_audit_update_customer` after update on `shop`.`customer` for each row
+svc: begin
+-- made by svc-pg from its configuration for shop.customer; change it there
+    declare v_rule int;
+    declare v_changed longtext character set utf8mb4 collate utf8mb4_bin;
+    set v_changed = concat(if(not (cast(old.`card_number` as binary) <=> cast(new.`card_number` as binary)), ', "card_number"', ''),
+        if(not (old.`credit` <=> new.`credit`), ', "credit"', ''),
+        if(not (cast(old.`email` as binary) <=> cast(new.`email` as binary)), ', "email"', ''),
+        if(not (old.`id` <=> new.`id`), ', "id"', ''),
+        if(not (cast(old.`name` as binary) <=> cast(new.`name` as binary)), ', "name"', ''),
+        if(not (cast(old.`password_hash` as binary) <=> cast(new.`password_hash` as binary)), ', "password_hash"', ''),
+        if(not (cast(old.`status` as binary) <=> cast(new.`status` as binary)), ', "status"', ''),
+        if(not (cast(old.`settings` as binary) <=> cast(new.`settings` as binary)), ', "settings"', ''));
+    if v_changed = '' then
+        leave svc;
+    end if;
+    if (not (old.`id` <=> new.`id`) or not (cast(old.`email` as binary) <=> cast(new.`email` as binary))) and exists (
+        select 1 from `shop`.`customer` kept where kept.`id` = old.`id` and not (not (old.`id` <=> kept.`id`)) and not (not (cast(old.`email` as binary) <=> cast(kept.`email` as binary)))
+    ) then
+        leave svc;
+    end if;
+    set v_rule = case when ((not (cast(old.`email` as binary) <=> cast(new.`email` as binary))) and not (((coalesce(1 = 1 and cast(new.`status` as binary) = 'test', 1 = 0) or coalesce(1 = 1 and cast(new.`status` as binary) = 'demo', 1 = 0))))) then 0 when ((coalesce(1 = 1 and new.`credit` > 10000, 1 = 0))) then 1 when 1 = 1 then 2 end;
+    insert into svc.audit_logs (
+        `timestamp`, xact_id, table_name, operation, record_id, actor_id, tenant_id, db_user, context,
+        before_data, after_data, changed_fields, redacted_fields, label, severity, compliance, description
+    ) values (
+        utc_timestamp(6) + interval greatest(timestampdiff(microsecond, now(6), sysdate(6)), 0) microsecond,
+        @svc_xact_id,
+        'shop.customer', 'UPDATE', cast(new.`id` as char),
+        left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
+        if(json_valid(@svc_context), @svc_context, json_quote(nullif(@svc_context, ''))),
+        json_object('id', old.`id`, 'name', old.`name`, 'email', old.`email`, 'card_number', case when char_length(old.`card_number`) >= 8 then concat('****', right(old.`card_number`, 4)) when old.`card_number` is not null then '****' end, 'status', old.`status`, 'credit', old.`credit`, 'settings', json_extract(if(json_valid(old.`settings`), old.`settings`, json_quote(old.`settings`)), '$')),
+        json_object('id', new.`id`, 'name', new.`name`, 'email', new.`email`, 'card_number', case when char_length(new.`card_number`) >= 8 then concat('****', right(new.`card_number`, 4)) when new.`card_number` is not null then '****' end, 'status', new.`status`, 'credit', new.`credit`, 'settings', json_extract(if(json_valid(new.`settings`), new.`settings`, json_quote(new.`settings`)), '$')),
+        concat('[', substr(v_changed, 3), ']'),
+        '["card_number", "password_hash"]',
+        case v_rule when 0 then 'customer edited' when 2 then 'customer changed' end, case v_rule when 0 then 'medium' when 1 then 'high' when 2 then 'low' end, case v_rule when 0 then '["gdpr"]' end,
+        case v_rule when 0 then concat(ifnull(nullif(@svc_actor_id, ''), ''), ifnull(' changed email from ', ''), ifnull(old.`email`, ''), ifnull(' to ', ''), ifnull(new.`email`, '')) end
+    );
+end
+
+create trigger `shop`.`00_svc_audit_delete_customer` after delete on `shop`.`customer` for each row
+svc: begin
+-- made by svc-pg from its configuration for shop.customer; change it there
+    insert into svc.audit_logs (
+        `timestamp`, xact_id, table_name, operation, record_id, actor_id, tenant_id, db_user, context,
+        before_data, after_data, changed_fields, redacted_fields, label, severity, compliance, description
+    ) values (
+        utc_timestamp(6) + interval greatest(timestampdiff(microsecond, now(6), sysdate(6)), 0) microsecond,
+        @svc_xact_id,
+        'shop.customer', 'DELETE', cast(old.`id` as char),
+        left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
+        if(json_valid(@svc_context), @svc_context, json_quote(nullif(@svc_context, ''))),
+        json_object('id', old.`id`, 'name', old.`name`, 'email', old.`email`, 'card_number', case when char_length(old.`card_number`) >= 8 then concat('****', right(old.`card_number`, 4)) when old.`card_number` is not null then '****' end, 'status', old.`status`, 'credit', old.`credit`, 'settings', json_extract(if(json_valid(old.`settings`), old.`settings`, json_quote(old.`settings`)), '$')),
+        null,
+        null,
+        '["card_number", "password_hash"]',
+        'customer changed', 'low', null,
+        null
+    );
+end
