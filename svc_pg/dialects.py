@@ -1,6 +1,6 @@
 """The SQL that a connection speaks: PostgreSQL's, SQLite's, or that of MySQL and MariaDB."""
 
-from typing import Final, Literal, cast, get_args
+from typing import Any, Final, Literal, cast, get_args
 
 from svc_pg.errors import ConfigError
 
@@ -22,13 +22,27 @@ def dialect_of(conn: object) -> Dialect:
     """
     if (vendor := getattr(conn, "vendor", None)) in get_args(Dialect):  # Django's, also before it has connected
         return cast(Dialect, vendor)
+    return _known(conn)[1]
+
+
+def driver_connection(conn: Any) -> Any:
+    """The connection of the driver behind SQLAlchemy's or Django's, which connects if it has not yet.
+
+    Raises ConfigError as ``dialect_of``.
+    """
+    if hasattr(conn, "ensure_connection"):
+        conn.ensure_connection()
+    return _known(conn)[0]
+
+
+def _known(conn: object) -> tuple[object, Dialect]:
     for kind in type(conn).__mro__:
         if dialect := _DRIVERS.get(kind.__module__.partition(".")[0].removeprefix("_")):
-            return dialect
+            return conn, dialect
     for attribute in _PROXIED:
         inner = getattr(conn, attribute, None)
         if inner is not None and inner is not conn:
-            return dialect_of(inner)
+            return _known(inner)
     kind = type(conn)
     raise ConfigError(
         f"{kind.__module__}.{kind.__qualname__} is not a connection to a database that svc-pg knows",

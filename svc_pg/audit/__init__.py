@@ -1,6 +1,7 @@
 """Record who changed what in which table, and read it."""
 
-from svc_pg.audit.context import Actor, aactor, acting, acting_as, actor, current_actor
+from svc_pg.audit.actors import aactor, actor
+from svc_pg.audit.context import Actor, acting, acting_as, current_actor
 from svc_pg.audit.entry import Entry
 from svc_pg.audit.export import ExportReport, aexport, export
 from svc_pg.audit.follow import follow

@@ -13,7 +13,8 @@ from psycopg.conninfo import make_conninfo
 from psycopg_pool import AsyncConnectionPool, PoolTimeout, TooManyRequests
 from pydantic import SecretStr
 
-from svc_pg.audit.context import SET_ACTOR, Actor, acting_as, parameters
+from svc_pg.audit.actors.postgres import SET_ACTOR
+from svc_pg.audit.context import Actor, acting_as, parameters
 from svc_pg.conninfo import Conninfo
 from svc_pg.console.requests import AuthenticatedRequest, Problem
 from svc_pg.console.server import Server

@@ -16,7 +16,6 @@ COMMIT AND CHAIN, and a COMMIT and BEGIN in one text, begin a transaction unseen
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
-from functools import cache
 from inspect import isgeneratorfunction, signature
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
 
@@ -40,8 +39,10 @@ from psycopg.pq.abc import PGresult
 from psycopg.sql import Composable
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
-from svc_pg.audit.context import SET_ACTOR, Actor, current_actor, parameters
+from svc_pg.audit.actors.postgres import SET_ACTOR
+from svc_pg.audit.context import Actor, current_actor, parameters
 from svc_pg.errors import TransactionError
+from svc_pg.subclasses import become
 
 Target = TypeVar(
     "Target", bound=Connection[Any] | AsyncConnection[Any] | ConnectionPool[Any] | AsyncConnectionPool[Any]
@@ -83,8 +84,7 @@ def with_audit(target: Target) -> Target:
     """
     for kind, audited in _AUDITED.items():
         if isinstance(target, kind):
-            if not isinstance(target, audited):
-                _become(target, audited)
+            become(target, audited)
             return target
     raise TypeError(f"{type(target).__name__} is neither a connection nor a pool of psycopg")
 
@@ -213,16 +213,5 @@ _AUDITED: Final[dict[type, type]] = {
 
 
 def _audited_cursor(cursor: Any) -> Any:
-    _become(cursor, _AuditedCursor if isinstance(cursor, Cursor) else _AuditedAsyncCursor)
+    become(cursor, _AuditedCursor if isinstance(cursor, Cursor) else _AuditedAsyncCursor)
     return cursor
-
-
-def _become(target: Any, audited: type) -> None:
-    given: Any = type(target)
-    target.__class__ = _subclass(audited, given)
-
-
-@cache
-def _subclass(audited: Any, given: Any) -> Any:
-    """A class whose objects have the memory layout of those of ``given``, with our methods before its own."""
-    return type(given.__name__, (audited, given), {"__slots__": (), "__module__": given.__module__})

@@ -1,11 +1,15 @@
-"""Put the current actor into every transaction of SQLAlchemy engines, sync and async.
+"""Make the current actor that of every change through SQLAlchemy engines, sync and async, on every database.
 
-On the psycopg dialect this is ``svc_pg.integrations.psycopg``: no round trip, AUTOCOMMIT included. On every other
-driver the first statement of a transaction is preceded by one that sets the actor, and so is each further one if the
-actor has changed; AUTOCOMMIT isolation with an actor raises TransactionError, because the setting would be lost.
+On PostgreSQL with psycopg this is ``svc_pg.integrations.psycopg``: no round trip, AUTOCOMMIT included. On every other
+driver of PostgreSQL the first statement of a transaction is preceded by one that sets the actor, and so is each further
+one if the actor has changed; AUTOCOMMIT isolation with an actor raises TransactionError, because the setting would be
+lost. On SQLite it is ``svc_pg.integrations.sqlite``. On MySQL and MariaDB a statement for another actor than the one
+before is preceded by one that sets the actor, as ``svc_pg.integrations.mysql`` does.
 """
 
 import re
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from typing import Any, Final, TypeVar
 
 from sqlalchemy import Connection, Engine, event, text
@@ -13,9 +17,11 @@ from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
 from sqlalchemy.orm import Session, sessionmaker
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from svc_pg.audit.context import SET_ACTOR, current_actor, parameters
+from svc_pg.audit.actors import mysql as mysql_actor
+from svc_pg.audit.actors.postgres import SET_ACTOR
+from svc_pg.audit.context import current_actor, parameters
 from svc_pg.errors import ConfigError, TransactionError
-from svc_pg.integrations import psycopg
+from svc_pg.integrations import mysql, psycopg, sqlite
 
 Target = TypeVar(
     "Target",
@@ -24,15 +30,16 @@ Target = TypeVar(
 
 _SET_ACTOR: Final = text(re.sub(r"%\((\w+)\)s", r":\1", SET_ACTOR))
 _SET_FOR: Final = "svc_pg_actor"
+_AUDITED: Final = "svc_pg_audited"
 _UNSET: Final = object()
 _SEVERAL: Final = object()
 
 
 def with_audit(target: Target) -> Target:
-    """Set the current actor in every transaction of an engine, or of the engines of a session or session factory.
+    """Set the current actor for every change through an engine, or the engines of a session or session factory.
 
     Listens to the engines themselves, also for connections that they have already, and returns ``target``. Idempotent.
-    Raises ConfigError if a session or factory is not bound to an engine yet.
+    Raises ConfigError if a session or factory is not bound to an engine yet, or an engine is of another database.
     """
     engines = [target] if isinstance(target, Engine | AsyncEngine) else _binds(target)
     if not engines:
@@ -41,8 +48,7 @@ def with_audit(target: Target) -> Target:
         )
     for bind in engines:
         engine = bind.sync_engine if isinstance(bind, AsyncEngine) else bind.engine
-        is_psycopg = engine.dialect.driver in ("psycopg", "psycopg_async")
-        for name, listener in _PSYCOPG_EVENTS if is_psycopg else _EVENTS:
+        for name, listener in _events(engine):
             if not event.contains(engine, name, listener):
                 event.listen(engine, name, listener)
     return target
@@ -55,9 +61,34 @@ def _binds(target: Session | AsyncSession | sessionmaker[Any] | async_sessionmak
     return [bind for bind in binds if bind is not None]
 
 
-def _audit_connection(_dbapi_connection: object, record: ConnectionPoolEntry, _proxy: object) -> None:
+def _events(engine: Engine) -> Sequence[tuple[str, Callable[..., None]]]:
+    driver = engine.dialect.driver
+    match engine.dialect.name:
+        case "postgresql":
+            return _PSYCOPG_EVENTS if driver in ("psycopg", "psycopg_async") else _EVENTS
+        case "sqlite":
+            return _SQLITE_EVENTS
+        case "mysql" | "mariadb":
+            return _MYSQL_CONNECTION_EVENTS if driver in ("pymysql", "mysqldb") else _MYSQL_EVENTS
+    raise ConfigError(
+        f"an engine of {engine.dialect.name} cannot have an actor",
+        hint="The audit log is for PostgreSQL, SQLite, MySQL and MariaDB.",
+    )
+
+
+def _audit_psycopg(_dbapi_connection: object, record: ConnectionPoolEntry, _proxy: object) -> None:
     connection: Any = record.driver_connection
     psycopg.with_audit(connection)
+
+
+def _audit_sqlite(_dbapi_connection: object, record: ConnectionPoolEntry, _proxy: object) -> None:
+    if _AUDITED not in record.info:
+        sqlite.with_audit(record.driver_connection)
+        record.info[_AUDITED] = True
+
+
+def _audit_mysql(_dbapi_connection: object, record: ConnectionPoolEntry, _proxy: object) -> None:
+    mysql.with_audit(record.driver_connection)
 
 
 def _forget(conn: Connection, *_xid: object) -> None:
@@ -83,5 +114,26 @@ def _set_actor(
     conn.execute(_SET_ACTOR, parameters(actor))
 
 
-_PSYCOPG_EVENTS: Final = (("checkout", _audit_connection),)
+def _set_session_actor(
+    conn: Connection, _cursor: object, _statement: str, _parameters: object, _context: object, _executemany: object
+) -> None:
+    """Set the variables of the session before a statement for another actor than the one before, also for nobody."""
+    actor = current_actor()
+    if actor == conn.info.get(_SET_FOR, mysql.UNKNOWN):
+        return
+    conn.info.pop(_SET_FOR, None)
+    with closing(conn.connection.cursor()) as cursor:
+        cursor.execute(mysql_actor.set_actor(actor))
+    conn.info[_SET_FOR] = actor
+
+
+def _forget_session(_dbapi_connection: object, record: ConnectionPoolEntry, _state: object) -> None:
+    """Trust nothing that a returned connection was: some drivers reset sessions then."""
+    record.info.pop(_SET_FOR, None)
+
+
+_PSYCOPG_EVENTS: Final = (("checkout", _audit_psycopg),)
 _EVENTS: Final = (("begin", _forget), ("begin_twophase", _forget), ("before_cursor_execute", _set_actor))
+_SQLITE_EVENTS: Final = (("checkout", _audit_sqlite),)
+_MYSQL_CONNECTION_EVENTS: Final = (("checkout", _audit_mysql),)
+_MYSQL_EVENTS: Final = (("before_cursor_execute", _set_session_actor), ("reset", _forget_session))

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Final, NoReturn
 from uuid import UUID, uuid4
 
-from svc_pg.audit.context import aactor
+from svc_pg.audit.actors import aactor
 from svc_pg.console import tokens
 from svc_pg.console.body import read_body
 from svc_pg.console.clients import browser, user_agent

@@ -1,12 +1,12 @@
-"""The actor of Django requests, and of every transaction on Django's PostgreSQL connections.
+"""The actor of Django requests, and of every change through Django's connections, whatever the database.
 
 Add ``"svc_pg.integrations.django.actor_middleware"`` to MIDDLEWARE, below AuthenticationMiddleware: the actor is the
 primary key of the authenticated ``request.user``, else what ``SVC_ACTOR_EXTRACTOR`` (an extractor or the dotted path
 of one) finds. ``SVC_ACTOR_RECORDS_REQUEST = True`` adds ``request_id`` and ``ip`` to the context. Processes without
 requests call ``audit_connections()`` in an AppConfig's ``ready`` and use ``audit.acting``.
 
-Works with ATOMIC_REQUESTS, ``atomic()`` and its savepoints. In autocommit, Django's default, a statement and its actor
-are sent together, as one implicit transaction in one round trip; ``iterator()`` gets a transaction block.
+Works with ATOMIC_REQUESTS, ``atomic()`` and its savepoints. On PostgreSQL in autocommit, Django's default, a statement
+and its actor are sent together, as one implicit transaction in one round trip; ``iterator()`` gets a transaction block.
 """
 
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
@@ -25,6 +25,7 @@ from django.utils.module_loading import import_string
 from psycopg import ServerCursor
 
 from svc_pg.audit.context import Actor, acting_as, current_actor
+from svc_pg.integrations import mysql, psycopg, sqlite
 from svc_pg.integrations.extractors import (
     ACTOR_VARIABLE,
     Extractor,
@@ -35,7 +36,6 @@ from svc_pg.integrations.extractors import (
     to_actor,
     trusts_actor_header,
 )
-from svc_pg.integrations.psycopg import with_audit
 
 
 @sync_and_async_middleware
@@ -67,7 +67,7 @@ def actor_middleware(get_response: Callable[[HttpRequest], Any]) -> Callable[[Ht
 
 
 def audit_connections() -> None:
-    """Set the current actor in every transaction of all PostgreSQL connections: this thread's and all opened later."""
+    """Set the current actor for every change through all connections: this thread's and all opened later."""
     connection_created.connect(_audit_connection, dispatch_uid="svc_pg")
     for connection in connections.all(initialized_only=True):
         if connection.connection is not None:
@@ -75,10 +75,15 @@ def audit_connections() -> None:
 
 
 def _audit_connection(connection: BaseDatabaseWrapper, **_signal: object) -> None:
-    if connection.vendor == "postgresql":
-        with_audit(connection.connection)
-        if _give_block not in connection.execute_wrappers:
-            connection.execute_wrappers.append(_give_block)
+    match connection.vendor:
+        case "postgresql":
+            psycopg.with_audit(connection.connection)
+            if _give_block not in connection.execute_wrappers:
+                connection.execute_wrappers.append(_give_block)
+        case "sqlite":
+            sqlite.with_audit(connection.connection)
+        case "mysql":
+            mysql.with_audit(connection.connection)
 
 
 def _give_block(execute: Callable[..., Any], sql: str, params: Any, many: Any, context: Any) -> Any:

@@ -1,12 +1,16 @@
-"""A database with one audited table, and PgBouncer in front of it."""
+"""Databases with one audited table, and PgBouncer in front of one."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import Config, schema
+from tests.integration.actor import mysql_notes as notes_on_mysql
+from tests.integration.actor import sqlite_notes as notes_on_sqlite
+from tests.support.mysql import MySqlServer
 from tests.support.pgbouncer import pgbouncer
 from tests.support.postgres import new_database
 
@@ -38,3 +42,22 @@ def bouncer(notes: str) -> Iterator[str]:
     """The conninfo of the same database through PgBouncer in transaction mode, with one server connection."""
     with pgbouncer(notes) as conninfo:
         yield conninfo
+
+
+@pytest.fixture(scope="module")
+def audited_mysql(mysql_server: MySqlServer, mysql_database: str) -> str:
+    """The name of the module's database of MariaDB or MySQL, in which the table ``note`` is audited."""
+    notes_on_mysql.make(mysql_server, mysql_database)
+    return mysql_database
+
+
+@pytest.fixture
+def mysql_notes(mysql_server: MySqlServer, audited_mysql: str) -> notes_on_mysql.Notes:
+    """The same, with an empty table."""
+    return notes_on_mysql.begin(mysql_server, audited_mysql)
+
+
+@pytest.fixture
+def sqlite_notes(tmp_path: Path) -> notes_on_sqlite.Notes:
+    """The test's own file of SQLite, in which the table ``note`` is audited."""
+    return notes_on_sqlite.Notes(notes_on_sqlite.make(tmp_path / "notes.db"))

@@ -21,6 +21,13 @@ here = __name__
 
 
 def use(conninfo: str, **options: Any) -> None:
+    """Make Django's connections go to that database of PostgreSQL."""
+    server = conninfo_to_dict(conninfo)
+    place = {"NAME": server["dbname"], "USER": server["user"], "HOST": server["host"], "PORT": server["port"]}
+    use_database(ENGINE="django.db.backends.postgresql", **place, **options)
+
+
+def use_database(**database: Any) -> None:
     """Make Django's connections go to that database; sets Django up where that has not been done."""
     if not settings.configured:
         settings.configure(
@@ -57,9 +64,9 @@ def use(conninfo: str, **options: Any) -> None:
             SVC_ACTOR_RECORDS_REQUEST=True,
         )
         django.setup()
-    server = conninfo_to_dict(conninfo)
-    database = {"NAME": server["dbname"], "USER": server["user"], "HOST": server["host"], "PORT": server["port"]}
-    connections.settings["default"].update({**database, "ATOMIC_REQUESTS": False, "OPTIONS": {}, **options})
+    connections["default"].close()
+    del connections["default"]  # made for another engine, perhaps
+    connections.settings["default"].update({"ATOMIC_REQUESTS": False, "OPTIONS": {}, **database})
 
 
 extractor = from_bearer(verify=SECRET)
@@ -92,7 +99,7 @@ def log_in(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest]
 
 def insert(note: int) -> None:
     with connection.cursor() as cursor:
-        cursor.execute("insert into note values (%s)", [note])
+        cursor.execute("insert into note (id) values (%s)", [note])
 
 
 def single(_request: HttpRequest, note: int) -> HttpResponse:

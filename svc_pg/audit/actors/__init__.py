@@ -1,0 +1,49 @@
+"""The actor of the changes that one connection makes, in a block."""
+
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, contextmanager
+from typing import Any, Final
+
+from svc_pg.audit.actors import mysql, postgres, sqlite
+from svc_pg.audit.context import Actor
+from svc_pg.dialects import Dialect, dialect_of, driver_connection
+
+_BLOCKS: Final[Mapping[Dialect, Callable[[Any, Actor], AbstractContextManager[None]]]] = {
+    "postgresql": postgres.block,
+    "sqlite": sqlite.block,
+    "mysql": mysql.block,
+}
+_ASYNC_BLOCKS: Final[Mapping[Dialect, Callable[[Any, Actor], AbstractAsyncContextManager[None]]]] = {
+    "postgresql": postgres.ablock,
+    "sqlite": sqlite.ablock,
+    "mysql": mysql.ablock,
+}
+
+
+@contextmanager
+def actor(
+    conn: Any, actor_id: str, *, tenant: str | None = None, context: Mapping[str, object] | None = None
+) -> Iterator[None]:
+    """Name ``actor_id`` as the actor of changes that the connection makes in the block, with tenant and context.
+
+    ``conn`` is a driver's connection (psycopg, sqlite3, PyMySQL or another of MySQL), SQLAlchemy's or Django's.
+    ``context`` is stored as JSON with every entry, for example ``{"request_id": "r-81"}``. Leaving the block restores
+    the actor before. The block is an ``acting`` block too. Raises as ``Actor`` does.
+
+    On PostgreSQL the actor belongs to the transaction: a commit or rollback inside the block ends it, but a connection
+    ``with_audit`` keeps the actor in its next transaction. Raises TransactionError on an autocommit connection outside
+    a transaction: the actor would last for one statement only. The other databases need no transaction.
+    """
+    who = Actor(actor_id, tenant, context)
+    with _BLOCKS[dialect_of(conn)](driver_connection(conn), who):
+        yield
+
+
+@asynccontextmanager
+async def aactor(
+    conn: Any, actor_id: str, *, tenant: str | None = None, context: Mapping[str, object] | None = None
+) -> AsyncIterator[None]:
+    """As ``actor``, for an async connection of psycopg, aiosqlite, asyncmy or aiomysql."""
+    who = Actor(actor_id, tenant, context)
+    async with _ASYNC_BLOCKS[dialect_of(conn)](driver_connection(conn), who):
+        yield

@@ -1,0 +1,94 @@
+"""The actor on MySQL and MariaDB: variables of the session, which outlive its transactions."""
+
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from typing import Any, Final
+
+from svc_pg.audit.context import Actor, acting_as, parameters
+
+_GET_ACTOR: Final = """
+select hex(convert(@svc_actor_id using utf8mb4)) as actor_id, hex(convert(@svc_tenant_id using utf8mb4)) as tenant_id,
+       hex(convert(@svc_context using utf8mb4)) as context
+"""
+
+
+def set_actor(actor: Actor | None) -> str:
+    """The statement that makes it the session's actor; None stands for nobody.
+
+    ASCII alone, so that neither the connection's character set nor the session's ``sql_mode`` reads it differently.
+    """
+    return _set({name: text.encode().hex() for name, text in parameters(actor).items()})
+
+
+def _set(hexadecimal: Mapping[str, str | None]) -> str:
+    texts = {name: f"_utf8mb4 x'{text}'" if text else "null" for name, text in hexadecimal.items()}
+    return "set @svc_actor_id = {actor_id}, @svc_tenant_id = {tenant_id}, @svc_context = {context}".format(**texts)
+
+
+@contextmanager
+def block(conn: Any, who: Actor) -> Iterator[None]:
+    """Make it the session's actor, and the one before again when the block ends, however it does."""
+    with closing(conn.cursor()) as cursor:
+        cursor.execute(_GET_ACTOR)
+        before = _before(cursor.fetchall())
+    try:
+        with acting_as(who):
+            _run(conn, set_actor(who))
+            yield
+    except BaseException:
+        with suppress(Exception):  # of a lost connection
+            _restore(conn, before)
+        raise
+    _restore(conn, before)
+
+
+@asynccontextmanager
+async def ablock(conn: Any, who: Actor) -> AsyncIterator[None]:
+    """As ``block``, for a connection of asyncmy or aiomysql."""
+    async with conn.cursor() as cursor:
+        await cursor.execute(_GET_ACTOR)
+        before = _before(await cursor.fetchall())
+    try:
+        with acting_as(who):
+            await _arun(conn, set_actor(who))
+            yield
+    except BaseException:
+        with suppress(Exception):
+            await _arestore(conn, before)
+        raise
+    await _arestore(conn, before)
+
+
+def _before(rows: Sequence[Any]) -> str:
+    """The statement that restores what was read. A row is a mapping if the application's cursors give such."""
+    [row] = rows
+    values = row.values() if isinstance(row, Mapping) else row
+    return _set(dict(zip(("actor_id", "tenant_id", "context"), values, strict=True)))
+
+
+def _restore(conn: Any, before: str) -> None:
+    try:
+        _run(conn, before)
+    except BaseException:
+        with suppress(Exception):
+            conn.close()  # or what uses it next would act as the one who has left
+        raise
+
+
+async def _arestore(conn: Any, before: str) -> None:
+    try:
+        await _arun(conn, before)
+    except BaseException:
+        with suppress(Exception):
+            conn.close()
+        raise
+
+
+def _run(conn: Any, statement: str) -> None:
+    with closing(conn.cursor()) as cursor:
+        cursor.execute(statement)
+
+
+async def _arun(conn: Any, statement: str) -> None:
+    async with conn.cursor() as cursor:
+        await cursor.execute(statement)

@@ -1,0 +1,30 @@
+"""Tell the triggers of a SQLite database the current actor, on connections of sqlite3, pysqlite3 and aiosqlite.
+
+The triggers ask as they write a row, so statements, transactions and savepoints cost nothing and leave nothing behind.
+The actor is that of the thread or task that runs the statement. Threads that share a connection of sqlite3 must take
+turns, as Python's documentation says: one that runs a statement waits for the interpreter when the triggers ask.
+"""
+
+from typing import Any, TypeVar
+
+from svc_pg.audit.actors.sqlite import answer, answer_async
+from svc_pg.dialects import dialect_of, driver_connection
+from svc_pg.errors import ConfigError
+
+Target = TypeVar("Target")
+
+
+def with_audit(conn: Target) -> Target:
+    """Let a connection tell the current actor, and return it. Idempotent.
+
+    A connection of aiosqlite need not be open yet. Raises ConfigError if ``trusted_schema`` is off; a connection of
+    aiosqlite raises it at its first statement. Where it is switched off later, writes to audited tables fail.
+    """
+    if dialect_of(conn) != "sqlite":
+        raise ConfigError(f"{type(conn).__name__} is not a connection to SQLite")
+    driver: Any = driver_connection(conn)
+    if hasattr(driver, "_execute"):
+        answer_async(driver)
+    else:
+        answer(driver)
+    return conn

@@ -1,0 +1,65 @@
+"""A database of MySQL or MariaDB in which the table ``note`` is audited, and what its log says."""
+
+import json
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+from tests.integration.actor.sqlite_notes import Told
+from tests.support.mysql import MySqlServer
+
+TABLE = (
+    "create table note (id int primary key, body varchar(200) not null default '')",
+    "create database svc character set utf8mb4",
+    "create table svc.audit_logs (id int primary key auto_increment, record_id int, actor_id varchar(512),"
+    " tenant_id varchar(512), context json)",
+    "create trigger note_insert after insert on note for each row insert into svc.audit_logs"
+    " (record_id, actor_id, tenant_id, context)"
+    " values (new.id, @svc_actor_id, @svc_tenant_id, convert(@svc_context using utf8mb4))",
+)
+INSERT = "insert into note (id) values (%s)"
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """The database of a module, and the id of the last entry before the case."""
+
+    server: MySqlServer
+    database: str
+    since: int
+
+    def connect(self, **options: Any) -> Any:
+        """Connect by PyMySQL."""
+        return self.server.connect(self.database, **options)
+
+    def told(self) -> dict[int, Told]:
+        """What the last entry of each note tells of who acted."""
+        with closing(self.connect()) as conn, conn.cursor() as cursor:
+            cursor.execute(
+                "select record_id, actor_id, tenant_id, context from svc.audit_logs where id > %s order by id",
+                [self.since],
+            )
+            return {
+                int(record): Told(actor, tenant, context and json.loads(context))
+                for record, actor, tenant, context in cursor.fetchall()
+            }
+
+    def actors(self) -> dict[int, str | None]:
+        """The actor of the last entry of each note."""
+        return {note: told.actor_id for note, told in self.told().items()}
+
+
+def make(server: MySqlServer, database: str) -> None:
+    """Create the table in an empty database, and audit it."""
+    with closing(server.connect(database)) as conn, conn.cursor() as cursor:
+        for statement in TABLE:
+            cursor.execute(statement)
+
+
+def begin(server: MySqlServer, database: str) -> Notes:
+    """Empty the table for a case."""
+    with closing(server.connect(database)) as conn, conn.cursor() as cursor:
+        cursor.execute("delete from note")
+        cursor.execute("select coalesce(max(id), 0) from svc.audit_logs")
+        [(since,)] = cursor.fetchall()
+        return Notes(server, database, since)

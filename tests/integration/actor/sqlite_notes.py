@@ -1,0 +1,72 @@
+"""A SQLite database in which the table ``note`` is audited, and what its log says."""
+
+import json
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+TABLE = """
+create table note (id integer primary key, body text not null default '');
+create table svc_audit_logs (id integer primary key, record_id text, actor_id text, tenant_id text, context text);
+create trigger note_insert after insert on note begin
+    insert into svc_audit_logs (record_id, actor_id, tenant_id, context)
+    select new.id, c ->> 'actor_id', c ->> 'tenant_id', c -> 'context' from (select printf() as c);
+end;
+create trigger note_update after update on note begin
+    insert into svc_audit_logs (record_id, actor_id, tenant_id, context)
+    select new.id, c ->> 'actor_id', c ->> 'tenant_id', c -> 'context' from (select printf() as c);
+end;
+"""
+INSERT = "insert into note (id) values (?)"
+
+
+class Told(NamedTuple):
+    """The part of an entry that tells who acted."""
+
+    actor_id: str | None
+    tenant_id: str | None
+    context: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """The file, and the id of the last entry before the case."""
+
+    path: Path
+    since: int = 0
+
+    def told(self) -> list[Told]:
+        """What all entries tell of who acted, oldest first."""
+        return [told for _, told in self._entries()]
+
+    def actors(self) -> dict[int, str | None]:
+        """The actor of the last entry of each note."""
+        return {note: told.actor_id for note, told in self._entries()}
+
+    def _entries(self) -> list[tuple[int, Told]]:
+        with closing(sqlite3.connect(self.path)) as conn:
+            rows = conn.execute(
+                "select record_id, actor_id, tenant_id, context from svc_audit_logs where id > ? order by id",
+                [self.since],
+            )
+            return [
+                (int(record), Told(actor, tenant, context and json.loads(context)))
+                for record, actor, tenant, context in rows
+            ]
+
+
+def make(path: Path) -> Path:
+    """Create the file."""
+    with closing(sqlite3.connect(path)) as conn:
+        conn.executescript(TABLE)
+    return path
+
+
+def begin(path: Path) -> Notes:
+    """Empty the table for a case."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as conn:
+        conn.execute("delete from note")
+        [since] = conn.execute("select coalesce(max(id), 0) from svc_audit_logs").fetchone()
+        return Notes(path, since)
