@@ -126,6 +126,8 @@ class AuditedTable(StrictModel):
     - ``on_drift``: the reaction if a redacted column no longer exists: ``mask_all`` of the snapshot, or ``raise``.
     - ``on_error``: the reaction if an entry cannot be written: ``raise``, so that nothing goes unrecorded, or ``warn``,
       so that the application's write goes on.
+    - ``cascades``: ``recorded``, or ``unrecorded`` for a table of MySQL or MariaDB whose foreign keys change rows in a
+      way that no trigger can tell. Other databases record such changes always.
     - ``replica``: also record the writes of logical replication and under ``session_replication_role = replica``.
     """
 
@@ -138,6 +140,7 @@ class AuditedTable(StrictModel):
     max_value_bytes: int | None = Field(default=None, ge=MIN_VALUE_BYTES)
     on_drift: Literal["mask_all", "raise"] = "mask_all"
     on_error: Literal["raise", "warn"] = "raise"
+    cascades: Literal["recorded", "unrecorded"] = "recorded"
     replica: bool = False
     enrich: list[EnrichmentRule] = []
 

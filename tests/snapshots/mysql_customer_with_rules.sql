@@ -10,14 +10,13 @@ svc: begin
         signal sqlstate '01000' set message_text = v_message;
     end;
     insert into svc.audit_logs (
-        `timestamp`, xact_id, table_name, operation, record_id, actor_id, tenant_id, db_user, context,
-        before_data, after_data, changed_fields, redacted_fields, label, severity, compliance, description
+        `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, before_data,
+        after_data, changed_fields, redacted_fields, label, severity, compliance, description
     ) values (
         utc_timestamp(6) + interval greatest(timestampdiff(microsecond, now(6), sysdate(6)), 0) microsecond,
-        @svc_xact_id,
-        'shop.customer', 'INSERT', cast(new.`id` as char),
-        left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
+        @svc_xact_id, left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
         if(json_valid(@svc_context), @svc_context, json_quote(nullif(@svc_context, ''))),
+        'shop.customer', 'INSERT', cast(new.`id` as char),
         null,
         json_object('id', new.`id`, 'name', json_extract(if(octet_length(json_quote(new.`name`)) > 65536, concat('{"oversized": true, "bytes": ', octet_length(json_quote(new.`name`)), ', "sha256": "', sha2(json_quote(new.`name`), 256), '"}'), json_quote(new.`name`)), '$'), 'email', json_extract(if(octet_length(json_quote(new.`email`)) > 65536, concat('{"oversized": true, "bytes": ', octet_length(json_quote(new.`email`)), ', "sha256": "', sha2(json_quote(new.`email`), 256), '"}'), json_quote(new.`email`)), '$'), 'card_number', case when char_length(new.`card_number`) >= 8 then concat('****', right(new.`card_number`, 4)) when new.`card_number` is not null then '****' end, 'status', json_extract(if(octet_length(json_quote(new.`status`)) > 65536, concat('{"oversized": true, "bytes": ', octet_length(json_quote(new.`status`)), ', "sha256": "', sha2(json_quote(new.`status`), 256), '"}'), json_quote(new.`status`)), '$'), 'credit', new.`credit`, 'settings', if(octet_length(cast(new.`settings` as char)) > 65536, cast(concat('{"oversized": true, "bytes": ', octet_length(cast(new.`settings` as char)), ', "sha256": "', sha2(cast(new.`settings` as char), 256), '"}') as json), new.`settings`)),
         null,
@@ -53,14 +52,13 @@ svc: begin
     end if;
     set v_rule = case when ((not (cast(old.`email` as binary) <=> cast(new.`email` as binary))) and not (((coalesce(1 = 1 and cast(new.`status` as binary) = 'test', 1 = 0) or coalesce(1 = 1 and cast(new.`status` as binary) = 'demo', 1 = 0))))) then 0 when ((coalesce(1 = 1 and new.`credit` > 10000, 1 = 0))) then 1 when 1 = 1 then 2 end;
     insert into svc.audit_logs (
-        `timestamp`, xact_id, table_name, operation, record_id, actor_id, tenant_id, db_user, context,
-        before_data, after_data, changed_fields, redacted_fields, label, severity, compliance, description
+        `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, before_data,
+        after_data, changed_fields, redacted_fields, label, severity, compliance, description
     ) values (
         utc_timestamp(6) + interval greatest(timestampdiff(microsecond, now(6), sysdate(6)), 0) microsecond,
-        @svc_xact_id,
-        'shop.customer', 'UPDATE', cast(new.`id` as char),
-        left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
+        @svc_xact_id, left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
         if(json_valid(@svc_context), @svc_context, json_quote(nullif(@svc_context, ''))),
+        'shop.customer', 'UPDATE', cast(new.`id` as char),
         json_object('id', old.`id`, 'name', json_extract(if(octet_length(json_quote(old.`name`)) > 65536, concat('{"oversized": true, "bytes": ', octet_length(json_quote(old.`name`)), ', "sha256": "', sha2(json_quote(old.`name`), 256), '"}'), json_quote(old.`name`)), '$'), 'email', json_extract(if(octet_length(json_quote(old.`email`)) > 65536, concat('{"oversized": true, "bytes": ', octet_length(json_quote(old.`email`)), ', "sha256": "', sha2(json_quote(old.`email`), 256), '"}'), json_quote(old.`email`)), '$'), 'card_number', case when char_length(old.`card_number`) >= 8 then concat('****', right(old.`card_number`, 4)) when old.`card_number` is not null then '****' end, 'status', json_extract(if(octet_length(json_quote(old.`status`)) > 65536, concat('{"oversized": true, "bytes": ', octet_length(json_quote(old.`status`)), ', "sha256": "', sha2(json_quote(old.`status`), 256), '"}'), json_quote(old.`status`)), '$'), 'credit', old.`credit`, 'settings', if(octet_length(cast(old.`settings` as char)) > 65536, cast(concat('{"oversized": true, "bytes": ', octet_length(cast(old.`settings` as char)), ', "sha256": "', sha2(cast(old.`settings` as char), 256), '"}') as json), old.`settings`)),
         json_object('id', new.`id`, 'name', json_extract(if(octet_length(json_quote(new.`name`)) > 65536, concat('{"oversized": true, "bytes": ', octet_length(json_quote(new.`name`)), ', "sha256": "', sha2(json_quote(new.`name`), 256), '"}'), json_quote(new.`name`)), '$'), 'email', json_extract(if(octet_length(json_quote(new.`email`)) > 65536, concat('{"oversized": true, "bytes": ', octet_length(json_quote(new.`email`)), ', "sha256": "', sha2(json_quote(new.`email`), 256), '"}'), json_quote(new.`email`)), '$'), 'card_number', case when char_length(new.`card_number`) >= 8 then concat('****', right(new.`card_number`, 4)) when new.`card_number` is not null then '****' end, 'status', json_extract(if(octet_length(json_quote(new.`status`)) > 65536, concat('{"oversized": true, "bytes": ', octet_length(json_quote(new.`status`)), ', "sha256": "', sha2(json_quote(new.`status`), 256), '"}'), json_quote(new.`status`)), '$'), 'credit', new.`credit`, 'settings', if(octet_length(cast(new.`settings` as char)) > 65536, cast(concat('{"oversized": true, "bytes": ', octet_length(cast(new.`settings` as char)), ', "sha256": "', sha2(cast(new.`settings` as char), 256), '"}') as json), new.`settings`)),
         concat('[', substr(v_changed, 3), ']'),
@@ -82,14 +80,13 @@ svc: begin
         signal sqlstate '01000' set message_text = v_message;
     end;
     insert into svc.audit_logs (
-        `timestamp`, xact_id, table_name, operation, record_id, actor_id, tenant_id, db_user, context,
-        before_data, after_data, changed_fields, redacted_fields, label, severity, compliance, description
+        `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, before_data,
+        after_data, changed_fields, redacted_fields, label, severity, compliance, description
     ) values (
         utc_timestamp(6) + interval greatest(timestampdiff(microsecond, now(6), sysdate(6)), 0) microsecond,
-        @svc_xact_id,
-        'shop.customer', 'DELETE', cast(old.`id` as char),
-        left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
+        @svc_xact_id, left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
         if(json_valid(@svc_context), @svc_context, json_quote(nullif(@svc_context, ''))),
+        'shop.customer', 'DELETE', cast(old.`id` as char),
         json_object('id', old.`id`, 'name', json_extract(if(octet_length(json_quote(old.`name`)) > 65536, concat('{"oversized": true, "bytes": ', octet_length(json_quote(old.`name`)), ', "sha256": "', sha2(json_quote(old.`name`), 256), '"}'), json_quote(old.`name`)), '$'), 'email', json_extract(if(octet_length(json_quote(old.`email`)) > 65536, concat('{"oversized": true, "bytes": ', octet_length(json_quote(old.`email`)), ', "sha256": "', sha2(json_quote(old.`email`), 256), '"}'), json_quote(old.`email`)), '$'), 'card_number', case when char_length(old.`card_number`) >= 8 then concat('****', right(old.`card_number`, 4)) when old.`card_number` is not null then '****' end, 'status', json_extract(if(octet_length(json_quote(old.`status`)) > 65536, concat('{"oversized": true, "bytes": ', octet_length(json_quote(old.`status`)), ', "sha256": "', sha2(json_quote(old.`status`), 256), '"}'), json_quote(old.`status`)), '$'), 'credit', old.`credit`, 'settings', if(octet_length(cast(old.`settings` as char)) > 65536, cast(concat('{"oversized": true, "bytes": ', octet_length(cast(old.`settings` as char)), ', "sha256": "', sha2(cast(old.`settings` as char), 256), '"}') as json), old.`settings`)),
         null,
         null,

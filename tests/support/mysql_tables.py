@@ -1,7 +1,7 @@
 """Tables to audit on MySQL and MariaDB, and the entries of their changes."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, TypeAlias
 
@@ -22,9 +22,13 @@ def run(conn: Connection, *statements: str) -> None:
         execute(conn, statement)
 
 
-def audit(conn: Connection, *ddl: str, tables: Sequence[str] = ("t",), **rules: Any) -> Config:
-    """Make tables anew, record their changes from now on, and nothing else; returns the configuration."""
-    audited = [AuditedTable.model_validate({"name": name} | rules) for name in tables]
+def audit(conn: Connection, *ddl: str, tables: Sequence[str] | Mapping[str, Any] = ("t",), **rules: Any) -> Config:
+    """Make tables anew, record their changes from now on, and nothing else; returns the configuration.
+
+    All tables have the same rules, unless ``tables`` gives each its own.
+    """
+    own = tables if isinstance(tables, Mapping) else dict.fromkeys(tables, rules)
+    audited = [AuditedTable.model_validate({"name": name} | values) for name, values in own.items()]
     config = Config(audit=AuditConfig(tables=audited))
     remake(conn, *ddl)
     install(conn, config, prune=True)

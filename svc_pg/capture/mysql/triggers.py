@@ -37,11 +37,11 @@ def _trigger(dialect: MySql, table: MySqlTable, rules: TableRules, operation: Op
         is_hashed="hash" in rules.redactions.values(),
         warns=rules.audited.on_error == "warn",
         is_mariadb=dialect.is_mariadb,
-        undone=_undone(dialect, table) if operation == "UPDATE" and dialect.is_mariadb else None,
+        undone=undone(dialect, table) if operation == "UPDATE" and dialect.is_mariadb else None,
     )
 
 
-def _undone(dialect: MySql, table: MySqlTable) -> Sql | None:
+def undone(dialect: MySql, table: MySqlTable) -> Sql | None:
     """True if an update did not happen. MariaDB fires the trigger too if UPDATE IGNORE leaves a row as it was.
 
     That is over a unique index or a foreign key, so a row that has all their old values is there.

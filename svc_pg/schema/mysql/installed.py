@@ -20,6 +20,7 @@ select trigger_schema, trigger_name, event_object_table, action_timing, event_ma
        character_set_client, collation_connection, action_statement
   from information_schema.triggers
  where trigger_schema in (%s, 'svc') and (trigger_schema = 'svc' or left(trigger_name, char_length(%s)) = %s)
+ order by trigger_schema, trigger_name
 """
 _RECORDED: Final = """
 select kind, identity, home, audited_table, source_sha256, catalog_sha256 from svc.installed_objects

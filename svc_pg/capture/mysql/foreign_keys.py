@@ -1,0 +1,133 @@
+"""The foreign keys of MySQL and MariaDB, whose actions fire no triggers, and the ways by which they change a table."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from svc_pg.dbapi import DbApiConnection, rows
+from svc_pg.errors import ConfigError
+from svc_pg.table_names import TableName
+
+Event = Literal["DELETE", "UPDATE"]
+
+_KEYS: Final = """
+select k.constraint_schema, k.constraint_name, k.table_schema, k.table_name, k.column_name, k.referenced_table_schema,
+       k.referenced_table_name, k.referenced_column_name, r.update_rule, r.delete_rule
+  from information_schema.referential_constraints r
+  join information_schema.key_column_usage k
+    on k.constraint_schema = r.constraint_schema and k.constraint_name = r.constraint_name
+   and k.table_name = r.table_name
+ where k.referenced_table_name is not null
+   and (r.update_rule in ('CASCADE', 'SET NULL') or r.delete_rule in ('CASCADE', 'SET NULL'))
+ order by k.constraint_schema, k.table_name, k.constraint_name, k.ordinal_position
+"""
+_HINT: Final = 'Set cascades = "unrecorded" for it, and know that such changes are in no entry.'
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignKey:
+    """A foreign key that changes rows; ``columns`` pairs those of the child with those of the parent."""
+
+    name: str
+    child: TableName
+    parent: TableName
+    columns: Sequence[tuple[str, str]]
+    on_update: str
+    on_delete: str
+
+    def action(self, event: Event) -> str:
+        """The action when a row of the parent goes, or its key changes."""
+        return self.on_delete if event == "DELETE" else self.on_update
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """The foreign keys by which an event of one table changes rows of another, from above."""
+
+    event: Event
+    steps: Sequence[ForeignKey]
+
+    @property
+    def root(self) -> TableName:
+        """The table whose rows somebody deletes or updates."""
+        return self.steps[0].parent
+
+    @property
+    def sets_null(self) -> bool:
+        """True if the rows lose their reference; else they go, or their reference changes."""
+        return self.steps[-1].action(self.event) == "SET NULL"
+
+
+def read_foreign_keys(conn: DbApiConnection) -> dict[TableName, list[ForeignKey]]:
+    """The foreign keys of each child."""
+    pairs: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+    for schema, name, *child, column, parent_schema, parent, referenced, on_update, on_delete in rows(conn, _KEYS):
+        pairs.setdefault((schema, name, *child, parent_schema, parent, on_update, on_delete), []).append(
+            (column, referenced)
+        )
+    keys: dict[TableName, list[ForeignKey]] = {}
+    for (_, name, child_schema, child_table, *parent_name, on_update, on_delete), columns in pairs.items():
+        key = ForeignKey(
+            name, TableName(child_schema, child_table), TableName(*parent_name), columns, on_update, on_delete
+        )
+        keys.setdefault(key.child, []).append(key)
+    return keys
+
+
+def ways_to(table: TableName, keys: Mapping[TableName, Sequence[ForeignKey]]) -> list[Way]:
+    """All ways by which rows of ``table`` are changed.
+
+    Raises ConfigError if there are some that no trigger of a table above can tell: of a table that refers to itself,
+    through rows that lose a reference which is itself referred to, and of ON UPDATE SET NULL.
+    """
+    found = []
+    for key in keys.get(table, ()):
+        if key.on_delete in ("CASCADE", "SET NULL"):
+            found += [Way("DELETE", steps) for steps in _deletions(table, [key], keys)]
+        if key.on_update == "SET NULL":
+            raise _untold(table, f"foreign key {key.name} has ON UPDATE SET NULL")
+        if key.on_update == "CASCADE":
+            found += [Way("UPDATE", steps) for steps in _updates(table, [key], keys)]
+    return found
+
+
+def _deletions(
+    table: TableName, steps: list[ForeignKey], keys: Mapping[TableName, Sequence[ForeignKey]]
+) -> Iterator[list[ForeignKey]]:
+    """The ways that begin with a deletion, each longer than the one before."""
+    top = steps[0]
+    if top.parent in [step.child for step in steps] and not (len(steps) == 1 and top.on_delete == "SET NULL"):
+        raise _untold(table, f"foreign key {top.name} lets deletions come back to where they were")
+    yield steps
+    if top.parent == table:
+        return
+    for above in keys.get(top.parent, ()):
+        if above.on_delete == "CASCADE":
+            yield from _deletions(table, [above, *steps], keys)
+        elif above.on_delete == "SET NULL" and top.on_update in ("CASCADE", "SET NULL") and _meets(above, top):
+            raise _untold(table, f"foreign key {top.name} refers to what {above.name} sets to NULL")
+
+
+def _updates(
+    table: TableName, steps: list[ForeignKey], keys: Mapping[TableName, Sequence[ForeignKey]]
+) -> Iterator[list[ForeignKey]]:
+    """The ways that begin with a change of a key. One that comes back, the server refuses itself."""
+    top = steps[0]
+    if top.parent in [step.child for step in steps]:
+        return
+    yield steps
+    for above in keys.get(top.parent, ()):
+        if _meets(above, top):
+            if "SET NULL" in (above.on_update, above.on_delete):
+                raise _untold(table, f"foreign key {top.name} refers to what {above.name} sets to NULL")
+            if above.on_update == "CASCADE":
+                yield from _updates(table, [above, *steps], keys)
+
+
+def _meets(above: ForeignKey, below: ForeignKey) -> bool:
+    """True if the lower key refers to a column that the upper one changes."""
+    return bool({column for column, _ in above.columns} & {referenced for _, referenced in below.columns})
+
+
+def _untold(table: TableName, reason: str) -> ConfigError:
+    return ConfigError(f'table "{table}": {reason}, which cannot be recorded', hint=_HINT)
