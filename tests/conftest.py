@@ -1,8 +1,9 @@
 """The servers of a test session, and databases and connections on them."""
 
+import gc
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import psycopg
@@ -42,6 +43,13 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         config.option.dist = "worksteal"  # keeps the cases of a module together, which share what they prepare
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """More processes than cores: a case waits for a third of its time."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores + (cores + 1) // 2
+
+
 def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what runs in its background
         signal.signal(signal.SIGINT, signal.default_int_handler)  # or every program that a test starts ignores Ctrl-C
@@ -53,6 +61,17 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"both --postgres and {URL_VARIABLE} name a server; give one")
     if choice.partition(":")[0] != "docker" and not Path(choice, "postgres").is_file():
         raise pytest.UsageError(f"--postgres={choice}: the folder has no program postgres")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Look for no garbage in modules and cases, which stay: a third of the time would go into that."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

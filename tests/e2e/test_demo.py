@@ -26,30 +26,12 @@ def temporary() -> Iterator[Path]:
         yield folder
 
 
-def test_the_demo_shows_every_part_and_ends_well(temporary: Path) -> None:
-    result = program("demo", "--once", "--json", folder=temporary, variables={"TMPDIR": str(temporary)})
-    assert result.returncode == 0, result.stderr
-    shown = json.loads(result.stdout)
-    actors = {entry["actorId"] for entry in shown["auditEntries"]}
-    assert actors == {"alice", "bob", "support", "operator"}
-    assert {delivery["status"] for delivery in shown["deliveries"]} == {"delivered"}
-    assert {delivery["attempts"] for delivery in shown["deliveries"]} == {1, 2}
-    for entry in shown["auditEntries"]:
-        assert "password_hash" not in (entry["beforeData"] or {}) | (entry["afterData"] or {})
-        assert entry["tableName"] != "public.customer" or entry["redactedFields"] == ["password_hash"]
-    assert [(alarm["actorId"], alarm["dbUser"], alarm["severity"]) for alarm in shown["alarms"]] == [
-        (None, "dba_temp", "critical")
-    ]
-    assert json.loads(shown["webhook"]["body"])["type"] == "order.placed"
-    assert shown["webhook"]["headers"]["webhook-signature"].startswith("v1,")
-    assert shown["consoleUrl"].startswith("http://127.0.0.1:")
-    assert result.stderr.splitlines()[1:] == [f"- {step['name']}" for step in shown["steps"]]
-    assert [path for path in temporary.iterdir() if path.is_dir()] == []
-
-
-def test_the_demo_prints_tables_whose_changes_take_two_lines_at_most_of_80_columns(tmp_path: Path) -> None:
-    done = program("demo", "--once", folder=tmp_path, variables={"COLUMNS": "80"})
+def test_the_demo_prints_tables_whose_changes_take_two_lines_at_most_of_80_columns_and_ends_well(
+    temporary: Path,
+) -> None:
+    done = program("demo", "--once", folder=temporary, variables={"COLUMNS": "80", "TMPDIR": str(temporary)})
     assert done.returncode == 0, done.stderr
+    assert [path for path in temporary.iterdir() if path.is_dir()] == []
     for words in ("Who changed what", "support", "bob@example.com", "What was delivered", "2 of 5", "How long it took"):
         assert words in done.stdout
     tables, _, rest = done.stdout.partition("\nThe last webhook")
@@ -65,21 +47,22 @@ def test_the_demo_prints_tables_whose_changes_take_two_lines_at_most_of_80_colum
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_demo_stays_up_until_it_is_told_to_end_and_leaves_nothing_behind(
+def test_the_demo_shows_every_part_stays_up_until_it_is_told_to_end_and_leaves_nothing_behind(
     tmp_path: Path, temporary: Path, number: signal.Signals
 ) -> None:
-    shown = tmp_path / "shown.json"
-    with shown.open("w") as output:
+    shown, told = tmp_path / "shown.json", tmp_path / "told"
+    with shown.open("w") as output, told.open("w") as errors:
         demo = subprocess.Popen(
             [PROGRAM, "demo", "--json"],
             stdout=output,
-            stderr=subprocess.DEVNULL,
+            stderr=errors,
             env=environment(TMPDIR=str(temporary)),
         )
     try:
         limit = timedelta(seconds=LIMIT_SECONDS)  # as for the demo that ends
         wait_until(lambda: shown.read_text().endswith("}\n"), "the demo has shown its findings", limit=limit)
         found = json.loads(shown.read_text())
+        assert_every_part(found)
         on_record = entries(found["consoleUrl"], found["consoleToken"], since=found["since"])
         assert [entry for entry in on_record if entry["actorId"] != "walk-in"] == found["auditEntries"]
         assert len(entries(found["consoleUrl"], found["consoleToken"])) == 100
@@ -91,11 +74,30 @@ def test_the_demo_stays_up_until_it_is_told_to_end_and_leaves_nothing_behind(
         assert processes(temporary)
         demo.send_signal(number)
         assert demo.wait(timeout=20) == 0
+        _, *steps, how_to_end = told.read_text().splitlines()
+        assert steps == [f"- {step['name']}" for step in found["steps"]]
+        assert "Ctrl-C" in how_to_end
     finally:
         demo.kill()
         demo.wait()
     assert processes(temporary) == []
     assert [path for path in temporary.iterdir() if path.is_dir()] == []
+
+
+def assert_every_part(shown: dict[str, Any]) -> None:
+    actors = {entry["actorId"] for entry in shown["auditEntries"]}
+    assert actors == {"alice", "bob", "support", "operator"}
+    assert {delivery["status"] for delivery in shown["deliveries"]} == {"delivered"}
+    assert {delivery["attempts"] for delivery in shown["deliveries"]} == {1, 2}
+    for entry in shown["auditEntries"]:
+        assert "password_hash" not in (entry["beforeData"] or {}) | (entry["afterData"] or {})
+        assert entry["tableName"] != "public.customer" or entry["redactedFields"] == ["password_hash"]
+    assert [(alarm["actorId"], alarm["dbUser"], alarm["severity"]) for alarm in shown["alarms"]] == [
+        (None, "dba_temp", "critical")
+    ]
+    assert json.loads(shown["webhook"]["body"])["type"] == "order.placed"
+    assert shown["webhook"]["headers"]["webhook-signature"].startswith("v1,")
+    assert shown["consoleUrl"].startswith("http://127.0.0.1:")
 
 
 def entries(console: str, token: str, **filters: str) -> list[dict[str, Any]]:
