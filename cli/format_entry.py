@@ -20,7 +20,7 @@ def line(entry: Entry) -> str:
     operation = typer.style(entry.operation.ljust(8), fg=_COLOURS.get(entry.operation))
     parts = [
         f"{entry.timestamp.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z",
-        printable(entry.actor_id or f"({entry.db_user})"),
+        printable(entry.actor_id or (f"({entry.db_user})" if entry.db_user else "(nobody named)")),
         operation,
         printable(entry.table_name),
         printable(entry.record_id or ""),

@@ -56,6 +56,10 @@ class Filter:
         check_texts(*params)
         return Filter((*self.conditions, condition), (*self.params, *params))
 
+    def joined(self, other: "Filter") -> "Filter":
+        """The conditions of both."""
+        return Filter((*self.conditions, *other.conditions), (*self.params, *other.params))
+
     def compare(self, comparison: LiteralString, point_in_time: PointInTime, *, end: LiteralString = "") -> "Filter":
         """One more condition: ``comparison``, the point in time, ``end``. Raises QueryError if that is none."""
         time = time_or_age(point_in_time)
@@ -131,6 +135,16 @@ class Paged(ABC, Generic[Row]):
     def list(self, conn: Any) -> Page[Row]:
         """Run on a sync connection."""
 
+    def page_of(self, rows: Sequence[Row], *, has_more: bool, key: Callable[[Row], tuple[str, ...]]) -> Page[Row]:
+        """The page with these rows, which were read in its direction, and its cursors."""
+        if not rows:
+            return Page(rows, None)
+        shown = rows[::-1] if self.is_backward else rows
+        first, last = (encode(key(row)) for row in (shown[0], shown[-1]))
+        if self.is_backward:
+            return Page(shown, last, first if has_more else None)
+        return Page(shown, last if has_more else None, None if self.position is None else first)
+
     def _position(self, cursor: str) -> tuple[object, ...]:
         position = tuple(self._read(cursor))
         check_texts(*position)
@@ -183,16 +197,8 @@ class Listing(Paged[Row]):
         return Query(text, (*wanted.params, self.size + 1), keyset.row)
 
     def _page(self, rows: Sequence[Row], *, is_cut: bool = False) -> Page[Row]:
-        shown = rows[: self.size]
-        if not shown:
-            return Page(shown, None)
         has_more = is_cut or len(rows) > self.size
-        if self.is_backward:
-            shown = shown[::-1]
-        first, last = (encode(self.keyset.key(row)) for row in (shown[0], shown[-1]))
-        if self.is_backward:
-            return Page(shown, last, first if has_more else None)
-        return Page(shown, last if has_more else None, None if self.position is None else first)
+        return self.page_of(rows[: self.size], has_more=has_more, key=self.keyset.key)
 
 
 def decode(cursor: str, *readers: Callable[[str], object]) -> Sequence[object]:

@@ -22,7 +22,10 @@ ALWAYS: Final = ("id", "timestamp", "table_name")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One change of one record. The snapshots are JSON texts as PostgreSQL wrote them: ``entry.before_data.value``."""
+    """One change of one record. The snapshots are JSON texts as the database wrote them: ``entry.before_data.value``.
+
+    On PostgreSQL every entry has a ``db_user`` and an ``xact_id``. SQLite knows neither, and MySQL no ``xact_id``.
+    """
 
     id: str
     timestamp: datetime
@@ -31,7 +34,7 @@ class Entry:
     record_id: str | None
     actor_id: str | None
     tenant_id: str | None
-    db_user: str
+    db_user: str | None
     db_role: str | None
     before_data: RawJson | None
     after_data: RawJson | None
@@ -42,7 +45,7 @@ class Entry:
     description: str | None
     redacted_fields: list[str] | None
     context: RawJson | None
-    xact_id: str
+    xact_id: str | None
 
 
 FIELDS: Final[tuple[str, ...]] = tuple(field.name for field in fields(Entry))

@@ -1,56 +1,41 @@
-"""Export entries of the audit log as JSON, NDJSON or CSV: PostgreSQL writes the text, and Python passes it on."""
+"""Export entries of the audit log as JSON, NDJSON or CSV: PostgreSQL writes the text itself."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Final, Literal, LiteralString, get_args
+from typing import Any, BinaryIO, Final, LiteralString
 
-from psycopg import AsyncConnection, Connection
 from psycopg.abc import Buffer
 
+from svc_pg.audit.export_fields import (
+    ARRAYS,
+    FIELDS,
+    FORMATS,
+    FREE_TEXTS,
+    HEADS,
+    PROGRESS_EVERY,
+    TAILS,
+    ExportReport,
+    Format,
+)
 from svc_pg.audit.horizon import Horizon, horizon_after
 from svc_pg.audit.listing import filter_of
 from svc_pg.audit.log import AuditQuery
+from svc_pg.audit.portable.entries import phrases_of
+from svc_pg.audit.portable.export import exporting
+from svc_pg.audit.portable.horizon import outside_transaction
+from svc_pg.audit.portable.statements import Steps, arun, run
+from svc_pg.dialects import dialect_of
 from svc_pg.errors import QueryError, translating
 from svc_pg.query import Query, afetch_one, fetch_one
 
-Format = Literal["json", "ndjson", "csv"]
-
-PROGRESS_EVERY: Final = 10_000  # entries
-
-# The fields of Entry under the names of the API, each with its expression
-FIELDS: Final[dict[LiteralString, LiteralString]] = {
-    "id": "id::text",
-    "timestamp": """to_char("timestamp" at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')""",
-    "tableName": "table_name",
-    "operation": "operation",
-    "recordId": "record_id",
-    "actorId": "actor_id",
-    "tenantId": "tenant_id",
-    "dbUser": "db_user",
-    "dbRole": "db_role",
-    "beforeData": "before_data",
-    "afterData": "after_data",
-    "changedFields": "changed_fields",
-    "label": "label",
-    "severity": "severity",
-    "compliance": "compliance",
-    "description": "description",
-    "redactedFields": "redacted_fields",
-    "context": "context",
-    "xactId": "xact_id::text",
-}
-_ARRAYS: Final = frozenset({"changedFields", "compliance", "redactedFields"})
-_FREE_TEXTS: Final = frozenset(
-    {"tableName", "recordId", "actorId", "tenantId", "dbUser", "dbRole", "label", "description"}
-)
 _LOG: Final = " from svc.audit_logs"
 
 
 def csv_cell(name: LiteralString, value: LiteralString) -> LiteralString:
     """Arrays as JSON; an apostrophe before text that a spreadsheet would run as a formula (OWASP, CSV injection)."""
-    if name in _ARRAYS:
+    if name in ARRAYS:
         return "to_json(" + value + ")"
-    if name in _FREE_TEXTS:
+    if name in FREE_TEXTS:
         is_formula: LiteralString = "left(" + value + r", 1) in ('=', '+', '-', '@', e'\t', e'\r', e'\n')"
         return "case when " + is_formula + " then '''' || " + value + " else " + value + " end"
     return value
@@ -65,25 +50,12 @@ _CSV: Final = _select({name: csv_cell(name, value) for name, value in FIELDS.ite
 
 
 @dataclass(frozen=True, slots=True)
-class ExportReport:
-    """The number of entries written, and of those ``held_back`` because older ones may still appear before them.
-
-    An export with ``after=horizon`` continues exactly at the end of this one: without a gap and without a duplicate,
-    also in a copy of the database that was restored from a dump since.
-    """
-
-    entries: int
-    held_back: int
-    horizon: str
-
-
-@dataclass(frozen=True, slots=True)
 class _Count:
     entries: int
 
 
 def export(
-    conn: Connection[Any],
+    conn: Any,
     query: AuditQuery,
     *,
     format: Format = "json",  # noqa: A002 - the word that users know
@@ -103,22 +75,27 @@ def export(
     with a header, in which an apostrophe precedes text that a spreadsheet would run. Memory does not grow with the
     number of entries. ``progress`` is called with the number so far. Never commits. Raises NotInstalledError,
     QueryError if ``after`` is of another database, and ConflictError if entries of one were copied into the log.
+
+    ``conn`` may lead to SQLite or MySQL too, where it must be outside a transaction, or ``is_settled`` false. Raises
+    TransactionError, and on MySQL AccessError without the right PROCESS, which tells what is settled.
     """
     _check(format)
+    if dialect_of(conn) != "postgresql":
+        return run(conn, _elsewhere(conn, query, format, out, after, progress, is_settled=is_settled))
     with translating():
         start = fetch_one(conn, horizon_after(after))
         held_back = fetch_one(conn, _held_back(start, query)).entries if is_settled else 0
         cursor = conn.cursor()
         with cursor.copy(*_copy(start, query, format, is_settled=is_settled)) as rows:
-            out.write(_HEADS[format])
+            out.write(HEADS[format])
             for number, row in enumerate(rows):
                 _write(row, number, format, out, progress)
-            out.write(_TAILS[format])
+            out.write(TAILS[format])
         return ExportReport(cursor.rowcount, held_back, start.cursor)
 
 
 async def aexport(
-    conn: AsyncConnection[Any],
+    conn: Any,
     query: AuditQuery,
     *,
     format: Format = "json",  # noqa: A002 - the word that users know
@@ -129,23 +106,41 @@ async def aexport(
 ) -> ExportReport:
     """As ``export``, on an async connection; ``out`` is a file or a buffer, because its writes are not awaited."""
     _check(format)
+    if dialect_of(conn) != "postgresql":
+        return await arun(conn, _elsewhere(conn, query, format, out, after, progress, is_settled=is_settled))
     with translating():
         start = await afetch_one(conn, horizon_after(after))
         held_back = (await afetch_one(conn, _held_back(start, query))).entries if is_settled else 0
         cursor = conn.cursor()
         async with cursor.copy(*_copy(start, query, format, is_settled=is_settled)) as rows:
             number = 0
-            out.write(_HEADS[format])
+            out.write(HEADS[format])
             async for row in rows:
                 _write(row, number, format, out, progress)
                 number += 1
-            out.write(_TAILS[format])
+            out.write(TAILS[format])
         return ExportReport(cursor.rowcount, held_back, start.cursor)
 
 
+def _elsewhere(
+    conn: object,
+    query: AuditQuery,
+    form: Format,
+    out: BinaryIO,
+    after: str | None,
+    progress: Callable[[int], None],
+    *,
+    is_settled: bool,
+) -> Steps[ExportReport]:
+    if is_settled:
+        yield from outside_transaction(conn)
+    phrases = phrases_of(conn)
+    return (yield from exporting(phrases, query, form, out, after=after, is_settled=is_settled, progress=progress))
+
+
 def _check(form: Format) -> None:
-    if form not in get_args(Format):
-        raise QueryError(f"{form!r} is not a format", hint=f"Write one of {', '.join(get_args(Format))}.")
+    if form not in FORMATS:
+        raise QueryError(f"{form!r} is not a format", hint=f"Write one of {', '.join(FORMATS)}.")
 
 
 def _held_back(start: Horizon, query: AuditQuery) -> Query[_Count]:
@@ -179,7 +174,3 @@ def _write(row: Buffer, number: int, form: Format, out: BinaryIO, progress: Call
         case "csv":  # each is one record, which ends as a line of Unix does
             out.write(memoryview(row)[:-1])
             out.write(b"\r\n")
-
-
-_HEADS: Final[dict[Format, bytes]] = {"json": b"[", "ndjson": b"", "csv": b""}
-_TAILS: Final[dict[Format, bytes]] = {"json": b"]\n", "ndjson": b"", "csv": b""}

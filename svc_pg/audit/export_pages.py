@@ -9,7 +9,8 @@ from typing import Any, Final, LiteralString, NamedTuple
 from psycopg import AsyncConnection
 
 from svc_pg.audit.entry import keyset
-from svc_pg.audit.export import FIELDS, Format, csv_cell
+from svc_pg.audit.export import csv_cell
+from svc_pg.audit.export_fields import FIELDS, Format
 from svc_pg.audit.horizon import horizon_after
 from svc_pg.audit.listing import filter_of
 from svc_pg.audit.log import AuditQuery

@@ -15,6 +15,8 @@ from svc_pg.audit.entry import COLUMNS, Entry
 from svc_pg.audit.horizon import horizon
 from svc_pg.audit.listing import EntryListing, listing
 from svc_pg.audit.log import AuditQuery
+from svc_pg.audit.portable import follow as portable
+from svc_pg.dialects import dialect_of
 from svc_pg.errors import TransactionError, translating
 from svc_pg.pagination import Filter
 from svc_pg.query import Query, keep_json
@@ -24,7 +26,7 @@ _CURSOR: Final = "svc_pg_follow"
 _BATCH: Final = 100
 
 
-def follow(conn: Connection[Any], query: AuditQuery, *, pause: timedelta = PAUSE) -> Generator[Entry, None, None]:
+def follow(conn: Any, query: AuditQuery, *, pause: timedelta = PAUSE) -> Generator[Entry, None, None]:
     """The newest page of ``query``, its oldest entry first, then endlessly the new entries that it selects.
 
     An entry comes when all transactions that began before its own have ended, so a slow transaction delays those after
@@ -32,6 +34,8 @@ def follow(conn: Connection[Any], query: AuditQuery, *, pause: timedelta = PAUSE
     them; ``conn`` must be outside one. Raises TransactionError and NotInstalledError, and
     ConflictError if entries of another database are copied into the log.
     """
+    if dialect_of(conn) != "postgresql":
+        yield from portable.follow(conn, query, pause=pause)
     if conn.info.transaction_status != TransactionStatus.IDLE:
         raise TransactionError("the connection is inside a transaction", hint="Commit or roll back first.")
     newest, oldest = listing(query.order("newest")), listing(query.order("oldest"))

@@ -1,19 +1,20 @@
 """The last changes of a record as plain values, for a page of the application that tells who changed it."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, LiteralString
 
-from psycopg import AsyncConnection
-
-from svc_pg import times
+from svc_pg.audit import log
+from svc_pg.audit.change import Change, FieldChange, cut
 from svc_pg.audit.change_order import by_change
-from svc_pg.audit.entry import Operation, keyset
-from svc_pg.config.audit import Severity
+from svc_pg.audit.entry import keyset
+from svc_pg.audit.portable.entries import phrases_of
+from svc_pg.audit.portable.last_changes import changes_of
+from svc_pg.audit.portable.statements import arun, run
 from svc_pg.dbapi import DbApiConnection
+from svc_pg.dialects import dialect_of
 from svc_pg.errors import QueryError, translating
 from svc_pg.pagination import ALL, Filter
 from svc_pg.query import Query
@@ -21,9 +22,6 @@ from svc_pg.table_names import TableName
 
 MAX_CHANGES: Final = 100
 DEFAULT_CHANGES: Final = 5
-MAX_FIELDS: Final = 20
-MAX_CHARACTERS: Final = 200
-"""The most characters that a change shows of each of its texts."""
 
 # One text, so that drivers agree on all of it. Texts are cut here: a value may have megabytes. Each snapshot is taken
 # apart once, because it may have to be decompressed each time.
@@ -59,76 +57,32 @@ select json_build_object(
 _OF_ENTRY: Final[LiteralString] = _COLUMNS + " from svc.audit_logs where id = %s"
 
 
-@dataclass(frozen=True, slots=True)
-class FieldChange:
-    """A field of an update. A value is its text, cut after 200 characters; None is null, or not recorded.
-
-    If ``is_redacted``, the log has no value, or a disguised one.
-    """
-
-    name: str
-    before: str | None
-    after: str | None
-    is_redacted: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A change of a record.
-
-    ``actor`` is the name that templates show: the actor's id, unless ``dataclasses.replace`` sets another. It is None
-    if the application named no actor; ``db_user`` is then all that is known. ``fields`` are the first 20 that an update
-    changed, and ``more_fields`` the number of others.
-    """
-
-    id: str
-    timestamp: datetime
-    age: timedelta
-    operation: Operation
-    actor: str | None
-    actor_id: str | None
-    db_user: str
-    label: str | None
-    severity: Severity | None
-    description: str | None
-    fields: Sequence[FieldChange]
-    more_fields: int
-
-    @property
-    def ago(self) -> str:
-        """For example ``3 min ago``, by the database's clock."""
-        return times.relative(self.timestamp, self.timestamp + self.age)
-
-    @property
-    def exact(self) -> str:
-        """For example ``12 Mar 2026, 14:31:04 UTC``."""
-        return times.exact(self.timestamp)
-
-    @property
-    def instant(self) -> str:
-        """RFC 3339, for the attribute ``datetime`` of an element ``time``."""
-        return times.instant(self.timestamp)
-
-
 def last_changes(conn: DbApiConnection, table: str, record: object, *, limit: int = DEFAULT_CHANGES) -> list[Change]:
     """The last changes of one record, newest first: at most ``limit``, which may be 1 to 100.
 
     ``record`` is its key: the value of the column, or a list or tuple of several columns' values.
 
-    ``conn`` is any DB-API connection whose parameters are ``%s``. It needs the right to read the log, and the right of
-    the reader to see this record is for the caller to check. Never commits. Raises QueryError for a wrong argument,
-    ConfigError for a name that is no table's, NotInstalledError and AccessError.
+    ``conn`` is any DB-API connection to PostgreSQL, SQLite or MySQL, SQLAlchemy's raw one or Django's. It needs the
+    right to read the log, and the right of the reader to see this record is for the caller to check. Never commits.
+    Raises QueryError for a wrong argument, ConfigError for a name that is no table's, NotInstalledError and
+    AccessError.
     """
+    _check(limit)
+    if dialect_of(conn) != "postgresql":
+        return run(conn, changes_of(phrases_of(conn), log.query().resource(table).record(record_id(record)), limit))
     query = _query(table, record, limit)
     with translating(), closing(conn.cursor()) as cursor:
         cursor.execute(query.text, query.params)
         return _changes(cursor.fetchall())
 
 
-async def alast_changes(
-    conn: AsyncConnection[Any], table: str, record: object, *, limit: int = DEFAULT_CHANGES
-) -> list[Change]:
-    """As ``last_changes``, on an async connection of psycopg."""
+async def alast_changes(conn: Any, table: str, record: object, *, limit: int = DEFAULT_CHANGES) -> list[Change]:
+    """As ``last_changes``, on an async connection: psycopg's, aiosqlite's, asyncmy's or aiomysql's."""
+    _check(limit)
+    if dialect_of(conn) != "postgresql":
+        return await arun(
+            conn, changes_of(phrases_of(conn), log.query().resource(table).record(record_id(record)), limit)
+        )
     query = _query(table, record, limit)
     with translating():
         async with conn.cursor() as cursor:
@@ -149,9 +103,12 @@ def record_id(record: object) -> str:
     return str(record)
 
 
-def _query(table: str, record: object, limit: int) -> Query[Change]:
+def _check(limit: int) -> None:
     if not 1 <= limit <= MAX_CHANGES:
         raise QueryError(f"nobody can be shown {limit} changes", hint=f"Ask for 1 to {MAX_CHANGES}.")
+
+
+def _query(table: str, record: object, limit: int) -> Query[Change]:
     wanted: Filter = ALL.where("table_name = %s", str(TableName.parse(table)))
     wanted = wanted.where("record_id = %s", record_id(record))
     return by_change(_COLUMNS, keyset("newest", _COLUMNS, Change), wanted, limit=limit)
@@ -163,7 +120,7 @@ def _changes(rows: Iterable[Any]) -> list[Change]:
 
 def _change(found: dict[str, Any]) -> Change:
     fields = [
-        FieldChange(str(_cut(each["name"])), _cut(each["before"]), _cut(each["after"]), each["is_redacted"])
+        FieldChange(str(cut(each["name"])), cut(each["before"]), cut(each["after"]), each["is_redacted"])
         for each in found["fields"] or ()
     ]
     return Change(
@@ -174,13 +131,9 @@ def _change(found: dict[str, Any]) -> Change:
         actor=found["actor_id"],
         actor_id=found["actor_id"],
         db_user=found["db_user"],
-        label=_cut(found["label"]),
+        label=cut(found["label"]),
         severity=found["severity"],
-        description=_cut(found["description"]),
+        description=cut(found["description"]),
         fields=fields,
         more_fields=max(0, (found["field_count"] or 0) - len(fields)),
     )
-
-
-def _cut(text: str | None) -> str | None:
-    return text if text is None or len(text) <= MAX_CHARACTERS else text[:MAX_CHARACTERS] + "…"

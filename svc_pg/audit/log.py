@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Self, cast, get_args
 
-from psycopg import AsyncConnection, Connection
-
 from svc_pg.audit.conditions import (
     Among,
     AtLeast,
@@ -25,8 +23,12 @@ from svc_pg.audit.conditions import (
 )
 from svc_pg.audit.entry import OPERATIONS, SELECT, SEVERITIES, Entry, Order, chosen
 from svc_pg.audit.listing import listing
+from svc_pg.audit.portable import entries
+from svc_pg.audit.portable.entries import phrases_of
+from svc_pg.audit.portable.statements import arun, run
 from svc_pg.audit.selection import Selection
 from svc_pg.config.audit import Severity
+from svc_pg.dialects import dialect_of
 from svc_pg.errors import QueryError
 from svc_pg.pagination import Page, PointInTime, check_texts, time_or_age
 from svc_pg.query import Query
@@ -159,16 +161,24 @@ class AuditQuery(Selection):
         """
         return replace(self, fields=chosen(fields))
 
-    def list(self, conn: Connection[Any]) -> Page[Entry]:
-        """Run on a sync connection. Never commits. Raises NotInstalledError."""
-        return listing(self).list(conn)
+    def list(self, conn: Any) -> Page[Entry]:
+        """Run on a connection of psycopg, sqlite3, PyMySQL or another driver, or on one of SQLAlchemy's or Django's.
 
-    async def alist(self, conn: AsyncConnection[Any], *, max_bytes: int | None = None) -> Page[Entry]:
-        """Run on an async connection. Never commits. Raises NotInstalledError.
-
-        With ``max_bytes``, which needs a transaction, a page ends before it has more, but not before its first row.
+        Never commits. Raises NotInstalledError, and QueryError for what only PostgreSQL answers.
         """
-        return await listing(self).alist(conn, max_bytes=max_bytes)
+        if dialect_of(conn) == "postgresql":
+            return listing(self).list(conn)
+        return run(conn, entries.page(phrases_of(conn), self))
+
+    async def alist(self, conn: Any, *, max_bytes: int | None = None) -> Page[Entry]:
+        """As ``list``, on a connection of psycopg's AsyncConnection, aiosqlite, asyncmy or aiomysql.
+
+        With ``max_bytes``, which PostgreSQL needs a transaction for, a page ends before it has more, but not before its
+        first row.
+        """
+        if dialect_of(conn) == "postgresql":
+            return await listing(self).alist(conn, max_bytes=max_bytes)
+        return await arun(conn, entries.page(phrases_of(conn), self, max_bytes=max_bytes))
 
     def _where(self, *conditions: Condition) -> Self:
         return replace(self, conditions=(*self.conditions, *conditions))

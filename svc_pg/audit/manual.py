@@ -4,9 +4,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from psycopg import Connection
-
+from svc_pg.audit.portable.entries import phrases_of
+from svc_pg.audit.portable.statements import run
+from svc_pg.audit.portable.written import write_entry
 from svc_pg.config.audit import Severity
+from svc_pg.dialects import dialect_of
 from svc_pg.errors import translating
 from svc_pg.query import scalar
 from svc_pg.storable_texts import refuse_unstorable
@@ -15,7 +17,7 @@ _CAPTURE: Final = "select svc.capture_log(%s, %s, %s, %s::jsonb, %s::jsonb, %s, 
 
 
 def capture_log(
-    conn: Connection[Any],
+    conn: Any,
     table_name: str,
     operation: str,
     *,
@@ -31,7 +33,8 @@ def capture_log(
 
     ``table_name`` may be any name, for example of a file, another system or a table on another server. The actor,
     tenant and context are those of the transaction. Nothing is redacted: pass only what may be recorded. Needs the
-    right to execute ``svc.capture_log``. Raises NotInstalledError, and QueryError for a text that cannot be stored.
+    right to execute ``svc.capture_log``, on MySQL the right to insert into ``svc.audit_logs``. Raises
+    NotInstalledError, AccessError, and QueryError for a text that cannot be stored.
     """
     refuse_unstorable(
         table_name=table_name,
@@ -42,6 +45,20 @@ def capture_log(
         compliance="".join(compliance),
         description=description,
     )
+    if dialect_of(conn) != "postgresql":
+        entry = write_entry(
+            phrases_of(conn),
+            table_name,
+            operation,
+            record_id=record_id,
+            before=before,
+            after=after,
+            label=label,
+            severity=severity,
+            compliance=compliance,
+            description=description,
+        )
+        return run(conn, entry)
     values = (table_name, operation, record_id, _json(before), _json(after), label, severity)
     with translating():
         entry_id: str = scalar(conn, _CAPTURE, (*values, list(compliance) or None, description))

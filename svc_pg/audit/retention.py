@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -11,30 +11,20 @@ from psycopg import AsyncConnection, Connection
 from psycopg.errors import LockNotAvailable
 from psycopg.pq import TransactionStatus
 
-from svc_pg import durations
-from svc_pg.errors import QueryError, TransactionError, translating
+from svc_pg.audit.portable.entries import phrases_of
+from svc_pg.audit.portable.horizon import outside_transaction
+from svc_pg.audit.portable.purge import purging as purging_elsewhere
+from svc_pg.audit.portable.statements import Steps as StepsElsewhere
+from svc_pg.audit.portable.statements import arun as arun_elsewhere
+from svc_pg.audit.portable.statements import run
+from svc_pg.audit.purge_report import PurgeReport, check_age
+from svc_pg.dialects import dialect_of
+from svc_pg.errors import TransactionError, translating
 from svc_pg.query import Query, Row, afetch, fetch
-
-OLDEST_AGE: Final = timedelta(days=36500)
-YOUNGEST_AGE: Final = timedelta(days=1)
 
 _TRIES: Final = 20
 _PAUSE: Final = timedelta(milliseconds=250)
 _BATCH: Final = 20_000
-
-
-@dataclass(frozen=True, slots=True)
-class PurgeReport:
-    """The entries that were removed, or would be: all from before ``before``.
-
-    ``partitions`` were dropped as a whole and ``entries`` counts those removed one by one. ``postponed`` names the
-    partitions that readers or writers kept locked; the next purge continues with them.
-    """
-
-    before: datetime
-    partitions: list[str] = field(default_factory=list)
-    entries: int = 0
-    postponed: list[str] = field(default_factory=list)
 
 
 Step = Query[Any] | timedelta
@@ -81,7 +71,7 @@ select entries, reached from svc.audit_purge_entries(%s::oid, coalesce(%s::times
 
 
 def purge(
-    conn: Connection[Any],
+    conn: Any,
     older_than: timedelta,
     *,
     dry_run: bool = False,
@@ -93,10 +83,12 @@ def purge(
     writes an entry about it: operation DELETE of ``svc.audit_logs``, labelled ``audit log purged``, with the facts in
     ``before_data``. A purge that is interrupted leaves nothing to repair. A partition that stays locked for
     some seconds is postponed, so that no capture waits long behind it. ``progress`` is called with the name of each
-    partition.
+    partition. SQLite and MySQL have no partitions: all is removed in batches, and what is locked is postponed.
 
     Raises QueryError for another age, TransactionError, and NotInstalledError.
     """
+    if dialect_of(conn) != "postgresql":
+        return run(conn, _elsewhere(conn, older_than, dry_run=dry_run, progress=progress))
     _check_idle(conn)
     steps = purging(older_than, dry_run=dry_run, tries=_TRIES, batch=_BATCH, progress=progress)
     with translating():
@@ -113,7 +105,7 @@ def purge(
 
 
 async def apurge(
-    conn: AsyncConnection[Any],
+    conn: Any,
     older_than: timedelta,
     *,
     dry_run: bool = False,
@@ -128,8 +120,17 @@ async def apurge(
         except LockNotAvailable as error:
             return error
 
+    if dialect_of(conn) != "postgresql":
+        return await arun_elsewhere(conn, _elsewhere(conn, older_than, dry_run=dry_run, progress=progress))
     _check_idle(conn)
     return await arun(purging(older_than, dry_run=dry_run, tries=_TRIES, batch=_BATCH, progress=progress), rows)
+
+
+def _elsewhere(
+    conn: object, older_than: timedelta, *, dry_run: bool, progress: Callable[[str], None]
+) -> StepsElsewhere[PurgeReport]:
+    yield from outside_transaction(conn)
+    return (yield from purging_elsewhere(phrases_of(conn), older_than, dry_run=dry_run, progress=progress))
 
 
 async def arun(steps: Steps, rows: Callable[[Query[Any]], Awaitable[Rows]]) -> PurgeReport:
@@ -161,11 +162,7 @@ def purging(
     A query whose locks others hold is tried ``tries`` times, and ``batch`` entries are removed at a time. Partitions
     that are left when ``is_over`` are postponed.
     """
-    if not YOUNGEST_AGE <= older_than <= OLDEST_AGE:
-        raise QueryError(
-            f"{durations.text(older_than)} is not an age to purge by",
-            hint=f"Write {YOUNGEST_AGE.days} to {OLDEST_AGE.days} days, such as 90d.",
-        )
+    check_age(older_than)
     [start] = yield Query(_BEFORE, (older_than,), _Start)
     before: datetime = start.before
     parts: list[_Part] = yield Query(_PLAN, (before,), _Part)

@@ -7,10 +7,10 @@ from functools import partial
 from typing import Final, get_args
 
 from svc_pg import durations
-from svc_pg.audit.export import Format
+from svc_pg.audit.export_fields import Format
 from svc_pg.audit.export_pages import export_pages
 from svc_pg.audit.log import query
-from svc_pg.audit.retention import OLDEST_AGE, YOUNGEST_AGE, PurgeReport
+from svc_pg.audit.purge_report import OLDEST_AGE, YOUNGEST_AGE, PurgeReport
 from svc_pg.console.built_in.audit_filters import WHICH, Asked, asked
 from svc_pg.console.built_in.audit_purge import purge
 from svc_pg.console.database import Database

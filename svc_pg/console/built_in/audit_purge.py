@@ -10,7 +10,7 @@ from psycopg import AsyncConnection
 from psycopg.errors import LockNotAvailable
 
 from svc_pg.audit import retention
-from svc_pg.audit.retention import PurgeReport
+from svc_pg.audit.purge_report import PurgeReport
 from svc_pg.query import Query, afetch
 
 Acting = Callable[[], AbstractAsyncContextManager[AsyncConnection[Any]]]

@@ -10,7 +10,8 @@ from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.db import connections, models, router
 from django.utils.module_loading import import_string
 
-from svc_pg.audit.last_changes import Change, last_changes
+from svc_pg.audit.change import Change
+from svc_pg.audit.last_changes import last_changes
 from svc_pg.table_names import TableName
 
 Names = Callable[[Collection[str]], Mapping[str, str]]

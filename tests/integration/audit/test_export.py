@@ -16,7 +16,8 @@ from psycopg.types.json import Jsonb
 from pydantic.alias_generators import to_camel
 
 from svc_pg import audit
-from svc_pg.audit.export import ExportReport, Format, aexport, export
+from svc_pg.audit.export import aexport, export
+from svc_pg.audit.export_fields import ExportReport, Format
 from svc_pg.encoding import encode
 from svc_pg.errors import NotInstalledError, QueryError
 from svc_pg.query import scalar

@@ -223,7 +223,7 @@ def test_two_purges_at_a_time_remove_each_thing_once(db: psycopg.Connection[Any]
     write(db, *(datetime(2020, month, 2, tzinfo=UTC) for month in range(1, 13)), datetime(2021, 1, 2, tzinfo=UTC))
     age = age_of(db, datetime(2021, 1, 3, tzinfo=UTC))
 
-    def run() -> retention.PurgeReport:
+    def run() -> audit.PurgeReport:
         with psycopg.connect(database) as conn:
             return purge(conn, age)
 
@@ -267,7 +267,7 @@ def test_an_async_purge_removes_the_same_and_postpones_what_is_locked(
     age = age_of(db, datetime(2020, 2, 20, tzinfo=UTC))
     told: list[str] = []
 
-    async def run(**options: Any) -> retention.PurgeReport:
+    async def run(**options: Any) -> audit.PurgeReport:
         async with await psycopg.AsyncConnection.connect(database) as conn:
             return await apurge(conn, age, progress=told.append, **options)
 

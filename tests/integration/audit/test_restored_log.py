@@ -16,7 +16,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from svc_pg import Config, audit, schema
-from svc_pg.audit.export import ExportReport
+from svc_pg.audit.export_fields import ExportReport
 from svc_pg.audit.follow import follow
 from svc_pg.audit.horizon import horizon
 from svc_pg.errors import ConflictError, QueryError

@@ -31,7 +31,7 @@ async def entries_of(visit: Visit, entries: Iterable[Entry]) -> Mapping[str, Seq
     """The entries around each of ``entries`` that its transaction wrote, without their snapshots."""
     found: dict[str, Sequence[Entry]] = {}
     for entry in entries:
-        if entry.xact_id in found:
+        if entry.xact_id is None or entry.xact_id in found:
             continue
         # around the entry, because a transaction may have written millions
         query = {
@@ -49,7 +49,7 @@ async def deliveries_of(visit: Visit, entries: Iterable[Entry]) -> Mapping[str, 
     found: dict[str, Sequence[Delivery]] = {}
     if not visit.has("deliveries"):
         return {}
-    for xact_id in dict.fromkeys(entry.xact_id for entry in entries):
+    for xact_id in dict.fromkeys(entry.xact_id for entry in entries if entry.xact_id is not None):
         query = {"transaction": xact_id, "limit": str(_MOST_DELIVERIES)}
         found[xact_id] = (await visit.api.get(Page[Delivery], "webhooks", "deliveries", query=query)).data
     ids = sorted({delivery.endpoint_id for deliveries in found.values() for delivery in deliveries})[:_MOST_ENDPOINTS]

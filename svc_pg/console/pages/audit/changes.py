@@ -73,7 +73,7 @@ def short(table: str) -> str:
 
 def who(entry: Entry) -> str:
     """The actor, or, if the application set none, the user of the database."""
-    return entry.actor_id if entry.actor_id is not None else entry.db_user
+    return entry.actor_id if entry.actor_id is not None else entry.db_user or "nobody named"
 
 
 def fields(entry: Entry) -> list[Field]:

@@ -1,0 +1,70 @@
+"""A change of a record as plain values, for a page of the application."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from svc_pg import times
+from svc_pg.audit.entry import Operation
+from svc_pg.config.audit import Severity
+
+MAX_FIELDS: Final = 20
+MAX_CHARACTERS: Final = 200
+"""The most characters that a change shows of each of its texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """A field of an update. A value is its text, cut after 200 characters; None is null, or not recorded.
+
+    If ``is_redacted``, the log has no value, or a disguised one.
+    """
+
+    name: str
+    before: str | None
+    after: str | None
+    is_redacted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of a record.
+
+    ``actor`` is the name that templates show: the actor's id, unless ``dataclasses.replace`` sets another. It is None
+    if the application named no actor; ``db_user`` is then all that is known. ``fields`` are the first 20 that an update
+    changed, and ``more_fields`` the number of others.
+    """
+
+    id: str
+    timestamp: datetime
+    age: timedelta
+    operation: Operation
+    actor: str | None
+    actor_id: str | None
+    db_user: str | None
+    label: str | None
+    severity: Severity | None
+    description: str | None
+    fields: Sequence[FieldChange]
+    more_fields: int
+
+    @property
+    def ago(self) -> str:
+        """For example ``3 min ago``, by the database's clock."""
+        return times.relative(self.timestamp, self.timestamp + self.age)
+
+    @property
+    def exact(self) -> str:
+        """For example ``12 Mar 2026, 14:31:04 UTC``."""
+        return times.exact(self.timestamp)
+
+    @property
+    def instant(self) -> str:
+        """RFC 3339, for the attribute ``datetime`` of an element ``time``."""
+        return times.instant(self.timestamp)
+
+
+def cut(text: str | None) -> str | None:
+    """A text as a change shows it."""
+    return text if text is None or len(text) <= MAX_CHARACTERS else text[:MAX_CHARACTERS] + "…"

@@ -1,0 +1,56 @@
+"""Errors of the drivers of SQLite, MySQL and MariaDB as the errors of svc-pg that they stand for."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from svc_pg.errors import AccessError, AppendOnlyError, NotInstalledError, SvcError
+
+BUSY: Final = frozenset({1205, 1213, 3572})
+"""MySQL's numbers of a lock that others hold: waited too long, a deadlock, or nobody should wait."""
+
+_MISSING: Final = frozenset({1049, 1146})
+_DENIED: Final = frozenset({1044, 1142, 1143})
+_PROCESS: Final = 1227
+
+
+@contextmanager
+def translating() -> Iterator[None]:
+    """Raise a driver's error as the SvcError that it stands for, if it stands for one."""
+    try:
+        yield
+    except SvcError:
+        raise
+    except Exception as error:
+        if known := _translated(error):
+            raise known from error
+        raise
+
+
+def is_busy(error: BaseException) -> bool:
+    """Whether others hold a lock for too long."""
+    return number(error) in BUSY or "database is locked" in str(error) or "database table is locked" in str(error)
+
+
+def number(error: BaseException) -> int | None:
+    """The number that a driver of MySQL gives an error, if it is of one."""
+    found = getattr(error, "errno", None) or next(iter(error.args), None)
+    return found if isinstance(found, int) else None
+
+
+def _translated(error: Exception) -> SvcError | None:
+    text, code = str(error), number(error)
+    if "append-only" in text:
+        return AppendOnlyError("the audit log is append-only", hint="Entries leave it by svc-pg purge alone.")
+    if "no such table: svc_" in text or (code in _MISSING and "svc" in text):
+        return NotInstalledError("the database has no audit log of svc-pg", hint="Run: svc-pg install")
+    if code in _DENIED and "svc" in text.replace("audit_logs", "svc"):
+        return AccessError(
+            "the database's user may not read or write the audit log", hint="Grant it: grant select on svc.* to ...;"
+        )
+    if code == _PROCESS and "PROCESS" in text:
+        return AccessError(
+            "the database's user may not see which transactions run, and only that tells which entries are settled",
+            hint="Grant it: grant process on *.* to ...; or read what is not settled too.",
+        )
+    return None

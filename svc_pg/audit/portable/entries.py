@@ -1,0 +1,142 @@
+"""Entries of the audit log: pages of a selection, and one by its id."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, LiteralString, cast
+
+from svc_pg.audit.conditions import Condition
+from svc_pg.audit.entry import FIELDS, Entry, row_of
+from svc_pg.audit.portable.change_order import by_change
+from svc_pg.audit.portable.keys import HIGHEST, Key, beyond, in_order, moment, within
+from svc_pg.audit.portable.phrases import (
+    MYSQL,
+    SQLITE,
+    Phrases,
+    filter_of,
+    names_default_schema,
+)
+from svc_pg.audit.portable.statements import Statement, Steps
+from svc_pg.audit.selection import Selection
+from svc_pg.dialects import dialect_of
+from svc_pg.errors import QueryError
+from svc_pg.pagination import ALL, Filter, Page
+from svc_pg.query import RawJson
+
+
+def phrases_of(conn: object) -> Phrases:
+    """The words of the database that a connection leads to."""
+    return SQLITE if dialect_of(conn) == "sqlite" else MYSQL
+
+
+def wanted(phrases: Phrases, conditions: Sequence[Condition]) -> Steps[Filter]:
+    """The conditions in the words of the database. Raises QueryError if a table needs a schema."""
+    schema = "main"
+    if phrases is MYSQL and names_default_schema(conditions):
+        [[database]] = yield Statement("select database()")
+        if database is None:
+            raise QueryError("the connection has no database", hint="Write the table with its own: shop.customer.")
+        schema = database
+    return filter_of(phrases, conditions, default_schema=schema)
+
+
+def page(
+    phrases: Phrases, selection: Selection, *, max_bytes: int | None = None, also: Filter = ALL
+) -> Steps[Page[Entry]]:
+    """A page of the entries, ``also`` of these; with ``max_bytes`` it ends before it has more, but has a first row."""
+    found = (yield from wanted(phrases, selection.conditions)).joined(also)
+    is_falling = (selection.first == "newest") != selection.is_backward
+    keys = yield from _keys_beyond(phrases, found, selection, is_falling=is_falling, limit=selection.size + 1)
+    shown = within(keys[: selection.size], max_bytes)
+    entries = yield from entries_of(phrases, shown, selection.fields)
+    return selection.page_of(
+        entries, has_more=len(keys) > len(shown), key=lambda entry: (entry.timestamp.isoformat(), entry.id)
+    )
+
+
+def one(phrases: Phrases, entry_id: int) -> Steps[Entry | None]:
+    """The entry with this id, if there is one."""
+    if entry_id > HIGHEST:
+        return None
+    rows = yield _select(phrases, FIELDS, "id = %s", entry_id)
+    return next(map(_reader(FIELDS), rows), None)
+
+
+def entries_of(phrases: Phrases, keys: Sequence[Key], fields: Sequence[str] = FIELDS) -> Steps[list[Entry]]:
+    """The entries at these places, in their order."""
+    if not keys:
+        return []
+    marks: LiteralString = ", ".join(["%s"] * len(keys))
+    rows = yield _select(phrases, fields, "id in (" + marks + ")", *(key.id for key in keys))
+    by_id = {entry.id: entry for entry in map(_reader(fields), rows)}
+    return [by_id[str(key.id)] for key in keys if str(key.id) in by_id]  # a purge may be quicker
+
+
+def _keys_beyond(
+    phrases: Phrases, found: Filter, selection: Selection, *, is_falling: bool, limit: int
+) -> Steps[list[Key]]:
+    """The places of the next entries, of one record in the order of change."""
+    if selection.edge is not None and not 0 <= selection.edge[1] <= HIGHEST:
+        raise QueryError(f"{selection.edge[1]} is not the id of an entry")
+    # MySQL lets no trigger change the table that is being changed
+    if selection.is_of_record and phrases is SQLITE:
+        return (yield from by_change(phrases, found, selection.edge, is_falling=is_falling, limit=limit))
+    later = beyond(phrases, found, selection.edge, is_falling=is_falling)
+    return (yield from in_order(phrases, later, is_falling=is_falling, limit=limit))
+
+
+def _select(phrases: Phrases, fields: Sequence[str], condition: LiteralString, *params: object) -> Statement:
+    known: Mapping[str, LiteralString] = {**_COLUMNS, "timestamp": phrases.timestamp}
+    shown: LiteralString = ", ".join([known[name] for name in fields])
+    return Statement("select " + shown + " from " + phrases.log + " where " + condition, params)  # noqa: S608
+
+
+def _reader(fields: Sequence[str]) -> Callable[[Sequence[Any]], Entry]:
+    """Makes an entry of a row."""
+    make = Entry if tuple(fields) == FIELDS else row_of(tuple(fields))
+    readers = [_READERS.get(name, _as_it_is) for name in fields]
+    return lambda row: make(*(read(value) for read, value in zip(readers, row, strict=True)))
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _json(value: str | None) -> RawJson | None:
+    return None if value is None else RawJson(value)
+
+
+def _list(value: str | None) -> list[str] | None:
+    return None if value is None else cast(list[str], json.loads(value))
+
+
+_COLUMNS: Final[Mapping[str, LiteralString]] = {
+    "id": "id",
+    "table_name": "table_name",
+    "operation": "operation",
+    "record_id": "record_id",
+    "actor_id": "actor_id",
+    "tenant_id": "tenant_id",
+    "db_user": "db_user",
+    "db_role": "db_role",
+    "before_data": "before_data",
+    "after_data": "after_data",
+    "changed_fields": "changed_fields",
+    "label": "label",
+    "severity": "severity",
+    "compliance": "compliance",
+    "description": "description",
+    "redacted_fields": "redacted_fields",
+    "context": "context",
+    "xact_id": "xact_id",
+}
+_READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "id": str,
+    "timestamp": moment,
+    "before_data": _json,
+    "after_data": _json,
+    "context": _json,
+    "changed_fields": _list,
+    "compliance": _list,
+    "redacted_fields": _list,
+    "xact_id": lambda value: None if value is None else str(value),
+}

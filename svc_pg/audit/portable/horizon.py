@@ -1,0 +1,135 @@
+"""The end of the settled part of the log, and the way on from an earlier end.
+
+SQLite has one writer at a time, so ids are given in the order of commits and all that is seen is settled. On MySQL an
+entry gets its time before its transaction commits, so readers stop at the start of the oldest running transaction.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from svc_pg.audit.portable.keys import moment
+from svc_pg.audit.portable.phrases import SQLITE, Phrases
+from svc_pg.audit.portable.statements import Statement, Steps
+from svc_pg.dialects import dialect_of, driver_connection
+from svc_pg.errors import ConflictError, QueryError, TransactionError
+from svc_pg.pagination import Filter
+
+_CURSOR: Final = re.compile(r"(id|time)\.([0-9TZ:.-]{1,40})")
+_IN_TRANSACTION: Final = 1
+"""The bit of the server's status that drivers of MySQL keep."""
+
+_HIGHEST_ID: Final = "select coalesce(max(seq), 0) from sqlite_sequence where name = 'svc_audit_logs'"
+_NOW: Final = "select cast(utc_timestamp(6) as char)"
+_STATUS: Final = "show engine innodb status"
+_TRANSACTION: Final = re.compile(r"^---TRANSACTION [^,\n]+, ACTIVE [^\n]*?([0-9]+) sec", re.MULTILINE)
+_CUT: Final = "... truncated..."
+_MARGIN: Final = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Horizon:
+    """The end of the settled entries: the highest id, or the time before which no more can appear."""
+
+    end: int | datetime
+    after: int | datetime | None
+    now: int | datetime
+
+    @property
+    def cursor(self) -> str:
+        """The text from which a later reading continues."""
+        if isinstance(self.end, int):
+            return f"id.{self.end}"
+        return f"time.{self.end:%Y-%m-%dT%H:%M:%S.%f}Z"
+
+    def settled(self, phrases: Phrases, found: Filter) -> Filter:
+        """The conditions, and that the entry is settled."""
+        if isinstance(self.end, int):
+            return found.where("id <= %s", self.end)
+        return found.where("timestamp < %s", phrases.time(self.end))
+
+    def held_back(self, phrases: Phrases, found: Filter) -> Filter:
+        """The conditions, and that the entry is not settled."""
+        if isinstance(self.end, int):
+            return found.where("id > %s", self.end)
+        return found.where("timestamp >= %s", phrases.time(self.end))
+
+    def since(self, phrases: Phrases, found: Filter) -> Filter:
+        """The conditions, and that the entry comes after the end of the earlier reading."""
+        if self.after is None:
+            return found
+        if isinstance(self.after, int):
+            return found.where("id > %s", self.after)
+        return found.where("timestamp >= %s", phrases.time(self.after))
+
+
+def horizon(phrases: Phrases, after: str | None = None) -> Steps[Horizon]:
+    """The horizon now; ``after`` is the cursor of an earlier one.
+
+    On MySQL the connection must be outside a transaction: inside, it would not see what others have committed since.
+    Raises QueryError if ``after`` is none of this log, and on MySQL AccessError without the right PROCESS.
+    """
+    earlier = None if after is None else position(phrases, after)
+    if phrases is SQLITE:
+        [[end]] = yield Statement(_HIGHEST_ID)
+        found = Horizon(end, earlier, end)
+    else:
+        # before the transactions are listed: what begins later writes later entries
+        [[now]] = yield Statement(_NOW)
+        [[*_, status]] = yield Statement(_STATUS)
+        found = Horizon(_oldest_start(status, moment(now)), earlier, moment(now))
+    if earlier is not None and earlier > found.now:  # type: ignore[operator] # both are of one type
+        raise QueryError(
+            f"{after!r} is ahead of the log: the database was recovered to an earlier time, or it is another one",
+            hint="Read by time instead: --since, or since() in Python. Entries may come twice.",
+        )
+    # ages are rounded, so an end may seem to lie before one that was known already
+    return found if earlier is None else replace(found, end=max(found.end, earlier))
+
+
+def _oldest_start(status: str, now: datetime) -> datetime:
+    """The start of the oldest running transaction, or now, less a second.
+
+    Read from InnoDB's own report: ``information_schema.innodb_trx`` is a copy that grows old while anybody reads it
+    more often than ten times a second, and tells starts in local time. The report tells ages, in whole seconds.
+    """
+    if _CUT in status:
+        raise ConflictError("the server runs so many transactions that its report does not tell of all")
+    ages = [timedelta(seconds=int(age) + 1) for age in _TRANSACTION.findall(status)]
+    return now - max(ages, default=timedelta()) - _MARGIN
+
+
+def position(phrases: Phrases, cursor: str) -> int | datetime:
+    """The end of a reading in its cursor. Raises QueryError."""
+    try:
+        match = _CURSOR.fullmatch(cursor)
+        if match and (match[1] == "id") == (phrases is SQLITE):
+            return int(match[2]) if phrases is SQLITE else moment(match[2])
+    except ValueError:
+        pass
+    raise QueryError(
+        f"{cursor!r} does not say how far this log was read", hint="Pass what the last export reported, unchanged."
+    )
+
+
+def outside_transaction(conn: object) -> Steps[None]:
+    """Refuse a connection that is inside a transaction, in which it may see an old state or what is not committed.
+
+    Raises TransactionError. What a driver of MySQL does not tell is not checked, but then it needs autocommit. A
+    connection of sqlite3 with ``autocommit=False`` always is inside one, and is not refused.
+    """
+    driver: Any = driver_connection(conn)
+    if dialect_of(conn) == "sqlite":
+        is_inside = driver.in_transaction and getattr(driver, "autocommit", None) is not False
+    else:
+        [[autocommit]] = yield Statement("select @@autocommit")
+        yield Statement("do 0")  # unlike that of a query, its answer has the session's status
+        is_inside = getattr(driver, "in_transaction", None)
+        if is_inside is None:
+            status = getattr(driver, "server_status", None)
+            is_inside = not autocommit if status is None else status & _IN_TRANSACTION
+    if is_inside:
+        raise TransactionError(
+            "the connection is inside a transaction", hint="Commit or roll back first, or use a connection of its own."
+        )

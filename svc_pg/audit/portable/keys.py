@@ -1,0 +1,66 @@
+"""The places of entries in the log, which a page is made of before anything large is read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, LiteralString
+
+from svc_pg.audit.portable.phrases import Phrases
+from svc_pg.audit.portable.statements import Statement, Steps
+from svc_pg.pagination import Filter
+
+HIGHEST: Final = 2**63 - 1
+"""The highest id that SQLite can have."""
+
+_LONG: Final[Sequence[LiteralString]] = ("before_data", "after_data", "context", "description")
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """The place of an entry in the log, with its record and the bytes of its long texts."""
+
+    id: int
+    timestamp: datetime
+    table_name: str
+    record_id: str | None
+    size: int
+
+
+def within(keys: Sequence[Key], max_bytes: int | None) -> Sequence[Key]:
+    """The first keys of entries that have up to ``max_bytes`` together, at least one."""
+    used = 0
+    for position, key in enumerate(keys):
+        used += key.size
+        if max_bytes is not None and position and used > max_bytes:
+            return keys[:position]
+    return keys
+
+
+def beyond(phrases: Phrases, found: Filter, edge: tuple[datetime, int] | None, *, is_falling: bool) -> Filter:
+    """The conditions, and that the entry comes after this one."""
+    if edge is None:
+        return found
+    time = phrases.time(edge[0])
+    # the first condition is one that finds an index
+    if is_falling:
+        return found.where("timestamp <= %s and (timestamp, id) < (%s, %s)", time, time, edge[1])
+    return found.where("timestamp >= %s and (timestamp, id) > (%s, %s)", time, time, edge[1])
+
+
+def in_order(phrases: Phrases, found: Filter, *, is_falling: bool, limit: int | None = None) -> Steps[list[Key]]:
+    """The places of the entries in the order of the log."""
+    size: LiteralString = " + ".join([phrases.size(column) for column in _LONG])
+    text: LiteralString = "select id, " + phrases.timestamp + ", table_name, record_id, " + size
+    text += " from " + phrases.log + found.clause
+    text += " order by timestamp desc, id desc" if is_falling else " order by timestamp, id"
+    params = found.params
+    if limit is not None:
+        text, params = text + " limit %s", (*params, limit)
+    rows = yield Statement(text, params)
+    return [Key(key, moment(time), table, record, size) for key, time, table, record, size in rows]
+
+
+def moment(text: Any) -> datetime:
+    """A time as the log has it, with its zone."""
+    time = text if isinstance(text, datetime) else datetime.fromisoformat(text)
+    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)

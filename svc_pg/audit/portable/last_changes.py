@@ -1,0 +1,63 @@
+"""The last changes of a record, each made of an entry that is read alone: snapshots may be large."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from svc_pg.audit.change import MAX_FIELDS, Change, FieldChange, cut
+from svc_pg.audit.entry import Entry
+from svc_pg.audit.portable.entries import page
+from svc_pg.audit.portable.keys import moment
+from svc_pg.audit.portable.phrases import Phrases
+from svc_pg.audit.portable.statements import Statement, Steps
+from svc_pg.audit.selection import Selection
+from svc_pg.encoding import encode
+
+_PAGE_BYTES = 4 * 1024 * 1024
+
+
+def changes_of(phrases: Phrases, of_record: Selection, limit: int) -> Steps[list[Change]]:
+    """The last changes of one record, newest first."""
+    [[now]] = yield Statement("select " + phrases.now)
+    found: list[Change] = []
+    while True:
+        shown = yield from page(phrases, of_record.limit(limit - len(found)), max_bytes=_PAGE_BYTES)
+        found += [_change(entry, moment(now)) for entry in shown]
+        if shown.next_cursor is None or len(found) >= limit:
+            return found
+        of_record = of_record.after(shown.next_cursor)
+
+
+def _change(entry: Entry, now: datetime) -> Change:
+    changed = entry.changed_fields or []
+    before, after = _members(entry.before_data), _members(entry.after_data)
+    redacted = set(entry.redacted_fields or [])
+    return Change(
+        id=entry.id,
+        timestamp=entry.timestamp,
+        age=max(timedelta(), now - entry.timestamp),
+        operation=entry.operation,
+        actor=entry.actor_id,
+        actor_id=entry.actor_id,
+        db_user=entry.db_user,
+        label=cut(entry.label),
+        severity=entry.severity,
+        description=cut(entry.description),
+        fields=[
+            FieldChange(str(cut(name)), _text(before.get(name)), _text(after.get(name)), bool(redacted & {name, "*"}))
+            for name in changed[:MAX_FIELDS]
+        ],
+        more_fields=max(0, len(changed) - MAX_FIELDS),
+    )
+
+
+def _members(snapshot: Any) -> Mapping[str, Any]:
+    try:
+        value = {} if snapshot is None else snapshot.value
+    except (ValueError, RecursionError):  # Python reads no number of 5,000 digits, and no deep nesting
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: Any) -> str | None:
+    return cut(value) if value is None or isinstance(value, str) else cut(encode(value).decode())

@@ -1,0 +1,188 @@
+"""The words of SQLite and of MySQL for what is asked of the audit log: few of them differ."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial, reduce
+from typing import Final, LiteralString
+
+from svc_pg.audit.conditions import (
+    Among,
+    AtLeast,
+    BeforeTransaction,
+    Condition,
+    Contains,
+    HasWords,
+    Is,
+    Missable,
+    Overlaps,
+    Since,
+    SinceTransaction,
+    Until,
+    Without,
+)
+from svc_pg.audit.entry import SEVERITIES
+from svc_pg.encoding import encode
+from svc_pg.errors import QueryError
+from svc_pg.pagination import ALL, Filter
+from svc_pg.table_names import TableName
+
+DEFAULT_SCHEMA: Final = "public"
+"""Stands for the schema of tables without one, in every database."""
+
+_HIGHEST: Final = 2**63 - 1
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+Phrase = tuple[LiteralString, tuple[object, ...]]
+"""A condition or an expression, and its parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Phrases:
+    """The words that differ. ``log_name`` is the log's own name in an entry, and ``timestamp`` the time of one.
+
+    ``equals`` compares exactly, whatever the collation says, ``has`` looks for a text in a JSON array, ``ago`` is a
+    time before the database's now, ``time`` writes one as the log has it, and ``size`` is that of a text in bytes.
+    ``context`` are the actor, the tenant and the context of the session, as triggers read them.
+    """
+
+    log: LiteralString
+    log_name: str
+    timestamp: LiteralString
+    now: LiteralString
+    equals: Callable[[LiteralString, str], Phrase]
+    has: Callable[[LiteralString, str], Phrase]
+    ago: Callable[[timedelta], Phrase]
+    time: Callable[[datetime], str]
+    size: Callable[[LiteralString], LiteralString]
+    no_compliance: LiteralString
+    context: LiteralString
+    db_user: LiteralString
+
+
+def _naive(time: datetime) -> str:
+    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}".rjust(26, "0")
+
+
+SQLITE: Final = Phrases(
+    log="svc_audit_logs",
+    log_name="main.svc_audit_logs",
+    timestamp="timestamp",
+    now="strftime('%Y-%m-%dT%H:%M:%f000Z', 'now')",
+    equals=lambda column, value: (column + " = %s", (value,)),
+    has=lambda column, value: (
+        "exists (select 1 from json_each(" + column + ") where value = %s)",  # noqa: S608 - a column of ours
+        (value,),
+    ),
+    ago=lambda age: (
+        "strftime('%Y-%m-%dT%H:%M:%f000Z', 'now', %s)",
+        (f"-{age.total_seconds():.6f} seconds",),
+    ),
+    time=lambda time: _naive(time).replace(" ", "T") + "Z",
+    size=lambda column: "coalesce(length(cast(" + column + " as blob)), 0)",
+    no_compliance="coalesce(json_array_length(compliance), 0) = 0",
+    context="json_extract(printf(), '$.actor_id'), json_extract(printf(), '$.tenant_id'),"
+    " json_extract(printf(), '$.context')",
+    db_user="null",
+)
+MYSQL: Final = Phrases(
+    log="svc.audit_logs",
+    log_name="svc.audit_logs",
+    timestamp="cast(timestamp as char)",
+    now="cast(utc_timestamp(6) as char)",
+    # its collations of code points take 'a' and 'a ' for the same
+    equals=lambda column, value: (
+        "(" + column + " = %s and char_length(" + column + ") = %s)",
+        (value, len(value)),
+    ),
+    has=lambda column, value: ("coalesce(json_contains(" + column + ", %s), 0)", (encode(value).decode(),)),
+    ago=lambda age: ("utc_timestamp(6) - interval %s microsecond", (age // _MICROSECOND,)),
+    time=_naive,
+    size=lambda column: "coalesce(length(" + column + "), 0)",
+    no_compliance="coalesce(json_length(compliance), 0) = 0",
+    context="@svc_actor_id, @svc_tenant_id, @svc_context",
+    db_user="user()",
+)
+
+_WITHOUT: Final[dict[Missable, LiteralString]] = {
+    "actor": "actor_id is null",
+    "tenant": "tenant_id is null",
+    "record": "record_id is null",
+    "label": "label is null",
+    "severity": "severity is null",
+}
+
+
+def filter_of(phrases: Phrases, conditions: Iterable[Condition], *, default_schema: str) -> Filter:
+    """The conditions, and their parameters. Raises QueryError for those that only PostgreSQL answers."""
+    return reduce(partial(_with, phrases, default_schema), conditions, ALL)
+
+
+def names_default_schema(conditions: Iterable[Condition]) -> bool:
+    """Whether a table among the conditions is one of the default schema."""
+    tables = [
+        name
+        for condition in conditions
+        if isinstance(condition, Is | Among) and condition.column == "table_name"
+        for name in ([condition.value] if isinstance(condition, Is) else condition.values)
+    ]
+    return any(TableName.parse(name).schema == DEFAULT_SCHEMA for name in tables)
+
+
+def real_name(table: str, default_schema: str) -> str:
+    """The name of a table as entries have it."""
+    name = TableName.parse(table)
+    return str(name._replace(schema=default_schema) if name.schema == DEFAULT_SCHEMA else name)
+
+
+def _with(phrases: Phrases, default_schema: str, found: Filter, condition: Condition) -> Filter:
+    match condition:
+        case Is("table_name", value):
+            return found.where(*_flat(phrases.equals("table_name", real_name(value, default_schema))))
+        case Is(column, value):
+            return found.where(*_flat(phrases.equals(column, value)))
+        case Among("table_name", values, is_excluded):
+            names = [real_name(value, default_schema) for value in values]
+            return _one_of(found, [phrases.equals("table_name", name) for name in names], is_excluded=is_excluded)
+        case Among(column, values, is_excluded):
+            return _one_of(found, [phrases.equals(column, value) for value in values], is_excluded=is_excluded)
+        case Overlaps(column, values, is_excluded):
+            return _one_of(found, [phrases.has(column, value) for value in values], is_excluded=is_excluded)
+        case AtLeast(severity):
+            levels = SEVERITIES[SEVERITIES.index(severity) :]
+            return _one_of(found, [phrases.equals("severity", level) for level in levels], is_excluded=False)
+        case Without("compliance"):
+            return found.where(phrases.no_compliance)
+        case Without(value):
+            return found.where(_WITHOUT[value])
+        case Since(time):
+            return _compared(phrases, found, "timestamp >= ", time)
+        case Until(time):
+            return _compared(phrases, found, "timestamp < ", time)
+        case SinceTransaction(xact_id):
+            return found.where("xact_id >= %s", min(xact_id, _HIGHEST))
+        case BeforeTransaction(xact_id):
+            return found.where("xact_id < %s", min(xact_id, _HIGHEST))
+        case Contains() | HasWords():
+            raise QueryError(
+                "snapshots can be searched in an audit log on PostgreSQL only",
+                hint="Select by table, record, actor, changed fields or time.",
+            )
+
+
+def _one_of(found: Filter, phrases: list[Phrase], *, is_excluded: bool) -> Filter:
+    either: LiteralString = "(" + " or ".join([text for text, _ in phrases]) + ")"
+    params = [param for _, params in phrases for param in params]
+    return found.where(either + " is not true" if is_excluded else either, *params)
+
+
+def _compared(phrases: Phrases, found: Filter, comparison: LiteralString, time: datetime | timedelta) -> Filter:
+    if isinstance(time, datetime):
+        return found.where(comparison + "%s", phrases.time(time))
+    text, params = phrases.ago(time)
+    return found.where(comparison + text, *params)
+
+
+def _flat(phrase: Phrase) -> tuple[LiteralString, *tuple[object, ...]]:
+    text, params = phrase
+    return text, *params

@@ -1,0 +1,78 @@
+"""Entries that no trigger writes: about a purge, and about what an application captures itself."""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Final, LiteralString
+
+from svc_pg.audit.entry import OPERATIONS, SEVERITIES
+from svc_pg.audit.portable.phrases import SQLITE, Phrases
+from svc_pg.audit.portable.statements import Statement, Steps
+from svc_pg.encoding import encode
+from svc_pg.errors import QueryError
+
+_COLUMNS: Final[LiteralString] = (
+    "table_name, operation, record_id, before_data, after_data, changed_fields, label, severity, compliance,"
+    " description"
+)
+
+
+def write_entry(
+    phrases: Phrases,
+    table_name: str,
+    operation: str,
+    *,
+    record_id: str | None = None,
+    before: Mapping[str, Any] | None = None,
+    after: Mapping[str, Any] | None = None,
+    label: str | None = None,
+    severity: str | None = None,
+    compliance: Sequence[str] = (),
+    description: str | None = None,
+) -> Steps[str]:
+    """Write an entry, whose actor, tenant and context are the connection's, and return its id. Raises QueryError."""
+    for what, value, known in (("an operation", operation, OPERATIONS), ("a severity", severity, SEVERITIES)):
+        if value is not None and value not in known:
+            raise QueryError(f"{value!r} is not {what}", hint=f"Write one of {', '.join(known)}.")
+    changed = None if before is None or after is None else _changed(before, after)
+    values = (
+        table_name,
+        operation,
+        record_id,
+        _json(before),
+        _json(after),
+        _json(changed),
+        label,
+        severity,
+        _json(list(compliance) or None),
+        description,
+    )
+    columns: LiteralString = " (timestamp, actor_id, tenant_id, context, db_user, " + _COLUMNS + ") "
+    given: LiteralString = ", ".join([phrases.now, phrases.context, phrases.db_user] + ["%s"] * len(values))
+    yield Statement("insert into " + phrases.log + columns + "select " + given, values)
+    [[entry_id]] = yield Statement("select last_insert_rowid()" if phrases is SQLITE else "select last_insert_id()")
+    return str(entry_id)
+
+
+def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """The keys whose values differ, in the order of PostgreSQL: that of their bytes."""
+    names = {*before, *after}
+    absent = object()
+    changed = [name for name in names if not _is_same(before.get(name, absent), after.get(name, absent))]
+    return sorted(changed, key=lambda name: name.encode(errors="surrogatepass"))
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two JSON values are equal: 1 and 1.0 are, and 1 and true are not."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_is_same(one[name], other[name]) for name in one)
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(_is_same, one, other))
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, int | float | Decimal) and isinstance(other, int | float | Decimal):
+        return one == other
+    return type(one) is type(other) and bool(one == other)
+
+
+def _json(value: object) -> str | None:
+    return None if value is None else encode(value).decode()

@@ -1,0 +1,147 @@
+"""Follow a log, and read one record in the order of change."""
+
+import itertools
+import random
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from svc_pg import audit
+from svc_pg.audit.follow import follow
+from svc_pg.audit.portable.change_order import walk
+from svc_pg.audit.portable.entries import one, phrases_of
+from svc_pg.audit.portable.follow import following
+from svc_pg.audit.portable.statements import run
+from svc_pg.errors import QueryError, TransactionError
+from tests.support.logs import Log, records
+from tests.support.pages import all_rows
+from tests.support.selections import NOW
+from tests.support.waiting import wait_until
+
+
+def test_following_gives_the_newest_page_and_then_every_new_entry_once(log: Log, conn: Any) -> None:
+    for record in range(1, 5):
+        log.write(conn, str(record))
+    log.write(conn, "other", table_name="other.x")
+    seen: list[str | None] = []
+
+    def read() -> None:
+        with closing(log.connect()) as own:
+            for entry in follow(own, audit.query().resource("t").limit(2), pause=timedelta(milliseconds=10)):
+                seen.append(entry.record_id)
+                if entry.record_id == "205":
+                    return
+
+    with ThreadPoolExecutor(1) as pool:
+        reader = pool.submit(read)
+        wait_until(lambda: seen == ["3", "4"], "the newest page was read")
+        for record in range(5, 206):
+            log.write(conn, str(record), timestamp=datetime.now(UTC))
+            log.write(conn, "x", timestamp=datetime.now(UTC), table_name="other.x")
+        reader.result(timeout=30)
+    assert seen == [str(record) for record in range(3, 206)]
+
+
+def test_a_connection_inside_a_transaction_is_not_followed(conn: Any) -> None:
+    with closing(conn.cursor()) as cursor:
+        cursor.execute("begin")
+    with pytest.raises(TransactionError):
+        next(follow(conn, audit.query()))
+
+
+def test_pages_that_follow_the_log_have_each_entry_once(log: Log, conn: Any) -> None:
+    for record in range(1, 6):
+        log.write(conn, str(record), after_data={"x": "y" * 1000})
+    phrases = phrases_of(conn)
+
+    def after(cursor: str) -> tuple[list[str | None], str]:
+        page = run(conn, following(phrases, audit.query().limit(2), cursor, max_bytes=1500))
+        assert page.next_cursor
+        return [entry.record_id for entry in page], page.next_cursor
+
+    first, cursor = after("start")
+    assert first == ["1"]
+    log.write(conn, "6", timestamp=datetime.now(UTC))
+    found: list[str | None] = []
+    wait_until(lambda: after("now")[0] == [], "now has nothing")
+    while len(found) < 5:
+        page, cursor = after(cursor)
+        found += page
+    assert found == ["2", "3", "4", "5", "6"]
+    assert after(cursor)[0] == []
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "W10", "WyJhIiwgIiIsICIiXQ", "WyIiLCAiIiwgIngiXQ"])
+def test_what_is_no_cursor_is_refused(conn: Any, cursor: str) -> None:
+    with pytest.raises(QueryError):
+        run(conn, following(phrases_of(conn), audit.query(), cursor))
+
+
+def write_chain(log: Log, conn: Any, order: list[int], *, time: datetime, record: str = "r") -> None:
+    """The updates 0 to 1, 1 to 2 and so on, captured in this order within one statement."""
+    for state in order:
+        log.write(conn, record, timestamp=time, before_data={"n": state}, after_data={"n": state + 1}, label=str(state))
+
+
+@pytest.mark.parametrize("order", ["newest", "oldest"])
+def test_entries_of_one_record_are_in_the_order_of_change(log: Log, conn: Any, order: str) -> None:
+    if not isinstance(log.at, Path):
+        pytest.skip("MySQL lets no trigger change the table that is being changed")
+    log.write(conn, "r", operation="INSERT", after_data={"n": 0}, timestamp=NOW, label="new")
+    write_chain(log, conn, [3, 2, 1, 0], time=NOW + timedelta(seconds=1))
+    write_chain(log, conn, [5, 4], time=NOW + timedelta(seconds=2))
+    write_chain(log, conn, [1, 0], time=NOW + timedelta(seconds=1), record="other")
+    expected = ["new", *map(str, range(6))]
+    expected = expected if order == "oldest" else expected[::-1]
+    query = audit.query().resource("t").record("r").order(order)
+    for size in (1, 2, 3, 4, 10):
+        assert [entry.label for entry in all_rows(conn, query.limit(size))] == expected
+    some = query.label("3", "1", "5", "4")
+    for size in (1, 3, 10):
+        shown = [label for label in expected if label in "3154"]
+        assert [entry.label for entry in all_rows(conn, some.limit(size))] == shown
+    both = audit.query().record("r").order(order)
+    assert [entry.label for entry in all_rows(conn, both.limit(2))] == expected
+
+
+def test_images_that_do_not_tell_leave_the_order_of_capture(log: Log, conn: Any) -> None:
+    if not isinstance(log.at, Path):
+        pytest.skip("as above")
+    write_chain(log, conn, [7, 3, 5], time=NOW)
+    assert [entry.label for entry in audit.query().record("r").order("oldest").list(conn)] == ["7", "3", "5"]
+
+
+def test_a_record_that_ends_as_it_began_begins_with_its_state_before(log: Log, conn: Any) -> None:
+    if not isinstance(log.at, Path):
+        pytest.skip("as above")
+    log.write(conn, "r", operation="INSERT", after_data={"n": "b"}, timestamp=NOW, label="new")
+    for label, before, after in (("2", "a", "b"), ("1", "b", "a")):
+        time = NOW + timedelta(seconds=1)
+        log.write(conn, "r", before_data={"n": before}, after_data={"n": after}, timestamp=time, label=label)
+    assert [entry.label for entry in audit.query().record("r").order("oldest").list(conn)] == ["new", "1", "2"]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_walk_uses_every_entry_once_and_goes_on_where_the_one_before_ends(seed: int) -> None:
+    chance = random.Random(seed)
+    states = [None, *(str(chance.randrange(4)) for _ in range(chance.randrange(1, 12)))]
+    steps = [*itertools.pairwise(states)]
+    chance.shuffle(steps)
+    found = walk([before for before, _ in steps], [after for _, after in steps], None)
+    assert found is not None
+    assert sorted(found) == [*range(len(steps))]
+    walked = [steps[position] for position in found]
+    assert all(one[1] == other[0] for one, other in itertools.pairwise(walked))
+    assert walked[0][0] == states[0]
+
+
+def test_one_entry_is_found_by_its_id(log: Log, conn: Any) -> None:
+    log.write(conn, "1")
+    [entry] = audit.query().list(conn)
+    assert run(conn, one(phrases_of(conn), int(entry.id))) == entry
+    assert run(conn, one(phrases_of(conn), 2**70)) is None
+    assert records(conn, audit.query()) == ["1"]

@@ -1,0 +1,99 @@
+"""Audit logs in SQLite, MariaDB and MySQL, with entries as triggers would write them."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from svc_pg.audit import AuditQuery
+from svc_pg.config import Config
+from svc_pg.dialects import dialect_of
+from svc_pg.schema.mysql.install import install
+from tests.support.mysql import MySqlServer
+from tests.support.selections import NOW
+
+Kind = Literal["sqlite", "mariadb", "mysql"]
+
+_GUARDS: Final = """
+create trigger svc_audit_guard_update before update on svc_audit_logs
+begin
+    select raise(abort, 'UPDATE of svc_audit_logs refused: the audit log is append-only');
+end;
+create trigger svc_audit_guard_delete before delete on svc_audit_logs
+    when old.timestamp >= coalesce((select max(before) from svc_audit_purge), '')
+begin
+    select raise(abort, 'DELETE of svc_audit_logs refused: the audit log is append-only');
+end;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """A log. ``schema`` is that of tables without one, and ``at`` the file or the server that has it."""
+
+    schema: str
+    at: Path | MySqlServer
+
+    @property
+    def name(self) -> str:
+        """The name of the log's table in statements."""
+        return "svc_audit_logs" if isinstance(self.at, Path) else "svc.audit_logs"
+
+    @property
+    def url(self) -> str:
+        """The address, as ``--database-url`` takes it."""
+        return f"sqlite:///{self.at}" if isinstance(self.at, Path) else self.at.address(self.schema)
+
+    def connect(self) -> Any:
+        """A connection of sqlite3 or PyMySQL, which commits each statement."""
+        if isinstance(self.at, Path):
+            return sqlite3.connect(self.at, isolation_level=None)
+        return self.at.connect(self.schema)
+
+    def write(self, conn: Any, record: str | None, **columns: Any) -> None:
+        """An entry with these columns; lists and mappings become JSON."""
+        values = {
+            "table_name": f"{self.schema}.t",
+            "operation": "UPDATE",
+            "record_id": record,
+            "timestamp": NOW + timedelta(minutes=int(record)) if record and record.isdecimal() else NOW,
+        } | columns
+        is_sqlite = dialect_of(conn) == "sqlite"
+        marks = ", ".join(["?" if is_sqlite else "%s"] * len(values))
+        with closing(conn.cursor()) as cursor:
+            cursor.execute(
+                f"insert into {self.name} ({', '.join(values)}) values ({marks})",
+                [self._stored(value) for value in values.values()],
+            )
+
+    def _stored(self, value: Any) -> Any:
+        if isinstance(value, datetime):
+            text = f"{value.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}"
+            return text.replace(" ", "T") + "Z" if isinstance(self.at, Path) else text
+        return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
+
+
+def sqlite_log(file: Path) -> Log:
+    """A new log in a file."""
+    with closing(sqlite3.connect(file)) as conn:
+        conn.executescript((files("svc_pg.sql") / "sqlite/migrations/0002_audit.sql").read_text() + _GUARDS)
+    return Log("main", file)
+
+
+@contextmanager
+def mysql_log(server: MySqlServer) -> Iterator[Log]:
+    """Enter to get a new log on a server; leaving drops it."""
+    with server.new_database() as name:
+        with server.connect(name) as conn:
+            install(conn, Config())
+        yield Log(name, server)
+
+
+def records(conn: Any, query: AuditQuery) -> list[str | None]:
+    """The records of a page of entries."""
+    return [entry.record_id for entry in query.list(conn)]
