@@ -23,6 +23,7 @@ _log = logging.getLogger(__name__)
 
 _LEAST_CLAIMED: Final = 25
 _MOST_CLAIMED: Final = 200
+_ENOUGH: Final = 50  # free slots for which a claim does not wait
 _MOST_ENDPOINTS: Final = 10_000
 _SLACK: Final = 200  # results that may wait for acknowledgement before they occupy slots
 _LATEST_START: Final = 10.0  # seconds after the claim was asked for; a lease outlives its attempt by 15
@@ -54,7 +55,7 @@ class Dispatcher:
         self._concurrency = concurrency
         # the other half is under way meanwhile; but many small claims cost more than that saves
         self._batch = min(max(concurrency // 2, _LEAST_CLAIMED), _MOST_CLAIMED)
-        self._enough = min(self._batch, concurrency // 2)  # free slots for which a claim does not wait
+        self._enough = min(_ENOUGH, concurrency // 2)
         self._interval = interval
         self._results = results
         self._faults = faults
