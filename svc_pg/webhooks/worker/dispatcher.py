@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from typing import Final
@@ -80,11 +80,25 @@ class Dispatcher:
                 self._results.acknowledged.clear()
                 if self._stopping.is_set() or await self._claim(conn):
                     continue
-                async with wakeup.asleep() as granted:
-                    if not granted:
-                        await self._until_news(wakeup.wait_briefly())
-                    elif not await self._claim(conn):
-                        await self._until_news(wakeup.wait(within=await leases.next_due(conn)))
+                if not await wakeup.fall_asleep():
+                    await self._until_news(wakeup.wait_briefly())
+                    continue
+                if await self._claim(conn):
+                    await wakeup.wake_up()
+                else:
+                    await self._until_news(wakeup.wait(within=await leases.next_due(conn)))
+                    await self._wake_up(conn, wakeup)
+
+    async def _wake_up(self, conn: Connection, wakeup: Wakeup) -> None:
+        """Tell senders that nobody sleeps, and claim meanwhile: an idle worker's first POST is a round trip earlier."""
+        waking = asyncio.create_task(wakeup.wake_up())
+        try:
+            if not self._stopping.is_set() and not self._faults.pause:
+                await self._claim(conn)
+            await waking
+        finally:
+            waking.cancel()
+            await asyncio.gather(waking, return_exceptions=True)
 
     async def finish(self) -> None:
         """Wait until the attempts under way have ended."""
@@ -118,7 +132,7 @@ class Dispatcher:
         """Claim deliveries that can start now and start them. False if nothing was due."""
         batch = min(self._free(), self._batch)
         started = time.perf_counter()
-        claimed = await leases.claim(conn, worker=self._worker, batch=batch, after=self._last_endpoint)
+        claimed, messages = await leases.claim(conn, worker=self._worker, batch=batch, after=self._last_endpoint)
         self._statistics.claim_duration.add(time.perf_counter() - started)
         self._results.gather(is_wanted=len(claimed) == batch)  # otherwise an endpoint may be full
         if not claimed:
@@ -128,10 +142,9 @@ class Dispatcher:
         self._statistics.claimed += len(held)
         if len(held) < len(claimed):
             self._note_exhausted([lease for lease in claimed if not lease.lease_id])
-        messages: dict[str, Message] = {}
         try:
             await self._read_endpoints(conn, held)
-            messages = await self._read_messages(conn, held)
+            messages |= await self._read_messages(conn, {lease.message_id for lease in held} - messages.keys())
             if time.perf_counter() > started + _LATEST_START:
                 _log.warning("a claim took so long that its %s deliveries are given back unsent", len(held))
                 messages = {}
@@ -159,8 +172,7 @@ class Dispatcher:
                 self._endpoints.pop(endpoint_id, None)
             self._endpoints |= found
 
-    async def _read_messages(self, conn: Connection, held: Sequence[Lease]) -> dict[str, Message]:
-        ids = {lease.message_id for lease in held}
+    async def _read_messages(self, conn: Connection, ids: Collection[str]) -> dict[str, Message]:
         return {message.id: message for message in await leases.messages(conn, list(ids))} if ids else {}
 
     async def _start_all(self, held: deque[Lease], messages: Mapping[str, Message]) -> None:

@@ -6,8 +6,6 @@ if that is refused, a worker is asleep, and only then does the sender notify (se
 
 import logging
 import random
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any, Final
 
@@ -48,18 +46,19 @@ class Wakeup:
                 self._interval.total_seconds(),
             )
 
-    @asynccontextmanager
-    async def asleep(self) -> AsyncIterator[bool]:
+    async def fall_asleep(self) -> bool:
         """Tell senders that a worker sleeps. False if a sender is about to commit or another worker sleeps already.
 
-        An exception inside the block must end the connection, and the lock with it.
+        After an exception while it sleeps, the connection must end, and the lock with it.
         """
         granted = self._can_listen and bool(await self._scalar("select pg_try_advisory_lock(%s, %s)", Lock.WAKEUP.key))
         if granted:
             await self._scalar("select pg_advisory_lock(%s, %s)", Lock.SLEEPER.key)
-        yield granted
-        if granted:
-            await self._conn.execute(_WAKE, (*Lock.SLEEPER.key, *Lock.WAKEUP.key))
+        return granted
+
+    async def wake_up(self) -> None:
+        """Tell senders that it sleeps no longer."""
+        await self._conn.execute(_WAKE, (*Lock.SLEEPER.key, *Lock.WAKEUP.key))
 
     async def wait(self, *, within: timedelta | None = None) -> None:
         """Wait until notified, or for ``within`` (5 s at most). Call it while asleep."""

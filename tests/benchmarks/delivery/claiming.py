@@ -107,7 +107,7 @@ async def _calls(conn: Connection, *, is_busy: bool) -> tuple[float, float]:
     claim_times, acknowledge_times = [], []
     for _ in range(_CALLS):
         started = time.perf_counter()
-        claimed = await leases.claim(conn, worker="benchmark", batch=_BATCH, after=after)
+        claimed, _ = await leases.claim(conn, worker="benchmark", batch=_BATCH, after=after)
         claim_times.append(time.perf_counter() - started)
         assert len(claimed) == (_BATCH if is_busy else 0), f"{len(claimed)} were claimed"
         if claimed:

@@ -45,7 +45,7 @@ def test_results_wait_for_others_after_a_large_batch_until_somebody_waits_for_th
 
     async def work() -> None:
         async with connected(Conninfo.parse(database)) as conn, connected(Conninfo.parse(database)) as claiming:
-            held = await leases.claim(claiming, worker="w", batch=ALL, after=None)
+            held, _ = await leases.claim(claiming, worker="w", batch=ALL, after=None)
             ended = [Acknowledgement(lease, "delivered", Result("success", 200)) for lease in held]
             acknowledging = asyncio.create_task(results.acknowledge_all(conn))
             results.gather(is_wanted=True)

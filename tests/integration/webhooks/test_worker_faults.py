@@ -188,7 +188,7 @@ def test_results_of_two_leases_of_a_delivery_are_both_settled(database: str) -> 
 
     async def work() -> None:
         async with connected(Conninfo.parse(database)) as conn:
-            [lease] = await leases.claim(conn, worker="w", batch=10, after=None)
+            [lease], _ = await leases.claim(conn, worker="w", batch=10, after=None)
             results = ResultQueue(statistics)
             for lease_id in (str(uuid4()), lease.lease_id):
                 results.put(Acknowledgement(lease._replace(lease_id=lease_id), "delivered", Result("success", 200)))
