@@ -118,8 +118,10 @@ class MySql:
         return x if is_utf8 else sql("cast({} as char)", x)
 
     def _number(self, x: Sql, column: Column) -> Sql:
-        """A float prints as a double, because it prints six digits alone on MariaDB."""
-        return sql("{} + 0e0", x) if isinstance(column, MySqlColumn) and column.is_float else x
+        """A float as a double, because MariaDB prints six digits of it, and JSON knows no zeros before a number."""
+        if isinstance(column, MySqlColumn) and column.is_float:
+            return sql("{} + 0e0", x)
+        return sql("{} + 0", x) if isinstance(column, MySqlColumn) and column.is_padded else x
 
     def redacted(self, row: RowName, column: Column, how: Redaction) -> Sql:
         """The value in disguise. The hash is the one of PostgreSQL for the same key."""

@@ -4,7 +4,7 @@ from hashlib import sha256
 from typing import Final
 
 from svc_pg.capture.dialect import OPERATIONS, Operation
-from svc_pg.capture.entry_sql import changed_fields, entry_sql
+from svc_pg.capture.entry_sql import NULL, changed_fields, entry_sql, json_list, record_id, snapshot
 from svc_pg.capture.mysql.expressions import MAX_IDENTIFIER, MySql
 from svc_pg.capture.mysql.table import MySqlTable
 from svc_pg.capture.rules import TableRules
@@ -59,6 +59,28 @@ def undone(dialect: MySql, table: MySqlTable) -> Sql | None:
         dialect.ident(table.table.name.table),
         joined(" and ", found),
         joined(" and ", same),
+    )
+
+
+def snapshot_sql(dialect: MySql, table: MySqlTable, rules: TableRules, *, truncated: int) -> str:
+    """The statement that writes a SNAPSHOT entry for each row that the log does not know.
+
+    ``truncated`` is the entry that tells of the last TRUNCATE, or 0: what is older does not count.
+    """
+    child = MySql(dialect.is_mariadb, old=sql("child"), new=sql("child"))
+    columns = {column.name: column for column in table.columns}
+    redacted = sorted(rules.redactions)
+    return render_for(
+        MySql(dialect.is_mariadb),
+        "mysql/capture/snapshot.sql.j2",
+        table=tuple(rules.table.name),
+        table_name=str(rules.table.name),
+        has_key=bool(rules.key),
+        record_id=record_id(child, "new", [columns[name] for name in rules.key]),
+        image=snapshot(child, "new", rules, table.columns),
+        redacted=dialect.literal(json_list(redacted)) if redacted else NULL,
+        is_hashed="hash" in rules.redactions.values(),
+        truncated=truncated,
     )
 
 

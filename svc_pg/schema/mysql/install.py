@@ -17,9 +17,9 @@ from svc_pg.schema.refusals import refuse_lost, refuse_removals
 from svc_pg.schema.status import Status
 from svc_pg.table_names import TableName
 
-_TRIES: Final = 3  # to get the lock of a table
-_FOR_INSTALL: Final = timedelta(seconds=60)
-_FOR_TABLE: Final = timedelta(seconds=5)
+TRIES: Final = 3  # to get the lock of a table
+FOR_INSTALL: Final = timedelta(seconds=60)
+FOR_TABLE: Final = timedelta(seconds=5)
 
 
 def install(
@@ -27,8 +27,8 @@ def install(
     config: Config,
     *,
     prune: bool = False,
-    wait_for_table: timedelta = _FOR_TABLE,
-    wait_for_install: timedelta = _FOR_INSTALL,
+    wait_for_table: timedelta = FOR_TABLE,
+    wait_for_install: timedelta = FOR_INSTALL,
 ) -> list[Status]:
     """Make the database equal to ``config``. Returns the steps taken: none if it was equal already.
 
@@ -104,7 +104,7 @@ def _exchange(conn: DbApiConnection, steps: Iterable[Status], home: str, *, prun
 def _exchange_table(conn: DbApiConnection, table: TableName, steps: list[Status], home: str) -> None:
     items = [step.item for step in steps if step.item is not None]
     drops = [step.identity for step in steps if step.item is None]
-    for left in reversed(range(_TRIES)):
+    for left in reversed(range(TRIES)):
         try:
             installed.replace(conn, table, items, drops, home)
         except Exception as error:
@@ -114,16 +114,14 @@ def _exchange_table(conn: DbApiConnection, table: TableName, steps: list[Status]
             return
 
 
-def uninstall(
-    conn: DbApiConnection, *, drop_data: bool = False, wait_for_table: timedelta = _FOR_TABLE
-) -> list[Status]:
+def uninstall(conn: DbApiConnection, *, drop_data: bool = False, wait_for_table: timedelta = FOR_TABLE) -> list[Status]:
     """Remove the triggers of this database, and with ``drop_data`` the schema ``svc`` with the log of all databases.
 
     Without ``drop_data`` the log stays, guarded against change, and a later install continues with it. Returns the
     steps taken: none if svc-pg is not installed. ``conn`` must be outside a transaction. Raises InstallError if
     ``drop_data`` would take the log away from another database of the server, or a table stays locked.
     """
-    with pinned(conn) as server, locked(conn, _FOR_INSTALL, wait_for_table):
+    with pinned(conn) as server, locked(conn, FOR_INSTALL, wait_for_table):
         if "installed_objects" not in migrations.tables(conn):
             return []
         homes = {home for home, _ in installed.recorded(conn).values()} - {server.database, installed.SERVER}

@@ -115,8 +115,11 @@ def _record(conn: DbApiConnection, item: SchemaObject, home: str) -> None:
 
 
 def forget(conn: DbApiConnection, identity: str) -> None:
-    """Forget an object that is gone."""
-    execute(conn, "delete from svc.installed_objects where kind = 'trigger' and identity = %s", (identity,))
+    """Forget a trigger that is gone, also if it was recorded with the name that its table had before."""
+    gone = _trigger_of(identity)
+    for kind, known in recorded(conn):
+        if _trigger_of(known) == gone:
+            execute(conn, "delete from svc.installed_objects where kind = %s and identity = %s", (kind, known))
     execute(conn, "commit")
 
 

@@ -1,0 +1,52 @@
+"""Record the rows that tables had before they were audited: a SNAPSHOT entry for each row."""
+
+from typing import Final
+
+from svc_pg.capture.mysql.expressions import MySql
+from svc_pg.capture.mysql.table import MySqlTable
+from svc_pg.capture.mysql.triggers import snapshot_sql
+from svc_pg.capture.rules import TableRules
+from svc_pg.config import Config
+from svc_pg.dbapi import DbApiConnection, execute, rows
+from svc_pg.schema.mysql.diagnosis import LOCKED, diagnose, error_number
+from svc_pg.schema.mysql.install import FOR_INSTALL, FOR_TABLE, TRIES
+from svc_pg.schema.mysql.session import locked, pinned
+from svc_pg.schema.mysql.target import target_of
+from svc_pg.sql_text import sql
+from svc_pg.table_names import TableName
+
+_TRUNCATED: Final = "select coalesce(max(id), 0) from svc.audit_logs where table_name = %s and operation = 'TRUNCATE'"
+
+
+def backfill(conn: DbApiConnection, config: Config) -> dict[str, int]:
+    """Write a SNAPSHOT entry for every row that the log does not know; return the number for each table.
+
+    One transaction for each table, which waits for its writers and lets them wait.
+    """
+    with pinned(conn) as server, locked(conn, FOR_INSTALL, FOR_TABLE):
+        dialect = MySql(server.is_mariadb)
+        target = target_of(conn, server, config)
+        return {str(name): _write(conn, dialect, name, *facts) for name, facts in target.tables.items()}
+
+
+def _write(conn: DbApiConnection, dialect: MySql, name: TableName, table: MySqlTable, rules: TableRules) -> int:
+    for left in reversed(range(TRIES)):
+        try:
+            return _write_once(conn, dialect, name, table, rules)
+        except Exception as error:
+            execute(conn, "rollback")
+            if not left or error_number(error) not in LOCKED:
+                raise diagnose(error, table=str(name)) from error
+    raise AssertionError  # the last try returns or raises
+
+
+def _write_once(conn: DbApiConnection, dialect: MySql, name: TableName, table: MySqlTable, rules: TableRules) -> int:
+    """Lock all rows, and only then look at the log: its entries are those of the rows as they are."""
+    execute(conn, "set transaction isolation level read committed")  # each statement sees what is committed before it
+    execute(conn, "start transaction")
+    place = sql("{}.{}", dialect.ident(name.schema), dialect.ident(name.table))
+    rows(conn, sql("select count(*) from {} lock in share mode", place).text)
+    [(truncated,)] = rows(conn, _TRUNCATED, (str(name),))
+    written = execute(conn, snapshot_sql(dialect, table, rules, truncated=int(truncated)))
+    execute(conn, "commit")
+    return written
