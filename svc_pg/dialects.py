@@ -48,3 +48,15 @@ def _known(conn: object) -> tuple[object, Dialect]:
         f"{kind.__module__}.{kind.__qualname__} is not a connection to a database that svc-pg knows",
         hint="Pass one of psycopg, sqlite3, PyMySQL or another driver of PostgreSQL, SQLite, MySQL or MariaDB.",
     )
+
+
+def require_postgres(conn: object, feature: str) -> None:
+    """Raise ConfigError unless the connection is one to PostgreSQL: other databases do not have this feature."""
+    dialect = dialect_of(conn)
+    if dialect != "postgresql":
+        names = {"sqlite": "SQLite", "mysql": "MySQL and MariaDB"}
+        raise ConfigError(
+            f"{feature} is there on PostgreSQL only: on {names[dialect]} the order of changes inside a statement is not"
+            " recorded",
+            hint="Read the entries instead: audit.query().",
+        )

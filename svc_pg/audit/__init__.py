@@ -1,8 +1,11 @@
 """Record who changed what in which table, and read it."""
 
 from svc_pg.audit.actors import aactor, actor
+from svc_pg.audit.as_of import AsOf, PastRow, as_of
+from svc_pg.audit.blame import FieldOrigin, ablame, blame
 from svc_pg.audit.change import Change, FieldChange
 from svc_pg.audit.context import Actor, acting, acting_as, current_actor
+from svc_pg.audit.diff import Diff, FieldDiff, PatchStep, diff
 from svc_pg.audit.entry import Entry
 from svc_pg.audit.export import aexport, export
 from svc_pg.audit.export_fields import ExportReport
@@ -11,28 +14,44 @@ from svc_pg.audit.last_changes import alast_changes, last_changes
 from svc_pg.audit.log import AuditQuery, query
 from svc_pg.audit.manual import capture_log
 from svc_pg.audit.purge_report import PurgeReport
+from svc_pg.audit.record_history import History, State, history
 from svc_pg.audit.retention import apurge, purge
+from svc_pg.audit.transaction import transaction
 
 __all__ = [
     "Actor",
+    "AsOf",
     "AuditQuery",
     "Change",
+    "Diff",
     "Entry",
     "ExportReport",
     "FieldChange",
+    "FieldDiff",
+    "FieldOrigin",
+    "History",
+    "PastRow",
+    "PatchStep",
     "PurgeReport",
+    "State",
     "aactor",
+    "ablame",
     "acting",
     "acting_as",
     "actor",
     "aexport",
     "alast_changes",
     "apurge",
+    "as_of",
+    "blame",
     "capture_log",
     "current_actor",
+    "diff",
     "export",
     "follow",
+    "history",
     "last_changes",
     "purge",
     "query",
+    "transaction",
 ]

@@ -32,6 +32,7 @@ class Table:
     holds_json: bool = False
     has_simple_types: bool = False
     generated: Mapping[str, list[str]] = field(default_factory=dict)
+    types: Mapping[str, str] = field(default_factory=dict)
 
 
 def check_column(table: Table, option: str, column: str) -> None:

@@ -634,6 +634,10 @@ create function svc.audit_begin_epoch()
     returns void language plpgsql security definer
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_blame(p_table text, p_record text)
+    returns TABLE(field text, value jsonb, is_redacted boolean, entry_id bigint, changed_at timestamp with time zone, operation text, actor_id text, db_user text, xact_id bigint, known_since timestamp with time zone) language plpgsql stable
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_cap(p_snapshot jsonb, p_limit integer)
     returns jsonb language plpgsql immutable parallel safe;
 
@@ -696,6 +700,11 @@ create function svc.audit_keys(p_snapshot jsonb)
     returns text[] language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_known(p_table text, p_time timestamp with time zone, OUT truncated_at timestamp with time zone)
+    returns timestamp with time zone language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set enable_sort=off;
+
 create function svc.audit_last4(p_value text)
     returns text language sql immutable parallel safe;
 
@@ -721,6 +730,10 @@ create function svc.audit_partition_end(p_partition oid)
     set search_path=pg_catalog, pg_temp
     set TimeZone=UTC
     set DateStyle=ISO, YMD;
+
+create function svc.audit_period(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint, p_xact_id bigint, OUT entry_id bigint, OUT entry_timestamp timestamp with time zone, OUT valid_to timestamp with time zone)
+    returns record language plpgsql stable
+    set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_previous_event(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint, p_other_than bigint DEFAULT NULL::bigint, OUT "timestamp" timestamp with time zone, OUT id bigint, OUT xact_id bigint)
     returns record language plpgsql stable
@@ -753,12 +766,21 @@ create function svc.audit_state_before(p_table text, p_record text, p_timestamp 
     returns text language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_truncated(p_table text, p_timestamp timestamp with time zone, p_id bigint)
+    returns timestamp with time zone language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set enable_sort=off;
+
 create function svc.audit_unsupported(p_text text, p_reason text)
     returns jsonb language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_walk(p_before text[], p_after text[], p_start text)
     returns integer[] language plpgsql immutable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_whole(p_image jsonb)
+    returns jsonb language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_words(p_before jsonb, p_after jsonb, p_description text)
@@ -872,6 +894,10 @@ create function svc.console_token(p_token_hash bytea, p_is_use boolean DEFAULT t
 
 create function svc.console_verify(p_session_id uuid, p_device_hash bytea, p_code_hashes bytea[], p_ip inet, p_user_agent text, OUT outcome text, OUT attempts_remaining integer, OUT retry_after integer)
     returns record language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.history(table_name text, record_id text, since timestamp with time zone DEFAULT NULL::timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone)
+    returns TABLE(valid_from timestamp with time zone, valid_to timestamp with time zone, operation text, actor_id text, tenant_id text, db_user text, entry_id bigint, xact_id bigint, before_data jsonb, after_data jsonb, changed_fields text[], redacted_fields text[], moved_from text, moved_to text, is_in_order boolean, place_id bigint) language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
 create function svc.redact_svc_console_sessions(p_row jsonb, p_newer jsonb)
@@ -1236,6 +1262,9 @@ grant usage on schema svc to svc_writer;
 grant select on table svc.audit_activity_daily to svc_admin;
 grant select on table svc.audit_activity_daily to svc_reader;
 grant execute on function svc.audit_begin_epoch to svc_admin;
+grant execute on function svc.audit_blame to svc_admin;
+grant execute on function svc.audit_blame to svc_reader;
+grant execute on function svc.audit_blame to svc_writer;
 grant execute on function svc.audit_cap to svc_admin;
 grant execute on function svc.audit_cap to svc_writer;
 grant execute on function svc.audit_changed to svc_admin;
@@ -1265,6 +1294,9 @@ grant execute on function svc.audit_is_mixed to svc_admin;
 grant execute on function svc.audit_is_mixed to svc_writer;
 grant execute on function svc.audit_keys to svc_admin;
 grant execute on function svc.audit_keys to svc_writer;
+grant execute on function svc.audit_known to svc_admin;
+grant execute on function svc.audit_known to svc_reader;
+grant execute on function svc.audit_known to svc_writer;
 grant execute on function svc.audit_last4 to svc_admin;
 grant execute on function svc.audit_last4 to svc_writer;
 grant select on table svc.audit_log_export to svc_admin;
@@ -1285,6 +1317,9 @@ grant execute on function svc.audit_order to svc_reader;
 grant execute on function svc.audit_order to svc_writer;
 grant execute on function svc.audit_partition_end to svc_admin;
 grant execute on function svc.audit_partition_end to svc_writer;
+grant execute on function svc.audit_period to svc_admin;
+grant execute on function svc.audit_period to svc_reader;
+grant execute on function svc.audit_period to svc_writer;
 grant execute on function svc.audit_previous_event to svc_admin;
 grant execute on function svc.audit_previous_event to svc_reader;
 grant execute on function svc.audit_previous_event to svc_writer;
@@ -1296,11 +1331,17 @@ grant execute on function svc.audit_record_id to svc_writer;
 grant execute on function svc.audit_state_before to svc_admin;
 grant execute on function svc.audit_state_before to svc_reader;
 grant execute on function svc.audit_state_before to svc_writer;
+grant execute on function svc.audit_truncated to svc_admin;
+grant execute on function svc.audit_truncated to svc_reader;
+grant execute on function svc.audit_truncated to svc_writer;
 grant execute on function svc.audit_unsupported to svc_admin;
 grant execute on function svc.audit_unsupported to svc_writer;
 grant execute on function svc.audit_walk to svc_admin;
 grant execute on function svc.audit_walk to svc_reader;
 grant execute on function svc.audit_walk to svc_writer;
+grant execute on function svc.audit_whole to svc_admin;
+grant execute on function svc.audit_whole to svc_reader;
+grant execute on function svc.audit_whole to svc_writer;
 grant execute on function svc.audit_words to svc_admin;
 grant execute on function svc.audit_words to svc_reader;
 grant execute on function svc.audit_words to svc_writer;
@@ -1332,6 +1373,8 @@ grant delete, insert, select, update on table svc.console_tokens to svc_admin;
 grant delete, insert, select, update on table svc.console_uses to svc_admin;
 grant select on table svc.console_uses to svc_reader;
 grant execute on function svc.console_verify to svc_admin;
+grant execute on function svc.history to svc_admin;
+grant execute on function svc.history to svc_reader;
 grant select on table svc.installation to svc_admin;
 grant select on table svc.installed_inventory to svc_admin;
 grant select on table svc.installed_objects to svc_admin;

@@ -23,6 +23,7 @@ class _Relation:
     table: str
     kind: str
     columns: list[str]
+    types: RawJson
     json_columns: list[str]
     holds_json: bool
     has_simple_types: bool
@@ -45,6 +46,12 @@ with recursive json_type (oid) as (
 select n.nspname as schema, c.relname as "table", c.relkind::text as kind,
        array(select a.attname::text from pg_attribute a
               where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped order by a.attnum) as columns,
+       -- those of PostgreSQL itself; a value of another is a text to whoever must not call code of users
+       (select coalesce(json_object_agg(a.attname, case when b.oid < 16384 then format_type(
+                   b.oid, case t.typtype when 'd' then t.typtypmod else a.atttypmod end) else 'text' end), '{}')
+          from pg_attribute a join pg_type t on t.oid = a.atttypid
+          join pg_type b on b.oid = case t.typtype when 'd' then t.typbasetype else t.oid end
+         where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped) as types,
        array(select a.attname::text from pg_attribute a join pg_type t on t.oid = a.atttypid
               where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
                 -- a domain has the category of its type, which for json and jsonb is U
@@ -143,6 +150,7 @@ def _table(name: TableName, relation: _Relation) -> Table:
     return Table(
         name=name,
         columns=[column for column in relation.columns if column not in relation.virtual],
+        types=relation.types.value,
         json_columns=relation.json_columns,
         holds_json=relation.holds_json,
         has_simple_types=relation.has_simple_types,

@@ -7,6 +7,7 @@ from typing import Final
 from psycopg.sql import SQL, Composable, Identifier, Literal
 
 from svc_pg.capture.postgres.expressions import Operation, enrichment, texts
+from svc_pg.capture.postgres.history_objects import history_objects
 from svc_pg.capture.rules import TableRules
 from svc_pg.render import render
 from svc_pg.schema_objects import SchemaObject, function_name
@@ -24,9 +25,9 @@ _RECORD_IMAGES: Final = {"UPDATE": _AFTER, "INSERT": _AFTER, "DELETE": _BEFORE, 
 
 
 def capture_objects(rules: TableRules) -> list[SchemaObject]:
-    """The view and the functions, then the triggers that call them."""
+    """The views and the functions, then the triggers that call them."""
     redact = [_redact_function(rules)] if rules.has_redact_function else []
-    return [_record_view(rules), *redact, _capture_function(rules), *_triggers(rules)]
+    return [_record_view(rules), *redact, _capture_function(rules), *history_objects(rules), *_triggers(rules)]
 
 
 def snapshot_sql(rules: TableRules, image: Composable) -> str:

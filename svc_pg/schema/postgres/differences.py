@@ -73,7 +73,8 @@ def look(conn: Connection[Any], present: Installation, target: Target) -> list[S
     found += [entry for entry in made if entry.audited_table]
     is_new = any(entry.kind in ("role", "migration") and entry.action == "create" for entry in found)
     found += _access(conn, present, target.access, is_new=is_new)
-    return sorted(found, key=lambda entry: entry.action == "remove")
+    # removals come last, and those of tables first among them: their views call functions of the schema
+    return sorted(found, key=lambda entry: 0 if entry.action != "remove" else 1 if entry.audited_table else 2)
 
 
 def objects(conn: Connection[Any], present: Installation, target: Target) -> list[Status]:

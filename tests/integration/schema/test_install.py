@@ -169,7 +169,8 @@ def test_a_new_column_makes_the_capture_function_outdated(db: psycopg.Connection
     schema.install(db, config)
     db.execute("alter table customer add column phone text")
     db.commit()
-    assert differing(db, config) == {"svc.capture_public_customer": "outdated"}
+    made = ("as_of", "capture", "history", "typed")
+    assert differing(db, config) == {f"svc.{name}_public_customer": "outdated" for name in made}
 
 
 def test_a_changed_rule_changes_functions_only(db: psycopg.Connection[Any]) -> None:

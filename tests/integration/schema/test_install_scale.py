@@ -36,7 +36,7 @@ def test_each_table_costs_an_install_the_same_few_statements_and_rows(db: psycop
     few = installing(db, tables(db, 4))
     many = installing(db, tables(db, 24))
     assert (many.statements - few.statements) / 20 <= 15
-    assert (many.rows - few.rows) / 20 <= 10  # without a look at all objects for each table
+    assert (many.rows - few.rows) / 20 <= 13  # without a look at all objects for each table
 
 
 def test_an_install_that_changes_nothing_takes_few_statements_whatever_the_number_of_tables(
@@ -52,7 +52,7 @@ def test_an_install_that_changes_nothing_takes_few_statements_whatever_the_numbe
 def test_removals_take_few_statements_whatever_the_number_of_tables(db: psycopg.Connection[Any]) -> None:
     schema.install(db, tables(db, 12))
     with counting(db) as traffic:
-        assert len(schema.install(db, Config(), prune=True)) == 12 * 6
+        assert len(schema.install(db, Config(), prune=True)) == 12 * 9
     assert traffic.statements <= 35
 
 

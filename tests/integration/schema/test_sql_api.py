@@ -62,7 +62,7 @@ def test_everything_in_svc_has_a_comment(conn: psycopg.Connection[Any]) -> None:
 
 
 def test_what_has_a_short_name_is_for_people() -> None:
-    assert PUBLIC == ["capture_log", "send", "send_many", "uuid7_at"]
+    assert PUBLIC == ["capture_log", "history", "send", "send_many", "uuid7_at"]
 
 
 def test_the_document_says_what_the_database_says(conn: psycopg.Connection[Any]) -> None:
@@ -111,9 +111,17 @@ def test_the_examples_run(database: str) -> None:
     texts: list[LiteralString] = [*examples("sql-api.md", "Views", "sql"), *examples("sql-api.md", "Functions", "sql")]
     run = [text for text in texts if not text.startswith("svc.")]
     assert len(run) >= 3
-    config = Config.model_validate({"webhooks": {"events": {"order.created": {}}}})
+    config = Config.model_validate(
+        {"webhooks": {"events": {"order.created": {}}}, "audit": {"tables": [{"name": "customer"}]}}
+    )
     with psycopg.connect(database) as conn:
+        conn.execute("create table customer (id int primary key, email text, country text)")
+        conn.commit()
         schema.install(conn, config)
+        conn.execute(
+            'insert into svc.audit_logs ("timestamp", table_name, table_oid, operation, record_id, after_data)'
+            """ values ('2026-01-01', 'public.customer', 0, 'INSERT', '5', '{"id": 5}')"""
+        )
         for text in run:
             if text.startswith("copy "):
                 with conn.cursor().copy(text.rstrip().rstrip(";").encode()) as copy:

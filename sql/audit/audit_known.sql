@@ -1,0 +1,26 @@
+-- The last TRUNCATE of a table up to a time, null if there was none. An error if the log does not know the table, or
+-- only since later.
+create or replace function svc.audit_known(p_table text, p_time timestamptz, out truncated_at timestamptz)
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+set enable_sort = off  -- the index has the order
+as $svc$
+declare
+    v_first timestamptz;
+begin
+    if p_time is null then
+        raise exception 'no time is given' using errcode = 'SV003';
+    end if;
+    select min(l."timestamp") into v_first from svc.audit_logs l where l.table_name = p_table;
+    if v_first is null then
+        raise exception 'the log has no entry of "%"', p_table
+            using errcode = 'SV003', hint = 'svc-pg install --backfill records the rows that are there now.';
+    elsif v_first > p_time then
+        raise exception '"%" is not known before %', p_table,
+            to_char(v_first at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+            using errcode = 'SV003', hint = 'Its first entry in the log is from then.';
+    end if;
+    select max(l."timestamp") into audit_known.truncated_at from svc.audit_logs l
+     where l.table_name = p_table and l.record_id is null and l.operation = 'TRUNCATE' and l."timestamp" <= p_time;
+end
+$svc$;

@@ -1,0 +1,10 @@
+-- An image without the values in whose place it has only their size and SHA-256; see audit_cap and audit_unsupported.
+create or replace function svc.audit_whole(p_image jsonb) returns jsonb
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $svc$
+    select coalesce(jsonb_object_agg(key, value) filter (
+               where jsonb_typeof(value) <> 'object' or not value ?& '{bytes,sha256}'
+                  or not value ?| '{oversized,unsupported}'
+           ), '{}') from jsonb_each(p_image)
+$svc$;

@@ -1,0 +1,155 @@
+"""Read rows as they were at a time: ``as_of("public.customer", "2026-01-31T12:00Z").record(5).one(conn)``."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from datetime import datetime, timedelta
+from typing import Any, Final, LiteralString, Self
+
+from psycopg import AsyncConnection, Connection
+from psycopg.sql import SQL, Identifier
+
+from svc_pg.audit.entry import Operation
+from svc_pg.audit.last_changes import record_id
+from svc_pg.dialects import require_postgres
+from svc_pg.durations import point_in_time
+from svc_pg.errors import NotFoundError, NotInstalledError, QueryError, UnknownTableError
+from svc_pg.pagination import Keyset, Listing, Page, PointInTime, check_texts, decode, time_or_age
+from svc_pg.query import Query, RawJson
+from svc_pg.schema_objects import function_name
+from svc_pg.table_names import TableName
+
+_FEATURE: Final = "rows as of a time"
+# The table may have a column of the name of our first one, by which the rows are in order
+_ROWS: Final = SQL('select past.* from {}(%s::timestamptz, %s::text) past("svc key")')
+_ROWS_AGO: Final = SQL('select past.* from {}(now() - %s::interval, %s::text) past("svc key")')
+
+
+@dataclass(frozen=True, slots=True)
+class PastRow:
+    """A row as it was. ``values`` has the columns that the table has now, each with a value of its type.
+
+    ``unknown_fields`` are those of them whose value then is not known: the column is newer, it was redacted, or its
+    type is another since; their value is None. ``other_data`` are recorded values that no column has: of columns that
+    were renamed or dropped, of a value that does not fit the type of now, or the marker of a redacted one. The change
+    that left the row so is None if it was before the log began to know the row.
+    """
+
+    record_id: str
+    valid_from: datetime | None
+    operation: Operation | None
+    actor_id: str | None
+    tenant_id: str | None
+    db_user: str | None
+    entry_id: int | None
+    xact_id: int | None
+    redacted_fields: list[str] | None
+    unknown_fields: list[str] | None
+    other_data: RawJson | None
+    values: dict[str, Any]
+
+
+def _row(**columns: Any) -> PastRow:
+    values = iter(columns.items())
+    own = {field.name: next(values)[1] for field in fields(PastRow) if field.name != "values"}
+    return PastRow(**own, values=dict(values))
+
+
+def _keyset(select: LiteralString) -> Keyset[PastRow]:
+    return Keyset(
+        select=select,
+        row=_row,
+        order=" order by 1",
+        beyond='past."svc key" > %s',
+        reverse_order=" order by 1 desc",
+        before='past."svc key" < %s',
+        key=lambda row: (row.record_id,),
+        read=lambda cursor: decode(cursor, str),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AsOf(Listing[PastRow]):
+    """The rows of a table as they were at a time, page by page in the order of the text of their keys."""
+
+    table: TableName
+    time: datetime | timedelta
+    key: str | None = None
+
+    def record(self, record: object) -> Self:
+        """Only the record with this key: the value of the column, or a list or tuple of several columns' values."""
+        key = record_id(record)
+        check_texts(key)
+        return replace(self, key=key)
+
+    def one(self, conn: Connection[Any]) -> PastRow:
+        """The only row, on a sync connection. Raises NotFoundError if there was none, and the errors of ``list``."""
+        return self._only(self.limit(1).list(conn))
+
+    async def aone(self, conn: AsyncConnection[Any]) -> PastRow:
+        """As ``one``, on an async connection."""
+        return self._only(await self.limit(1).alist(conn))
+
+    def list(self, conn: Connection[Any]) -> Page[PastRow]:
+        """Run on a sync connection to PostgreSQL. Never commits.
+
+        Raises UnknownTableError if the table is not audited or has no key, QueryError if the log knows it only since
+        later, and NotInstalledError.
+        """
+        with self._naming(conn):
+            return Listing.list(self, conn)
+
+    async def alist(self, conn: AsyncConnection[Any], *, max_bytes: int | None = None) -> Page[PastRow]:
+        """As ``list``, on an async connection; ``max_bytes`` as in other lists."""
+        with self._naming(conn):
+            return await Listing.alist(self, conn, max_bytes=max_bytes)
+
+    def _query(self) -> Query[PastRow]:
+        query = Listing._query(self)
+        assert not isinstance(query.params, dict)  # noqa: S101 - a Listing's are a sequence
+        return replace(query, params=(self.time, self.key, *query.params))
+
+    def _only(self, page: Page[PastRow]) -> PastRow:
+        if not page.data:
+            raise NotFoundError(f'"{self.table}" had no record {self.key} then, as far as the log knows')
+        return page.data[0]
+
+    @contextmanager
+    def _naming(self, conn: object) -> Iterator[None]:
+        require_postgres(conn, _FEATURE)
+        try:
+            yield
+        except NotInstalledError as error:
+            if _function(self.table) not in error.message:
+                raise
+            raise UnknownTableError(
+                f'there is no past of "{self.table}" to read: it is not audited, or has no key',
+                hint="svc-pg status lists the audited tables; those without a key have no records.",
+            ) from error
+
+
+def as_of(table: str, time: PointInTime) -> AsOf:
+    """The rows of a table as they were at a time: an aware datetime, or a duration before now, for example ``1h``.
+
+    A transaction counts from when its entries were written, not from its commit. Rows that were there before capture
+    began, and never changed since, are not among them unless ``install --backfill`` recorded them. Raises ConfigError
+    for a name that is no table's, and QueryError for a time that is none.
+    """
+    name = TableName.parse(table)
+    when = time_or_age(_read(time))
+    text = _ROWS_AGO if isinstance(when, timedelta) else _ROWS
+    select = text.format(Identifier("svc", _function(name))).as_string(None)
+    return AsOf(keyset=_keyset(select), table=name, time=when)
+
+
+def _read(time: PointInTime) -> PointInTime:
+    if not isinstance(time, str):
+        return time
+    try:
+        return point_in_time(time)  # a date, for example
+    except ValueError as error:
+        raise QueryError(str(error)) from error
+
+
+def _function(table: TableName) -> str:
+    return function_name("as_of", table)

@@ -1,0 +1,107 @@
+"""The commands history, as-of, diff and blame print what the functions return."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+import pytest
+
+from svc_pg import audit
+from tests.support.commands import svc_pg
+from tests.support.postgres import Prepare
+from tests.support.tables import audited, create_and_audit
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def prepare() -> Prepare:
+    """Customer 1 came and was renamed in one transaction; the name of customer 2 could control a terminal."""
+
+    def prepare(conninfo: str) -> None:
+        ddl = "create table customer (id int primary key, name text, pin text)"
+        create_and_audit(conninfo, ddl, audited("customer", redact=["pin"]))
+        with psycopg.connect(conninfo) as conn, audit.actor(conn, "alice"):
+            conn.execute("insert into customer values (1, 'a', '0000')")
+            conn.execute("update customer set name = 'b', pin = '1234'")
+            conn.execute("insert into customer values (2, E'\\x1b[2J', '1111')")
+
+    return prepare
+
+
+@pytest.fixture
+def run(database: str, tmp_path: Path) -> Run:
+    return lambda *arguments: svc_pg(*arguments, folder=tmp_path, variables={"DATABASE_URL": database})
+
+
+def test_history_shows_the_states_of_a_record(run: Run) -> None:
+    lines = run("history", "customer", "1").stdout.splitlines()
+    assert [line.split("  ", 1)[1] for line in lines] == [
+        'alice  UPDATE    name: "a" -> "b", pin: (redacted)  [entry 2]',
+        'alice  INSERT    id: 1, name: "a", pin: (redacted)  [entry 1]',
+    ]
+    page = json.loads(run("history", "customer", "1", "--limit", "1", "--json").stdout)
+    assert [(state["operation"], state["validTo"]) for state in page["data"]] == [("UPDATE", None)]
+    assert "INSERT" in run("history", "customer", "1", "--after", page["nextCursor"]).stdout
+    assert "\\u001b[2J" in run("history", "customer", "2").stdout
+
+
+def test_as_of_shows_a_row_or_a_table(run: Run) -> None:
+    done = run("as-of", "2100-01-01", "customer", "1")
+    assert done.stdout == 'id    1\nname  "b"\npin   (not known)\n'
+    assert "by alice, UPDATE, entry 2" in done.stderr
+    [first, second] = json.loads(run("as-of", "2100-01-01", "customer", "--json").stdout)["data"]
+    assert (first["recordId"], first["values"], first["unknownFields"]) == (
+        "1", {"id": 1, "name": "b", "pin": None}, ["pin"]
+    )  # fmt: skip
+    assert second["values"]["id"] == 2
+    lines = run("as-of", "2100-01-01", "customer")
+    assert lines.stdout.startswith('1  id: 1, name: "b", pin: null\n2  id: 2')
+    assert "--json names them" in lines.stderr
+
+
+def test_diff_shows_an_entry_and_a_transaction(run: Run, database: str) -> None:
+    with psycopg.connect(database) as conn:
+        [(xact,)] = conn.execute("select distinct xact_id from svc.audit_logs")
+    assert run("diff", "2").stdout.splitlines()[1:] == ['    name: "a" -> "b"', "    pin: (redacted)"]
+    document = json.loads(run("diff", "2", "--json").stdout)
+    assert document["patch"] == [{"op": "replace", "path": "/name", "value": "b"}]
+    assert document["redacted"] == ["pin"]
+    assert [each["id"] for each in json.loads(run("diff", "--transaction", str(xact), "--json").stdout)] == [
+        "1", "2", "3"
+    ]  # fmt: skip
+
+
+def test_blame_shows_who_changed_each_field(run: Run) -> None:
+    found = {line.split()[0]: line for line in run("blame", "customer", "1").stdout.splitlines()}
+    assert "UPDATE  [entry 2]" in found["name"]
+    assert '"b"' in found["name"]
+    assert "(redacted)" in found["pin"]
+    assert "INSERT  [entry 1]" in found["id"]
+    origins = json.loads(run("blame", "customer", "1", "--json").stdout)
+    assert {(each["field"], each["entryId"]) for each in origins} == {("name", "2"), ("pin", "2"), ("id", "1")}
+
+
+REFUSED: Final[list[tuple[tuple[str, ...], int, str]]] = [
+    (("history", "customer", "7"), 1, 'the log does not know a record 7 of "public.customer"'),
+    (("history", "nothing", "1"), 1, 'the log does not know a record 1 of "public.nothing"'),
+    (("as-of", "2020-01-01", "customer"), 1, '"public.customer" is not known before 2'),
+    (("as-of", "2100-01-01", "customer", "7"), 1, "had no record 7 then"),
+    (("as-of", "1h", "nothing"), 1, 'there is no past of "public.nothing" to read'),
+    (("as-of", "soon", "customer"), 1, "'soon' is not a time"),
+    (("diff", "99"), 1, "the log has no entry 99"),
+    (("diff", "x"), 1, "'x' is not the id of an entry"),
+    (("diff", "--transaction", "x"), 1, "'x' is not a transaction"),
+    (("diff", "--transaction", "1"), 1, "the log has no transaction 1"),
+    (("diff",), 2, "pass the id of an entry, or --transaction ID"),
+    (("blame", "customer", "7"), 1, 'the log does not know a record 7 of "public.customer"'),
+]
+
+
+def test_what_cannot_be_shown_is_said(run: Run) -> None:
+    for arguments, code, message in REFUSED:
+        done = run(*arguments)
+        assert (done.returncode, done.stdout) == (code, "")
+        assert message in " ".join(done.stderr.replace("│", "").split())
