@@ -10,7 +10,7 @@ from svc_pg.capture.conditions import Rows, applies
 from svc_pg.capture.dialect import Column, Dialect, Operation, RowName
 from svc_pg.capture.rules import TableRules
 from svc_pg.config import EnrichmentRule, description
-from svc_pg.sql_text import Sql, joined, sql
+from svc_pg.sql_text import Sql, chained, joined, sql
 
 NULL: Final = sql("null")
 
@@ -21,12 +21,13 @@ class EntrySql:
 
     ``rule`` computes the number of the rule that applies, the variable that label, severity, compliance and description
     read; it is None if none can apply, or the first always does. ``changed`` pairs a field's name with the condition
-    under which it changed, in the order of changed_fields; it is empty for other operations than UPDATE. Compliance and
-    ``redacted`` are texts of JSON arrays.
+    under which it changed, in the order of changed_fields; it is empty for other operations than UPDATE. ``moved_from``
+    is the record_id before, if an UPDATE changed it. Compliance and ``redacted`` are texts of JSON arrays.
     """
 
     operation: Operation
     record_id: Sql
+    moved_from: Sql
     before: Sql
     after: Sql
     changed: Sequence[tuple[str, Sql]]
@@ -53,6 +54,7 @@ def entry_sql(
     """
     row: RowName = "old" if operation == "DELETE" else "new"
     by_name = {column.name: column for column in columns}
+    key = [by_name[name] for name in rules.key]
     possible = [rule for rule in rules.audited.enrich if rule.operation in (operation, "*")]
     words = _Words(dialect, rules, Rows(by_name, operation))
     conditions = [applies(dialect, rule.when, words.rows) for rule in possible]
@@ -63,7 +65,8 @@ def entry_sql(
     chooses = partial(_chosen, dialect, dialect.variable("rule") if choice is not None and has_variable else choice)
     return EntrySql(
         operation=operation,
-        record_id=record_id(dialect, row, [by_name[name] for name in rules.key]),
+        record_id=record_id(dialect, row, key),
+        moved_from=_moved_from(dialect, key) if operation == "UPDATE" else NULL,
         before=NULL if operation == "INSERT" else snapshot(dialect, "old", rules, columns),
         after=NULL if operation == "DELETE" else snapshot(dialect, "new", rules, columns),
         changed=_changed(dialect, columns) if operation == "UPDATE" else [],
@@ -83,6 +86,13 @@ def record_id(dialect: Dialect, row: RowName, key: Sequence[Column]) -> Sql:
     if not key:
         return NULL
     return dialect.text(row, key[0]) if len(key) == 1 else dialect.composite_key(row, key)
+
+
+def _moved_from(dialect: Dialect, key: Sequence[Column]) -> Sql:
+    if not key:
+        return NULL
+    differs = chained(" or ", [dialect.differs(column) for column in key])
+    return dialect.if_else(differs, record_id(dialect, "old", key), NULL)
 
 
 def snapshot(dialect: Dialect, row: RowName, rules: TableRules, columns: Sequence[Column]) -> Sql:

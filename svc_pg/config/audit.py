@@ -174,8 +174,11 @@ class AuditConfig(StrictModel):
     """The tables of the audit log, and the days for which ``svc-pg purge`` keeps its entries. Default: forever.
 
     ``search`` are the searches in snapshots that an index makes fast, at a price that every entry pays.
+    ``unattributed`` is for SQLite: ``refuse`` the writes of programs that do not name the actor, such as a shell, or
+    ``record`` them without one.
     """
 
+    unattributed: Literal["record", "refuse"] = "record"
     retention_days: int | None = Field(default=None, strict=True, ge=1, le=36500)
     search: list[Search] = []
     tables: list[AuditedTable] = []

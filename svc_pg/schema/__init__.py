@@ -1,8 +1,121 @@
-"""Install svc-pg into a database, and list its differences from the configuration."""
+"""Install svc-pg into a database, and list its differences from the configuration: by the dialect of the connection."""
 
-from svc_pg.schema.postgres.backfill import backfill
-from svc_pg.schema.postgres.differences import plan, status
-from svc_pg.schema.postgres.install import install, uninstall
+from datetime import timedelta
+from typing import Any, Final
+
+from svc_pg.config import Config
+from svc_pg.dialects import Dialect, dialect_of, driver_connection
+from svc_pg.errors import ConfigError
+from svc_pg.schema.postgres import backfill as postgres_backfill
+from svc_pg.schema.postgres import differences as postgres_differences
+from svc_pg.schema.postgres import install as postgres_install
+from svc_pg.schema.sqlite import backfill as sqlite_backfill
+from svc_pg.schema.sqlite import differences as sqlite_differences
+from svc_pg.schema.sqlite import install as sqlite_install
 from svc_pg.schema.status import Status
 
 __all__ = ["Status", "backfill", "install", "plan", "status", "uninstall"]
+
+_FOR_INSTALL: Final = timedelta(seconds=60)
+_FOR_TABLE: Final = timedelta(seconds=5)
+
+
+def install(
+    conn: Any,
+    config: Config,
+    *,
+    prune: bool = False,
+    roles: bool | None = None,
+    wait_for_table: timedelta = _FOR_TABLE,
+    wait_for_install: timedelta = _FOR_INSTALL,
+) -> list[Status]:
+    """Make the database equal to ``config``. Returns the steps taken: none if it was equal already.
+
+    ``conn`` is a driver's connection, SQLAlchemy's raw one or Django's, outside a transaction, and is left so. Two
+    installs at a time wait for each other. Objects that the configuration no longer names are removed only with
+    ``prune``.
+
+    On PostgreSQL: one transaction for the schema, then one for each audited table, then one for removals. The lock of a
+    table is tried three times, ``wait_for_table`` each. With ``roles`` everything belongs to the roles of
+    ``svc_pg.schema.postgres.roles``, made if missing; without them to the installer, and whoever connects as that role
+    can switch the log's guards off. Default: as it was installed, and with roles in a new database. Last, outside a
+    transaction, the indexes of ``config.audit.search`` are built without stopping captures.
+
+    On SQLite: one transaction, which waits ``wait_for_table`` for other writers of the file.
+
+    Raises, before anything is changed: TransactionError; ConfigError and UnknownTableError; RemovalRefusedError if
+    ``prune`` is missing; DatabaseNewerError, MigrationChangedError and InstallError if this program, the server and
+    the installer's rights do not fit. Raises InstallError if a table could not be finished or the connection was lost:
+    the finished tables stay, and the next install continues.
+    """
+    match _known(conn, roles=roles):
+        case "postgresql":
+            return postgres_install.install(
+                conn, config, prune=prune, roles=roles, wait_for_table=wait_for_table, wait_for_install=wait_for_install
+            )
+        case "sqlite":
+            return sqlite_install.install(driver_connection(conn), config, prune=prune, wait=wait_for_table)
+    raise ConfigError("nothing can be installed on MySQL or MariaDB")
+
+
+def plan(conn: Any, config: Config, *, roles: bool | None = None) -> list[Status]:
+    """The steps of an install, in its order; removals are last and only done with ``prune``. Changes nothing."""
+    match _known(conn, roles=roles):
+        case "postgresql":
+            return postgres_differences.plan(conn, config, roles=roles)
+        case "sqlite":
+            return sqlite_differences.plan(driver_connection(conn), config)
+    raise ConfigError("nothing can be installed on MySQL or MariaDB")
+
+
+def status(conn: Any, config: Config) -> list[Status]:
+    """All objects that are or should be installed, with their states. Changes nothing.
+
+    ``conn`` must be outside a transaction. Raises the errors of ``install`` that come before any change.
+    """
+    match dialect_of(conn):
+        case "postgresql":
+            return postgres_differences.status(conn, config)
+        case "sqlite":
+            return sqlite_differences.status(driver_connection(conn), config)
+    raise ConfigError("nothing can be installed on MySQL or MariaDB")
+
+
+def uninstall(conn: Any, *, drop_data: bool = False, wait_for_table: timedelta = _FOR_TABLE) -> list[Status]:
+    """Remove our triggers, views and functions, and with ``drop_data`` the log and all other data of svc-pg.
+
+    Without ``drop_data`` the tables stay, the audit log is still guarded against change, and a later install continues
+    with them. With it, on PostgreSQL, roles that no database of the cluster needs go too. Returns the steps taken: none
+    if svc-pg is not installed. ``conn`` must be outside a transaction. Raises InstallError if views outside ``svc``
+    depend on its tables, a right is missing or a table stays locked.
+    """
+    match dialect_of(conn):
+        case "postgresql":
+            return postgres_install.uninstall(conn, drop_data=drop_data, wait_for_table=wait_for_table)
+        case "sqlite":
+            return sqlite_install.uninstall(driver_connection(conn), drop_data=drop_data, wait=wait_for_table)
+    raise ConfigError("nothing can be installed on MySQL or MariaDB")
+
+
+def backfill(conn: Any, config: Config) -> dict[str, int]:
+    """Write a SNAPSHOT entry for every row that the log does not know; return the number for each table.
+
+    A row is known if the last entry of its record is anything but a DELETE, and the table was not truncated after it.
+    So a second run writes nothing. Of a table without a key all rows are written, if it has no entries (on PostgreSQL:
+    since it was last truncated). Run it after ``install``, on a connection outside a transaction: one transaction for
+    each table, which waits for its writers and lets them wait. Raises the errors of ``install`` if the configuration
+    does not fit the tables, and InstallError if a right is missing, or if the connection cannot do what the rules need.
+    """
+    match dialect_of(conn):
+        case "postgresql":
+            return postgres_backfill.backfill(conn, config)
+        case "sqlite":
+            return sqlite_backfill.backfill(driver_connection(conn), config)
+    raise ConfigError("nothing can be installed on MySQL or MariaDB")
+
+
+def _known(conn: Any, *, roles: bool | None) -> Dialect:
+    dialect = dialect_of(conn)
+    if roles and dialect != "postgresql":
+        raise ConfigError("roles are for PostgreSQL", hint="Leave them out.")
+    return dialect

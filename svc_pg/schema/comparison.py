@@ -79,7 +79,8 @@ def compare(
     for item in orphans:
         note = _note(item, notes)
         table = note.audited_table if note else item.table
-        states.append(_orphan(item.key, table, item.drop_sql, served, moved))
+        recorded_as = item.recorded_as if item.recorded_as != item.identity else None
+        states.append(_orphan(item.key, table, item.drop_sql, served, moved, recorded_as))
     # recorded, but gone from the catalog: nothing to drop, but a record to forget
     states += [_orphan(note.key, note.audited_table, "", served, moved) for note in lost]
     return states
@@ -109,7 +110,14 @@ def _moved(found: Iterable[Found], notes: Mapping[Key, Recorded]) -> dict[str, s
     return {table: names.most_common(1)[0][0] for table, names in places.items() if table not in names}
 
 
-def _orphan(key: Key, table: str | None, drop_sql: str, served: set[str], moved: Mapping[str, str]) -> Status:
+def _orphan(
+    key: Key,
+    table: str | None,
+    drop_sql: str,
+    served: set[str],
+    moved: Mapping[str, str],
+    recorded_as: str | None = None,
+) -> Status:
     kind, identity = key
     moved_to = moved.get(table or "")
     return Status(
@@ -120,4 +128,5 @@ def _orphan(key: Key, table: str | None, drop_sql: str, served: set[str], moved:
         audited_table=table,
         is_superseded=table in served or moved_to in served,
         moved_to=moved_to,
+        recorded_as=recorded_as,
     )

@@ -1,6 +1,7 @@
-"""Refuse an install that would take captures away, or that only a backup can help."""
+"""Refuse an install that would take captures away, that only a backup can help, or that a newer svc-pg has made."""
 
-from svc_pg.errors import InstallError, RemovalRefusedError
+from svc_pg import __version__
+from svc_pg.errors import DatabaseNewerError, InstallError, RemovalRefusedError
 from svc_pg.schema.status import Status
 from svc_pg.schema_objects import sends_changes
 
@@ -28,6 +29,19 @@ def refuse_removals(steps: list[Status]) -> None:
                 else ""
             ),
         )
+
+
+def refuse_newer(version: str | None) -> None:
+    """Raise DatabaseNewerError if a newer svc-pg has installed: ``version``, None if none has."""
+    if version is not None and _order(version) > _order(__version__):
+        raise DatabaseNewerError(
+            f"the database was installed by svc-pg {version}, and this is {__version__}",
+            hint=f"Upgrade this one to {version} or later.",
+        )
+
+
+def _order(version: str) -> list[int]:
+    return [int(part) for part in version.split(".") if part.isdigit()]
 
 
 def _taken_away(step: Status) -> str:

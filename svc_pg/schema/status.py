@@ -21,8 +21,9 @@ class Status:
     not name it. ``sql`` is the statement by which install corrects it, and ``audited_table`` the table whose changes
     it records or sends. Install keeps what ``is_foreign``: others made it, or have to decide. An orphan
     ``is_superseded`` if its table is now audited, or has change events, in another way, also under another name, to
-    which it ``moved_to``, or as a partition. Tables, columns, indexes and constraints of ours are listed only if they
-    are missing, with an empty ``sql`` if only a backup has them.
+    which it ``moved_to``, or as a partition; ``recorded_as`` is its identity before it moved, if that is another.
+    Tables, columns, indexes and constraints of ours are listed only if they are missing, with an empty ``sql`` if only
+    a backup has them.
     """
 
     kind: Kind
@@ -33,6 +34,7 @@ class Status:
     is_foreign: bool = False
     is_superseded: bool = False
     moved_to: str | None = None
+    recorded_as: str | None = None
     item: SchemaObject | None = None
 
     @property

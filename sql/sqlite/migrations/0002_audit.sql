@@ -6,6 +6,7 @@ create table svc_audit_logs (
     table_name text not null,
     operation text not null,
     record_id text,
+    moved_from text,
     actor_id text,
     tenant_id text,
     db_user text,
@@ -21,6 +22,7 @@ create table svc_audit_logs (
     context text
 );
 create index svc_audit_logs_record on svc_audit_logs (table_name, record_id, timestamp);
+create index svc_audit_logs_moved on svc_audit_logs (table_name, moved_from, timestamp) where moved_from is not null;
 create index svc_audit_logs_table on svc_audit_logs (table_name, timestamp, id);
 create index svc_audit_logs_time on svc_audit_logs (timestamp, id);
 create index svc_audit_logs_actor on svc_audit_logs (actor_id, timestamp) where actor_id is not null;

@@ -18,6 +18,7 @@ _VARIABLES: Final[dict[Variable, Sql]] = {
     "rule": sql("given.v_rule"),
 }
 _OLD: Final = sql("old")
+_NEW: Final = sql("new")
 _MEMBERS: Final = 60
 """Members of one call of json_object: a function takes 127 arguments, before SQLite 3.48."""
 _KEYWORDS: Final = {None: sql("null"), True: sql("1"), False: sql("0")}
@@ -31,12 +32,13 @@ _REAL: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Sqlite:
-    """The dialect. ``old`` is the name of the row that a trigger calls old; REPLACE deletes rows that no trigger names.
+    """The dialect. ``old`` and ``new`` are the names of the rows: REPLACE deletes some that a trigger has no name for.
 
     Whatever its declared type, a column holds values of every type: so each value is asked for its own.
     """
 
     old: Sql = _OLD
+    new: Sql = _NEW
 
     def ident(self, name: str) -> Sql:
         """Quote one identifier."""
@@ -91,7 +93,7 @@ class Sqlite:
         text = self.text(row, column)
         match how:
             case "hash":
-                return sql("svc_hash({})", text)
+                return sql("svc_hash({}, (select key from svc_audit_hash_key))", text)
             case "last4":
                 return sql(
                     "case when length({0}) >= 8 then '****' || substr({0}, -4) when {0} is not null then '****' end",
@@ -178,7 +180,7 @@ class Sqlite:
         return sql("'[' || {} || ']'", chained(" || ', ' || ", values))
 
     def _value(self, row: RowName, column: Column) -> Sql:
-        return sql("{}.{}", self.old if row == "old" else sql("new"), self.ident(column.name))
+        return sql("{}.{}", self.old if row == "old" else self.new, self.ident(column.name))
 
 
 def _is_json(x: Sql) -> Sql:

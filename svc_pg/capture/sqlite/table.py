@@ -2,9 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from svc_pg.capture.dialect import Column
 from svc_pg.capture.table import Table
+from svc_pg.table_names import TableName
+
+TRIGGER_PREFIX: Final = "00_svc_audit_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +34,8 @@ class SqliteTable:
     columns: Sequence[Column]
     unique: Sequence[UniqueKey]
     row_key: Sequence[str]
+
+
+def trigger_name(kind: str, table: TableName) -> str:
+    """The name of one of our triggers: a rename of the table keeps it."""
+    return f"{TRIGGER_PREFIX}{kind}_{table.table}"

@@ -7,16 +7,16 @@ from svc_pg.capture.dialect import OPERATIONS, Operation
 from svc_pg.capture.entry_sql import NULL, changed_fields, entry_sql
 from svc_pg.capture.rules import TableRules
 from svc_pg.capture.sqlite.expressions import Sqlite
-from svc_pg.capture.sqlite.table import SqliteTable, UniqueKey
+from svc_pg.capture.sqlite.table import SqliteTable, UniqueKey, trigger_name
 from svc_pg.render import render_for
 from svc_pg.schema_objects import SchemaObject
 from svc_pg.sql_text import Sql, chained, joined, sql
 
-PREFIX: Final = "00_svc_audit_"
 Unattributed = Literal["record", "refuse"]
 
 _DIALECT: Final = Sqlite()
 _REPLACED: Final = Sqlite(old=sql("victim"))
+_STORED: Final = Sqlite(new=sql('"svc row"'))
 _VERBS: Final[dict[Operation, Sql]] = {"INSERT": sql("insert"), "UPDATE": sql("update"), "DELETE": sql("delete")}
 # printf() without arguments is documented to be NULL, so a connection that svc-pg does not wrap is recorded without an
 # actor; a function that SQLite does not have makes its writes fail
@@ -35,6 +35,22 @@ def capture_objects(
     return before + [_after(table, rules, operation, context) for operation in OPERATIONS]
 
 
+def snapshot_sql(table: SqliteTable, rules: TableRules, *, unattributed: Unattributed = "record") -> str:
+    """The statement that writes a SNAPSHOT entry for each row that the log does not know."""
+    entry = entry_sql(_STORED, rules, table.columns, "INSERT")
+    return render_for(
+        _STORED,
+        "sqlite/capture/snapshot.sql.j2",
+        table=rules.table.name.table,
+        table_name=str(rules.table.name),
+        has_key=bool(rules.key),
+        record_id=entry.record_id,
+        after=entry.after,
+        redacted=entry.redacted,
+        context_function=_CONTEXT_FUNCTIONS[unattributed],
+    )
+
+
 def _after(table: SqliteTable, rules: TableRules, operation: Operation, context: Sql) -> SchemaObject:
     entry = entry_sql(_DIALECT, rules, table.columns, operation)
     parts = changed_fields(_DIALECT, entry.changed)
@@ -48,7 +64,9 @@ def _after(table: SqliteTable, rules: TableRules, operation: Operation, context:
         changed_fields=sql("'[' || substr({}, 3) || ']'", chained(" || ", parts)) if parts else NULL,
         context_function=context,
         has_replaced=bool(table.unique),
-        conflicts=_conflicts(table),
+        conflicts=_conflicts(table, operation),
+        # an update that changes no key replaces nothing, and may be of a row that was kept in vain
+        moves=_moves(table) if operation == "UPDATE" else None,
     )
 
 
@@ -59,7 +77,7 @@ def _before(
     is_update = operation == "UPDATE"
     matches = [_matches(key) for key in table.unique]
     found = sql("({})", chained(" or ", matches))
-    branches = [sql("when {} then {}", *pair) for pair in zip(matches, _each_conflict(table), strict=True)]
+    branches = [sql("when {} then {}", *pair) for pair in zip(matches, _each_conflict(table, operation), strict=True)]
     return _trigger(
         rules,
         f"before_{operation.lower()}",
@@ -69,13 +87,13 @@ def _before(
         matches=sql("{} and {}", found, _is_another(table)) if is_update else found,
         moves=_moves(table) if is_update else None,
         conflict=sql("case {} end", joined(" ", branches)),
-        conflicts=_conflicts(table),
+        conflicts=_conflicts(table, operation),
         context_function=context,
     )
 
 
 def _trigger(rules: TableRules, kind: str, template: str, **values: object) -> SchemaObject:
-    name, table_name = f"{PREFIX}{kind}_{rules.table.name.table}", str(rules.table.name)
+    name, table_name = trigger_name(kind, rules.table.name), str(rules.table.name)
     text = render_for(_DIALECT, template, trigger=name, table=rules.table.name.table, table_name=table_name, **values)
     return SchemaObject("trigger", f"{name} on {table_name}", text, audited_table=table_name)
 
@@ -102,16 +120,16 @@ def _moves(table: SqliteTable) -> Sql:
     return sql("({})", chained(" or ", parts))
 
 
-def _conflicts(table: SqliteTable) -> Sql:
-    return joined(", ", _each_conflict(table))
+def _conflicts(table: SqliteTable, operation: Operation) -> Sql:
+    return joined(", ", _each_conflict(table, operation))
 
 
-def _each_conflict(table: SqliteTable) -> Sequence[Sql]:
-    """The new row's value of each key, as text."""
+def _each_conflict(table: SqliteTable, operation: Operation) -> Sequence[Sql]:
+    """The new row's value of each key, as text. An INSERT that becomes an UPDATE of the row that it met has others."""
     return [
         sql(
             "{} || {}",
-            _DIALECT.literal(f"{number}:"),
+            _DIALECT.literal(f"{operation} {number}:"),
             chained(" || ',' || ", [sql("quote(new.{})", _DIALECT.ident(name)) for name, _ in key.columns]),
         )
         for number, key in enumerate(table.unique)

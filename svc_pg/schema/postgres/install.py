@@ -21,7 +21,7 @@ from svc_pg.schema.postgres.scope import Scope
 from svc_pg.schema.postgres.steps import Plan, take
 from svc_pg.schema.postgres.target import Target, guards, target_of
 from svc_pg.schema.postgres.transactions import Patience, locked
-from svc_pg.schema.refusals import refuse_lost, refuse_removals
+from svc_pg.schema.refusals import refuse_lost, refuse_newer, refuse_removals
 from svc_pg.schema.status import Status
 from svc_pg.table_names import TableName
 
@@ -109,7 +109,7 @@ def _install_schema(
     around = look_around(conn)
     preflight.check_rights(conn, around)
     present = installation.read(conn, around)
-    preflight.refuse_newer(present)
+    refuse_newer(present.version)
     plan = Plan.of(conn, present, target_of(conn, present, config, roles=with_roles))
     if not prune:
         refuse_removals(plan.steps)

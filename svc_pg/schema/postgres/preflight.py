@@ -4,12 +4,11 @@ from typing import Any, Final
 
 from psycopg import Connection
 
-from svc_pg import __version__
-from svc_pg.errors import DatabaseNewerError, InstallError
+from svc_pg.errors import InstallError
 from svc_pg.render import ident
 from svc_pg.schema.postgres import roles
 from svc_pg.schema.postgres.access import Access
-from svc_pg.schema.postgres.installation import OWNERS, ROLES, Installation, Surroundings
+from svc_pg.schema.postgres.installation import OWNERS, ROLES, Surroundings
 
 OLDEST: Final = 130000
 
@@ -70,17 +69,3 @@ def check_roles(around: Surroundings, access: Access) -> None:
             hint=f"Let a superuser execute: {made} grant {', '.join(OWNERS)} to {ident(me)};"
             " or install with --no-roles: everything then belongs to the installer.",
         )
-
-
-def refuse_newer(installation: Installation) -> None:
-    """Raise DatabaseNewerError if a newer svc-pg has installed."""
-    version = installation.version
-    if version is not None and _order(version) > _order(__version__):
-        raise DatabaseNewerError(
-            f"the database was installed by svc-pg {version}, and this is {__version__}",
-            hint=f"Upgrade this one to {version} or later.",
-        )
-
-
-def _order(version: str) -> list[int]:
-    return [int(part) for part in version.split(".") if part.isdigit()]

@@ -20,7 +20,7 @@ from svc_pg.schema.postgres.installation import OWNERS, ROLES, Installation
 from svc_pg.schema.postgres.migrations import released
 from svc_pg.schema.postgres.target import guards, target_of
 from svc_pg.schema.postgres.transactions import transaction
-from svc_pg.schema.refusals import refuse_lost, refuse_removals
+from svc_pg.schema.refusals import refuse_lost, refuse_newer, refuse_removals
 from svc_pg.schema.status import Status
 from svc_pg.schema_objects import OBJECT_KINDS, SchemaObject
 
@@ -41,7 +41,7 @@ def script(conn: Connection[Any], config: Config, *, prune: bool = False, roles:
     preflight.check_server(conn)
     with transaction(conn):
         present = installation.read(conn, installation.look_around(conn))
-        preflight.refuse_newer(present)
+        refuse_newer(present.version)
         target = target_of(conn, present, config, roles=roles)
         steps = [step for step in look(conn, present, target) if step.action != "keep"]
         notes = _notes(conn, present)

@@ -6,10 +6,11 @@ from typing import Any
 
 from psycopg import Connection
 
-from svc_pg.schema.postgres import installation, installed, migrations, preflight
+from svc_pg.schema.postgres import installation, installed, migrations
 from svc_pg.schema.postgres.differences import look
 from svc_pg.schema.postgres.installation import Installation, look_around, next_revision
 from svc_pg.schema.postgres.target import Target
+from svc_pg.schema.refusals import refuse_newer
 from svc_pg.schema.status import Status
 from svc_pg.schema_objects import OBJECT_KINDS
 
@@ -52,7 +53,7 @@ class Plan:
         if revision == self.revision + 1:
             return replace(self, revision=revision)
         present = installation.read(conn, look_around(conn))
-        preflight.refuse_newer(present)
+        refuse_newer(present.version)
         return Plan.of(conn, present, self.target)
 
 

@@ -18,6 +18,7 @@ from svc_pg.capture.postgres.triggers import capture_objects
 from svc_pg.capture.rules import check_partitions, check_pattern, rules_for
 from svc_pg.config import Config, EventDefinition
 from svc_pg.config.audit import Search
+from svc_pg.errors import ConfigError
 from svc_pg.render import render
 from svc_pg.schema.postgres import access
 from svc_pg.schema.postgres.access import Access
@@ -58,6 +59,11 @@ def target_of(
 
     Raises UnknownTableError, which names every missing table, and ConfigError.
     """
+    if config.audit.unattributed == "refuse":
+        raise ConfigError(
+            'audit.unattributed = "refuse" is for SQLite',
+            hint="On PostgreSQL, refuse writes without an actor by a trigger of your own that reads svc.actor_id.",
+        )
     tables, covered = _of_tables(conn, config)
     return Target(
         schema=[

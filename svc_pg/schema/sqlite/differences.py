@@ -1,0 +1,72 @@
+"""The differences of a SQLite database from a configuration."""
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from svc_pg.config import Config
+from svc_pg.errors import InstallError
+from svc_pg.schema.migration_files import pending, released
+from svc_pg.schema.sqlite import installed, inventory
+from svc_pg.schema.sqlite.session import reading
+from svc_pg.schema.sqlite.target import target_of
+from svc_pg.schema.status import Status
+from svc_pg.schema_objects import SchemaObject
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """The record of what is installed: without a version if nothing is."""
+
+    version: str | None
+    migrations: dict[int, tuple[str, str]]
+
+
+def status(conn: sqlite3.Connection, config: Config) -> list[Status]:
+    """All objects that are or should be installed, with their states. Changes nothing."""
+    with reading(conn) as cursor:
+        return look(cursor, installation(cursor), target_of(cursor, config))
+
+
+def plan(conn: sqlite3.Connection, config: Config) -> list[Status]:
+    """The steps of an install, in its order; removals are last and only done with ``prune``. Changes nothing."""
+    return [step for step in status(conn, config) if step.action != "keep"]
+
+
+def installation(cursor: sqlite3.Cursor) -> Installation:
+    """Read the record. Raises InstallError if others made tables with our names."""
+    if not _has(cursor, "svc_migrations"):
+        if _has(cursor, "svc_audit_logs"):
+            raise InstallError(
+                "a table svc_audit_logs exists in this database, and svc-pg did not make it",
+                hint="Rename or drop it; the name is fixed.",
+            )
+        return Installation(None, {})
+    rows = cursor.execute("select number, name, sha256 from main.svc_migrations").fetchall()
+    found = None
+    if _has(cursor, "svc_installation"):
+        found = cursor.execute("select version from main.svc_installation").fetchone()
+    return Installation(found[0] if found else None, {number: (name, digest) for number, name, digest in rows})
+
+
+def look(cursor: sqlite3.Cursor, present: Installation, wanted: Sequence[SchemaObject]) -> list[Status]:
+    """The states of all objects, those that are to be removed last."""
+    missing = set(pending(inventory.FOLDER, present.migrations))
+    lost = inventory.compare(cursor, sorted(present.migrations))
+    is_recorded = bool(present.migrations) and ("svc_installed_objects" not in [each.identity for each in lost])
+    made = installed.compare(cursor, wanted, is_recorded=is_recorded)
+    found = [
+        *lost,
+        *(
+            Status("migration", str(migration), "missing" if migration in missing else "ok", migration.sql)
+            for migration in released(inventory.FOLDER)
+        ),
+        *(entry for entry in made if not entry.audited_table),
+        *(entry for entry in made if entry.audited_table),
+    ]
+    return sorted(found, key=lambda entry: entry.action == "remove")
+
+
+def _has(cursor: sqlite3.Cursor, table: str) -> bool:
+    found = cursor.execute("select 1 from main.sqlite_schema where type = 'table' and name = ?", (table,))
+    return found.fetchone() is not None

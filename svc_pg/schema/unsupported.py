@@ -1,0 +1,42 @@
+"""Refuse a configuration that asks of a database what only PostgreSQL does."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from svc_pg.config import AuditedTable, Condition, Config
+from svc_pg.errors import ConfigError
+
+
+def refuse_unsupported(config: Config, database: str, others: Iterable[str] = ()) -> None:
+    """Raise ConfigError that names all that ``database`` cannot do; ``others`` are refusals of its own."""
+    problems = [*_of_config(config), *(text for table in config.audit.tables for text in _of_table(table)), *others]
+    if problems:
+        raise ConfigError(
+            "\n".join(f"{problem}: {database} cannot do that" for problem in problems),
+            hint="docs/databases.md says what works on which database. Have a configuration for each, or leave it out.",
+        )
+
+
+def _of_config(config: Config) -> Iterator[str]:
+    if config.webhooks.events or config.webhooks.change_events:
+        yield "webhooks: events are sent from PostgreSQL"
+    if any((config.grants.send, config.grants.read, config.grants.admin)):
+        yield "grants: its rights are given by the database itself"
+    if config.audit.search:
+        yield "audit.search: indexes of searches are PostgreSQL's"
+
+
+def _of_table(table: AuditedTable) -> Iterator[str]:
+    where = f'table "{table.name}"'
+    if table.level == "statement":
+        yield f'{where}: level = "statement" needs transition tables'
+    if table.replica:
+        yield f"{where}: replica is about PostgreSQL's logical replication"
+    if any(rule.when and _has_sql(rule.when) for rule in table.enrich):
+        yield f"{where}: a condition in SQL is written for PostgreSQL's jsonb"
+
+
+def _has_sql(condition: Condition) -> bool:
+    inner: Sequence[Condition] = [*condition.all_of, *condition.any_of]
+    if condition.none_of is not None:
+        inner = [*inner, condition.none_of]
+    return condition.sql is not None or any(map(_has_sql, inner))

@@ -1,0 +1,191 @@
+"""The rows that REPLACE deletes, for which SQLite fires no trigger."""
+
+import re
+import sqlite3
+
+import pytest
+
+from tests.support.sqlite import audited, entries, images, run
+
+
+def kept(conn: sqlite3.Connection) -> int:
+    [[count]] = conn.execute("select count(*) from svc_audit_replaced").fetchall()
+    assert isinstance(count, int)
+    return count
+
+
+@pytest.mark.parametrize("recursive", ["on", "off"])
+def test_rows_that_replace_deletes_are_recorded(conn: sqlite3.Connection, recursive: str) -> None:
+    conn.execute("create table t (id integer primary key, a text unique collate nocase, b, c, unique (b, c))")
+    audited(conn, "t")
+    conn.execute(f"pragma recursive_triggers = {recursive}")
+    conn.execute("insert into t values (1, 'x', 1, 1), (2, 'y', 2, 2), (3, 'z', 3, 3)")
+    conn.execute("insert or ignore into t values (1, 'n', 9, 9)")  # deletes nothing
+    conn.execute("insert into t values (2, 'q', 8, 8) on conflict (id) do update set c = 7")  # an update
+    conn.execute("insert or replace into t values (1, 'Y', 3, 3)")  # deletes 1, 2 by a, 3 by b and c
+    conn.execute("insert into t values (5, 's', 5, 5)")
+    conn.execute("update or replace t set a = 'S' where id = 1")  # deletes 5
+    conn.execute("insert into t (a) values ('auto')")
+    found = entries(conn)
+    assert found[:4] == [("INSERT", "1"), ("INSERT", "2"), ("INSERT", "3"), ("UPDATE", "2")]
+    assert sorted(found[4:7]) == [("DELETE", "1"), ("DELETE", "2"), ("DELETE", "3")]
+    assert found[7:] == [("INSERT", "1"), ("INSERT", "5"), ("DELETE", "5"), ("UPDATE", "1"), ("INSERT", "2")]
+    assert {row for (row,) in conn.execute("select id from t")} == {1, 2}
+    deleted = [image for image in images(conn, "before_data")[4:7] if image["id"] == 2]
+    assert deleted == [{"id": 2, "a": "y", "b": 2, "c": 7}]
+
+
+def test_a_row_whose_number_sqlite_chooses_replaces_none(conn: sqlite3.Connection) -> None:
+    conn.execute("create table t (id integer primary key, a unique)")
+    audited(conn, "t")
+    conn.execute("insert into t values (-1, 'x')")  # the number that a trigger sees before SQLite has chosen
+    conn.execute("insert or replace into t (a) values ('y')")
+    conn.execute("insert or replace into t (a) values ('x')")
+    assert entries(conn) == [("INSERT", "-1"), ("INSERT", "0"), ("DELETE", "-1"), ("INSERT", "1")]
+    conn.execute("insert or replace into t values (-1, 'z')")
+    conn.execute("insert or replace into t values (-1, 'zz')")
+    assert entries(conn)[4:] == [("INSERT", "-1"), ("DELETE", "-1"), ("INSERT", "-1")]
+
+
+def test_a_number_that_is_given_anew_is_no_second_deletion(conn: sqlite3.Connection) -> None:
+    conn.execute("create table t (id integer primary key, a unique)")
+    audited(conn, "t")
+    keep = "insert or ignore into t values (2, 'z')"
+    run(conn, ["insert into t values (1, 'x'), (2, 'y')", keep, "update t set id = 5 where id = 2"])
+    run(conn, ["delete from t where id = 5", "insert into t (a) values ('n')"])
+    assert entries(conn)[2:] == [("UPDATE", "5"), ("DELETE", "5"), ("INSERT", "2")]
+    run(conn, [keep, "replace into t values (1, 'n')", "insert into t (a) values ('m')"])
+    assert sorted(entries(conn)[5:7]) == [("DELETE", "1"), ("DELETE", "2")]
+    assert entries(conn)[7:] == [("INSERT", "1"), ("INSERT", "2")]
+
+
+def test_what_ignore_kept_is_no_deletion_later(conn: sqlite3.Connection) -> None:
+    conn.execute("create table t (id integer primary key, a unique)")
+    audited(conn, "t")
+    run(conn, ["insert into t values (1, 'x'), (2, 'y')", "insert or ignore into t values (1, 'z')"])
+    run(conn, ["delete from t where id = 1", "insert into t values (1, 'z')"])
+    run(conn, ["insert or ignore into t values (3, 'y')", "update t set a = 'w' where id = 2"])
+    run(conn, ["insert into t values (3, 'y')", "update or ignore t set a = 'w' where id = 3"])
+    run(
+        conn,
+        ["update t set id = 9 where id = 2", "update t set a = 'w' where id = 9", "update t set a = 'v' where id = 9"],
+    )
+    run(conn, ["update t set a = 'w' where id = 3"])
+    assert entries(conn) == [
+        ("INSERT", "1"),
+        ("INSERT", "2"),
+        ("DELETE", "1"),
+        ("INSERT", "1"),
+        ("UPDATE", "2"),
+        ("INSERT", "3"),
+        ("UPDATE", "9"),
+        ("UPDATE", "9"),
+        ("UPDATE", "3"),
+    ]
+
+
+def test_what_ignore_keeps_is_bounded(conn: sqlite3.Connection) -> None:
+    conn.execute("create table t (id integer primary key, a)")
+    audited(conn, "t")
+    conn.executemany("insert into t values (?, 'x')", [(number,) for number in range(400)])
+    conn.executemany("insert or ignore into t values (?, 'y')", [(number,) for number in range(400)])
+    conn.executemany("insert into t values (?, 'y') on conflict do update set a = 'z'", [(n,) for n in range(400)])
+    assert kept(conn) <= 110
+    assert len(entries(conn)) == 800
+
+
+def test_an_insert_of_a_trigger_into_the_same_table_takes_nothing_from_the_outer_one(conn: sqlite3.Connection) -> None:
+    for table, timing in (("b", "before"), ("a", "after")):
+        conn.execute(f"create table {table} (id integer primary key, v)")
+        conn.execute(f"""create trigger more_{table} {timing} insert on {table} when new.id < 100
+                        begin insert or replace into {table} values (new.id + 100, new.v); end""")
+        audited(conn, "a", "b") if table == "a" else None
+    for table in ("a", "b"):
+        run(conn, [f"insert into {table} values (1, 'x')", f"replace into {table} values (1, 'y')"])
+        found = conn.execute(
+            "select operation, record_id, coalesce(after_data, before_data) ->> 'v' from svc_audit_logs"
+            " where table_name = 'main.' || ? order by id",
+            (table,),
+        ).fetchall()
+        expected = [
+            ("INSERT", "1", "x"),
+            ("INSERT", "101", "x"),
+            ("DELETE", "1", "x"),
+            ("INSERT", "1", "y"),
+            ("DELETE", "101", "x"),
+            ("INSERT", "101", "y"),
+        ]
+        assert sorted(found) == sorted(expected)
+
+
+def test_the_rule_and_the_actor_of_a_replaced_row_are_those_of_its_delete(conn: sqlite3.Connection) -> None:
+    conn.execute("create table t (id integer primary key, state, secret)")
+    rules = [
+        {"operation": "DELETE", "label": "draft gone", "when": {"before": {"state": "draft"}}},
+        {"operation": "DELETE", "label": "gone", "severity": "high", "compliance": ["gdpr"],
+         "description": "{actor_id} lost {before[state]}{after[state]}"},
+    ]  # fmt: skip
+    audited(conn, {"name": "t", "redact": ["secret"], "enrich": rules})
+    conn.create_function("printf", 0, lambda: '{"actor_id": "amy", "tenant_id": "t1", "context": {"ip": "::1"}}')
+    conn.execute("insert into t values (1, 'draft', 's'), (2, 'paid', 's')")
+    conn.execute("replace into t select id, 'x', 's' from t")
+    found = entries(
+        conn, "operation, actor_id, tenant_id, context, label, severity, compliance, description, redacted_fields"
+    )
+    who = ("amy", "t1", '{"ip":"::1"}')
+    assert [row for row in found if row[0] == "DELETE"] == [
+        ("DELETE", *who, "draft gone", None, None, None, '["secret"]'),
+        ("DELETE", *who, "gone", "high", '["gdpr"]', "amy lost paid", '["secret"]'),
+    ]
+    assert all("secret" not in image for image in images(conn, "before_data") if image)
+
+
+def test_children_of_a_replaced_row_are_recorded_as_their_foreign_key_says(conn: sqlite3.Connection) -> None:
+    conn.execute("pragma foreign_keys = on")
+    conn.execute("create table p (id integer primary key)")
+    conn.execute("create table c (id integer primary key, p references p on delete cascade)")
+    audited(conn, "p", "c")
+    run(conn, ["insert into p values (1)", "insert into c values (7, 1)", "replace into p values (1)"])
+    assert entries(conn, "table_name, operation, record_id")[2:] == [
+        ("main.c", "DELETE", "7"),
+        ("main.p", "DELETE", "1"),
+        ("main.p", "INSERT", "1"),
+    ]
+
+
+@pytest.mark.parametrize("definition", ["a text, b text, primary key (a, b)", "a text unique, b text"])
+@pytest.mark.parametrize("ending", ["", "without rowid"])
+def test_keys_of_several_columns_and_tables_without_a_rowid(
+    conn: sqlite3.Connection, definition: str, ending: str
+) -> None:
+    if "primary" not in definition:
+        definition += "" if not ending else ", primary key (b)"
+    conn.execute(f"create table t ({definition}) {ending}")
+    audited(conn, {"name": "t", "key": ["a", "b"]})
+    run(conn, ["insert into t values ('x', 'y')", "replace into t values ('x', 'y')"])
+    run(conn, ["insert into t values ('x2', 'y2')", "update or replace t set a = 'x', b = 'y' where a = 'x2'"])
+    first, second = '["x", "y"]', '["x2", "y2"]'
+    assert entries(conn) == [
+        ("INSERT", first),
+        ("DELETE", first),
+        ("INSERT", first),
+        ("INSERT", second),
+        ("DELETE", first),
+        ("UPDATE", first),
+    ]
+    assert entries(conn, "moved_from")[-1] == second
+
+
+def test_nothing_is_scanned_to_find_the_rows_that_replace_may_delete(conn: sqlite3.Connection) -> None:
+    conn.execute("create table t (id integer primary key, a text unique collate nocase, b, c, unique (b, c))")
+    audited(conn, "t")
+    for operation in ("insert", "update"):
+        [[trigger]] = conn.execute(
+            "select sql from sqlite_schema where name = ?", (f"00_svc_audit_before_{operation}_t",)
+        ).fetchall()
+        condition = re.search(r'select 1 from "t" victim where (.*)\n', trigger)
+        assert condition is not None
+        query = re.sub(r"\b(new|old)\.", "made.", f"(select 1 from 't' victim where {condition[1]}")
+        plan = [row[3] for row in conn.execute(f"explain query plan select {query} from t made")]
+        assert not [step for step in plan if step.startswith("SCAN victim")], plan
+        assert len([step for step in plan if step.startswith("SEARCH victim")]) == 3, plan
