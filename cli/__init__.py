@@ -13,6 +13,7 @@ _EXTRAS: Final = {
     "aiohttp": "worker",
     "fastapi": "console",
     "httptools": "worker",
+    "pymysql": "mysql",
     "rich": "cli",
     "starlette": "console",
     "typer": "cli",

@@ -1,32 +1,69 @@
-"""The database of a command: its address, and the error if it cannot be reached."""
+"""The database of a command: its address, and the error if it cannot be opened."""
 
 import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from typing import Any, Final
+from urllib.parse import quote
 
 import psycopg
+import typer
 
+from svc_pg import database_addresses
 from svc_pg.conninfo import FORMS, Conninfo
+from svc_pg.database_addresses import DatabaseAddress, MySqlServer, SqliteFile
 from svc_pg.errors import SvcError
 from svc_pg.settings import Settings
 
 _ANOTHER: Final = "For another: --database-url, DATABASE_URL or libpq's PGHOST, PGPORT, PGDATABASE."
 _ATTEMPT: Final = re.compile(r"(- host: .*?, hostaddr: \S+: )?(connection (failed|is bad): )?(?P<words>.*)")
+_CONNECT_SECONDS: Final = 10
 
 
-def conninfo(database_url: str | None) -> Conninfo:
+def address(database_url: str | None) -> DatabaseAddress:
     """The database: the given one, else the environment's, else the empty conninfo, which libpq completes.
 
     Raises ConfigError if it cannot be read.
     """
     if database_url is not None:
-        return Conninfo.parse(database_url, name="--database-url")
+        return database_addresses.parse(database_url, name="--database-url")
     configured = Settings.load().database_url
-    return Conninfo.parse(configured.get_secret_value() if configured else "", name="DATABASE_URL")
+    return database_addresses.parse(configured.get_secret_value() if configured else "", name="DATABASE_URL")
+
+
+def conninfo(database_url: str | None) -> Conninfo:
+    """The database of a command that needs PostgreSQL. Raises ConfigError, and wrong usage for another database."""
+    found = address(database_url)
+    if isinstance(found, Conninfo):
+        return found
+    raise typer.BadParameter(f"this command needs PostgreSQL, and the address is that of {found}")
 
 
 def connect(database_url: str | None) -> "psycopg.Connection[Any]":
-    """Open a connection for one command. Raises SvcError, which names the address without the password."""
-    database = conninfo(database_url)
+    """Open a connection to PostgreSQL for one command.
+
+    Raises SvcError, which names the address without the password, and wrong usage for another database.
+    """
+    return _postgres(conninfo(database_url))
+
+
+@contextmanager
+def open_database(database_url: str | None) -> Iterator[Any]:
+    """A connection to a database of any kind for one command. Raises SvcError, which names the address."""
+    match address(database_url):
+        case SqliteFile() as file:
+            with closing(_sqlite(file)) as conn:
+                yield conn
+        case MySqlServer() as server:
+            with closing(_mysql(server)) as conn:
+                yield conn
+        case found:
+            with _postgres(found) as conn:
+                yield conn
+
+
+def _postgres(database: Conninfo) -> "psycopg.Connection[Any]":
     try:
         return psycopg.connect(database.bounded, application_name="svc-pg")
     except psycopg.OperationalError as error:
@@ -35,6 +72,40 @@ def connect(database_url: str | None) -> "psycopg.Connection[Any]":
         raise SvcError(
             f"no connection to the database: {_tidy(str(error))}", hint=f"Tried {database}. {_ANOTHER}"
         ) from error
+
+
+def _sqlite(file: SqliteFile) -> sqlite3.Connection:
+    """Open a file that exists: an address with a slip must not make a new database."""
+    path = file.path.absolute()
+    if not path.exists():
+        raise SvcError(
+            f"there is no file {path}", hint="svc-pg makes no database: let the application make its tables."
+        )
+    if not path.is_file():
+        raise SvcError(f"{path} is not a file")
+    try:
+        return sqlite3.connect(f"file:{quote(str(path))}?mode=rw", uri=True, isolation_level=None)
+    except sqlite3.Error as error:
+        raise SvcError(f"{path} cannot be opened: {error}") from error
+
+
+def _mysql(server: MySqlServer) -> Any:
+    import pymysql  # of the extra mysql
+
+    try:
+        return pymysql.connect(
+            host=server.host,
+            port=server.port,
+            user=server.user,
+            password=server.password or "",
+            database=server.database,
+            unix_socket=server.unix_socket,
+            charset="utf8mb4",
+            autocommit=True,
+            connect_timeout=_CONNECT_SECONDS,
+        )
+    except pymysql.Error as error:
+        raise SvcError(f"no connection to the database: {error.args[-1]}", hint=f"Tried {server}.") from error
 
 
 def _tidy(text: str) -> str:

@@ -83,7 +83,10 @@ def _is_whole(entry: Status, members: Sequence[Status]) -> bool:
     if entry.state not in ("missing", "orphan") or entry.kind == "event":
         return True
     kinds = {member.kind for member in members if member.state == entry.state}
-    return {"function", "trigger"} <= kinds or any(member.state == "outdated" for member in members)
+    if {"function", "trigger"} <= kinds or any(member.state == "outdated" for member in members):
+        return True
+    is_all = all(member.state == entry.state for member in members)
+    return is_all and all(member.kind == "trigger" for member in members)  # where capture has no functions
 
 
 def _counted(kind: str, number: int) -> str:

@@ -10,7 +10,7 @@ from svc_pg.config import DEFAULT_FILE
 from svc_pg.schema import Status
 
 from . import format_status, output, tables
-from .database import connect
+from .database import open_database
 from .options import ConfigReference, DatabaseUrl, Json, duration
 
 app = typer.Typer()
@@ -48,7 +48,7 @@ def install(
 ) -> None:
     """Make the database equal to the configuration: for the first install, every upgrade and every change."""
     wanted = Config.find(config)
-    with connect(database_url) as conn:
+    with open_database(database_url) as conn:
         steps = schema.install(conn, wanted, prune=prune, roles=roles, wait_for_table=lock_timeout)
         snapshots = schema.backfill(conn, wanted) if backfill else {}
     if json:
@@ -64,7 +64,7 @@ def install(
 def plan(*, database_url: DatabaseUrl = None, config: ConfigReference = None, roles: Roles = None) -> None:
     """Print the SQL that install would execute. Changes nothing."""
     wanted = Config.find(config)
-    with connect(database_url) as conn:
+    with open_database(database_url) as conn:
         steps = schema.plan(conn, wanted, roles=roles)
     for step in steps:
         note = "; only with --prune" if step.needs_prune else ""
@@ -78,7 +78,7 @@ def status(
 ) -> None:
     """Show what is installed and what differs. Exits with 3 if anything differs."""
     wanted = Config.find(config)
-    with connect(database_url) as conn:
+    with open_database(database_url) as conn:
         found = schema.status(conn, wanted)
     differing = [entry for entry in found if entry.state != "ok"]
     if json:
@@ -117,13 +117,13 @@ def uninstall(
     """Remove the triggers, views and functions of svc-pg. The data stays, unless you add --drop-data."""
     if drop_data and not yes:
         typer.confirm("Drop the audit log, the webhook queue and all endpoints?", abort=True, err=True)
-    with connect(database_url) as conn:
+    with open_database(database_url) as conn:
         steps = schema.uninstall(conn, drop_data=drop_data)
     if json:
         output.json_data({"changes": [_step(step) for step in steps]})
         return
     _say(steps, verbose=verbose)
-    kept = "" if drop_data else " The data in schema svc is kept; --drop-data drops it."
+    kept = "" if drop_data else " The audit log and all other data stay; --drop-data drops them."
     output.words(f"{len(steps)} objects removed.{kept}" if steps else "Nothing to remove.")
 
 

@@ -14,7 +14,6 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from svc_pg import Config
-from svc_pg.conninfo import Conninfo
 from svc_pg.console import Console, register_tenants, webhooks_app
 from svc_pg.console.prefix import PREFIX
 from svc_pg.errors import SvcError
@@ -22,6 +21,7 @@ from svc_pg.settings import Settings
 
 from . import output
 from .connections import ANSWERED, BoundedProtocol
+from .database import conninfo
 from .installation import require_svc
 from .listening import base_url, listening
 from .options import ConfigReference, DatabaseUrl
@@ -56,8 +56,7 @@ def serve(
             f"all below {PREFIX} is the console's; write a path such as /api/webhooks", param_hint="--webhooks-path"
         )
 
-    if database_url is not None:
-        Conninfo.parse(database_url, name="--database-url")
+    conninfo(database_url)
     settings = Settings.load(**({} if database_url is None else {"database_url": database_url}))
     console = Console(settings, config=Config.find(config))
     register_tenants(console)

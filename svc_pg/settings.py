@@ -16,7 +16,7 @@ from pydantic_settings import (
     SettingsError,
 )
 
-from svc_pg.conninfo import Conninfo
+from svc_pg import database_addresses
 from svc_pg.errors import ConfigError, ConsoleAutoApproveInProductionError, ConsoleWeakSecretError, combined
 from svc_pg.pydantic_errors import reason
 from svc_pg.settings_types import (
@@ -159,7 +159,7 @@ def console_problems(
 
     if settings.database_url is not None:
         try:
-            Conninfo.parse(settings.database_url.get_secret_value(), name="DATABASE_URL")
+            database_addresses.parse(settings.database_url.get_secret_value(), name="DATABASE_URL")
         except ConfigError as error:
             yield error
     is_production = is_readable("env") and settings.env == "production"
