@@ -76,6 +76,9 @@ def _postgres(database: Conninfo) -> "psycopg.Connection[Any]":
 
 def _sqlite(file: SqliteFile) -> sqlite3.Connection:
     """Open a file that exists: an address with a slip must not make a new database."""
+    from svc_pg.integrations.sqlite import with_audit  # they load what most commands do not call
+    from svc_pg.schema.sqlite.session import hint_of
+
     path = file.path.absolute()
     if not path.exists():
         raise SvcError(
@@ -83,10 +86,14 @@ def _sqlite(file: SqliteFile) -> sqlite3.Connection:
         )
     if not path.is_file():
         raise SvcError(f"{path} is not a file")
+    conn = None
     try:
-        return sqlite3.connect(f"file:{quote(str(path))}?mode=rw", uri=True, isolation_level=None)
+        conn = sqlite3.connect(f"file:{quote(str(path))}?mode=rw", uri=True, isolation_level=None)
+        return with_audit(conn)
     except sqlite3.Error as error:
-        raise SvcError(f"{path} cannot be opened: {error}") from error
+        if conn is not None:
+            conn.close()
+        raise SvcError(f"{path} cannot be opened: {error}", hint=hint_of(error)) from error
 
 
 def _mysql(server: MySqlServer) -> Any:

@@ -6,14 +6,14 @@ create trigger main."00_svc_audit_before_insert_customer" before insert on "cust
 begin
 -- made by svc-pg from its configuration for main.customer; change it there
     delete from svc_audit_replaced
-     where table_name = 'main.customer' and conflict in ('0:' || quote(new."email"), '1:' || quote(new."id"));
+     where table_name = 'main.customer' and conflict in ('INSERT 0:' || quote(new."email"), 'INSERT 1:' || quote(new."id"));
     -- rows that IGNORE kept, and of which nothing was heard since
     delete from svc_audit_replaced where seq <= (select max(seq) - 100 from svc_audit_replaced);
     insert into svc_audit_replaced (
         table_name, conflict, record_id, actor_id, tenant_id, context, before_data,
         redacted_fields, label, severity, compliance, description
     )
-    select 'main.customer', case when (victim."email" = new."email" collate "NOCASE") then '0:' || quote(new."email") when (victim."id" = new."id" collate "BINARY") then '1:' || quote(new."id") end, case typeof(victim."id") when 'real' then case when abs(victim."id") > 1.7976931348623157e308 then iif(victim."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."id") as real) = victim."id" then format('%!.15g', victim."id") else format('%!.17g', victim."id") end when 'blob' then '\x' || lower(hex(victim."id")) else cast(victim."id" as text) end,
+    select 'main.customer', case when (victim."email" = new."email" collate "NOCASE") then 'INSERT 0:' || quote(new."email") when (victim."id" = new."id" collate "BINARY") then 'INSERT 1:' || quote(new."id") end, case typeof(victim."id") when 'real' then case when abs(victim."id") > 1.7976931348623157e308 then iif(victim."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."id") as real) = victim."id" then format('%!.15g', victim."id") else format('%!.17g', victim."id") end when 'blob' then '\x' || lower(hex(victim."id")) else cast(victim."id" as text) end,
            given.v_actor_id, given.v_tenant_id, given.v_context, json_object('id', case typeof(victim."id") when 'real' then case when abs(victim."id") > 1.7976931348623157e308 then iif(victim."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."id") as real) = victim."id" then victim."id" else json(format('%!.17g', victim."id")) end when 'blob' then '\x' || lower(hex(victim."id")) else victim."id" end,
                'name', case typeof(victim."name") when 'real' then case when abs(victim."name") > 1.7976931348623157e308 then iif(victim."name" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."name") as real) = victim."name" then victim."name" else json(format('%!.17g', victim."name")) end when 'blob' then '\x' || lower(hex(victim."name")) else victim."name" end,
                'email', case typeof(victim."email") when 'real' then case when abs(victim."email") > 1.7976931348623157e308 then iif(victim."email" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."email") as real) = victim."email" then victim."email" else json(format('%!.17g', victim."email")) end when 'blob' then '\x' || lower(hex(victim."email")) else victim."email" end,
@@ -42,14 +42,14 @@ create trigger main."00_svc_audit_before_update_customer" before update on "cust
 begin
 -- made by svc-pg from its configuration for main.customer; change it there
     delete from svc_audit_replaced
-     where table_name = 'main.customer' and conflict in ('0:' || quote(new."email"), '1:' || quote(new."id"));
+     where table_name = 'main.customer' and conflict in ('UPDATE 0:' || quote(new."email"), 'UPDATE 1:' || quote(new."id"));
     -- rows that IGNORE kept, and of which nothing was heard since
     delete from svc_audit_replaced where seq <= (select max(seq) - 100 from svc_audit_replaced);
     insert into svc_audit_replaced (
         table_name, conflict, record_id, actor_id, tenant_id, context, before_data,
         redacted_fields, label, severity, compliance, description
     )
-    select 'main.customer', case when (victim."email" = new."email" collate "NOCASE") then '0:' || quote(new."email") when (victim."id" = new."id" collate "BINARY") then '1:' || quote(new."id") end, case typeof(victim."id") when 'real' then case when abs(victim."id") > 1.7976931348623157e308 then iif(victim."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."id") as real) = victim."id" then format('%!.15g', victim."id") else format('%!.17g', victim."id") end when 'blob' then '\x' || lower(hex(victim."id")) else cast(victim."id" as text) end,
+    select 'main.customer', case when (victim."email" = new."email" collate "NOCASE") then 'UPDATE 0:' || quote(new."email") when (victim."id" = new."id" collate "BINARY") then 'UPDATE 1:' || quote(new."id") end, case typeof(victim."id") when 'real' then case when abs(victim."id") > 1.7976931348623157e308 then iif(victim."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."id") as real) = victim."id" then format('%!.15g', victim."id") else format('%!.17g', victim."id") end when 'blob' then '\x' || lower(hex(victim."id")) else cast(victim."id" as text) end,
            given.v_actor_id, given.v_tenant_id, given.v_context, json_object('id', case typeof(victim."id") when 'real' then case when abs(victim."id") > 1.7976931348623157e308 then iif(victim."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."id") as real) = victim."id" then victim."id" else json(format('%!.17g', victim."id")) end when 'blob' then '\x' || lower(hex(victim."id")) else victim."id" end,
                'name', case typeof(victim."name") when 'real' then case when abs(victim."name") > 1.7976931348623157e308 then iif(victim."name" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."name") as real) = victim."name" then victim."name" else json(format('%!.17g', victim."name")) end when 'blob' then '\x' || lower(hex(victim."name")) else victim."name" end,
                'email', case typeof(victim."email") when 'real' then case when abs(victim."email") > 1.7976931348623157e308 then iif(victim."email" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."email") as real) = victim."email" then victim."email" else json(format('%!.17g', victim."email")) end when 'blob' then '\x' || lower(hex(victim."email")) else victim."email" end,
@@ -80,10 +80,18 @@ begin
     select table_name, 'DELETE', record_id, actor_id, tenant_id, context, before_data,
            redacted_fields, label, severity, compliance, description
       from svc_audit_replaced
-     where table_name = 'main.customer' and conflict in ('0:' || quote(new."email"), '1:' || quote(new."id"))
+     where table_name = 'main.customer' and conflict in ('INSERT 0:' || quote(new."email"), 'INSERT 1:' || quote(new."id"))
      order by seq;
     delete from svc_audit_replaced
-     where table_name = 'main.customer' and conflict in ('0:' || quote(new."email"), '1:' || quote(new."id"));
+     where table_name = 'main.customer' and (
+        -- a row that is gone, or has another key, is not gone once more when its number is given anew;
+        -- this comes first, so that it is read before any row is deleted
+        record_id in (
+            select record_id from svc_audit_replaced
+             where table_name = 'main.customer' and conflict in ('INSERT 0:' || quote(new."email"), 'INSERT 1:' || quote(new."id"))
+        )
+        or conflict in ('INSERT 0:' || quote(new."email"), 'INSERT 1:' || quote(new."id"))
+     );
     insert into svc_audit_logs (
         table_name, operation, record_id, actor_id, tenant_id, context, before_data, after_data,
         changed_fields, redacted_fields, label, severity, compliance, description
@@ -123,13 +131,23 @@ begin
     select table_name, 'DELETE', record_id, actor_id, tenant_id, context, before_data,
            redacted_fields, label, severity, compliance, description
       from svc_audit_replaced
-     where table_name = 'main.customer' and conflict in ('0:' || quote(new."email"), '1:' || quote(new."id"))
+     where table_name = 'main.customer' and conflict in ('UPDATE 0:' || quote(new."email"), 'UPDATE 1:' || quote(new."id"))
+       and (old."email" is not new."email" collate binary or old."id" is not new."id" collate binary)
      order by seq;
     delete from svc_audit_replaced
-     where table_name = 'main.customer' and conflict in ('0:' || quote(new."email"), '1:' || quote(new."id"));
+     where table_name = 'main.customer' and (
+        -- a row that is gone, or has another key, is not gone once more when its number is given anew;
+        -- this comes first, so that it is read before any row is deleted
+        record_id in (
+            select record_id from svc_audit_replaced
+             where table_name = 'main.customer' and conflict in ('UPDATE 0:' || quote(new."email"), 'UPDATE 1:' || quote(new."id"))
+        )
+        or conflict in ('UPDATE 0:' || quote(new."email"), 'UPDATE 1:' || quote(new."id"))
+        or record_id = iif((old."id" is not new."id" collate binary or typeof(old."id") <> typeof(new."id")), case typeof(old."id") when 'real' then case when abs(old."id") > 1.7976931348623157e308 then iif(old."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', old."id") as real) = old."id" then format('%!.15g', old."id") else format('%!.17g', old."id") end when 'blob' then '\x' || lower(hex(old."id")) else cast(old."id" as text) end, null)
+     );
     insert into svc_audit_logs (
         table_name, operation, record_id, actor_id, tenant_id, context, before_data, after_data,
-        changed_fields, redacted_fields, label, severity, compliance, description
+        changed_fields, redacted_fields, label, severity, compliance, description, moved_from
     )
     select 'main.customer', 'UPDATE', case typeof(new."id") when 'real' then case when abs(new."id") > 1.7976931348623157e308 then iif(new."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', new."id") as real) = new."id" then format('%!.15g', new."id") else format('%!.17g', new."id") end when 'blob' then '\x' || lower(hex(new."id")) else cast(new."id" as text) end,
            given.v_actor_id, given.v_tenant_id, given.v_context,
@@ -151,7 +169,7 @@ begin
                'settings', case when typeof(new."settings") <> 'blob' and json_valid(new."settings") is true then json(new."settings") else case typeof(new."settings") when 'real' then case when abs(new."settings") > 1.7976931348623157e308 then iif(new."settings" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', new."settings") as real) = new."settings" then new."settings" else json(format('%!.17g', new."settings")) end when 'blob' then '\x' || lower(hex(new."settings")) else new."settings" end end),
            '[' || substr(iif((old."card_number" is not new."card_number" collate binary or typeof(old."card_number") <> typeof(new."card_number")), ', "card_number"', '') || iif((old."credit" is not new."credit" collate binary or typeof(old."credit") <> typeof(new."credit")), ', "credit"', '') || iif((old."email" is not new."email" collate binary or typeof(old."email") <> typeof(new."email")), ', "email"', '') || iif((old."id" is not new."id" collate binary or typeof(old."id") <> typeof(new."id")), ', "id"', '') || iif((old."name" is not new."name" collate binary or typeof(old."name") <> typeof(new."name")), ', "name"', '') || iif((old."password_hash" is not new."password_hash" collate binary or typeof(old."password_hash") <> typeof(new."password_hash")), ', "password_hash"', '') || iif((old."status" is not new."status" collate binary or typeof(old."status") <> typeof(new."status")), ', "status"', '') || iif((old."settings" is not new."settings" collate binary or typeof(old."settings") <> typeof(new."settings")), ', "settings"', ''), 3) || ']', null,
            null, null, null,
-           null
+           null, iif((old."id" is not new."id" collate binary or typeof(old."id") <> typeof(new."id")), case typeof(old."id") when 'real' then case when abs(old."id") > 1.7976931348623157e308 then iif(old."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', old."id") as real) = old."id" then format('%!.15g', old."id") else format('%!.17g', old."id") end when 'blob' then '\x' || lower(hex(old."id")) else cast(old."id" as text) end, null)
       from (
         with asked as materialized (
             select printf() as v_given

@@ -30,7 +30,7 @@ begin
 -- made by svc-pg from its configuration for main.Order Line; change it there
     insert into svc_audit_logs (
         table_name, operation, record_id, actor_id, tenant_id, context, before_data, after_data,
-        changed_fields, redacted_fields, label, severity, compliance, description
+        changed_fields, redacted_fields, label, severity, compliance, description, moved_from
     )
     select 'main.Order Line', 'UPDATE', '[' || json_quote(new."order_id") || ', ' || json_quote(new."place") || ']',
            given.v_actor_id, given.v_tenant_id, given.v_context,
@@ -42,7 +42,7 @@ begin
                'quantity', new."quantity"),
            '[' || substr(iif(old."order_id" is not new."order_id", ', "order_id"', '') || iif(old."place" is not new."place", ', "place"', '') || iif(old."quantity" is not new."quantity", ', "quantity"', ''), 3) || ']', null,
            null, null, null,
-           null
+           null, iif(old."order_id" is not new."order_id" or old."place" is not new."place", '[' || json_quote(old."order_id") || ', ' || json_quote(old."place") || ']', null)
       from (
         with asked as materialized (
             select printf() as v_given

@@ -48,7 +48,7 @@ def audited(conn: sqlite3.Connection, *tables: str | dict[str, Any], **options: 
 def entries(conn: sqlite3.Connection, columns: str = "operation, record_id") -> list[Any]:
     """These columns of the log's entries, in order; of one column its values."""
     rows = conn.execute(f"select {columns} from svc_audit_logs order by id").fetchall()
-    return [row[0] for row in rows] if "," not in columns else rows
+    return rows if "," in columns or columns == "*" else [row[0] for row in rows]
 
 
 def images(conn: sqlite3.Connection, column: str = "after_data") -> list[Any]:

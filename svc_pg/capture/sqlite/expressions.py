@@ -146,7 +146,8 @@ class Sqlite:
                 types = sql("'true', 'false'")
             else:
                 types = sql("'text'") if isinstance(limit, str) else sql("'integer', 'real'")
-            return sql("({} and json_type({}) in ({}))", _is_json(x), x, types)
+            # a CASE, because AND may compute both sides, and json_type() fails for what is no JSON
+            return sql("case when {} then json_type({}) in ({}) else 0 end", _is_json(x), x, types)
 
         if column.kind == "json":
             scalar = sql("case when {0} then {1} ->> '$' else {1} end", _is_json(x), x)

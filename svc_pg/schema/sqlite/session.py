@@ -90,10 +90,16 @@ _HINTS: Final = {
 }
 
 
+def hint_of(error: Any) -> str | None:
+    """The advice for an error of sqlite3 or pysqlite3, if there is any."""
+    if "no such function: svc_" in str(error):
+        return "Rules hash a column, or refuse writers without an actor: wrap the connection with_audit."
+    name = getattr(error, "sqlite_errorname", None) or ""
+    return _HINTS.get("_".join(name.split("_")[:2]))
+
+
 def _explained(error: Any) -> InstallError | None:
     """The InstallError of an error of sqlite3 or pysqlite3; None if it is another."""
-    name = getattr(error, "sqlite_errorname", None)
-    if not name:
+    if not getattr(error, "sqlite_errorname", None):
         return None
-    primary = "_".join(str(name).split("_")[:2])
-    return InstallError(f"SQLite says: {error}", hint=_HINTS.get(primary))
+    return InstallError(f"SQLite says: {error}", hint=hint_of(error))

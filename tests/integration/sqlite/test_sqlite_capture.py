@@ -100,12 +100,13 @@ def test_tables_of_every_kind(conn: sqlite3.Connection) -> None:
 def test_keys_of_every_type_tell_records_apart(conn: sqlite3.Connection, key: str) -> None:
     conn.execute(f"create table t (id {key} primary key)")
     audited(conn, "t")
-    values = {
+    by_type: dict[str, list[object]] = {
         "real": [0.1 + 0.2, 0.3, 1e300],
         "text": ["a\0b", "a\0c", "A", "a"],
         "blob": [b"\0", b"", b"a"],
         "numeric": [1, 1.5, "x", 1e19],
-    }[key]
+    }
+    values = by_type[key]
     conn.executemany("insert into t values (?)", [(value,) for value in values])
     ids = entries(conn, "record_id")
     assert len(set(ids)) == len(values)
