@@ -257,6 +257,7 @@ def test_the_script_of_access_does_what_an_install_does(empty_database: str) -> 
         schema.install(conn, Config())
         schema.install(conn, Config(), roles=False)
         conn.execute("grant all on all tables in schema svc to public")
+        conn.commit()  # or a VACUUM of a table, which waits for who has granted on it, would keep its lock meanwhile
         with_roles = access.Access(has_roles=True, grants=Grants())
         conn.execute(access.access_sql(with_roles).encode())
         assert access.compare(conn, with_roles) == []
