@@ -21,6 +21,7 @@ from svc_pg.webhooks import endpoint_queries
 from svc_pg.webhooks.http.guard import Guard
 from tests.integration.console.browsing import HOSTILE, OWN
 from tests.integration.console.serving import (
+    NO_TLS,
     PREFIX,
     assert_problem,
     bearer,
@@ -93,7 +94,7 @@ class Customer:
         path = address if address.startswith("/") else f"{UI}/{address}"
         cookie = {"Cookie": "; ".join(f"{k}={v}" for k, v in self.cookies.items())} if self.cookies else {}
         url = httpx.URL(str(self.client.base_url)).join(path)
-        answer = httpx.request(method, url, headers={**OWN, **cookie, **headers}, data=fields)
+        answer = httpx.request(method, url, headers={**OWN, **cookie, **headers}, data=fields, verify=NO_TLS)
         self.set_cookie = answer.headers.get("set-cookie", "")
         if found := re.match(r"((?:__Secure-)?svc_portal)=([^;]*)", self.set_cookie):
             self.cookies[found[1]] = found[2]
