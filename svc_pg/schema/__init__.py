@@ -6,6 +6,9 @@ from typing import Any, Final
 from svc_pg.config import Config
 from svc_pg.dialects import Dialect, dialect_of, driver_connection
 from svc_pg.errors import ConfigError
+from svc_pg.schema.mysql import backfill as mysql_backfill
+from svc_pg.schema.mysql import differences as mysql_differences
+from svc_pg.schema.mysql import install as mysql_install
 from svc_pg.schema.postgres import backfill as postgres_backfill
 from svc_pg.schema.postgres import differences as postgres_differences
 from svc_pg.schema.postgres import install as postgres_install
@@ -41,7 +44,8 @@ def install(
     can switch the log's guards off. Default: as it was installed, and with roles in a new database. Last, outside a
     transaction, the indexes of ``config.audit.search`` are built without stopping captures.
 
-    On SQLite: one transaction, which waits ``wait_for_table`` for other writers of the file.
+    On SQLite: one transaction, which waits ``wait_for_table`` for other writers of the file. On MySQL and MariaDB,
+    whose DDL commits at once, each step holds alone, and the triggers of one table are exchanged while it is locked.
 
     Raises, before anything is changed: TransactionError; ConfigError and UnknownTableError; RemovalRefusedError if
     ``prune`` is missing; DatabaseNewerError, MigrationChangedError and InstallError if this program, the server and
@@ -55,7 +59,14 @@ def install(
             )
         case "sqlite":
             return sqlite_install.install(driver_connection(conn), config, prune=prune, wait=wait_for_table)
-    raise ConfigError("nothing can be installed on MySQL or MariaDB")
+        case "mysql":
+            return mysql_install.install(
+                driver_connection(conn),
+                config,
+                prune=prune,
+                wait_for_table=wait_for_table,
+                wait_for_install=wait_for_install,
+            )
 
 
 def plan(conn: Any, config: Config, *, roles: bool | None = None) -> list[Status]:
@@ -65,7 +76,8 @@ def plan(conn: Any, config: Config, *, roles: bool | None = None) -> list[Status
             return postgres_differences.plan(conn, config, roles=roles)
         case "sqlite":
             return sqlite_differences.plan(driver_connection(conn), config)
-    raise ConfigError("nothing can be installed on MySQL or MariaDB")
+        case "mysql":
+            return mysql_differences.plan(driver_connection(conn), config)
 
 
 def status(conn: Any, config: Config) -> list[Status]:
@@ -78,7 +90,8 @@ def status(conn: Any, config: Config) -> list[Status]:
             return postgres_differences.status(conn, config)
         case "sqlite":
             return sqlite_differences.status(driver_connection(conn), config)
-    raise ConfigError("nothing can be installed on MySQL or MariaDB")
+        case "mysql":
+            return mysql_differences.status(driver_connection(conn), config)
 
 
 def uninstall(conn: Any, *, drop_data: bool = False, wait_for_table: timedelta = _FOR_TABLE) -> list[Status]:
@@ -94,7 +107,8 @@ def uninstall(conn: Any, *, drop_data: bool = False, wait_for_table: timedelta =
             return postgres_install.uninstall(conn, drop_data=drop_data, wait_for_table=wait_for_table)
         case "sqlite":
             return sqlite_install.uninstall(driver_connection(conn), drop_data=drop_data, wait=wait_for_table)
-    raise ConfigError("nothing can be installed on MySQL or MariaDB")
+        case "mysql":
+            return mysql_install.uninstall(driver_connection(conn), drop_data=drop_data, wait_for_table=wait_for_table)
 
 
 def backfill(conn: Any, config: Config) -> dict[str, int]:
@@ -111,7 +125,8 @@ def backfill(conn: Any, config: Config) -> dict[str, int]:
             return postgres_backfill.backfill(conn, config)
         case "sqlite":
             return sqlite_backfill.backfill(driver_connection(conn), config)
-    raise ConfigError("nothing can be installed on MySQL or MariaDB")
+        case "mysql":
+            return mysql_backfill.backfill(driver_connection(conn), config)
 
 
 def _known(conn: Any, *, roles: bool | None) -> Dialect:

@@ -13,6 +13,7 @@ from svc_pg.config import Config
 from svc_pg.dbapi import DbApiConnection
 from svc_pg.render import render_for
 from svc_pg.schema.mysql.session import Server
+from svc_pg.schema.unsupported import refuse_unsupported
 from svc_pg.schema_objects import SchemaObject
 from svc_pg.sql_text import sql
 
@@ -27,6 +28,8 @@ class Target:
 
 def target_of(conn: DbApiConnection, server: Server, config: Config) -> Target:
     """Render everything. Raises UnknownTableError, which names every missing table, and ConfigError."""
+    others = ['audit.unattributed = "refuse"'] if config.audit.unattributed == "refuse" else []
+    refuse_unsupported(config, "MySQL", others)
     audited = resolve(config.audit.tables, table_names(conn, server.database), default_schema=server.database)
     tables = read_tables(conn, audited, is_mariadb=server.is_mariadb)
     for pattern in config.audit.tables:
