@@ -2,13 +2,14 @@ create trigger `shop`.`00_svc_audit_insert_customer` after insert on `shop`.`cus
 svc: begin
 -- made by svc-pg from its configuration for shop.customer; change it there
     insert into svc.audit_logs (
-        `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, before_data,
-        after_data, changed_fields, redacted_fields, label, severity, compliance, description
+        `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, moved_from,
+        before_data, after_data, changed_fields, redacted_fields, label, severity, compliance, description
     ) values (
         utc_timestamp(6) + interval greatest(timestampdiff(microsecond, now(6), sysdate(6)), 0) microsecond,
         @svc_xact_id, left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
         if(json_valid(@svc_context), @svc_context, json_quote(nullif(@svc_context, ''))),
         'shop.customer', 'INSERT', cast(new.`id` as char),
+        null,
         null,
         json_object('id', new.`id`, 'name', new.`name`, 'email', new.`email`, 'password_hash', new.`password_hash`, 'card_number', new.`card_number`, 'status', new.`status`, 'credit', new.`credit`, 'settings', new.`settings`),
         null,
@@ -34,13 +35,14 @@ svc: begin
         leave svc;
     end if;
     insert into svc.audit_logs (
-        `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, before_data,
-        after_data, changed_fields, redacted_fields, label, severity, compliance, description
+        `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, moved_from,
+        before_data, after_data, changed_fields, redacted_fields, label, severity, compliance, description
     ) values (
         utc_timestamp(6) + interval greatest(timestampdiff(microsecond, now(6), sysdate(6)), 0) microsecond,
         @svc_xact_id, left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
         if(json_valid(@svc_context), @svc_context, json_quote(nullif(@svc_context, ''))),
         'shop.customer', 'UPDATE', cast(new.`id` as char),
+        if(not (old.`id` <=> new.`id`), cast(old.`id` as char), null),
         json_object('id', old.`id`, 'name', old.`name`, 'email', old.`email`, 'password_hash', old.`password_hash`, 'card_number', old.`card_number`, 'status', old.`status`, 'credit', old.`credit`, 'settings', old.`settings`),
         json_object('id', new.`id`, 'name', new.`name`, 'email', new.`email`, 'password_hash', new.`password_hash`, 'card_number', new.`card_number`, 'status', new.`status`, 'credit', new.`credit`, 'settings', new.`settings`),
         concat('[', substr(v_changed, 3), ']'),
@@ -54,13 +56,14 @@ create trigger `shop`.`00_svc_audit_delete_customer` after delete on `shop`.`cus
 svc: begin
 -- made by svc-pg from its configuration for shop.customer; change it there
     insert into svc.audit_logs (
-        `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, before_data,
-        after_data, changed_fields, redacted_fields, label, severity, compliance, description
+        `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, moved_from,
+        before_data, after_data, changed_fields, redacted_fields, label, severity, compliance, description
     ) values (
         utc_timestamp(6) + interval greatest(timestampdiff(microsecond, now(6), sysdate(6)), 0) microsecond,
         @svc_xact_id, left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
         if(json_valid(@svc_context), @svc_context, json_quote(nullif(@svc_context, ''))),
         'shop.customer', 'DELETE', cast(old.`id` as char),
+        null,
         json_object('id', old.`id`, 'name', old.`name`, 'email', old.`email`, 'password_hash', old.`password_hash`, 'card_number', old.`card_number`, 'status', old.`status`, 'credit', old.`credit`, 'settings', old.`settings`),
         null,
         null,

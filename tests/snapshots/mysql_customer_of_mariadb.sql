@@ -2,15 +2,16 @@ create trigger `shop`.`00_svc_audit_insert_customer` after insert on `shop`.`cus
 svc: begin
 -- made by svc-pg from its configuration for shop.customer; change it there
     insert into svc.audit_logs (
-        `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, before_data,
-        after_data, changed_fields, redacted_fields, label, severity, compliance, description
+        `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, moved_from,
+        before_data, after_data, changed_fields, redacted_fields, label, severity, compliance, description
     ) values (
         utc_timestamp(6) + interval greatest(timestampdiff(microsecond, now(6), sysdate(6)), 0) microsecond,
         @svc_xact_id, left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
         if(json_valid(@svc_context), @svc_context, json_quote(nullif(@svc_context, ''))),
         'shop.customer', 'INSERT', cast(new.`id` as char),
         null,
-        json_object('id', new.`id`, 'name', new.`name`, 'email', new.`email`, 'card_number', case when char_length(new.`card_number`) >= 8 then concat('****', right(new.`card_number`, 4)) when new.`card_number` is not null then '****' end, 'status', new.`status`, 'credit', new.`credit`, 'settings', json_extract(if(json_valid(new.`settings`), new.`settings`, json_quote(new.`settings`)), '$')),
+        null,
+        concat('{"id": ', ifnull(new.`id`, 'null'), ', "name": ', ifnull(json_quote(new.`name`), 'null'), ', "email": ', ifnull(json_quote(new.`email`), 'null'), ', "card_number": ', ifnull(json_quote(if(char_length(new.`card_number`) >= 8, concat('****', right(new.`card_number`, 4)), if(new.`card_number` is null, null, '****'))), 'null'), ', "status": ', ifnull(json_quote(new.`status`), 'null'), ', "credit": ', ifnull(new.`credit`, 'null'), ', "settings": ', ifnull(if(json_valid(new.`settings`), new.`settings`, json_quote(new.`settings`)), 'null'), '}'),
         null,
         '["card_number", "password_hash"]',
         'customer changed', 'low', null,
@@ -34,22 +35,23 @@ svc: begin
     if v_changed = '' then
         leave svc;
     end if;
-    if (not (old.`id` <=> new.`id`) or not (cast(old.`email` as binary) <=> cast(new.`email` as binary))) and exists (
-        select 1 from `shop`.`customer` kept where kept.`id` = old.`id` and not (not (old.`id` <=> kept.`id`)) and not (not (cast(old.`email` as binary) <=> cast(kept.`email` as binary)))
-    ) then
-        leave svc;
+    if not (old.`id` <=> new.`id`) or not (cast(old.`email` as binary) <=> cast(new.`email` as binary)) then
+        if exists (select 1 from `shop`.`customer` kept where kept.`id` = old.`id` and not (not (old.`id` <=> kept.`id`)) and not (not (cast(old.`email` as binary) <=> cast(kept.`email` as binary)))) then
+            leave svc;
+        end if;
     end if;
     set v_rule = case when ((not (cast(old.`email` as binary) <=> cast(new.`email` as binary))) and not (((coalesce(1 = 1 and cast(new.`status` as binary) = 'test', 1 = 0) or coalesce(1 = 1 and cast(new.`status` as binary) = 'demo', 1 = 0))))) then 0 when ((coalesce(1 = 1 and new.`credit` > 10000, 1 = 0))) then 1 when 1 = 1 then 2 end;
     insert into svc.audit_logs (
-        `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, before_data,
-        after_data, changed_fields, redacted_fields, label, severity, compliance, description
+        `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, moved_from,
+        before_data, after_data, changed_fields, redacted_fields, label, severity, compliance, description
     ) values (
         utc_timestamp(6) + interval greatest(timestampdiff(microsecond, now(6), sysdate(6)), 0) microsecond,
         @svc_xact_id, left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
         if(json_valid(@svc_context), @svc_context, json_quote(nullif(@svc_context, ''))),
         'shop.customer', 'UPDATE', cast(new.`id` as char),
-        json_object('id', old.`id`, 'name', old.`name`, 'email', old.`email`, 'card_number', case when char_length(old.`card_number`) >= 8 then concat('****', right(old.`card_number`, 4)) when old.`card_number` is not null then '****' end, 'status', old.`status`, 'credit', old.`credit`, 'settings', json_extract(if(json_valid(old.`settings`), old.`settings`, json_quote(old.`settings`)), '$')),
-        json_object('id', new.`id`, 'name', new.`name`, 'email', new.`email`, 'card_number', case when char_length(new.`card_number`) >= 8 then concat('****', right(new.`card_number`, 4)) when new.`card_number` is not null then '****' end, 'status', new.`status`, 'credit', new.`credit`, 'settings', json_extract(if(json_valid(new.`settings`), new.`settings`, json_quote(new.`settings`)), '$')),
+        if(not (old.`id` <=> new.`id`), cast(old.`id` as char), null),
+        concat('{"id": ', ifnull(old.`id`, 'null'), ', "name": ', ifnull(json_quote(old.`name`), 'null'), ', "email": ', ifnull(json_quote(old.`email`), 'null'), ', "card_number": ', ifnull(json_quote(if(char_length(old.`card_number`) >= 8, concat('****', right(old.`card_number`, 4)), if(old.`card_number` is null, null, '****'))), 'null'), ', "status": ', ifnull(json_quote(old.`status`), 'null'), ', "credit": ', ifnull(old.`credit`, 'null'), ', "settings": ', ifnull(if(json_valid(old.`settings`), old.`settings`, json_quote(old.`settings`)), 'null'), '}'),
+        concat('{"id": ', ifnull(new.`id`, 'null'), ', "name": ', ifnull(json_quote(new.`name`), 'null'), ', "email": ', ifnull(json_quote(new.`email`), 'null'), ', "card_number": ', ifnull(json_quote(if(char_length(new.`card_number`) >= 8, concat('****', right(new.`card_number`, 4)), if(new.`card_number` is null, null, '****'))), 'null'), ', "status": ', ifnull(json_quote(new.`status`), 'null'), ', "credit": ', ifnull(new.`credit`, 'null'), ', "settings": ', ifnull(if(json_valid(new.`settings`), new.`settings`, json_quote(new.`settings`)), 'null'), '}'),
         concat('[', substr(v_changed, 3), ']'),
         '["card_number", "password_hash"]',
         case v_rule when 0 then 'customer edited' when 2 then 'customer changed' end, case v_rule when 0 then 'medium' when 1 then 'high' when 2 then 'low' end, case v_rule when 0 then '["gdpr"]' end,
@@ -61,14 +63,15 @@ create trigger `shop`.`00_svc_audit_delete_customer` after delete on `shop`.`cus
 svc: begin
 -- made by svc-pg from its configuration for shop.customer; change it there
     insert into svc.audit_logs (
-        `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, before_data,
-        after_data, changed_fields, redacted_fields, label, severity, compliance, description
+        `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, moved_from,
+        before_data, after_data, changed_fields, redacted_fields, label, severity, compliance, description
     ) values (
         utc_timestamp(6) + interval greatest(timestampdiff(microsecond, now(6), sysdate(6)), 0) microsecond,
         @svc_xact_id, left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
         if(json_valid(@svc_context), @svc_context, json_quote(nullif(@svc_context, ''))),
         'shop.customer', 'DELETE', cast(old.`id` as char),
-        json_object('id', old.`id`, 'name', old.`name`, 'email', old.`email`, 'card_number', case when char_length(old.`card_number`) >= 8 then concat('****', right(old.`card_number`, 4)) when old.`card_number` is not null then '****' end, 'status', old.`status`, 'credit', old.`credit`, 'settings', json_extract(if(json_valid(old.`settings`), old.`settings`, json_quote(old.`settings`)), '$')),
+        null,
+        concat('{"id": ', ifnull(old.`id`, 'null'), ', "name": ', ifnull(json_quote(old.`name`), 'null'), ', "email": ', ifnull(json_quote(old.`email`), 'null'), ', "card_number": ', ifnull(json_quote(if(char_length(old.`card_number`) >= 8, concat('****', right(old.`card_number`, 4)), if(old.`card_number` is null, null, '****'))), 'null'), ', "status": ', ifnull(json_quote(old.`status`), 'null'), ', "credit": ', ifnull(old.`credit`, 'null'), ', "settings": ', ifnull(if(json_valid(old.`settings`), old.`settings`, json_quote(old.`settings`)), 'null'), '}'),
         null,
         null,
         '["card_number", "password_hash"]',

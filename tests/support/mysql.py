@@ -122,6 +122,7 @@ def server(kind: Kind, options: Sequence[str] = OPTIONS) -> Iterator[MySqlServer
         if who := server_account():
             os.chown(folder, who["user"], who["group"])
         at = [*program, f"--datadir={folder / 'data'}", f"--socket={folder / 'socket'}", f"--pid-file={folder / 'pid'}"]
+        at.append(f"--tmpdir={folder}")  # at its start, a server removes what others have in a folder that they share
         own = ONLY_MARIADB if kind == "mariadb" else ONLY_MYSQL
         _initialise(kind, at, folder)
         with _started(kind, [*at, *options, *own], folder) as running:

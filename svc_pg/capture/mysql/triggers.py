@@ -1,5 +1,6 @@
 """Render the triggers that record the changes of one table of MySQL or MariaDB."""
 
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
@@ -41,10 +42,18 @@ def _trigger(dialect: MySql, table: MySqlTable, rules: TableRules, operation: Op
     )
 
 
-def undone(dialect: MySql, table: MySqlTable) -> Sql | None:
-    """True if an update did not happen. MariaDB fires the trigger too if UPDATE IGNORE leaves a row as it was.
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """An update did not happen if it ``moves`` a key, and a row ``is_kept`` that has the old one."""
 
-    That is over a unique index or a foreign key, so a row that has all their old values is there.
+    moves: Sql
+    is_kept: Sql
+
+
+def undone(dialect: MySql, table: MySqlTable) -> Undone | None:
+    """MariaDB fires the trigger too if UPDATE IGNORE leaves a row as it was, over a unique index or a foreign key.
+
+    None if there is neither, or no primary key by which to find the row.
     """
     columns = [column for column in table.columns if column.name in table.constrained]
     if not table.table.key or not columns:
@@ -52,13 +61,8 @@ def undone(dialect: MySql, table: MySqlTable) -> Sql | None:
     kept = MySql(is_mariadb=True, new=sql("kept"))
     found = [sql("kept.{0} = old.{0}", dialect.ident(name)) for name in table.table.key]
     same = [sql("not ({})", kept.differs(column)) for column in columns]
-    return sql(
-        "({}) and exists (\n        select 1 from {}.{} kept where {} and {}\n    )",
-        joined(" or ", [dialect.differs(column) for column in columns]),
-        dialect.ident(table.table.name.schema),
-        dialect.ident(table.table.name.table),
-        joined(" and ", found),
-        joined(" and ", same),
+    return Undone(
+        moves=joined(" or ", [dialect.differs(column) for column in columns]), is_kept=joined(" and ", [*found, *same])
     )
 
 

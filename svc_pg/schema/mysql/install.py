@@ -6,14 +6,14 @@ from typing import Final
 
 from svc_pg import __version__
 from svc_pg.config import Config
-from svc_pg.dbapi import DbApiConnection, execute, rows
+from svc_pg.dbapi import DbApiConnection, execute
 from svc_pg.errors import InstallError
 from svc_pg.schema.mysql import diagnosis, installed, migrations, preflight
 from svc_pg.schema.mysql.diagnosis import diagnose
 from svc_pg.schema.mysql.differences import look
 from svc_pg.schema.mysql.session import is_lost, locked, pinned
 from svc_pg.schema.mysql.target import Target, guards, target_of
-from svc_pg.schema.refusals import refuse_lost, refuse_removals
+from svc_pg.schema.refusals import refuse_lost, refuse_newer, refuse_removals
 from svc_pg.schema.status import Status
 from svc_pg.table_names import TableName
 
@@ -44,7 +44,7 @@ def install(
     with pinned(conn) as server, locked(conn, wait_for_install, wait_for_table):
         preflight.check_server(server)
         preflight.check_rights(conn)
-        preflight.refuse_newer(conn)
+        refuse_newer(migrations.version(conn))
         target = target_of(conn, server, config)
         steps = [step for step in look(conn, server, target) if step.action != "keep"]
         refuse_lost(steps)
@@ -62,7 +62,7 @@ def _make_schema(conn: DbApiConnection, steps: Iterable[Status]) -> list[Status]
             migrations.apply(conn, known[step.identity])
         if done:
             migrations.finish(conn)
-        if [(__version__,)] != rows(conn, "select version from svc.installation"):
+        if migrations.version(conn) != __version__:
             execute(conn, "replace into svc.installation (is_only, version) values (1, %s)", (__version__,))
             execute(conn, "commit")
     except Exception as error:

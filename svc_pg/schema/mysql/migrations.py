@@ -26,6 +26,13 @@ def tables(conn: DbApiConnection) -> set[str]:
     return {name for (name,) in found}
 
 
+def version(conn: DbApiConnection) -> str | None:
+    """The version of the svc-pg that has installed on this server."""
+    if "installation" not in tables(conn):
+        return None
+    return next((version for (version,) in rows(conn, "select version from svc.installation")), None)
+
+
 def released() -> tuple[Migration, ...]:
     """All migrations of this program, in order."""
     return migration_files.released(_FOLDER)

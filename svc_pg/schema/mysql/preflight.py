@@ -2,10 +2,8 @@
 
 from typing import Final
 
-from svc_pg import __version__
 from svc_pg.dbapi import DbApiConnection, rows
-from svc_pg.errors import DatabaseNewerError, InstallError
-from svc_pg.schema.mysql import migrations
+from svc_pg.errors import InstallError
 from svc_pg.schema.mysql.diagnosis import UNTRUSTED_HINT
 from svc_pg.schema.mysql.session import Server
 
@@ -30,7 +28,7 @@ def check_rights(conn: DbApiConnection) -> None:
     )
     grants = "\n".join(grant for (grant,) in rows(conn, "show grants"))
     is_trusted = any(right in grants for right in _TRUSTED)
-    if is_read_only and not is_trusted:
+    if str(is_read_only) not in ("0", "OFF") and not is_trusted:  # a word on newer MariaDB
         raise InstallError("the server is read-only", hint="Connect to the primary.")
     if not is_logged:
         return
@@ -41,19 +39,3 @@ def check_rights(conn: DbApiConnection) -> None:
         )
     if not trusts and not is_trusted:
         raise InstallError("with the binary log on, the server lets you make no triggers", hint=UNTRUSTED_HINT)
-
-
-def refuse_newer(conn: DbApiConnection) -> None:
-    """Raise DatabaseNewerError if a newer svc-pg has installed on this server."""
-    if "installation" not in migrations.tables(conn):
-        return
-    for (version,) in rows(conn, "select version from svc.installation"):
-        if _order(version) > _order(__version__):
-            raise DatabaseNewerError(
-                f"the server was installed by svc-pg {version}, and this is {__version__}",
-                hint=f"Upgrade this one to {version} or later.",
-            )
-
-
-def _order(version: str) -> list[int]:
-    return [int(part) for part in version.split(".") if part.isdigit()]

@@ -29,7 +29,7 @@ class Target:
 def target_of(conn: DbApiConnection, server: Server, config: Config) -> Target:
     """Render everything. Raises UnknownTableError, which names every missing table, and ConfigError."""
     others = ['audit.unattributed = "refuse"'] if config.audit.unattributed == "refuse" else []
-    refuse_unsupported(config, "MySQL", others)
+    refuse_unsupported(config, "MariaDB" if server.is_mariadb else "MySQL", others)
     audited = resolve(config.audit.tables, table_names(conn, server.database), default_schema=server.database)
     tables = read_tables(conn, audited, is_mariadb=server.is_mariadb)
     for pattern in config.audit.tables:
