@@ -1,4 +1,4 @@
-"""What an audit costs a write: ``python -m tests.benchmarks.capture [--quick]``.
+"""What an audit costs a write: ``python -m tests.benchmarks.capture [--quick] [--database mysql]``.
 
 svc-pg beside no audit, two hand-written limits and other tools, each in a database of its own on one server. They take
 turns, and what counts is the CPU time of the backend processes, so that other load on the machine hits all alike. Who
@@ -16,7 +16,7 @@ from typing import Final
 from psycopg.conninfo import make_conninfo
 
 from tests.benchmarks import command, installed
-from tests.benchmarks.capture import report
+from tests.benchmarks.capture import mysql, report
 from tests.benchmarks.capture.candidates import NO_AUDIT, PEERS, candidates, prepare
 from tests.benchmarks.capture.figures import BULK, SINGLE, Figures, goals
 from tests.benchmarks.capture.picture import svg
@@ -45,7 +45,13 @@ FULL_ROUNDS, FULL_SECONDS = 60, 240
 def main() -> int:
     """Run the command line; returns the exit code."""
     command.end_on_sigterm()
-    arguments = command.parser("capture", "What an audit costs a write.").parse_args()
+    parser = command.parser("capture", "What an audit costs a write.")
+    parser.add_argument(
+        "--database", choices=("postgresql", "mysql"), default="postgresql", help="MariaDB is mysql too"
+    )
+    arguments = parser.parse_args()
+    if arguments.database == "mysql":
+        return _mysql(is_quick=arguments.quick, is_json=arguments.json)
     shapes = QUICK if arguments.quick else FULL
     try:
         with _databases(arguments.postgres) as databases:
@@ -76,6 +82,15 @@ def main() -> int:
     for table in report.tables(figures, shapes, taking_part, goals()):
         out.print(table, "")
     return 0
+
+
+def _mysql(*, is_quick: bool, is_json: bool) -> int:
+    found = mysql.document(size=1_000 if is_quick else 5_000, rounds=4 if is_quick else 8)
+    if is_json:
+        command.output().print(json.dumps(found), soft_wrap=True, markup=False)
+    else:
+        mysql.show(found)
+    return 0 if found else 1
 
 
 @contextmanager
