@@ -32,6 +32,7 @@ _KEYS: Final = 200  # of each endpoint
 _TICK: Final = 0.02  # seconds; what falls into it is one transaction
 _LONGEST_TICK: Final = 0.5  # seconds; a machine that was busy for longer gets no burst
 _SAMPLE: Final = 60.0  # seconds
+_LEAST_MINUTES: Final = 3
 _MARGIN: Final = 1.25  # times, for what falls between two runs of autovacuum
 _SLACK_MB: Final = 1.0
 _TABLES: Final = (
@@ -92,7 +93,10 @@ class _Churn:
 def main() -> int:
     """Run the command line; returns the exit code."""
     command.end_on_sigterm()
-    arguments = _parser().parse_args()
+    parser = _parser()
+    arguments = parser.parse_args()
+    if arguments.minutes < _LEAST_MINUTES:
+        parser.error(f"--minutes must be at least {_LEAST_MINUTES}, to compare a third with the one before")
     try:
         with ExitStack() as stack:
             maintenance = stack.enter_context(postgres.server(arguments.postgres, settings=postgres.DURABLE))
@@ -176,8 +180,8 @@ def _sample(churn: _Churn, conn: psycopg.Connection, seconds: float) -> None:
 def _grown(minutes: Sequence[_Minute]) -> list[str]:
     """What is larger or dearer in the last third than in the one before."""
     third = len(minutes) // 3
-    if not third:
-        return []
+    if not third:  # stopped for most of the time
+        return ["unknown, because too few minutes passed"]
     before, after = _most(minutes[-2 * third : -third]), _most(minutes[-third:])
     return [name for name in after if after[name] > _MARGIN * before[name] + _SLACK_MB]
 
