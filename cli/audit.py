@@ -24,10 +24,10 @@ from svc_pg.errors import ConfigError, SvcError
 
 from . import output, records
 from .completion import one_of
-from .database import connect
+from .database import open_database
 from .format_entry import line
 from .known_tables import warn_of_unknown
-from .operator import act_as_operator
+from .operator import acting_as_operator
 from .options import ConfigReference, DatabaseUrl, Json, duration, point_in_time
 
 STANDARD_OUTPUT: Final = Path("-")
@@ -89,7 +89,7 @@ def export(
 ) -> None:
     """Write entries of the audit log, the oldest first."""
     wanted = _selected(since=since, until=until, table=table, record=record, actor=actor, operation=operation)
-    with _until_the_reader_leaves(), connect(database_url) as conn, _opened(file) as out, _progress() as progress:
+    with _until_the_reader_leaves(), open_database(database_url) as conn, _opened(file) as out, _progress() as progress:
         warn_of_unknown(conn, table)
         report = export_entries(
             conn,
@@ -129,7 +129,7 @@ def log(
     """Show the newest entries of the audit log, the newest last."""
     wanted = _selected(since=since, table=table, record=record, actor=actor, operation=operation).limit(limit)
     show = _json_line if json else line
-    with _until_the_reader_leaves(), suppress(KeyboardInterrupt), connect(database_url) as conn:
+    with _until_the_reader_leaves(), suppress(KeyboardInterrupt), open_database(database_url) as conn:
         warn_of_unknown(conn, table)
         entries = follow_entries(conn, wanted) if follow else reversed(wanted.list(conn).data)
         for entry in entries:
@@ -150,8 +150,7 @@ def purge(
 ) -> None:
     """Remove entries of the audit log whose retention has ended."""
     age = _configured_age(config) if older_than is None else older_than
-    with connect(database_url) as conn, _progress() as progress:
-        act_as_operator(conn)
+    with open_database(database_url) as conn, acting_as_operator(conn), _progress() as progress:
         report = retention.purge(conn, age, dry_run=dry_run, progress=progress)
     if json:
         records.show_json(

@@ -1,11 +1,16 @@
 """Warn if ``--table`` can select nothing, because no table of that name is known."""
 
+from contextlib import closing
 from difflib import get_close_matches
 from typing import Any, Final
 
 from psycopg import Connection
 from psycopg.errors import InsufficientPrivilege
 
+from svc_pg import audit
+from svc_pg.audit.portable.driver_errors import is_denied
+from svc_pg.audit.portable.phrases import real_name
+from svc_pg.dialects import dialect_of
 from svc_pg.errors import translating
 from svc_pg.query import scalar
 from svc_pg.table_names import TableName
@@ -17,25 +22,61 @@ select exists (select from svc.audit_logs where table_name = %s)
        or exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace
                    where n.nspname = %s and c.relname = %s and c.relkind in ('r', 'p'))
 """
+_IS_TABLE_OF_MYSQL: Final = "select 1 from information_schema.tables where table_schema = %s and table_name = %s"
+_AUDITED_ELSEWHERE: Final = {
+    True: "select distinct audited_table from svc_installed_objects where audited_table is not null",
+    False: "select distinct audited_table from svc.installed_objects where audited_table is not null",
+}
 _AUDITED: Final = "select array_agg(distinct audited_table) from svc.installed_objects where audited_table is not null"
 
 
-def warn_of_unknown(conn: Connection[Any], table: str | None) -> None:
+def warn_of_unknown(conn: Any, table: str | None) -> None:
     """Warn of a table that neither exists nor has entries, with the audited one of the nearest name."""
     if table is None:
         return
     name = TableName.parse(table)
-    with translating(), conn.transaction():
-        if scalar(conn, _IS_KNOWN, (str(name), name.schema, name.table)):
-            return
-    try:
-        with conn.transaction():
-            audited: list[str] = scalar(conn, _AUDITED) or []
-    except InsufficientPrivilege:  # a reader of the log need not have access to the record of the installation
-        audited = []
-    if str(name) in audited:
+    found = _in_postgresql(conn, name) if dialect_of(conn) == "postgresql" else _elsewhere(conn, name)
+    if found is None or str(name) in found:
         return
-    by_table = {TableName.parse(name).table: name for name in audited}
+    by_table = {TableName.parse(audited).table: audited for audited in found}
     near = get_close_matches(name.table, by_table, n=1)
     advice = f'; did you mean "{by_table[near[0]]}"?' if near else ""
     output.words(f'warning: table "{name}" does not exist, is not audited and has no entries{advice}')
+
+
+def _in_postgresql(conn: Connection[Any], name: TableName) -> list[str] | None:
+    """The audited tables, as far as they may be known; None if the table exists or has entries."""
+    with translating(), conn.transaction():
+        if scalar(conn, _IS_KNOWN, (str(name), name.schema, name.table)):
+            return None
+    try:
+        with conn.transaction():
+            return scalar(conn, _AUDITED) or []
+    except InsufficientPrivilege:  # a reader of the log need not have access to the record of the installation
+        return []
+
+
+def _elsewhere(conn: Any, name: TableName) -> list[str] | None:
+    """As ``_in_postgresql``, in SQLite and MySQL."""
+    if audit.query().resource(str(name)).only("id").limit(1).list(conn).data:
+        return None
+    is_sqlite = dialect_of(conn) == "sqlite"
+    with closing(conn.cursor()) as cursor:
+        schema = "main"
+        if not is_sqlite:
+            cursor.execute("select database()")
+            [[schema]] = cursor.fetchall()
+        real = TableName.parse(real_name(str(name), schema))
+        if is_sqlite:
+            cursor.execute("select 1 from sqlite_schema where type in ('table', 'view') and name = ?", [real.table])
+        else:
+            cursor.execute(_IS_TABLE_OF_MYSQL, [real.schema, real.table])
+        if cursor.fetchall():
+            return None
+        try:
+            cursor.execute(_AUDITED_ELSEWHERE[is_sqlite])
+        except Exception as error:
+            if is_denied(error):
+                return []
+            raise
+        return [audited for (audited,) in cursor.fetchall()]

@@ -11,6 +11,7 @@ import typer
 from psycopg import Connection
 
 from svc_pg import audit
+from svc_pg.dialects import dialect_of
 from svc_pg.query import Query, fetch_one
 
 from . import records
@@ -29,10 +30,16 @@ def operator(conn: "Connection[Any]") -> Iterator[None]:
         yield
 
 
-def act_as_operator(conn: "Connection[Any]") -> None:
-    """Name that actor in all transactions of the connection, for calls that make several of their own."""
+@contextmanager
+def acting_as_operator(conn: Any) -> Iterator[None]:
+    """Name that actor in all transactions of a connection of any database: for calls that make several of their own."""
+    if dialect_of(conn) != "postgresql":
+        with audit.actor(conn, _operator_name(), context=_CONTEXT):
+            yield
+        return
     conn.execute(_ACT, (_operator_name(), json.dumps(_CONTEXT)))
     conn.commit()
+    yield
 
 
 def change(query: Query[Any], database_url: str | None, *, as_json: bool) -> None:

@@ -19,7 +19,7 @@ from . import output, records
 from .completion import events, one_of
 from .database import connect
 from .json_text import printable
-from .operator import EndpointId, act_as_operator, change
+from .operator import EndpointId, acting_as_operator, change
 from .options import After, ConfigReference, DatabaseUrl, Json, Limit, duration, point_in_time
 
 app = typer.Typer()
@@ -180,8 +180,7 @@ def replay(
         status=status,
         new_ids=new_ids,
     )
-    with connect(database_url) as conn:
-        act_as_operator(conn)
+    with connect(database_url) as conn, acting_as_operator(conn):
         with conn.transaction():
             start = fetch_one(conn, batch(after=after, batch=0)).next_cursor
         if not dry_run:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
+from svc_pg import schema
 from svc_pg.audit import AuditQuery
 from svc_pg.config import Config
 from svc_pg.dialects import dialect_of
@@ -18,18 +18,6 @@ from tests.support.mysql import MySqlServer
 from tests.support.selections import NOW
 
 Kind = Literal["sqlite", "mariadb", "mysql"]
-
-_GUARDS: Final = """
-create trigger svc_audit_guard_update before update on svc_audit_logs
-begin
-    select raise(abort, 'UPDATE of svc_audit_logs refused: the audit log is append-only');
-end;
-create trigger svc_audit_guard_delete before delete on svc_audit_logs
-    when old.timestamp >= coalesce((select max(before) from svc_audit_purge), '')
-begin
-    select raise(abort, 'DELETE of svc_audit_logs refused: the audit log is append-only');
-end;
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +69,7 @@ class Log:
 def sqlite_log(file: Path) -> Log:
     """A new log in a file."""
     with closing(sqlite3.connect(file)) as conn:
-        conn.executescript((files("svc_pg.sql") / "sqlite/migrations/0002_audit.sql").read_text() + _GUARDS)
+        schema.install(conn, Config())
     return Log("main", file)
 
 

@@ -32,6 +32,11 @@ def is_busy(error: BaseException) -> bool:
     return number(error) in BUSY or "database is locked" in str(error) or "database table is locked" in str(error)
 
 
+def is_denied(error: BaseException) -> bool:
+    """Whether the user lacks the right to a table or a database."""
+    return number(error) in _DENIED
+
+
 def number(error: BaseException) -> int | None:
     """The number that a driver of MySQL gives an error, if it is of one."""
     found = getattr(error, "errno", None) or next(iter(error.args), None)

@@ -1,0 +1,106 @@
+"""The commands log, export and purge by the address, and those that need PostgreSQL."""
+
+import getpass
+import json
+import sqlite3
+import subprocess
+from collections.abc import Callable
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from svc_pg import audit
+from tests.support.commands import svc_pg
+from tests.support.logs import Log
+from tests.support.selections import NOW
+
+Call = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def call(log: Log, tmp_path: Path) -> Call:
+    """Runs a command with the address of the log."""
+    return lambda *arguments: svc_pg(*arguments, "--database-url", log.url, folder=tmp_path)
+
+
+def test_the_log_shows_the_newest_entries_last(log: Log, conn: Any, call: Call) -> None:
+    log.write(conn, "1", actor_id="ann", before_data={"a": 1}, after_data={"a": 2}, changed_fields=["a"])
+    log.write(conn, "2", operation="DELETE", table_name="other.x")
+    shown = call("log")
+    assert shown.returncode == 0, shown.stderr
+    first, second = shown.stdout.splitlines()
+    assert first.startswith("2026-03-15 12:01:00Z  ann")
+    assert first.endswith("a: 1 -> 2")
+    assert "nobody named" in second
+    only = call("log", "--table", "t", "--json")
+    assert json.loads(only.stdout)["recordId"] == "1"
+
+
+def test_an_unknown_table_is_warned_of(log: Log, conn: Any, call: Call) -> None:
+    log.write(conn, "1")
+    assert "warning" not in call("log", "--table", "t").stderr
+    assert 'table "public.tt" does not exist' in call("log", "--table", "tt").stderr
+
+
+def test_an_export_is_what_the_library_writes(log: Log, conn: Any, call: Call, tmp_path: Path) -> None:
+    log.write(conn, "1", description="=1+1")
+    file = tmp_path / "log.csv"
+    done = call("export", "--format", "csv", "-o", str(file))
+    assert done.returncode == 0, done.stderr
+    assert "1 entries. To go on from here next time: --after" in done.stderr
+    cursor = done.stderr.split("--after ")[1].split()[0]
+    assert "'=1+1" in file.read_text()
+    log.write(conn, "2", timestamp=datetime.now(UTC) + timedelta(seconds=1))
+    more = call("export", "--format", "ndjson", "--after", cursor, "--unsettled")
+    assert [json.loads(line)["recordId"] for line in more.stdout.splitlines()] == ["2"]
+
+
+def test_a_purge_names_the_operator(log: Log, conn: Any, call: Call) -> None:
+    log.write(conn, "1", timestamp=NOW - timedelta(days=400))
+    assert "would remove 1 more entries" in call("purge", "--older-than", "365d", "--dry-run").stderr
+    done = call("purge", "--older-than", "365d", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["entries"] == 1
+    [about] = audit.query().list(conn)
+    assert about.actor_id == getpass.getuser()
+    assert about.context is not None
+    assert about.context.value == {"program": "svc-pg"}
+
+
+def test_a_database_that_is_not_there_is_named(log: Log, tmp_path: Path) -> None:
+    wrong = svc_pg("log", "--database-url", log.url + ".gone", folder=tmp_path)
+    assert wrong.returncode == 1
+    assert "Traceback" not in wrong.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["send", "customer.updated", "{}"],
+        ["worker"],
+        ["serve"],
+        ["webhooks", "list"],
+        ["console", "sessions"],
+    ],
+    ids=lambda command: command[0],
+)
+@pytest.mark.parametrize("url", ["sqlite:///shop.db", "mysql+asyncmy://u:geheim@h/shop", "mariadb://h/shop"])
+def test_what_needs_postgresql_says_so(command: list[str], url: str, tmp_path: Path) -> None:
+    refused = svc_pg(*command, "--database-url", url, folder=tmp_path)
+    assert refused.returncode == 2, refused.stderr
+    words = " ".join(refused.stderr.replace("│", " ").split())
+    assert "this command needs PostgreSQL" in words
+    assert "geheim" not in refused.stderr
+
+
+def test_a_file_of_sqlite_without_a_log_says_how_to_install(log: Log, tmp_path: Path) -> None:
+    if not isinstance(log.at, Path):
+        pytest.skip("of SQLite")
+    with closing(sqlite3.connect(tmp_path / "new.db")) as new:
+        new.execute("create table t (id integer primary key)")
+    refused = svc_pg("log", "--database-url", f"sqlite:///{tmp_path / 'new.db'}", folder=tmp_path)
+    assert refused.returncode == 1
+    assert "svc-pg install" in refused.stderr
