@@ -42,6 +42,15 @@ def serve(
     webhooks_path: Annotated[str, typer.Option(metavar="PATH", help="The path of the webhooks API.")] = (
         "/api/webhooks"
     ),
+    audit_log: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Show the audit log of this database of SQLite, MySQL or MariaDB. Default: SVC_AUDIT_LOG_URL, or that"
+            " of the database itself.",
+            show_default=False,
+        ),
+    ] = None,
     database_url: DatabaseUrl = None,
     config: ConfigReference = None,
 ) -> None:
@@ -58,7 +67,7 @@ def serve(
 
     conninfo(database_url)
     settings = Settings.load(**({} if database_url is None else {"database_url": database_url}))
-    console = Console(settings, config=Config.find(config))
+    console = Console(settings, config=Config.find(config), audit_log=audit_log)
     register_tenants(console)
     require_svc(database_url)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")

@@ -17,6 +17,7 @@ from pydantic_settings import (
 )
 
 from svc_pg import database_addresses
+from svc_pg.conninfo import Conninfo
 from svc_pg.errors import ConfigError, ConsoleAutoApproveInProductionError, ConsoleWeakSecretError, combined
 from svc_pg.pydantic_errors import reason
 from svc_pg.settings_types import (
@@ -67,6 +68,7 @@ class Settings(BaseSettings):
     )
 
     database_url: DatabaseUrl | None = Field(default=None, validation_alias="DATABASE_URL")
+    audit_log_url: DatabaseUrl | None = None
     encryption_keys: EncryptionKeys | None = None
     env: Environment = "production"
     console_connection_token_hash: TokenHash | None = None
@@ -159,9 +161,15 @@ def console_problems(
 
     if settings.database_url is not None:
         try:
-            database_addresses.parse(settings.database_url.get_secret_value(), name="DATABASE_URL")
+            database = database_addresses.parse(settings.database_url.get_secret_value(), name="DATABASE_URL")
         except ConfigError as error:
             yield error
+        else:
+            if not isinstance(database, Conninfo):
+                yield ConfigError(
+                    "DATABASE_URL is no database of PostgreSQL, and the console keeps its sessions in one",
+                    hint="To show the audit log of another database, write SVC_AUDIT_LOG_URL.",
+                )
     is_production = is_readable("env") and settings.env == "production"
     if is_readable("console_auto_approve") and settings.console_auto_approve and is_production:
         yield ConsoleAutoApproveInProductionError(

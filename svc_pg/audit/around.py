@@ -27,8 +27,7 @@ async def around(connect: Connect, query: AuditQuery, entry_id: str, *, max_byte
     before it has more than half of ``max_bytes``. Raises QueryError if the page is smaller than three or ``entry_id``
     is no id, and NotFoundError.
     """
-    if query.size < LEAST_SIZE:
-        raise QueryError(f"a page around an entry cannot have {query.size} rows", hint=f"Ask for {LEAST_SIZE} or more.")
+    check_size(query)
     keyset = listing(query).keyset
     async with connect() as conn:
         one = replace(log.entry(entry_id), text=keyset.select + " where id = %s", row=keyset.row)
@@ -42,3 +41,9 @@ async def around(connect: Connect, query: AuditQuery, entry_id: str, *, max_byte
     async with connect() as conn:
         later = await half.after(cursor).alist(conn, max_bytes=max_bytes // 2)
     return Page([*earlier.data, *found, *later.data], later.next_cursor, earlier.prev_cursor)
+
+
+def check_size(query: AuditQuery) -> None:
+    """Raises QueryError if the page has no room for an entry on each side."""
+    if query.size < LEAST_SIZE:
+        raise QueryError(f"a page around an entry cannot have {query.size} rows", hint=f"Ask for {LEAST_SIZE} or more.")

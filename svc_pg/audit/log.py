@@ -190,11 +190,17 @@ class AuditQuery(Selection):
         return self._where(Overlaps(column, _some(values), is_excluded))
 
 
-def entry(entry_id: str) -> Query[Entry]:
-    """The entry with this id, if there is one. Raises QueryError if it is not an id."""
+def number_of(entry_id: str) -> int:
+    """The id of an entry as a number. Raises QueryError if it is not an id."""
     if not (entry_id.isascii() and entry_id.isdecimal() and len(entry_id) <= _ID_DIGITS):
         raise QueryError(f"{entry_id!r} is not the id of an entry", hint="Ids are whole numbers, such as 812.")
-    return Query(SELECT + " where id = %s", (int(entry_id),), Entry)  # unordered, or the index of ids is not used
+    return int(entry_id)
+
+
+def entry(entry_id: str) -> Query[Entry]:
+    """The entry with this id, if there is one. Raises QueryError if it is not an id."""
+    # unordered, or the index of ids is not used
+    return Query(SELECT + " where id = %s", (number_of(entry_id),), Entry)
 
 
 def query() -> AuditQuery:

@@ -1,6 +1,6 @@
 """The audited tables, with the rules of each and the state of its capture."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal
@@ -95,10 +95,15 @@ def query(config: AuditConfig) -> Listing[Audited]:
     return Listing(by_name, Filter(params=([table.name for table in config.tables if not table.is_pattern],)))
 
 
-def _row(rules: list[AuditedTable], name: str, capture: Capture) -> Audited:
-    named = next((table for table in rules if table.name == name), None)
-    found = named or next((table for table in rules if table.is_pattern and table.matches(name)), None)
-    return Audited(name, capture, None if found is None else _rules(found))
+def rules_of(tables: Sequence[AuditedTable], name: str) -> Rules | None:
+    """The rules of the table with this name: its own, or those of the first pattern that covers it."""
+    named = next((table for table in tables if table.name == name), None)
+    found = named or next((table for table in tables if table.is_pattern and table.matches(name)), None)
+    return None if found is None else _rules(found)
+
+
+def _row(tables: Sequence[AuditedTable], name: str, capture: Capture) -> Audited:
+    return Audited(name, capture, rules_of(tables, name))
 
 
 def _rules(table: AuditedTable) -> Rules:

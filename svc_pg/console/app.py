@@ -14,6 +14,7 @@ from starlette.types import ASGIApp
 from svc_pg.config import Config
 from svc_pg.console import cors, discovery
 from svc_pg.console.adapter import asgi_app
+from svc_pg.console.audit_log.address import log_at
 from svc_pg.console.bearer import SessionOf, bearer
 from svc_pg.console.built_in.account import account_product
 from svc_pg.console.built_in.audit import audit_product
@@ -48,6 +49,8 @@ class Console:
     ``settings.database_url`` while its ``lifespan`` runs. ``email_sender`` sends the sign-in codes instead of
     ``settings.console_smtp_url``. ``session_of`` finds the session of the application's own user who makes a request,
     or gives None; it is asked about requests without a token of the console, and about pages without its cookie.
+    ``audit_log`` is the address of a database of SQLite, MySQL or MariaDB: the product ``audit`` then reads the log
+    there, instead of ``settings.audit_log_url``, and by default that of the console's own database.
 
     Raises ConsoleAutoApproveInProductionError or ConsoleWeakSecretError if the settings let anybody in, ConfigError if
     they let nobody in, or cannot mail; the error names all problems of the settings. Also raises ConfigError if the id
@@ -63,8 +66,11 @@ class Console:
         products: Iterable[Product] = (),
         email_sender: EmailSender | None = None,
         session_of: HostSessionOf | None = None,
+        audit_log: str | None = None,
     ) -> None:
         self._database = Database(settings.database_url, pool)
+        desired = config or Config()
+        log = log_at(audit_log or settings.audit_log_url, self._database, desired)
         self._sign_in = sign_in_of(
             settings, database=self._database, email_sender=email_sender, has_host=session_of is not None
         )
@@ -97,11 +103,10 @@ class Console:
         self._core.add_route("POST", "/portal/open", PortalOpening(self._database, settings).open, OPEN)
         for method, path, handler, documentation in self._sign_in.routes:
             self._core.add_route(method, f"/session{path}", handler, documentation)
-        desired = config or Config()
-        self._core.add_product(account_product(self._database, config=desired), is_built_in=True)
+        self._core.add_product(account_product(self._database, log, config=desired), is_built_in=True)
         self.webhooks = webhooks_product(self._database, settings=settings, config=desired.webhooks)
         """The built-in product, for ``webhooks_app``."""
-        audit = audit_product(self._database, config=desired.audit)
+        audit = audit_product(self._database, log, config=desired.audit)
         for product in (audit, self.webhooks, *products):
             self.register_product(product)
 
@@ -112,6 +117,7 @@ class Console:
             visitor=people(self._sign_in.authenticate, host),
             turns=self.turns,
             is_secure=is_secure,
+            is_log_here=log.is_here,
         )
         portal_pages = Site(
             self._core,

@@ -3,11 +3,12 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, get_args
 
 from psycopg import Error
 
+from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.database import Database
 from svc_pg.console.requests import Problem
 from svc_pg.encoding import encode
@@ -74,8 +75,9 @@ class _Client:
 class Changes:
     """Streams of Server-Sent Events: https://html.spec.whatwg.org/multipage/server-sent-events.html."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, log: AuditLog) -> None:
         self._database = database
+        self._log = log
         self._clients: dict[_Client, str] = {}
         self._polling: asyncio.Task[None] | None = None
 
@@ -136,7 +138,8 @@ class Changes:
     async def _read(self) -> _State | None:
         try:
             async with self._database.connection() as conn:
-                return await afetch_one(conn, Query(_STATE, (), _State))
+                state = await afetch_one(conn, Query(_STATE, (), _State))
+            return state if self._log.is_here else replace(state, audit=await self._log.newest())
         except (Problem, Error) as error:
             logger.info("changes cannot be told at the moment: %s", getattr(error, "code", type(error).__name__))
             return None

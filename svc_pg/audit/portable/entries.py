@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, LiteralString, cast
 
 from svc_pg.audit.conditions import Condition
@@ -53,12 +54,23 @@ def page(
     )
 
 
-def one(phrases: Phrases, entry_id: int) -> Steps[Entry | None]:
+def one(phrases: Phrases, entry_id: int, fields: Sequence[str] = FIELDS) -> Steps[Entry | None]:
     """The entry with this id, if there is one."""
     if entry_id > HIGHEST:
         return None
-    rows = yield _select(phrases, FIELDS, "id = %s", entry_id)
-    return next(map(_reader(FIELDS), rows), None)
+    rows = yield _select(phrases, fields, "id = %s", entry_id)
+    return next(map(_reader(fields), rows), None)
+
+
+def around(phrases: Phrases, selection: Selection, entry_id: int, *, max_bytes: int) -> Steps[Page[Entry] | None]:
+    """The entry between those before and after it: see ``svc_pg.audit.around``. None if there is no such entry."""
+    found = yield from one(phrases, entry_id, selection.fields)
+    if found is None:
+        return None
+    half = replace(selection, size=(selection.size - 1) // 2, position=(found.timestamp, entry_id))
+    earlier = yield from page(phrases, replace(half, is_backward=True), max_bytes=max_bytes // 2)
+    later = yield from page(phrases, replace(half, is_backward=False), max_bytes=max_bytes // 2)
+    return Page([*earlier.data, found, *later.data], later.next_cursor, earlier.prev_cursor)
 
 
 def entries_of(phrases: Phrases, keys: Sequence[Key], fields: Sequence[str] = FIELDS) -> Steps[list[Entry]]:

@@ -4,6 +4,7 @@ from typing import Final
 from uuid import UUID
 
 from svc_pg.config import Config
+from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.built_in.account_changes import changes_route
 from svc_pg.console.built_in.account_events import events_route
 from svc_pg.console.built_in.account_system import system_route
@@ -25,7 +26,7 @@ _FILTERS: Final[dict[str, FilterParameter[SessionQuery]]] = {
 }
 
 
-def account_product(database: Database, *, config: Config) -> Product:
+def account_product(database: Database, log: AuditLog, *, config: Config) -> Product:
     """The product, for sessions in this database, which should be as ``config`` says."""
 
     async def own(request: AuthenticatedRequest) -> ConsoleResponse:
@@ -126,7 +127,7 @@ def account_product(database: Database, *, config: Config) -> Product:
             *TokenRoutes(database).endpoints(),
             events_route(database),
             system_route(database, config),
-            changes_route(Changes(database)),
+            changes_route(Changes(database, log)),
         ],
     )
 

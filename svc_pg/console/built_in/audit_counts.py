@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from svc_pg.audit.facets import Facets, afacets
-from svc_pg.audit.stats import BUCKETS, AuditStats, Bucket, astats
+from svc_pg.audit.facets import Facets
+from svc_pg.audit.stats import BUCKETS, AuditStats, Bucket
+from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.built_in.audit_filters import WHICH, Asked, asked, visible
-from svc_pg.console.database import Database
 from svc_pg.console.documentation import one_of
 from svc_pg.console.parameters import FilterParameter, documented, filtered, one_among
 from svc_pg.console.products import ProductEndpoint
@@ -34,7 +34,7 @@ _COUNTED: Final[dict[str, FilterParameter[_Counted]]] = {
 class CountRoutes:
     """The handlers, and the objects that they need."""
 
-    database: Database
+    log: AuditLog
 
     def endpoints(self) -> Sequence[ProductEndpoint]:
         """The routes."""
@@ -62,11 +62,9 @@ class CountRoutes:
     async def _stats(self, request: AuthenticatedRequest) -> ConsoleResponse:
         counted = filtered(_Counted(visible(request.session)), request.query, _COUNTED)
         sees_all = request.session.tenant is None
-        async with self.database.connection() as conn:
-            found = await astats(conn, counted.query, bucket=counted.bucket, tells_reach=sees_all)
+        found = await self.log.stats(counted.query, bucket=counted.bucket, tells_reach=sees_all)
         return ConsoleResponse(200, found)
 
     async def _facets(self, request: AuthenticatedRequest) -> ConsoleResponse:
         wanted = filtered(visible(request.session), request.query, WHICH)
-        async with self.database.connection() as conn:
-            return ConsoleResponse(200, await afacets(conn, wanted, tells_reach=request.session.tenant is None))
+        return ConsoleResponse(200, await self.log.facets(wanted, tells_reach=request.session.tenant is None))

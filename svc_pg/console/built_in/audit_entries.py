@@ -4,23 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
-from svc_pg.audit import log
-from svc_pg.audit.around import around
 from svc_pg.audit.entry import ALWAYS, Entry
-from svc_pg.audit.follow_pages import following
 from svc_pg.audit.log import AuditQuery
-from svc_pg.audit.search import search
+from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.built_in.audit_filters import ENTRIES, HISTORY, Asked, asked, visible
 from svc_pg.console.built_in.endpoint_urls import ENDPOINTS, entries_for
-from svc_pg.console.database import Database
 from svc_pg.console.json_schema import Partial
-from svc_pg.console.parameters import PAGE_BYTES, FilterParameter, documented, filtered, refuse
+from svc_pg.console.parameters import FilterParameter, documented, filtered, refuse
 from svc_pg.console.products import ProductEndpoint, permits
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
 from svc_pg.console.tokens import Session
 from svc_pg.errors import ConflictError, NotFoundError, QueryError, SvcError
 from svc_pg.pagination import Page
-from svc_pg.query import afetch
 
 _UNKNOWN: Final = "unknown_entry"
 _SomeOfEntry = Annotated[Entry, Partial(*ALWAYS)]
@@ -49,7 +44,7 @@ _LISTED: Final[dict[str, FilterParameter[_Listed]]] = {
 class EntryRoutes:
     """The handlers, and the objects that they need."""
 
-    database: Database
+    log: AuditLog
 
     def endpoints(self) -> Sequence[ProductEndpoint]:
         """The routes."""
@@ -92,21 +87,14 @@ class EntryRoutes:
         elif listed.around is not None:
             page = await self._around(request.session, listed, listed.around)
         else:
-            page = await self._page(_searchable(request.session, listed.query))
+            page = await self.log.page(_searchable(request.session, listed.query))
         return ConsoleResponse(200, entries_for(request.session, page))
-
-    async def _page(self, wanted: AuditQuery) -> Page[Entry]:
-        async with self.database.connection() as conn:
-            if wanted.searches:
-                return await search(conn, wanted, max_bytes=PAGE_BYTES)
-            return await wanted.alist(conn, max_bytes=PAGE_BYTES)
 
     async def _follow(self, listed: _Listed, cursor: str) -> Page[Entry]:
         if listed.around is not None or listed.query.position is not None or listed.query.searches:
             refuse("after", "cannot be combined with around, cursor, before, contains or text")
         try:
-            async with self.database.connection() as conn:
-                return await following(conn, listed.query, cursor, max_bytes=PAGE_BYTES)
+            return await self.log.follow(listed.query, cursor)
         except QueryError as error:
             refuse("after", f"is not acceptable: {error.message}")
         except ConflictError as error:
@@ -118,7 +106,7 @@ class EntryRoutes:
         try:
             if session.tenant is not None:  # the entry itself would come, whoever's it is
                 await self._entry(session, entry_id)
-            return await around(self.database.connection, listed.query, entry_id, max_bytes=PAGE_BYTES)
+            return await self.log.around(listed.query, entry_id)
         except NotFoundError as error:
             raise _unknown() from error
         except QueryError as error:
@@ -134,18 +122,17 @@ class EntryRoutes:
 
     async def _entry(self, session: Session, entry_id: str) -> Entry:
         """One entry that the session may see. Raises Problem 404, and QueryError if this is no id."""
-        async with self.database.connection() as conn:
-            found = await afetch(conn, log.entry(entry_id))
-        if not found or session.tenant not in (None, found[0].tenant_id):
+        found = await self.log.entry(entry_id)
+        if found is None or session.tenant not in (None, found.tenant_id):
             raise _unknown()
-        return found[0]
+        return found
 
     async def _history(self, request: AuthenticatedRequest) -> ConsoleResponse:
         try:
             of_record = visible(request.session).resource(request.params["table"]).record(request.params["id"])
         except SvcError as error:
             raise Problem(404, "unknown_table", error.message) from error
-        page = await self._page(filtered(of_record, request.query, HISTORY))
+        page = await self.log.page(filtered(of_record, request.query, HISTORY))
         return ConsoleResponse(200, entries_for(request.session, page))
 
 

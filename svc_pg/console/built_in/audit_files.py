@@ -3,16 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import partial
 from typing import Final, get_args
 
 from svc_pg import durations
 from svc_pg.audit.export_fields import Format
-from svc_pg.audit.export_pages import export_pages
 from svc_pg.audit.log import query
 from svc_pg.audit.purge_report import OLDEST_AGE, YOUNGEST_AGE, PurgeReport
+from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.built_in.audit_filters import WHICH, Asked, asked
-from svc_pg.console.built_in.audit_purge import purge
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import one_of
 from svc_pg.console.events import record_export
@@ -75,6 +73,7 @@ class FileRoutes:
     """The handlers, and the objects that they need."""
 
     database: Database
+    log: AuditLog
     retention_days: int | None
 
     def endpoints(self) -> Sequence[ProductEndpoint]:
@@ -108,13 +107,12 @@ class FileRoutes:
             "Content-Type": _MEDIA_TYPES[wanted.format],
             "Content-Disposition": f'attachment; filename="audit-log.{wanted.format}"',
         }
-        parts = export_pages(self.database.connection, wanted.query, format=wanted.format)
-        return ConsoleResponse(200, parts, headers=headers)
+        return ConsoleResponse(200, self.log.export(wanted.query, form=wanted.format), headers=headers)
 
     async def _remove(self, request: AuthenticatedRequest) -> ConsoleResponse:
         kept = None if self.retention_days is None else timedelta(days=self.retention_days)
         wanted = filtered(_Purge(kept), request.query, _PURGE)
         if wanted.older_than is None:
             refuse("olderThan", "is needed: the configuration has no retention_days")
-        acting = partial(self.database.acting, request)
-        return ConsoleResponse(200, await purge(acting, wanted.older_than, is_dry_run=wanted.is_dry_run))
+        report = await self.log.purge(request, wanted.older_than, is_dry_run=wanted.is_dry_run)
+        return ConsoleResponse(200, report)

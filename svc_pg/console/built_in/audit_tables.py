@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from svc_pg.audit.tables import Audited, query
 from svc_pg.config import AuditConfig
-from svc_pg.console.database import Database
-from svc_pg.console.parameters import PAGE, PAGE_BYTES, documented, filtered
+from svc_pg.console.audit_log import AuditLog
+from svc_pg.console.parameters import PAGE, documented, filtered
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
 from svc_pg.pagination import Page
@@ -16,7 +16,7 @@ from svc_pg.pagination import Page
 class TableRoutes:
     """The handlers, and the objects that they need."""
 
-    database: Database
+    log: AuditLog
     config: AuditConfig
 
     def endpoints(self) -> Sequence[ProductEndpoint]:
@@ -34,5 +34,4 @@ class TableRoutes:
 
     async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
         wanted = filtered(query(self.config), request.query, PAGE)
-        async with self.database.connection() as conn:
-            return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))
+        return ConsoleResponse(200, await self.log.tables(wanted))

@@ -83,6 +83,7 @@ class Site:
         is_secure: bool,
         path: Sequence[str] = ("ui",),
         brand: Brand | None = None,
+        is_log_here: bool = True,
     ) -> None:
         self._core = core
         self._visitor = visitor
@@ -90,6 +91,7 @@ class Site:
         self._is_secure = is_secure
         self._path = tuple(path)
         self._brand = brand
+        self._is_log_here = is_log_here
         self._headers = _HEADERS if brand is None else _HEADERS | _framed(brand.frame_ancestors)
         self._renderers = CapacityLimiter(_RENDERERS)
         pages = list(routes)
@@ -124,6 +126,7 @@ class Site:
             ),
             base_path=base_path,
             brand=self._brand,
+            is_log_here=self._is_log_here,
             places=[place for place in self._places if place.product in (None, *self._core.product_ids)],
         )
         try:

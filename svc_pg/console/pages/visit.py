@@ -35,6 +35,8 @@ class Visit:
     """The path of the pages, without a slash at its end."""
     brand: Brand | None = None
     """The look of the portal, on its pages."""
+    is_log_here: bool = True
+    """Whether the audit log can be searched, and its transactions are those that deliveries name."""
     places: Sequence[Place] = ()
     """All pages of the navigation; ``navigation`` has those that the person may look at."""
     session: Session | None = None

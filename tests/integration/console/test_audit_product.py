@@ -16,7 +16,7 @@ from svc_pg.audit import export_pages, facets, stats
 from svc_pg.audit.export import export
 from svc_pg.config import AuditConfig
 from svc_pg.console import Console
-from svc_pg.console.built_in import audit_purge
+from svc_pg.console.audit_log import postgres_purge
 from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings
 from tests.support.postgres import new_database
 
@@ -395,7 +395,7 @@ def test_a_purge_without_an_age_uses_the_configured_retention(old: str) -> None:
 
 
 def test_a_purge_postpones_a_month_that_a_reader_keeps_locked(old: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audit_purge, "_TRIES", 1)
+    monkeypatch.setattr(postgres_purge, "_TRIES", 1)
     with psycopg.connect(old) as reader, serving_installed(Console(settings(database_url=old))) as client:
         reader.execute("select count(*) from svc.audit_logs")
         report = client.delete("/audit/entries?olderThan=90d", headers=bearer("admin"), timeout=60).json()

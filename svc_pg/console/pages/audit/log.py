@@ -30,7 +30,13 @@ async def listed(visit: Visit) -> Answer:
         page = await visit.api.get(Page[Entry], "audit", "entries", query=query)
         facets = await visit.api.get(Facets, "audit", "facets", query=selection.without_search(filters))
     except Problem as error:
-        if error.code not in ("invalid_parameter", "invalid_value", "unknown_entry", "database_timeout"):
+        if error.code not in (
+            "invalid_parameter",
+            "invalid_value",
+            "unknown_entry",
+            "not_supported",
+            "database_timeout",
+        ):
             raise
         problem = error
     values = {

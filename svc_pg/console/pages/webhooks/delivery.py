@@ -83,7 +83,7 @@ async def cancel(visit: Visit) -> Answer:
 
 async def _causes(visit: Visit, delivery: DeliveryDetail) -> Sequence[tuple[Entry, str]]:
     """Entries of the transaction that sent it, each with what it says in a few words."""
-    if delivery.xact_id is None or not visit.has("audit"):
+    if delivery.xact_id is None or not visit.has("audit") or not visit.is_log_here:
         return []
     query = {"transaction": delivery.xact_id, "limit": str(_CAUSES + 1), "order": "oldest", "fields": changes.LIST}
     found = await visit.api.get(Page[Entry], "audit", "entries", query=query)

@@ -163,7 +163,9 @@ def _health(endpoint: Endpoint, stats: EndpointStats) -> str:
 
 
 async def _changes(visit: Visit, endpoint: Endpoint) -> Sequence[Entry]:
-    """The latest changes of its settings."""
+    """The latest changes of its settings, which the log of this database has."""
+    if not visit.is_log_here:
+        return []
     found = await visit.api.get(
         Page[Entry], "audit", "records", _TABLE, endpoint.id, query={"limit": "3", "fields": _OF_CHANGES}
     )

@@ -1,0 +1,152 @@
+"""Count entries: the values of each filter, and numbers by time, table, actor, operation and severity."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final, LiteralString
+
+from svc_pg.audit import facets, stats
+from svc_pg.audit.facets import Facet, Facets
+from svc_pg.audit.portable.entries import wanted
+from svc_pg.audit.portable.keys import moment
+from svc_pg.audit.portable.phrases import Phrases
+from svc_pg.audit.portable.statements import Statement, Steps
+from svc_pg.audit.sample import Count
+from svc_pg.audit.selection import Selection
+from svc_pg.audit.stats import AuditStats, Bucket, TimeCount
+
+MAX_ENTRIES: Final = 20_000
+"""The most entries of a range that are counted: the newest."""
+
+_COLUMNS: Final[LiteralString] = (
+    "id, timestamp, xact_id, table_name, operation, record_id, actor_id, tenant_id, label, severity, compliance,"
+    " changed_fields"
+)
+_NAMES: Final = ("resource", "actor", "tenant", "operation", "severity", "label")
+_LENGTHS: Final[dict[Bucket, int]] = {"minute": 16, "hour": 13, "day": 10}
+_ENDINGS: Final[dict[Bucket, str]] = {"minute": "", "hour": ":00", "day": "T00:00"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """So many entries of one minute have these values; ``tags`` are those of compliance."""
+
+    resource: str
+    actor: str | None
+    tenant: str | None
+    operation: str
+    severity: str | None
+    label: str | None
+    tags: str | None
+    minute: str
+    entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """The newest entries of a range: how many were looked at, the oldest of them, and those that are selected."""
+
+    looked_at: int
+    oldest: datetime | None
+    first: datetime | None
+    last: datetime | None
+    groups: Sequence[_Group]
+
+    @property
+    def entries(self) -> int:
+        return sum(group.entries for group in self.groups)
+
+    def since(self, *, is_complete: bool, tells_reach: bool) -> datetime | None:
+        return self.first if is_complete or not tells_reach else self.oldest
+
+
+def counted_facets(phrases: Phrases, selection: Selection, *, tells_reach: bool) -> Steps[Facets]:
+    """As ``svc_pg.audit.facets.afacets``."""
+    counted = yield from _counted(phrases, selection, facets.MAX_ENTRIES)
+    is_complete = counted.looked_at < facets.MAX_ENTRIES
+    tags: Counter[str | None] = Counter()
+    for group in counted.groups:
+        for tag in json.loads(group.tags or "[]") or [None]:
+            tags[tag] += group.entries
+    found = [Facet(name, _greatest(_by(counted.groups, name), facets.MAX_VALUES)) for name in _NAMES]
+    return Facets(
+        entries=counted.entries,
+        since=counted.since(is_complete=is_complete, tells_reach=tells_reach),
+        is_complete=is_complete,
+        facets=[*found, Facet("compliance", _greatest(tags, facets.MAX_VALUES))],
+    )
+
+
+def counted_stats(
+    phrases: Phrases, selection: Selection, *, bucket: Bucket | None, tells_reach: bool
+) -> Steps[AuditStats]:
+    """As ``svc_pg.audit.stats.astats``, without estimates: of a longer range the newest 20,000 entries are counted."""
+    counted = yield from _counted(phrases, selection, MAX_ENTRIES)
+    is_complete = counted.looked_at < MAX_ENTRIES
+    unit = bucket or _unit(counted)
+    times: Counter[str] = Counter()
+    for group in counted.groups:
+        times[group.minute[: _LENGTHS[unit]]] += group.entries
+    newest = sorted(times)[-stats.MAX_BUCKETS :]
+    most = stats.MAX_GROUPS
+    return AuditStats(
+        entries=counted.entries,
+        since=counted.since(is_complete=is_complete, tells_reach=tells_reach),
+        is_complete=is_complete,
+        is_estimate=False,
+        bucket=unit,
+        times=[TimeCount(moment(text + _ENDINGS[unit]), times[text]) for text in newest],
+        tables=_greatest(_by(counted.groups, "resource"), most),
+        actors=_greatest(_by(counted.groups, "actor"), most),
+        operations=_greatest(_by(counted.groups, "operation"), most),
+        severities=_greatest(_by(counted.groups, "severity"), most),
+    )
+
+
+def _unit(counted: _Counted) -> Bucket:
+    if counted.first is None or counted.last is None:
+        return "minute"
+    span = counted.last - counted.first
+    return "day" if span > timedelta(days=7) else "hour" if span > timedelta(hours=3) else "minute"
+
+
+def _counted(phrases: Phrases, selection: Selection, size: int) -> Steps[_Counted]:
+    found = yield from wanted(phrases, selection.conditions)
+    reach = yield from wanted(phrases, selection.range)
+    looked_at: LiteralString = "(select " + _COLUMNS + " from " + phrases.log + reach.clause  # noqa: S608 - constants
+    looked_at += " order by timestamp desc, id desc limit %s) audit_logs"
+    params = (*reach.params, size)
+    [[count, oldest]] = yield Statement(
+        "select count(*), min(" + phrases.timestamp + ") from " + looked_at,  # noqa: S608
+        params,
+    )
+    minute: LiteralString = "substr(" + phrases.timestamp + ", 1, 16)"
+    values: LiteralString = "table_name, actor_id, tenant_id, operation, severity, label, compliance, " + minute
+    text: LiteralString = "select min(" + phrases.timestamp + "), max(" + phrases.timestamp + "), count(*), " + values
+    text += " from " + looked_at + found.clause + " group by " + values
+    rows = yield Statement(text, (*params, *found.params))
+    firsts = [moment(row[0]) for row in rows]
+    lasts = [moment(row[1]) for row in rows]
+    groups = [_Group(*[*row[3:10], row[10].replace(" ", "T"), row[2]]) for row in rows]
+    return _Counted(
+        looked_at=count,
+        oldest=None if oldest is None else moment(oldest),
+        first=min(firsts, default=None),
+        last=max(lasts, default=None),
+        groups=groups,
+    )
+
+
+def _by(groups: Iterable[_Group], name: str) -> Counter[Any]:
+    found: Counter[Any] = Counter()
+    for group in groups:
+        found[getattr(group, name)] += group.entries
+    return found
+
+
+def _greatest(counts: Counter[Any], most: int) -> list[Count]:
+    """The values with the most entries; of as many, in the order of their texts, entries without one last."""
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0] is None, item[0] or ""))
+    return [Count(value, entries) for value, entries in ranked[:most]]

@@ -1,0 +1,53 @@
+"""The audit log that the console shows: in its own database, or in one of SQLite, MySQL or MariaDB."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Protocol
+
+from svc_pg.audit.entry import Entry
+from svc_pg.audit.export_fields import Format
+from svc_pg.audit.facets import Facets
+from svc_pg.audit.log import AuditQuery
+from svc_pg.audit.purge_report import PurgeReport
+from svc_pg.audit.stats import AuditStats, Bucket
+from svc_pg.audit.tables import Audited
+from svc_pg.console.requests import AuthenticatedRequest
+from svc_pg.pagination import Listing, Page
+
+
+class AuditLog(Protocol):
+    """What the routes of the audit log ask. Every method raises Problem if the database does not answer."""
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it is in the console's own database, can be searched, and has the transactions of deliveries."""
+
+    async def page(self, query: AuditQuery) -> Page[Entry]:
+        """A page of entries."""
+
+    async def entry(self, entry_id: str) -> Entry | None:
+        """The entry with this id. Raises QueryError if it is not an id."""
+
+    async def around(self, query: AuditQuery, entry_id: str) -> Page[Entry]:
+        """An entry between those before and after it. Raises QueryError and NotFoundError."""
+
+    async def follow(self, query: AuditQuery, cursor: str) -> Page[Entry]:
+        """The entries after a cursor, with none left out. Raises QueryError and ConflictError."""
+
+    async def facets(self, query: AuditQuery, *, tells_reach: bool) -> Facets:
+        """The values of each filter, with counts."""
+
+    async def stats(self, query: AuditQuery, *, bucket: Bucket | None, tells_reach: bool) -> AuditStats:
+        """Counts by time, table, actor, operation and severity."""
+
+    def export(self, query: AuditQuery, *, form: Format) -> AsyncIterator[bytes]:
+        """All entries as parts of a file."""
+
+    async def purge(self, request: AuthenticatedRequest, older_than: timedelta, *, is_dry_run: bool) -> PurgeReport:
+        """Remove old entries, as far as there is time."""
+
+    async def tables(self, wanted: Listing[Audited]) -> Page[Audited]:
+        """The audited tables."""
+
+    async def newest(self) -> str | None:
+        """A text that changes when the log grows; None if the console finds that out for itself."""

@@ -1,0 +1,26 @@
+"""The audit log at an address."""
+
+from pydantic import SecretStr
+
+from svc_pg import database_addresses
+from svc_pg.config import Config
+from svc_pg.conninfo import Conninfo
+from svc_pg.console.audit_log import AuditLog
+from svc_pg.console.audit_log.portable import PortableLog
+from svc_pg.console.audit_log.postgres import PostgresLog
+from svc_pg.console.database import Database
+from svc_pg.errors import ConfigError
+
+
+def log_at(address: str | SecretStr | None, database: Database, config: Config) -> AuditLog:
+    """The log at this address, or the console's own. Raises ConfigError for another database of PostgreSQL."""
+    if address is None:
+        return PostgresLog(database)
+    text = address.get_secret_value() if isinstance(address, SecretStr) else address
+    found = database_addresses.parse(text, name="the address of the audit log")
+    if isinstance(found, Conninfo):
+        raise ConfigError(
+            "the audit log is in the console's own database, or in one of SQLite, MySQL or MariaDB",
+            hint="For a log on PostgreSQL, let DATABASE_URL name its database.",
+        )
+    return PortableLog(found, config)

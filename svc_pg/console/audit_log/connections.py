@@ -1,0 +1,92 @@
+"""Connections to a database of SQLite, MySQL or MariaDB for one call, whose statements end after a time."""
+
+import sqlite3
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import quote
+
+from svc_pg.audit.portable.driver_errors import is_busy, number
+from svc_pg.console.requests import Problem
+from svc_pg.database_addresses import MySqlServer, SqliteFile
+from svc_pg.errors import AccessError, NotInstalledError, QueryError
+
+Address = SqliteFile | MySqlServer
+
+_CONNECT_SECONDS: Final = 5
+_STEPS: Final = 20_000
+"""Instructions of SQLite's virtual machine between two looks at the clock: some milliseconds."""
+_TIMEOUTS: Final[Mapping[bool, str]] = {
+    True: "set session max_statement_time = %s, innodb_lock_wait_timeout = %s",
+    False: "set session max_execution_time = %s * 1000, innodb_lock_wait_timeout = %s",
+}
+_LATE: Final = frozenset({1969, 3024})
+_UNREACHABLE: Final = frozenset({1040, 2002, 2003, 2006, 2013, 1044, 1045, 1049, 1203})
+
+
+def opened(address: Address, *, seconds: int) -> Any:
+    """A connection that commits each statement; calls end when they have taken so many seconds."""
+    return _sqlite(address, seconds) if isinstance(address, SqliteFile) else _mysql(address, seconds)
+
+
+def _sqlite(file: SqliteFile, seconds: int) -> sqlite3.Connection:
+    """Not read-only, which a file with a write-ahead log does not permit to everybody."""
+    ends_at = time.monotonic() + seconds
+    path = quote(str(file.path.absolute()))
+    conn = sqlite3.connect(f"file:{path}?mode=rw", uri=True, isolation_level=None, timeout=seconds)
+    conn.set_progress_handler(lambda: time.monotonic() > ends_at, _STEPS)
+    return conn
+
+
+def _mysql(server: MySqlServer, seconds: int) -> Any:
+    import pymysql  # of the extra mysql
+
+    conn: Any = pymysql.connect(
+        host=server.host,
+        port=server.port,
+        user=server.user,
+        password=server.password or "",
+        database=server.database,
+        unix_socket=server.unix_socket,
+        charset="utf8mb4",
+        autocommit=True,
+        connect_timeout=_CONNECT_SECONDS,
+        read_timeout=seconds + 1,
+        write_timeout=seconds + 1,
+    )
+    try:
+        with conn.cursor() as cursor:
+            cursor.execute(_TIMEOUTS["MariaDB" in conn.get_server_info()], (seconds, seconds))
+    except BaseException:
+        conn.close()
+        raise
+    return conn
+
+
+def problem_of(error: Exception) -> Problem | None:
+    """The problem that an error stands for; None if it is a mistake of ours, or one that the routes know."""
+    code = number(error)
+    match error:
+        case NotInstalledError():
+            return _unavailable("not_installed", "The database of the audit log has none. Run: svc-pg install")
+        case AccessError():
+            return _unavailable("access_denied", f"{_sentence(error.message)} {error.hint or ''}".strip())
+        case QueryError() if "on PostgreSQL only" in error.message:
+            return Problem(422, "not_supported", _sentence(error.message))
+    if isinstance(error, sqlite3.OperationalError) and "interrupted" in str(error):
+        code = 3024
+    if code in _LATE:
+        return _unavailable("database_timeout", "The database took too long; ask for less.")
+    if is_busy(error):
+        return _unavailable("database_busy", "Other transactions are in the way; try again.")
+    if code in _UNREACHABLE or isinstance(error, sqlite3.OperationalError | sqlite3.DatabaseError | OSError):
+        return _unavailable("database_unavailable", "The database of the audit log cannot be reached at the moment.")
+    return None
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + "."
+
+
+def _unavailable(code: str, detail: str) -> Problem:
+    return Problem(503, code, detail, headers={"Retry-After": "5"})

@@ -1,0 +1,171 @@
+"""The audit log in a database of SQLite, MySQL or MariaDB: sync drivers in a few threads, with limits of time."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import closing
+from datetime import timedelta
+from typing import Any, Final, TypeVar
+
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
+
+from svc_pg import audit, schema
+from svc_pg.audit.around import check_size
+from svc_pg.audit.entry import Entry
+from svc_pg.audit.export_fields import FIELDS, HEADS, TAILS, Format
+from svc_pg.audit.facets import Facets
+from svc_pg.audit.log import AuditQuery, number_of
+from svc_pg.audit.portable import counts, entries
+from svc_pg.audit.portable.entries import phrases_of
+from svc_pg.audit.portable.export import Part, line, part_after
+from svc_pg.audit.portable.follow import following
+from svc_pg.audit.portable.horizon import horizon
+from svc_pg.audit.portable.phrases import Phrases
+from svc_pg.audit.portable.purge import purging
+from svc_pg.audit.portable.statements import Statement, Steps, run
+from svc_pg.audit.purge_report import PurgeReport
+from svc_pg.audit.stats import AuditStats, Bucket
+from svc_pg.audit.tables import Audited
+from svc_pg.config import Config
+from svc_pg.console.audit_log.connections import Address, opened, problem_of
+from svc_pg.console.audit_log.table_list import listed
+from svc_pg.console.parameters import PAGE_BYTES
+from svc_pg.console.requests import AuthenticatedRequest, Problem
+from svc_pg.errors import ConfigError, InstallError, NotFoundError
+from svc_pg.pagination import Filter, Listing, Page
+
+THREADS: Final = 4
+WAIT_SECONDS: Final = 5
+READ_SECONDS: Final = 5
+PURGE_SECONDS: Final = 20
+
+_PURGE_BATCH: Final = 5_000
+
+Result = TypeVar("Result")
+
+
+class PortableLog:
+    """An ``AuditLog``: every call opens a connection of its own, in one of four threads."""
+
+    is_here: Final = False
+
+    def __init__(self, address: Address, config: Config) -> None:
+        self._address = address
+        self._config = config
+        self._free = asyncio.Semaphore(THREADS)
+        self._threads = CapacityLimiter(THREADS)
+
+    async def page(self, query: AuditQuery) -> Page[Entry]:
+        """A page of entries. Raises QueryError if it is a search."""
+        return await self._read(lambda phrases: entries.page(phrases, query, max_bytes=PAGE_BYTES))
+
+    async def entry(self, entry_id: str) -> Entry | None:
+        """The entry with this id."""
+        number = number_of(entry_id)
+        return await self._read(lambda phrases: entries.one(phrases, number))
+
+    async def around(self, query: AuditQuery, entry_id: str) -> Page[Entry]:
+        """An entry between those before and after it."""
+        check_size(query)
+        number = number_of(entry_id)
+        found = await self._read(lambda phrases: entries.around(phrases, query, number, max_bytes=PAGE_BYTES))
+        if found is None:
+            raise NotFoundError(f"the log has no entry {entry_id}")
+        return found
+
+    async def follow(self, query: AuditQuery, cursor: str) -> Page[Entry]:
+        """The entries after a cursor."""
+        return await self._read(lambda phrases: following(phrases, query, cursor, max_bytes=PAGE_BYTES))
+
+    async def facets(self, query: AuditQuery, *, tells_reach: bool) -> Facets:
+        """The values of each filter."""
+        return await self._read(lambda phrases: counts.counted_facets(phrases, query, tells_reach=tells_reach))
+
+    async def stats(self, query: AuditQuery, *, bucket: Bucket | None, tells_reach: bool) -> AuditStats:
+        """Counts of entries."""
+        return await self._read(
+            lambda phrases: counts.counted_stats(phrases, query, bucket=bucket, tells_reach=tells_reach)
+        )
+
+    async def export(self, query: AuditQuery, *, form: Format) -> AsyncIterator[bytes]:
+        """All entries as parts of a file, each read by a connection of its own."""
+        found = await self._read(lambda phrases: _settled(phrases, query))
+        yield HEADS[form] if form != "csv" else ",".join(FIELDS).encode() + b"\r\n"
+        part = Part([], None)
+        is_first = True
+        while True:
+            edge = part.edge
+            part = await self._read(lambda phrases, edge=edge: part_after(phrases, found, edge))  # type: ignore[misc]
+            if part.edge is None:
+                break
+            lines = [line(entry, form, is_first=is_first and not number) for number, entry in enumerate(part.entries)]
+            is_first = is_first and not lines
+            yield b"".join(lines)
+        yield TAILS[form]
+
+    async def purge(self, request: AuthenticatedRequest, older_than: timedelta, *, is_dry_run: bool) -> PurgeReport:
+        """Remove old entries, in the name of the session."""
+        session = request.session
+        context = {"sessionId": session.session_id, "requestId": request.request_id, "ip": request.client}
+
+        def purge(conn: Any) -> PurgeReport:
+            ends_at = time.monotonic() + PURGE_SECONDS
+            steps = purging(
+                phrases_of(conn),
+                older_than,
+                dry_run=is_dry_run,
+                is_over=lambda: time.monotonic() > ends_at,
+                batch=_PURGE_BATCH,
+            )
+            with audit.actor(conn, session.email, tenant=session.tenant, context=context):
+                return run(conn, steps)
+
+        return await self._in_thread(purge, seconds=2 * PURGE_SECONDS)
+
+    async def tables(self, wanted: Listing[Audited]) -> Page[Audited]:
+        """The audited tables. Raises Problem if the user of the address may not look at all of their triggers."""
+        try:
+            found = await self._in_thread(lambda conn: schema.status(conn, self._config), seconds=READ_SECONDS)
+        except (ConfigError, InstallError) as error:
+            raise Problem(503, "not_supported", f"{error.message}. {error.hint or ''}".strip()) from error
+        return listed(found, self._config.audit, wanted)
+
+    async def newest(self) -> str | None:
+        """The highest id."""
+        return await self._read(_newest)
+
+    async def _read(self, steps: Callable[[Phrases], Steps[Result]]) -> Result:
+        return await self._in_thread(lambda conn: run(conn, steps(phrases_of(conn))), seconds=READ_SECONDS)
+
+    async def _in_thread(self, call: Callable[[Any], Result], *, seconds: int) -> Result:
+        def work() -> Result:
+            with closing(opened(self._address, seconds=seconds)) as conn:
+                return call(conn)
+
+        try:
+            async with asyncio.timeout(WAIT_SECONDS):
+                await self._free.acquire()
+        except TimeoutError as error:
+            raise Problem(
+                503, "database_busy", "The audit log is read by many at the moment.", headers={"Retry-After": "5"}
+            ) from error
+        try:
+            return await run_sync(work, limiter=self._threads)
+        except Exception as error:
+            if problem := problem_of(error):
+                raise problem from error
+            raise
+        finally:
+            self._free.release()
+
+
+def _settled(phrases: Phrases, query: AuditQuery) -> Steps[Filter]:
+    found = yield from entries.wanted(phrases, query.conditions)
+    reach = yield from horizon(phrases)
+    return reach.settled(phrases, found)
+
+
+def _newest(phrases: Phrases) -> Steps[str]:
+    [[highest]] = yield Statement("select max(id) from " + phrases.log)  # noqa: S608 - constants
+    return str(highest)

@@ -1,0 +1,81 @@
+"""The audit log in the console's own database."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+
+from svc_pg.audit import log
+from svc_pg.audit.around import around
+from svc_pg.audit.entry import Entry
+from svc_pg.audit.export_fields import Format
+from svc_pg.audit.export_pages import export_pages
+from svc_pg.audit.facets import Facets, afacets
+from svc_pg.audit.follow_pages import following
+from svc_pg.audit.log import AuditQuery
+from svc_pg.audit.purge_report import PurgeReport
+from svc_pg.audit.search import search
+from svc_pg.audit.stats import AuditStats, Bucket, astats
+from svc_pg.audit.tables import Audited
+from svc_pg.console.audit_log.postgres_purge import purge
+from svc_pg.console.database import Database
+from svc_pg.console.parameters import PAGE_BYTES
+from svc_pg.console.requests import AuthenticatedRequest
+from svc_pg.pagination import Listing, Page
+from svc_pg.query import afetch
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresLog:
+    """An ``AuditLog``; every method uses a connection of ``database``."""
+
+    database: Database
+    is_here: bool = True
+
+    async def page(self, query: AuditQuery) -> Page[Entry]:
+        """A page of entries, found by searches or without."""
+        async with self.database.connection() as conn:
+            if query.searches:
+                return await search(conn, query, max_bytes=PAGE_BYTES)
+            return await query.alist(conn, max_bytes=PAGE_BYTES)
+
+    async def entry(self, entry_id: str) -> Entry | None:
+        """The entry with this id."""
+        async with self.database.connection() as conn:
+            return next(iter(await afetch(conn, log.entry(entry_id))), None)
+
+    async def around(self, query: AuditQuery, entry_id: str) -> Page[Entry]:
+        """An entry between those before and after it."""
+        return await around(self.database.connection, query, entry_id, max_bytes=PAGE_BYTES)
+
+    async def follow(self, query: AuditQuery, cursor: str) -> Page[Entry]:
+        """The entries after a cursor."""
+        async with self.database.connection() as conn:
+            return await following(conn, query, cursor, max_bytes=PAGE_BYTES)
+
+    async def facets(self, query: AuditQuery, *, tells_reach: bool) -> Facets:
+        """The values of each filter."""
+        async with self.database.connection() as conn:
+            return await afacets(conn, query, tells_reach=tells_reach)
+
+    async def stats(self, query: AuditQuery, *, bucket: Bucket | None, tells_reach: bool) -> AuditStats:
+        """Counts of entries."""
+        async with self.database.connection() as conn:
+            return await astats(conn, query, bucket=bucket, tells_reach=tells_reach)
+
+    def export(self, query: AuditQuery, *, form: Format) -> AsyncIterator[bytes]:
+        """All entries as parts of a file."""
+        return export_pages(self.database.connection, query, format=form)
+
+    async def purge(self, request: AuthenticatedRequest, older_than: timedelta, *, is_dry_run: bool) -> PurgeReport:
+        """Remove old entries, in the name of the session."""
+        return await purge(partial(self.database.acting, request), older_than, is_dry_run=is_dry_run)
+
+    async def tables(self, wanted: Listing[Audited]) -> Page[Audited]:
+        """The audited tables."""
+        async with self.database.connection() as conn:
+            return await wanted.alist(conn, max_bytes=PAGE_BYTES)
+
+    async def newest(self) -> str | None:
+        """Nothing: the console looks at its own database in one query."""
+        return None

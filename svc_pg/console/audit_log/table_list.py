@@ -1,0 +1,31 @@
+"""The audited tables of a database as what is installed there tells."""
+
+from collections.abc import Iterable
+
+from svc_pg.audit.tables import Audited, Capture, Rules, rules_of
+from svc_pg.config import AuditConfig
+from svc_pg.pagination import Listing, Page
+from svc_pg.schema import Status
+from svc_pg.table_names import TableName
+
+
+def listed(statuses: Iterable[Status], config: AuditConfig, wanted: Listing[Audited]) -> Page[Audited]:
+    """A page of the tables by name."""
+    capture: dict[str, Capture] = {}
+    for status in statuses:
+        if status.kind == "trigger" and status.audited_table is not None and status.state != "orphan":
+            is_missing = status.state == "missing" or capture.get(status.audited_table) == "missing"
+            capture[status.audited_table] = "missing" if is_missing else "recording"
+    tables = [Audited(name, state, _rules(config, name)) for name, state in sorted(capture.items())]
+    if wanted.position is not None:
+        [name] = wanted.position
+        tables = [each for each in tables if (each.name < str(name) if wanted.is_backward else each.name > str(name))]
+    tables = tables[::-1] if wanted.is_backward else tables
+    has_more = len(tables) > wanted.size
+    return wanted.page_of(tables[: wanted.size], has_more=has_more, key=lambda table: (table.name,))
+
+
+def _rules(config: AuditConfig, name: str) -> Rules | None:
+    """Its rules; the configuration may call the schema of tables without one by its name in every database."""
+    in_default = str(TableName.parse(name)._replace(schema="public"))
+    return rules_of(config.tables, name) or rules_of(config.tables, in_default)

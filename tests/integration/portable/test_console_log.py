@@ -1,0 +1,182 @@
+"""The console shows the audit log of another database through the same routes and pages."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from svc_pg import audit
+from svc_pg.console import Console
+from svc_pg.console.audit_log import portable
+from svc_pg.errors import ConfigError
+from tests.integration.console.browsing import Browser, signed_in
+from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings
+from tests.support.logs import Log
+from tests.support.pages import all_data
+from tests.support.waiting import wait_until
+
+NOW = datetime.now(UTC).replace(microsecond=123000)
+
+
+@pytest.fixture(scope="module")
+def console(shared_database: str, module_log: Log) -> Iterator[httpx.Client]:
+    """A console whose own database is PostgreSQL, and whose audit log is elsewhere."""
+    with serving_installed(Console(settings(database_url=shared_database), audit_log=module_log.url)) as client:
+        client.headers.update(bearer("admin"))
+        yield client
+
+
+@pytest.fixture
+def client(console: httpx.Client, log: Log, conn: Any) -> httpx.Client:
+    """The console, with five entries in the log."""
+    written: list[tuple[str, dict[str, Any]]] = [
+        ("1", {"actor_id": "ann", "severity": "low", "changed_fields": ["email"], "after_data": {"email": "a@b"}}),
+        ("2", {"actor_id": "bob", "tenant_id": "acme", "compliance": ["gdpr", "sox"]}),
+        ("3", {"severity": "high", "label": "card changed", "operation": "DELETE"}),
+        ("4", {"table_name": f"{log.schema}.u", "severity": "critical", "before_data": {"n": 1.5}}),
+        ("a/b", {"actor_id": "<b>'", "description": "", "operation": "INSERT"}),
+    ]
+    for number, (record, columns) in enumerate(written):
+        log.write(conn, record, timestamp=NOW - timedelta(hours=50 - 10 * number), **columns)
+    return console
+
+
+def records(client: httpx.Client, **query: Any) -> str:
+    return " ".join(entry["recordId"] for entry in all_data(client, "/audit/entries", **query))
+
+
+def test_entries_are_listed_filtered_and_shown(client: httpx.Client, log: Log) -> None:
+    assert records(client) == records(client, limit=2) == "a/b 4 3 2 1"
+    assert records(client, order="oldest", since="25h") == "4 a/b"
+    assert records(client, notActor="ann", missing="tenant") == "a/b 4 3"
+    assert records(client, minSeverity="high", resource="t") == "3"
+    [newest] = client.get("/audit/entries", params={"limit": 1}).json()["data"]
+    assert client.get(f"/audit/entries/{newest['id']}").json() == newest
+    assert (newest["actorId"], newest["xactId"], newest["tableName"]) == ("<b>'", None, f"{log.schema}.t")
+    some = client.get("/audit/entries", params={"fields": "label", "around": newest["id"], "limit": 3}).json()
+    assert some["data"][0]["id"] == newest["id"]
+    assert "actorId" not in some["data"][0]
+    history = client.get("/audit/records/t/a%2Fb").json()["data"]
+    assert [entry["id"] for entry in history] == [newest["id"]]
+    for unknown in ("0", "x", "9" * 18, "9" * 30):
+        assert_problem(client.get(f"/audit/entries/{unknown}"), 404, "unknown_entry")
+
+
+def test_counts_are_those_of_the_entries(client: httpx.Client, log: Log) -> None:
+    facets = client.get("/audit/facets").json()
+    values = {facet["name"]: facet["values"] for facet in facets["facets"]}
+    assert (facets["entries"], facets["isComplete"]) == (5, True)
+    assert datetime.fromisoformat(facets["since"]) == NOW - timedelta(hours=50)
+    assert values["resource"][0] == {"value": f"{log.schema}.t", "entries": 4}
+    assert {(each["value"], each["entries"]) for each in values["compliance"]} == {("gdpr", 1), ("sox", 1), (None, 4)}
+    assert values["actor"][0] == {"value": None, "entries": 2}
+    stats = client.get("/audit/stats", params={"resource": "t"}).json()
+    assert (stats["entries"], stats["bucket"], stats["isEstimate"]) == (4, "hour", False)
+    assert [each["entries"] for each in stats["times"]] == [1, 1, 1, 1]
+    first = (NOW - timedelta(hours=50)).replace(minute=0, second=0, microsecond=0)
+    assert datetime.fromisoformat(stats["times"][0]["at"]) == first
+    by_day = client.get("/audit/stats", params={"bucket": "day"}).json()
+    assert sum(each["entries"] for each in by_day["times"]) == 5
+    assert client.get("/audit/stats", params={"actor": "nobody"}).json()["times"] == []
+    assert client.get("/audit/facets", params={"actor": "nobody"}).json()["since"] is None
+
+
+def test_an_export_is_a_file(client: httpx.Client, conn: Any) -> None:
+    for form in ("json", "ndjson", "csv"):
+        out = io.BytesIO()
+        audit.export(conn, audit.query(), format=form, out=out)
+        response = client.get("/audit/export", params={"format": form})
+        assert response.content == out.getvalue()
+    assert len([*csv.reader(io.StringIO(response.text))]) == 6
+    assert client.get("/audit/export", params={"format": "json", "actor": "nobody"}).text == "[]\n"
+
+
+def test_a_purge_is_recorded_in_the_name_of_the_session(client: httpx.Client, conn: Any) -> None:
+    dry = client.delete("/audit/entries", params={"olderThan": "1d", "dryRun": "true"}).json()
+    assert dry["entries"] == 3
+    assert client.delete("/audit/entries", params={"olderThan": "1d"}).json()["entries"] == 3
+    about = audit.query().list(conn).data[0]
+    assert (about.actor_id, about.label) == ("ann@corp.example", "audit log purged")
+    assert about.context is not None
+    assert "requestId" in about.context.value
+    reader = client.delete("/audit/entries", params={"olderThan": "1d"}, headers=bearer("write"))
+    assert_problem(reader, 403, "insufficient_scope")
+
+
+def test_the_log_is_followed(client: httpx.Client, log: Log, conn: Any) -> None:
+    start = client.get("/audit/entries", params={"after": "now"}).json()
+    assert start["data"] == []
+    cursor = start["nextCursor"]
+    log.write(conn, "new", timestamp=datetime.now(UTC))
+
+    def found() -> list[str]:
+        page = client.get("/audit/entries", params={"after": cursor}).json()
+        return [entry["recordId"] for entry in page["data"]]
+
+    wait_until(lambda: found() == ["new"], "the new entry comes")
+    assert len(client.get("/audit/entries", params={"after": "start"}).json()["data"]) >= 5
+    assert_problem(client.get("/audit/entries", params={"after": "x"}), 422, "invalid_parameter")
+
+
+@pytest.mark.parametrize("search", [{"text": "ann"}, {"contains": '{"a": 1}'}])
+def test_searches_say_that_they_need_postgresql(client: httpx.Client, search: dict[str, str]) -> None:
+    refused = client.get("/audit/entries", params=search)
+    assert_problem(refused, 422, "not_supported")
+    assert "PostgreSQL only" in refused.json()["detail"]
+
+
+def test_sessions_of_a_tenant_see_its_entries_alone(client: httpx.Client) -> None:
+    response = client.get("/audit/entries", params={"tenant": "acme"})
+    assert [entry["recordId"] for entry in response.json()["data"]] == ["2"]
+
+
+def test_the_pages_show_it_and_offer_no_search(client: httpx.Client, conn: Any) -> None:
+    browser: Browser = signed_in(client, "admin")
+    page = browser.get("/audit")
+    assert page.status_code == 200
+    assert "card changed" in page.text
+    assert 'name="text"' not in page.text
+    assert "&lt;b&gt;" in page.text
+    for entry in audit.query().list(conn):
+        assert browser.get(f"/audit/entries/{entry.id}").status_code == 200
+    for path in ("/overview", "/tail", "/search?q=ann", "/audit/records/t/1", "/system", "/deliveries"):
+        assert browser.get(path).status_code == 200, path
+    assert "nobody named" in page.text
+
+
+def test_what_takes_too_long_ends(client: httpx.Client, log: Log, conn: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(portable, "READ_SECONDS", 1)
+    with closing(log.connect()) as other, closing(other.cursor()) as cursor:
+        if isinstance(log.at, Path):
+            cursor.execute("begin exclusive")
+        else:
+            cursor.execute("lock tables svc.audit_logs write")
+        refused = client.get("/audit/entries", timeout=30)
+        cursor.execute("rollback" if isinstance(log.at, Path) else "unlock tables")
+    assert refused.status_code == 503
+    assert refused.json()["code"] in ("database_busy", "database_timeout", "database_unavailable")
+    assert client.get("/audit/entries").status_code == 200
+    assert json.dumps(refused.json())
+    assert conn
+
+
+def test_a_log_on_another_postgresql_is_refused(shared_database: str) -> None:
+    with pytest.raises(ConfigError, match="own database"):
+        Console(settings(database_url=shared_database), audit_log=shared_database)
+    with pytest.raises(ConfigError, match="own database"):
+        Console(settings(database_url=shared_database, audit_log_url="postgresql://h/x"))
+
+
+def test_a_database_that_is_away_is_a_problem(shared_database: str, tmp_path: Path) -> None:
+    for url in (f"sqlite:///{tmp_path / 'gone.db'}", "mysql://root@127.0.0.1:1/shop"):
+        with serving_installed(Console(settings(database_url=shared_database, audit_log_url=url))) as client:
+            refused = client.get("/audit/entries", headers=bearer("read"))
+            assert_problem(refused, 503, "database_unavailable")
+            assert url not in refused.text
