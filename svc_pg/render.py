@@ -22,11 +22,11 @@ from psycopg import sql
 from svc_pg.advisory_locks import Lock
 from svc_pg.errors import RenderError
 from svc_pg.sql_text import Sql, joined
+from svc_pg.storable_texts import MAX_IDENTIFIER_BYTES
 
 DOLLAR_TAG = "$svc$"
 _TAG_IN_VALUE = re.compile(r"\$(?=svc\$)")
 _MARK = "\0"  # no value has it
-MAX_IDENTIFIER_BYTES = 63  # NAMEDATALEN - 1; PostgreSQL would cut a longer name silently
 
 LiteralValue = str | int | bool | None | Iterable[str]
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final, Literal, get_args
 
-from svc_pg.render import MAX_IDENTIFIER_BYTES
+from svc_pg.storable_texts import MAX_IDENTIFIER_BYTES
 from svc_pg.table_names import TableName
 
 # The names of functions and triggers that send changes contain one of these; of those that record changes, none does

@@ -1,6 +1,10 @@
-"""Texts that PostgreSQL can store: without NUL and lone surrogates."""
+"""Texts and names that PostgreSQL can store: without NUL and lone surrogates, and names of a limited size."""
+
+from typing import Final
 
 from svc_pg.errors import QueryError
+
+MAX_IDENTIFIER_BYTES: Final = 63  # NAMEDATALEN - 1; PostgreSQL would cut a longer name silently
 
 
 def is_storable(text: str) -> bool:

@@ -15,8 +15,9 @@ from svc_pg.capture.table import Table, check_column
 from svc_pg.config import OnChange
 from svc_pg.config.change_events import ChangeOperation, RowValue
 from svc_pg.errors import ConfigError
-from svc_pg.render import MAX_IDENTIFIER_BYTES, render
+from svc_pg.render import render
 from svc_pg.schema_objects import CHANGE_EVENTS, SEND_CHANGES, SchemaObject, function_name
+from svc_pg.storable_texts import MAX_IDENTIFIER_BYTES
 from svc_pg.table_names import TableName
 
 _OPERATIONS: Final[tuple[ChangeOperation, ...]] = ("INSERT", "UPDATE", "DELETE")

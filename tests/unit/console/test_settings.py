@@ -159,7 +159,7 @@ def test_all_problems_are_told_at_once_by_variable_and_no_secret_is_shown(monkey
 
 
 def test_what_does_not_fit_together_is_told_beside_what_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DATABASE_URL", f"mysql://{SECRET}@db/shop")
+    monkeypatch.setenv("DATABASE_URL", f"oracle://{SECRET}@db/shop")
     monkeypatch.setenv("SVC_ENCRYPTION_KEYS", f"k1:{SECRET}")
     monkeypatch.setenv("SVC_CONSOLE_CONNECTION_TOKEN_HASH", "sha256:abc")
     monkeypatch.setenv("SVC_CONSOLE_TOKEN_LIFETIME", "soon")
