@@ -94,14 +94,14 @@ def sessions(
 
 @_console.command()
 def revoke(
-    session_id: Annotated[
-        UUID, typer.Argument(metavar="ID", help="The session's id, from: svc-pg console sessions --all.")
-    ],
+    session_id: Annotated[UUID, typer.Argument(metavar="ID", help="The id of a session or of a link to the portal.")],
     *,
     database_url: DatabaseUrl = None,
 ) -> None:
-    """End a session. The next call with its token is refused."""
+    """End a session, or a link to the portal that nobody has opened. The next call with its token is refused."""
     with connect(database_url) as conn, operator(conn):
         if not stored.revoke(conn, session_id):
-            raise NotFoundError(f"no session has the id {session_id}", hint="List them: svc-pg console sessions --all")
+            raise NotFoundError(
+                f"no session or link has the id {session_id}", hint="List them: svc-pg console sessions --all"
+            )
     output.words(f"ended {session_id}")

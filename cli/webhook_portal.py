@@ -7,7 +7,7 @@ import typer
 
 from svc_pg.query import fetch_one
 
-from . import output
+from . import output, records
 from .console_address import Url, base_of
 from .database import connect
 from .operator import operator
@@ -33,3 +33,4 @@ def portal_link(
     with connect(database_url) as conn, operator(conn):
         link = fetch_one(conn, wanted)
     output.data(f"{base}{address(link.token)}")
+    output.words(f"Good once, until {records.minute(link.expires_at)}. To end it: svc-pg console revoke {link.id}")

@@ -1,5 +1,5 @@
 -- Turn a link to the portal into a session that may write and sees one tenant alone, once. No row if the link is none,
--- was opened before, or its time is over. Of two at once one gets the session.
+-- was opened before or revoked, or its time is over. Of two at once one gets the session.
 create or replace function svc.console_open_portal(
     p_link_hash bytea, p_token_hash bytea, p_idle_timeout interval, p_ip inet, p_user_agent text
 ) returns table (session_id uuid, tenant text, expires_in integer)
@@ -10,7 +10,7 @@ declare
     v_link svc.console_portal_links;
 begin
     update svc.console_portal_links l set opened_at = now()
-     where l.token_hash = p_link_hash and l.opened_at is null and l.expires_at > clock_timestamp()
+     where l.token_hash = p_link_hash and l.opened_at is null and l.revoked_at is null and l.expires_at > clock_timestamp()
     returning * into v_link;
     if not found then
         return;

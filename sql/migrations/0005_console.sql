@@ -72,7 +72,11 @@ create table svc.console_portal_links (
     created_at timestamptz not null default now(),
     created_by text not null,
     expires_at timestamptz not null,
-    opened_at timestamptz
+    opened_at timestamptz,
+    revoked_at timestamptz,
+    revoked_by text,
+    check ((revoked_at is null) = (revoked_by is null)),
+    check (opened_at is null or revoked_at is null)
 );
 create index console_portal_links_created on svc.console_portal_links (created_at);
 
@@ -95,7 +99,7 @@ create table svc.console_events (
     event text not null check (event in (
         'link_requested', 'mail_failed', 'code_rejected', 'link_locked', 'code_accepted', 'signed_in',
         'session_revoked', 'log_exported', 'call_refused', 'link_made', 'token_added', 'token_revoked',
-        'portal_link_made', 'portal_opened'
+        'portal_link_made', 'portal_link_revoked', 'portal_opened'
     )),
     session_id uuid,
     email text not null,
@@ -159,6 +163,8 @@ comment on column svc.console_portal_links.created_at is 'When it was made.';
 comment on column svc.console_portal_links.created_by is 'The actor that made it.';
 comment on column svc.console_portal_links.expires_at is 'When it can be opened no more.';
 comment on column svc.console_portal_links.opened_at is 'When it was opened.';
+comment on column svc.console_portal_links.revoked_at is 'When it was revoked before it was opened.';
+comment on column svc.console_portal_links.revoked_by is 'The actor that revoked it.';
 
 comment on table svc.console_uses is 'The last use of sessions and tokens.';
 comment on column svc.console_uses.id is 'The session or the token.';
@@ -175,7 +181,7 @@ comment on column svc.console_events.id is 'The event''s id.';
 comment on column svc.console_events.occurred_at is 'When it happened.';
 comment on column svc.console_events.event is
     'link_requested, mail_failed, code_rejected, link_locked, code_accepted, signed_in, session_revoked, log_exported,'
-    ' call_refused, link_made, token_added, token_revoked, portal_link_made or portal_opened.';
+    ' call_refused, link_made, token_added, token_revoked, portal_link_made, portal_link_revoked or portal_opened.';
 comment on column svc.console_events.session_id is
     'The session, or the one that was asked for; null for one of the application.';
 comment on column svc.console_events.email is 'The address.';

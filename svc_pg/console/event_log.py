@@ -21,6 +21,7 @@ EventName = Literal[
     "token_added",
     "token_revoked",
     "portal_link_made",
+    "portal_link_revoked",
     "portal_opened",
 ]
 EVENT_NAMES: Final[tuple[EventName, ...]] = get_args(EventName)

@@ -71,7 +71,7 @@ create table svc.console_events (
     ip inet,
     user_agent text,
     detail text,
-    constraint console_events_event_check CHECK ((event = ANY (ARRAY['link_requested'::text, 'mail_failed'::text, 'code_rejected'::text, 'link_locked'::text, 'code_accepted'::text, 'signed_in'::text, 'session_revoked'::text, 'log_exported'::text, 'call_refused'::text, 'link_made'::text, 'token_added'::text, 'token_revoked'::text, 'portal_link_made'::text, 'portal_opened'::text]))),
+    constraint console_events_event_check CHECK ((event = ANY (ARRAY['link_requested'::text, 'mail_failed'::text, 'code_rejected'::text, 'link_locked'::text, 'code_accepted'::text, 'signed_in'::text, 'session_revoked'::text, 'log_exported'::text, 'call_refused'::text, 'link_made'::text, 'token_added'::text, 'token_revoked'::text, 'portal_link_made'::text, 'portal_link_revoked'::text, 'portal_opened'::text]))),
     constraint console_events_pkey PRIMARY KEY (id),
     constraint console_events_user_agent_check CHECK ((length(user_agent) <= 256))
 );
@@ -116,6 +116,10 @@ create table svc.console_portal_links (
     created_by text not null,
     expires_at timestamp with time zone not null,
     opened_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    revoked_by text,
+    constraint console_portal_links_check CHECK (((revoked_at IS NULL) = (revoked_by IS NULL))),
+    constraint console_portal_links_check1 CHECK (((opened_at IS NULL) OR (revoked_at IS NULL))),
     constraint console_portal_links_pkey PRIMARY KEY (id),
     constraint console_portal_links_session_lifetime_check CHECK ((session_lifetime > '00:00:00'::interval)),
     constraint console_portal_links_token_hash_check CHECK ((octet_length(token_hash) = 32)),

@@ -1,8 +1,9 @@
-"""The route of webhooks that makes links to the portal, where a customer manages the endpoints of its tenant."""
+"""The routes of links to the portal, where a customer manages the endpoints of its tenant."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from pydantic import Field
 
@@ -13,10 +14,10 @@ from svc_pg.console.built_in.webhook_resources import as_problems
 from svc_pg.console.database import Database
 from svc_pg.console.prefix import PREFIX
 from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
 from svc_pg.console.sign_in import portal_links
-from svc_pg.console.sign_in.portal_links import LIFETIME, LONGEST
-from svc_pg.query import afetch_one
+from svc_pg.console.sign_in.portal_links import LIFETIME, LONGEST, WaitingLink
+from svc_pg.query import afetch, afetch_one
 
 
 class PortalSession(RequestBody):
@@ -30,9 +31,10 @@ class PortalSession(RequestBody):
 class PortalAddress:
     """The address to send a customer to, good once until ``link_expires_at``. ``path`` is its part after the host.
 
-    ``url`` is None if SVC_CONSOLE_PUBLIC_URL does not tell the host.
+    ``url`` is None if SVC_CONSOLE_PUBLIC_URL does not tell the host. ``id`` is that of the link, and of its session.
     """
 
+    id: UUID
     url: str | None
     path: str
     link_expires_at: datetime
@@ -40,15 +42,30 @@ class PortalAddress:
 
 
 @dataclass(frozen=True, slots=True)
+class WaitingLinks:
+    """The links that nobody has opened yet."""
+
+    data: Sequence[WaitingLink]
+
+
+@dataclass(frozen=True, slots=True)
 class PortalRoutes:
-    """The handler, and the objects that it needs."""
+    """The handlers, and the objects that they need."""
 
     database: Database
     public_url: str | None
 
     def endpoints(self) -> Sequence[ProductEndpoint]:
-        """The route."""
+        """The routes."""
         return [
+            ProductEndpoint(
+                method="GET",
+                path="/portal-sessions",
+                handler=self._list,
+                required_permission="write",
+                summary="Links to the portal that nobody has opened yet, newest first",
+                response=WaitingLinks,
+            ),
             ProductEndpoint(
                 method="POST",
                 path="/portal-sessions",
@@ -60,8 +77,21 @@ class PortalRoutes:
                 response=PortalAddress,
                 status=201,
                 errors={"invalid_value": 422},
-            )
+            ),
+            ProductEndpoint(
+                method="DELETE",
+                path="/portal-sessions/:id",
+                handler=self._revoke,
+                required_permission="write",
+                summary="End a link to the portal, or the session that it became",
+                status=204,
+                errors={"unknown_session": 404},
+            ),
         ]
+
+    async def _list(self, _request: AuthenticatedRequest) -> ConsoleResponse:
+        async with self.database.connection() as conn:
+            return ConsoleResponse(200, WaitingLinks(await afetch(conn, portal_links.waiting())))
 
     async def _add(self, request: AuthenticatedRequest) -> ConsoleResponse:
         body = read_body(request, PortalSession)
@@ -71,7 +101,18 @@ class PortalRoutes:
                 link = await afetch_one(conn, wanted)
         path = address(link.token)
         url = None if self.public_url is None else origin(self.public_url) + path
-        return ConsoleResponse(201, PortalAddress(url, path, link.expires_at, body.expires_in), {"Location": path})
+        made = PortalAddress(link.id, url, path, link.expires_at, body.expires_in)
+        return ConsoleResponse(201, made, {"Location": path})
+
+    async def _revoke(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        try:
+            link_id = UUID(request.params["id"])
+            async with self.database.acting(request) as conn:
+                if await portal_links.arevoke(conn, link_id):
+                    return ConsoleResponse(204)
+        except ValueError:
+            pass
+        raise Problem(404, "unknown_session", "No link to the portal has this id.")
 
 
 def address(token: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from uuid import UUID, uuid4
 
 from psycopg import AsyncConnection
+from psycopg.rows import scalar_row
 
 from svc_pg.console.database import Database
 from svc_pg.console.requests import Problem, rate_limited
@@ -27,15 +28,35 @@ ACTOR_PREFIX: Final = "portal:"
 
 _MAX_TENANT: Final = 400
 _MAKE: Final = "select svc.console_portal_link(%s, %s, %s, %s, %s) as expires_at"
+_WAITING: Final = """
+select l.id::text, l.tenant, l.created_at, l.created_by, l.expires_at, l.session_lifetime as lasts
+  from svc.console_portal_links l
+ where l.opened_at is null and l.revoked_at is null and l.expires_at > now()
+ order by l.created_at desc, l.id limit 1000
+"""
+_IS_LINK: Final = "select exists (select from svc.console_portal_links where id = %s)"
 _OPEN: Final = "select * from svc.console_open_portal(%s, %s, %s, %s, %s)"
 
 
 @dataclass(frozen=True, slots=True)
 class PortalLink:
-    """A link, whose token is shown only here. It can be opened until ``expires_at``."""
+    """A link, whose token is shown only here. It can be opened until ``expires_at``; ``id`` is that of its session."""
 
     token: str
+    id: UUID
     expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingLink:
+    """A link that nobody has opened yet, and that can be opened until ``expires_at``. ``lasts`` is its session's."""
+
+    id: str
+    tenant: str
+    created_at: datetime
+    created_by: str
+    expires_at: datetime
+    lasts: timedelta
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +76,19 @@ def link(tenant: str, *, lifetime: timedelta = LIFETIME) -> Query[PortalLink]:
         raise QueryError(f"a tenant has 1 to {_MAX_TENANT} characters")
     if not timedelta(minutes=1) <= lifetime <= LONGEST:
         raise QueryError("a session of the portal lasts between a minute and a day", hint="The default is 1h.")
-    token = secrets.token_urlsafe(32)
-    return Query(_MAKE, (uuid4(), tenant, token_hash(token), lifetime, GOOD_FOR), partial(PortalLink, token))
+    token, link_id = secrets.token_urlsafe(32), uuid4()
+    return Query(_MAKE, (link_id, tenant, token_hash(token), lifetime, GOOD_FOR), partial(PortalLink, token, link_id))
+
+
+def waiting() -> Query[WaitingLink]:
+    """The links that nobody has opened yet, newest first, 1,000 at most: they last for ten minutes."""
+    return Query(_WAITING, (), WaitingLink)
+
+
+async def arevoke(conn: AsyncConnection[Any], link_id: UUID) -> bool:
+    """End a link or, if it was opened, its session; return whether there is a link with this id. Never commits."""
+    cursor = await conn.cursor(row_factory=scalar_row).execute(_IS_LINK, (link_id,))
+    return bool(await cursor.fetchone()) and await sessions.arevoke(conn, link_id)
 
 
 async def opened(
@@ -67,7 +99,7 @@ async def opened(
     values = (token_hash(token), token_hash(session_token), idle_timeout, ip, user_agent)
     found = await afetch(conn, Query(_OPEN, values, partial(OpenedPortal, session_token)))
     if not found:
-        raise Problem(410, "link_over", "This link was opened before, or its ten minutes are over.")
+        raise Problem(410, "link_over", "This link was opened before or revoked, or its ten minutes are over.")
     return found[0]
 
 

@@ -108,7 +108,10 @@ async def find_live(conn: AsyncConnection[Any], token: str, *, is_use: bool = Tr
 
 
 def revoke(conn: Connection[Any], session_id: UUID) -> bool:
-    """End a session, as the actor of the transaction; return whether there is one with this id. Never commits."""
+    """End a session, or a link to the portal that is to become one, as the actor of the transaction.
+
+    Return whether there is one with this id. Never commits.
+    """
     return bool(scalar(conn, _REVOKE, (session_id,)))
 
 

@@ -275,6 +275,8 @@ def test_portal_link_prints_a_link_of_a_tenant(run: Run, db: str) -> None:
             "select email, detail from svc.console_events where event = 'portal_link_made'"
         ).fetchall()
     assert event == (getpass.getuser(), "of tenant acme")
+    [ending] = re.findall(r"svc-pg (console revoke \S+)", made.stderr)
+    assert run(*ending.split()).returncode == 0
     assert run("webhooks", "portal-link", "--tenant", "").returncode == 1
     assert run("webhooks", "portal-link", "--tenant", "acme", "--expires", "2d").returncode == 1
     assert run("webhooks", "portal-link").returncode == 2

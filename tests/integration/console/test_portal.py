@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from typing import Any
+from uuid import UUID
 
 import httpx
 import psycopg
@@ -149,6 +150,68 @@ def test_the_cookie_lasts_as_long_as_the_session_and_stays_within_the_portal(cli
     home = customer.get("home")
     assert (home.status_code, home.headers["cache-control"]) == (200, "no-store")
     assert "frame-ancestors 'none'" in home.headers["content-security-policy"]
+
+
+def test_a_link_is_ended_before_or_after_it_is_opened_and_nothing_else_is(client: httpx.Client, database: str) -> None:
+    writer, admin = bearer("write"), bearer("admin")
+
+    def waiting() -> list[str]:
+        listed = client.get("/webhooks/portal-sessions", headers=writer).json()["data"]
+        return [each["id"] for each in listed if each["tenant"] == "initech"]
+
+    def made() -> tuple[str, str]:
+        body = client.post("/webhooks/portal-sessions", json={"tenant": "initech"}, headers=writer).json()
+        return body["id"], body["path"].partition("token=")[2]
+
+    (first, token), (second, other), (third, last) = made(), made(), made()
+    assert waiting() == [third, second, first]
+    for ended, by in ((first, client.delete(f"/webhooks/portal-sessions/{first}", headers=writer)),
+                      (second, client.delete(f"/account/sessions/{second}", headers=admin))):  # fmt: skip
+        assert by.status_code == 204, ended
+    for each in (token, other):
+        assert Customer(client).post("enter", {"token": each}).status_code == 410
+    customer = Customer(client)
+    assert customer.post("enter", {"token": last}).status_code == 303
+    assert waiting() == []
+    assert client.delete(f"/webhooks/portal-sessions/{third}", headers=writer).status_code == 204
+    assert customer.get("home").status_code == 401
+    events = rows(database, "select event, detail from svc.console_events where event like '%%revoked' order by id")
+    assert events == [("portal_link_revoked", "of tenant initech")] * 2 + [("session_revoked", "by ann@corp.example")]
+
+    # a session that no link became is not a writer's to end
+    with psycopg.connect(database) as conn:
+        conn.execute(
+            "insert into svc.console_sessions (id, email, permission, token_hash, expires_at)"
+            " values (%s, 'bob@corp.example', 'admin', sha256('x'), now() + interval '1 h')",
+            [UUID(int=7)],
+        )
+    for wrong in (str(UUID(int=7)), str(UUID(int=8)), "x"):
+        assert_problem(client.delete(f"/webhooks/portal-sessions/{wrong}", headers=writer), 404, "unknown_session")
+    assert_problem(client.get("/webhooks/portal-sessions", headers=bearer("read")), 403, "insufficient_scope")
+
+
+def test_of_opening_and_ending_a_link_at_once_one_wins(client: httpx.Client) -> None:
+    for _ in range(5):
+        body = client.post("/webhooks/portal-sessions", json={"tenant": "acme"}, headers=bearer("write")).json()
+        customer = Customer(client)
+        with ThreadPoolExecutor(2) as executor:
+            ended = executor.submit(client.delete, f"/webhooks/portal-sessions/{body['id']}", headers=bearer("write"))
+            executor.submit(customer.post, "enter", {"token": body["path"].partition("token=")[2]}).result()
+            assert ended.result().status_code == 204
+        assert customer.get("home").status_code == 401
+
+
+def test_administrators_end_links_on_the_page_of_sessions(client: httpx.Client) -> None:
+    token = link(client, "<b>initech").partition("token=")[2]
+    cookie = {"Cookie": f"svc_console={bearer('admin')['Authorization'].removeprefix('Bearer ')}", **OWN}
+    page = client.get("/ui/sessions", headers=cookie).text
+    assert "&lt;b&gt;initech" in page
+    [address] = re.findall(r'action="([^"]+/revoke)"', page)
+    origin = str(client.base_url.copy_with(path="/"))
+    answer = httpx.post(httpx.URL(origin).join(address), headers=cookie, data={"": ""})
+    assert answer.status_code == 303
+    assert "initech" not in client.get("/ui/sessions", headers=cookie).text
+    assert Customer(client).post("enter", {"token": token}).status_code == 410
 
 
 @pytest.mark.parametrize("end", ["late", "expired", "idle", "revoked", "left"])
@@ -409,6 +472,16 @@ def test_the_operators_network_is_closed_to_customers_and_open_to_the_operator(d
 def customers_or_operators(database: str, url: str) -> str:
     [(by,)] = rows(database, f"select url_by from svc.webhook_endpoints where url = '{url}'")
     return str(by)
+
+
+def test_a_customer_tests_an_endpoint_five_times_a_minute(client: httpx.Client, database: str) -> None:
+    customer = entered(client)
+    [(acme,)] = rows(database, "select id::text from svc.webhook_endpoints where description = 'of acme'")
+    answers = [customer.post(f"endpoints/{acme}/ping").status_code for _ in range(7)]
+    assert answers == [303] * 5 + [429] * 2
+    assert client.post(f"/webhooks/endpoints/{acme}/ping", headers=bearer("write")).status_code == 202
+    move(database, "update svc.console_rate set ends_at = now() where key like 'pings %%'")
+    assert customer.post(f"endpoints/{acme}/ping").status_code == 303
 
 
 def test_hostile_texts_are_inert(client: httpx.Client, database: str) -> None:

@@ -1,9 +1,12 @@
 """The page Sessions: one's own, and for administrators everybody's; a button ends one."""
 
+from collections.abc import Sequence
 from typing import Final
 
+from svc_pg.console.built_in.webhook_portal import WaitingLinks
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.visit import Visit
+from svc_pg.console.sign_in.portal_links import WaitingLink
 from svc_pg.console.sign_in.sessions import StoredSession
 from svc_pg.pagination import Page
 
@@ -16,7 +19,8 @@ async def listed(visit: Visit) -> Answer:
     state = "ended" if visit.query.get("state") == "ended" else "live"
     whose = _whose(visit, visit.query.get("whose"))
     page = await visit.api.get(Page[StoredSession], "account", whose, query=visit.list_query(state=state))
-    return Html("sessions", {"sessions": page, "state": state, "is_own": whose == _OWN})
+    values = {"sessions": page, "state": state, "is_own": whose == _OWN, "links": await _links(visit, whose, state)}
+    return Html("sessions", values)
 
 
 async def revoke(visit: Visit) -> Answer:
@@ -24,6 +28,13 @@ async def revoke(visit: Visit) -> Answer:
     whose = _whose(visit, visit.form.get("whose"))
     await visit.api.call("DELETE", "account", whose, visit.params["id"])
     return SeeOther(visit.url("sessions", query={"whose": "own"} if whose == _OWN and visit.may("admin") else {}))
+
+
+async def _links(visit: Visit, whose: str, state: str) -> Sequence[WaitingLink]:
+    """The links to the portal that may become sessions."""
+    if whose == _OWN or state != "live":
+        return []
+    return (await visit.api.get(WaitingLinks, "webhooks", "portal-sessions")).data
 
 
 def _whose(visit: Visit, asked: str | None) -> str:
