@@ -19,6 +19,7 @@ from svc_pg.console.bearer import SessionOf, bearer
 from svc_pg.console.built_in.account import account_product
 from svc_pg.console.built_in.audit import audit_product
 from svc_pg.console.built_in.webhooks import webhooks_product
+from svc_pg.console.call_limits import CallLimits
 from svc_pg.console.core import Core
 from svc_pg.console.database import Database
 from svc_pg.console.events import Refusals
@@ -34,12 +35,13 @@ from svc_pg.console.products import Product
 from svc_pg.console.programs import with_programs
 from svc_pg.console.readiness import READY, Readiness
 from svc_pg.console.requests import AuthenticatedRequest
+from svc_pg.console.sealed_cursors import SealedCursors
 from svc_pg.console.sign_in import portal_links
 from svc_pg.console.sign_in.mail import EmailSender
 from svc_pg.console.sign_in.method import sign_in_of
 from svc_pg.console.turns import Turns
 from svc_pg.console.wrapping import Wrapped
-from svc_pg.settings import Settings
+from svc_pg.settings import Settings, signing_keys
 
 
 class Console:
@@ -75,7 +77,10 @@ class Console:
             settings, database=self._database, email_sender=email_sender, has_host=session_of is not None
         )
         authenticate = with_programs(self._sign_in.authenticate, self._database)
-        host = host_of(settings, session_of)
+        self.calls = CallLimits()
+        """The calls of the application's own sessions, here and in ``webhooks_app``."""
+        own = host_of(settings, session_of)
+        host = None if own is None else self.calls.counted(own)
         find = with_host(bearer(authenticate), host)
         self.session_of: SessionOf = find
         """Finds the session of a request, for ``webhooks_app``."""
@@ -106,7 +111,8 @@ class Console:
         self._core.add_product(account_product(self._database, log, config=desired), is_built_in=True)
         self.webhooks = webhooks_product(self._database, settings=settings, config=desired.webhooks)
         """The built-in product, for ``webhooks_app``."""
-        audit = audit_product(self._database, log, config=desired.audit)
+        cursors = SealedCursors(signing_keys(settings))
+        audit = audit_product(self._database, log, config=desired.audit, cursors=cursors)
         for product in (audit, self.webhooks, *products):
             self.register_product(product)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import weakref
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from typing import Final, Literal, get_args
@@ -93,7 +94,9 @@ class Changes:
             raise Problem(429, "too_many_streams", f"This session has {MOST_OF_A_SESSION} streams.", headers=busy)
         client = _Client()
         self._clients[client] = session_id  # at once: many may ask at the same time
-        return self._told(client)
+        stream = self._told(client)
+        weakref.finalize(stream, self._forget, client)  # also if nobody reads it, as after a HEAD
+        return stream
 
     async def _told(self, client: _Client) -> AsyncIterator[bytes]:
         loop = asyncio.get_running_loop()

@@ -178,9 +178,10 @@ class Core:
             await until_sent.enter_async_context(self._turns.of(session.session_id))
         complete = await _with_body(request, body, max_bytes=PRODUCT_BODY_BYTES)
         response = await _call(product.target.handler, complete.authenticated(session, product.params))
-        if not product.target.is_stream or not isinstance(response.body, AsyncIterator):
+        if not isinstance(response.body, AsyncIterator):
             return response
-        return replace(response, body=until_ended(response.body, partial(self._still, request, product.target)))
+        still = partial(self._still, request, product.target)
+        return replace(response, body=until_ended(response.body, still, is_file=not product.target.is_stream))
 
     async def _still(self, request: ConsoleRequest, endpoint: ProductEndpoint) -> None:
         self._require_permission(request, await self._still_of(request), endpoint)

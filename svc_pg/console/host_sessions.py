@@ -49,7 +49,7 @@ def with_host(bearers: FindSession, host: HostSessionOf | None) -> FindSession:
     return session_of
 
 
-def refusing_other_sites(session_of: SessionOf) -> SessionOf:
+def refusing_other_sites(session_of: HostSessionOf) -> SessionOf:
     """``session_of`` for an application of its own, with the same refusals."""
 
     async def guarded(request: ConsoleRequest) -> Session:

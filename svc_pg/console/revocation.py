@@ -12,10 +12,17 @@ CHECK_SECONDS: Final = 3
 CHECK_TIMEOUT_SECONDS: Final = 1.5
 
 
-async def until_ended(parts: AsyncIterator[bytes], find: Callable[[], Awaitable[object]]) -> AsyncIterator[bytes]:
+class SessionEnded(Exception):
+    """The session of a file ended while it was being sent: the server cuts the connection, so the end is missing."""
+
+
+async def until_ended(
+    parts: AsyncIterator[bytes], find: Callable[[], Awaitable[object]], *, is_file: bool = False
+) -> AsyncIterator[bytes]:
     """``parts``, until ``find`` raises Problem because there is no such session any more: within 5 seconds.
 
-    An answer that does not come in time counts as none: the client asks again, and then has to show its session.
+    An answer that does not come in time counts as none: the client asks again, and then has to show its session. A file
+    that is cut short raises SessionEnded.
     """
     iterator = aiter(parts)
     part = asyncio.ensure_future(_next(iterator))
@@ -25,6 +32,8 @@ async def until_ended(parts: AsyncIterator[bytes], find: Callable[[], Awaitable[
             await asyncio.wait({part}, timeout=max(0.0, checked_at + CHECK_SECONDS - time.monotonic()))
             if time.monotonic() >= checked_at + CHECK_SECONDS:
                 if not await _is_live(find):
+                    if is_file:
+                        raise SessionEnded
                     return
                 checked_at = time.monotonic()
             if part.done():

@@ -19,7 +19,9 @@ def webhooks_app(console: Console, *, session_of: SessionOf | None = None) -> Fa
     document is at ``/openapi.json``. ``console`` need not be installed, but its lifespan must run.
     """
     core = Core(
-        session_of=console.session_of if session_of is None else refusing_other_sites(session_of),
+        session_of=console.session_of
+        if session_of is None
+        else refusing_other_sites(console.calls.counted(session_of)),
         turns=console.turns,
         on_refusal=console.refusals.record,
         allowed_origins=console.allowed_origins,

@@ -8,9 +8,10 @@ from svc_pg.console.built_in.audit_files import FileRoutes
 from svc_pg.console.built_in.audit_tables import TableRoutes
 from svc_pg.console.database import Database
 from svc_pg.console.products import Product
+from svc_pg.console.sealed_cursors import SealedCursors
 
 
-def audit_product(database: Database, log: AuditLog, *, config: AuditConfig) -> Product:
+def audit_product(database: Database, log: AuditLog, *, config: AuditConfig, cursors: SealedCursors) -> Product:
     """The product, which reads ``log`` and records exports in ``database``.
 
     ``config`` has the rules of tables, and the age of entries that a purge removes by default.
@@ -19,7 +20,7 @@ def audit_product(database: Database, log: AuditLog, *, config: AuditConfig) -> 
         id="audit",
         name="Audit log",
         endpoints=[
-            *EntryRoutes(log).endpoints(),
+            *EntryRoutes(log, cursors).endpoints(),
             *CountRoutes(log).endpoints(),
             *TableRoutes(log, config).endpoints(),
             *FileRoutes(database, log, config.retention_days).endpoints(),

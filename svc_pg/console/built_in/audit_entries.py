@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
 from svc_pg.audit.entry import ALWAYS, Entry
+from svc_pg.audit.follow_pages import NOW, START
 from svc_pg.audit.log import AuditQuery
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.built_in.audit_filters import ENTRIES, HISTORY, Asked, asked, visible
@@ -13,6 +14,7 @@ from svc_pg.console.json_schema import Partial
 from svc_pg.console.parameters import FilterParameter, documented, filtered, refuse
 from svc_pg.console.products import ProductEndpoint, permits
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
+from svc_pg.console.sealed_cursors import SealedCursors
 from svc_pg.console.tokens import Session
 from svc_pg.errors import ConflictError, NotFoundError, QueryError, SvcError
 from svc_pg.pagination import Page
@@ -45,6 +47,7 @@ class EntryRoutes:
     """The handlers, and the objects that they need."""
 
     log: AuditLog
+    cursors: SealedCursors
 
     def endpoints(self) -> Sequence[ProductEndpoint]:
         """The routes."""
@@ -81,14 +84,15 @@ class EntryRoutes:
         ]
 
     async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        listed = filtered(_Listed(visible(request.session)), request.query, _LISTED)
+        given = self.cursors.opened(request.session, request.query, words=(NOW, START))
+        listed = filtered(_Listed(visible(request.session)), given, _LISTED)
         if listed.after is not None:
             page = await self._follow(listed, listed.after)
         elif listed.around is not None:
             page = await self._around(request.session, listed, listed.around)
         else:
             page = await self.log.page(_searchable(request.session, listed.query))
-        return ConsoleResponse(200, entries_for(request.session, page))
+        return self._shown(request.session, page)
 
     async def _follow(self, listed: _Listed, cursor: str) -> Page[Entry]:
         if listed.around is not None or listed.query.position is not None or listed.query.searches:
@@ -132,8 +136,11 @@ class EntryRoutes:
             of_record = visible(request.session).resource(request.params["table"]).record(request.params["id"])
         except SvcError as error:
             raise Problem(404, "unknown_table", error.message) from error
-        page = await self.log.page(filtered(of_record, request.query, HISTORY))
-        return ConsoleResponse(200, entries_for(request.session, page))
+        given = self.cursors.opened(request.session, request.query)
+        return self._shown(request.session, await self.log.page(filtered(of_record, given, HISTORY)))
+
+    def _shown(self, session: Session, page: Page[Entry]) -> ConsoleResponse:
+        return ConsoleResponse(200, self.cursors.sealed(session, entries_for(session, page)))
 
 
 def _searchable(session: Session, wanted: AuditQuery) -> AuditQuery:

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from psycopg import AsyncConnection
+from psycopg.rows import scalar_row
 
-from svc_pg.console.requests import AuthenticatedRequest, Problem
+from svc_pg.console.requests import AuthenticatedRequest, Problem, rate_limited
 from svc_pg.query import Query, afetch_one
 from svc_pg.webhooks.endpoint_fields import Changes
 from svc_pg.webhooks.endpoint_rows import Endpoint
@@ -18,6 +19,7 @@ LONGEST_SECONDS: Final = 15
 _COUNT: Final = """
 select count(*)::integer as endpoints from (select from svc.webhook_endpoints where tenant = %s limit 50) e
 """
+_PINGED: Final = "select svc.console_hit('pings of ' || %s::uuid, 5, '1 min')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +61,12 @@ async def refuse_another(conn: AsyncConnection[Any], request: AuthenticatedReque
     tenant = request.session.tenant
     if tenant is not None and (await afetch_one(conn, Query(_COUNT, (tenant,), _Count))).endpoints >= MOST_ENDPOINTS:
         raise Problem(409, "too_many_endpoints", f"You have {MOST_ENDPOINTS} endpoints; delete one first.")
+
+
+async def refuse_pings(conn: AsyncConnection[Any], request: AuthenticatedRequest) -> None:
+    """Raise Problem 429 if the session is of one tenant, and this endpoint was pinged five times within a minute."""
+    if request.session.tenant is not None:
+        cursor = await conn.cursor(row_factory=scalar_row).execute(_PINGED, (request.params["id"],))
+        retry_after: int | None = await cursor.fetchone()
+        if retry_after is not None:
+            raise rate_limited(retry_after)

@@ -6,13 +6,21 @@ from datetime import timedelta
 from functools import partial
 
 from svc_pg.console.body import read_body
+from svc_pg.console.built_in.tenant_limits import refuse_pings
 from svc_pg.console.built_in.webhook_bodies import Disabling, Recovery, Replay, Rotation
-from svc_pg.console.built_in.webhook_resources import REFUSED_ENDPOINT, UNKNOWN_ENDPOINT, changed, required
+from svc_pg.console.built_in.webhook_resources import (
+    REFUSED_ENDPOINT,
+    UNKNOWN_ENDPOINT,
+    as_problems,
+    changed,
+    refuse_foreign,
+    required,
+)
 from svc_pg.console.database import Database
 from svc_pg.console.parameters import point_in_time
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
-from svc_pg.query import Query, Row
+from svc_pg.query import Query, Row, afetch_one
 from svc_pg.webhooks import delivery_queries, endpoint_queries, replay_queries
 from svc_pg.webhooks.delivery_rows import Changed, Delivery
 from svc_pg.webhooks.endpoint_rows import Endpoint, EndpointWithSecret
@@ -134,7 +142,12 @@ class EndpointActionRoutes:
         return ConsoleResponse(200, endpoint)
 
     async def _ping(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        delivery = await self._changed(request, delivery_queries.ping)
+        with as_problems(unknown=UNKNOWN_ENDPOINT):
+            ping = delivery_queries.ping(request.params["id"])
+            async with self.database.acting(request) as conn:
+                await refuse_foreign(conn, request, unknown=UNKNOWN_ENDPOINT)
+                await refuse_pings(conn, request)
+                delivery = await afetch_one(conn, ping)
         return ConsoleResponse(202, delivery)
 
     async def _recover(self, request: AuthenticatedRequest) -> ConsoleResponse:

@@ -111,7 +111,8 @@ class Site:
         self, request: ConsoleRequest, body: AsyncIterator[bytes], *, until_sent: AsyncExitStack
     ) -> EncodedResponse:
         """Answer a request, as ``Core.handle`` does."""
-        if request.method == "HEAD":  # the server sends the headers alone
+        is_head = request.method == "HEAD"  # the server sends the headers alone
+        if is_head:
             request = replace(request, method="GET")
         base_path = "/".join([request.base_path, *self._path])
         below = request.path.removeprefix("/").split("/")[len(self._path) :]
@@ -134,6 +135,8 @@ class Site:
         except Exception:
             logger.exception("request %s failed: %s %s", request.request_id, request.method, request.path)
             response = await self._encoded(problem_page(Problem(500, "internal_error"), visit), visit)
+        if is_head and isinstance(response.content, AsyncIterator):  # which nobody needs to make
+            response = replace(response, content=b"")
         for name, value in self._headers.items():
             response.headers.setdefault(name, value)
         response.headers.setdefault("Cache-Control", "no-store")
@@ -162,9 +165,10 @@ class Site:
             if request.method != "GET":
                 visit = replace(visit, form=await read_form(request.headers, body))
             answer = await found.target.view(visit)
-            if found.target.is_stream and isinstance(answer, File):
+            if isinstance(answer, File) and not found.target.is_open:
                 still = partial(self._visitor, visit, is_use=False)
-                answer = replace(answer, content=until_ended(answer.content, still))
+                content = until_ended(answer.content, still, is_file=not found.target.is_stream)
+                answer = replace(answer, content=content)
             return await self._encoded(answer, visit)
         except Problem as problem:
             _log(problem, request)

@@ -25,6 +25,7 @@ from svc_pg.console import (
     changes,
     revocation,
 )
+from svc_pg.console.built_in import audit_files
 from svc_pg.console.sign_in import service_tokens
 from tests.integration.console.serving import PREFIX, assert_problem, bearer, serving_installed, settings
 from tests.integration.console.signing_in import Mailbox, move, new_address, sign_in
@@ -155,6 +156,39 @@ def test_a_stream_takes_no_turn_of_its_session_and_a_session_has_eight(client: h
         with listening(client, bearer("read")):
             pass
     wait_until(lambda: opens(client, session), "there is room again")
+
+
+def test_a_stream_that_nobody_reads_keeps_no_place(client: httpx.Client) -> None:
+    cookie = {"Cookie": f"svc_console={bearer('read')['Authorization'].removeprefix('Bearer ')}"}
+    for _ in range(changes.MOST_OF_A_SESSION + 1):
+        assert client.head("/ui/changes", headers=cookie).status_code == 200
+    with listening(client, cookie, "/ui/changes"):
+        pass
+
+
+@pytest.mark.parametrize("path", ["/audit/export", "/ui/audit/export"])
+def test_an_export_is_cut_when_its_session_ends(
+    magic: httpx.Client, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    async def endless(*_: object, **__: object) -> AsyncIterator[bytes]:
+        while True:
+            yield b"{}\n"
+            await asyncio.sleep(0.01)
+
+    monkeypatch.setattr(audit_files, "export_pages", endless)
+    session = sign_in(magic, mailbox, new_address("admin.example"))
+    token = session["Authorization"].removeprefix("Bearer ")
+    headers = {"Cookie": f"__Secure-svc_console={token}"} if path.startswith("/ui") else session
+    with (
+        httpx.Client(base_url=magic.base_url, timeout=30) as own,
+        own.stream("GET", path, headers=headers) as response,
+    ):
+        parts = response.iter_bytes()
+        assert next(parts).startswith(b"{}")
+        assert magic.delete("/account/session", headers=session).status_code == 204
+        with pytest.raises(httpx.RemoteProtocolError):  # not an end as of a whole file
+            for _ in parts:
+                pass
 
 
 def opens(client: httpx.Client, session: dict[str, str]) -> bool:

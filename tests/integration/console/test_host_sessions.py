@@ -13,7 +13,7 @@ from django.db import connections
 from django.db.backends.postgresql.features import DatabaseFeatures
 from starlette.requests import Request
 
-from svc_pg.console import Console, ConsoleRequest, Session, django_users
+from svc_pg.console import Console, ConsoleRequest, Session, call_limits, django_users
 from svc_pg.errors import ConfigError
 from tests.integration.actor import django_shop
 from tests.integration.console.serving import PREFIX, assert_problem, bearer, serving, serving_installed, settings, shop
@@ -61,6 +61,22 @@ def test_a_token_of_the_console_decides_else_the_application(client: httpx.Clien
     assert who(client, Cookie="shop=late") == (401, "not_authenticated")
     assert who(client, Cookie="other=1") == (401, "not_authenticated")
     assert client.get("/account/session").headers["www-authenticate"] == 'Bearer realm="svc"'
+
+
+def test_a_session_of_the_application_makes_as_many_calls_a_minute_as_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(call_limits, "MOST_CALLS", 3)
+    with serving_installed(Console(settings(), products=[shop()], session_of=by_cookie)) as client:
+        answers = [who(client, **COOKIE) for _ in range(3)]
+        answers.append(client.get("/ui/sessions", headers=COOKIE).status_code)  # pages are calls too
+        refused = client.get("/account/session", headers=COOKIE)
+        assert answers == ["bob@shop.example"] * 3 + [429]
+        assert_problem(refused, 429, "rate_limited")
+        assert 0 < int(refused.headers["retry-after"]) <= 60
+        assert who(client, Cookie="shop=ann") == "ann@shop.example"
+        monkeypatch.setattr(call_limits, "_WINDOW", 0.0)
+        assert who(client, **COOKIE) == "bob@shop.example"
 
 
 def test_two_tokens_of_which_one_is_the_consoles_are_refused(client: httpx.Client) -> None:

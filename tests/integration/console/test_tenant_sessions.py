@@ -12,7 +12,10 @@ import pytest
 from pydantic import SecretStr
 
 from svc_pg import audit, webhooks
-from svc_pg.console import Console, ConsoleRequest, Session, register_tenants
+from svc_pg.audit import search
+from svc_pg.console import Console, ConsoleRequest, Session, call_limits, register_tenants
+from svc_pg.errors import QueryError
+from svc_pg.pagination import decode, encode
 from svc_pg.query import fetch_one
 from svc_pg.webhooks import endpoint_queries
 from svc_pg.webhooks.http.guard import Guard
@@ -76,7 +79,8 @@ ALL: Final = ("read", "write", "admin")
 
 
 @pytest.fixture
-def client(database: str) -> Iterator[httpx.Client]:
+def client(database: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[httpx.Client]:
+    monkeypatch.setattr(call_limits, "MOST_CALLS", 1_000_000)
     given = settings(database_url=database, encryption_keys=SecretStr(KEYS_TEXT))
     console = Console(given, config=CONFIG, products=[shop()], session_of=customer)
     register_tenants(console)
@@ -230,6 +234,38 @@ def test_lists_have_all_that_is_the_tenants_and_nothing_else(client: httpx.Clien
     stats = client.get("/audit/stats").json()
     assert (stats["entries"], stats["actors"]) == (len(entries), [{"value": "acme-person", "entries": len(entries)}])
     assert client.get("/account/session").json()["tenant"] == "acme"
+
+
+@pytest.mark.parametrize("asked", [{"contains": '{"of": "acme"}', "limit": 1}, {"after": "start"}])
+def test_a_cursor_tells_a_tenant_nothing_of_others(
+    client: httpx.Client, database: str, monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(search, "MAX_ENTRIES", 1)  # so that a search stops at each entry, whoever's it is
+    with psycopg.connect(database) as conn:
+        for owner in ("acme", "globex", "acme", "globex"):
+            with audit.actor(conn, "somebody", tenant=owner):
+                audit.capture_log(conn, "public.t", "INSERT", record_id=owner, after={"of": owner})
+    found: list[str] = []
+    cursors: list[str] = []
+    name = "after" if "after" in asked else "cursor"
+    for _ in range(40):
+        page = client.get("/audit/entries", params=asked | {"resource": "t"}).json()
+        found += [each["recordId"] for each in page["data"]]
+        if page["nextCursor"] is None or (name == "after" and not page["data"]):
+            break
+        cursors.append(page["nextCursor"])
+        asked = asked | {name: page["nextCursor"]}
+    assert found == ["acme", "acme"]
+    assert cursors
+    for cursor in cursors:
+        with pytest.raises(QueryError):
+            decode(cursor, str, str)
+    for tenant in ("globex", "acme"):  # of another, altered, and as others have them
+        client.headers["x-tenant"] = tenant
+        for given in (cursors[0], cursors[0][:-4] + "AAAA", encode(("2026-01-01T00:00:00+00:00", "1")), "é", ""):
+            is_own = tenant == "acme" and given == cursors[0]
+            answer = client.get("/audit/entries", params=asked | {name: given, "resource": "t"})
+            assert (answer.status_code == 200) == is_own, (tenant, given)
 
 
 def test_what_a_tenant_makes_is_its_own_and_is_recorded_as_its_own(client: httpx.Client) -> None:

@@ -1,0 +1,45 @@
+"""Bound the calls of the application's own sessions, as those of stored sessions are: counted in this process."""
+
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from svc_pg.console.host_sessions import HostSessionOf, ask
+from svc_pg.console.requests import ConsoleRequest, rate_limited
+from svc_pg.console.tokens import Session
+
+MOST_CALLS: Final = 600
+
+_WINDOW: Final = 60.0  # seconds
+_MOST_SESSIONS: Final = 10_000
+
+
+class CallLimits:
+    """Counts the calls of each session in a window that begins with its first."""
+
+    def __init__(self) -> None:
+        self._windows: OrderedDict[str, tuple[float, int]] = OrderedDict()  # the oldest first
+
+    def counted(self, host: HostSessionOf) -> Callable[[ConsoleRequest], Awaitable[Session | None]]:
+        """``host``, which raises Problem 429 for a session that makes more than 600 calls within a minute."""
+
+        async def session_of(request: ConsoleRequest) -> Session | None:
+            session = await ask(host, request)
+            if session is not None:
+                self._count(session.session_id)
+            return session
+
+        return session_of
+
+    def _count(self, session_id: str) -> None:
+        now = time.monotonic()
+        while self._windows and now >= next(iter(self._windows.values()))[0] + _WINDOW:
+            self._windows.popitem(last=False)
+        began, calls = self._windows.get(session_id, (now, 0))
+        self._windows[session_id] = began, calls + 1
+        if len(self._windows) > _MOST_SESSIONS:
+            self._windows.popitem(last=False)
+        if calls >= MOST_CALLS:
+            raise rate_limited(math.ceil(began + _WINDOW - now))

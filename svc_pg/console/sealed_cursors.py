@@ -1,0 +1,69 @@
+"""Seal the cursors of sessions of one tenant: those of searches and followers hold times and numbers of others."""
+
+import os
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Final, TypeVar
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from starlette.datastructures import QueryParams
+
+from svc_pg.console.parameters import refuse
+from svc_pg.console.tokens import Session
+from svc_pg.pagination import Page
+
+Item = TypeVar("Item")
+
+_PURPOSE: Final = b"svc-pg console cursors"
+_NONCE_BYTES: Final = 12
+_CURSORS: Final = ("cursor", "before", "after")
+
+
+class SealedCursors:
+    """Seals with a key derived from the first of those that sign sessions, and opens with all."""
+
+    def __init__(self, keys: Sequence[bytes]) -> None:
+        self._ciphers = [
+            AESGCM(HKDF(SHA256(), length=32, salt=None, info=_PURPOSE).derive(key))  # RFC 5869
+            for key in keys
+        ]
+
+    def sealed(self, session: Session, page: Page[Item]) -> Page[Item]:
+        """The page as the session may get it."""
+        if session.tenant is None:
+            return page
+        aad = session.tenant.encode()
+
+        def seal(cursor: str | None) -> str | None:
+            if cursor is None:
+                return None
+            nonce = os.urandom(_NONCE_BYTES)
+            content = nonce + self._ciphers[0].encrypt(nonce, cursor.encode(), aad)
+            return urlsafe_b64encode(content).decode().rstrip("=")
+
+        return replace(page, next_cursor=seal(page.next_cursor), prev_cursor=seal(page.prev_cursor))
+
+    def opened(self, session: Session, query: QueryParams, *, words: Sequence[str] = ()) -> QueryParams:
+        """The parameters with the cursors opened; ``words`` are those that stand for one. Raises Problem 422."""
+        if session.tenant is None:
+            return query
+        tenant = session.tenant
+        return QueryParams(
+            [
+                (name, self._opened(tenant, name, text) if name in _CURSORS and text not in words else text)
+                for name, text in query.multi_items()
+            ]
+        )
+
+    def _opened(self, tenant: str, name: str, text: str) -> str:
+        with suppress(ValueError):
+            content = urlsafe_b64decode(text + "=" * (-len(text) % 4))
+            for cipher in self._ciphers:
+                with suppress(InvalidTag):
+                    return cipher.decrypt(content[:_NONCE_BYTES], content[_NONCE_BYTES:], tenant.encode()).decode()
+        return refuse(name, "is not a cursor of this session")
