@@ -10,7 +10,8 @@ declare
     v_link svc.console_portal_links;
 begin
     update svc.console_portal_links l set opened_at = now()
-     where l.token_hash = p_link_hash and l.opened_at is null and l.revoked_at is null and l.expires_at > clock_timestamp()
+     where l.token_hash = p_link_hash and l.opened_at is null and l.revoked_at is null
+       and l.expires_at > clock_timestamp()
     returning * into v_link;
     if not found then
         return;
