@@ -6,7 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BeforeValidator, Field, SecretStr, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError
 from pydantic_settings import (
     BaseSettings,
     NoDecode,
@@ -18,7 +18,7 @@ from pydantic_settings import (
 
 from svc_pg import database_addresses
 from svc_pg.conninfo import Conninfo
-from svc_pg.errors import ConfigError, ConsoleAutoApproveInProductionError, ConsoleWeakSecretError, combined
+from svc_pg.errors import ConfigError, ConsoleAutoApproveInProductionError, combined
 from svc_pg.pydantic_errors import reason
 from svc_pg.settings_types import (
     Colour,
@@ -38,17 +38,14 @@ from svc_pg.settings_types import (
     json_map,
     one_permission_each,
 )
+from svc_pg.signing_key import signing_key
 
 Environment = Literal["production", "development", "test"]
 Permission = Literal["read", "write", "admin"]
 
-MIN_SECRET_LENGTH: Final = 32
-
 _PREFIX: Final = "SVC_"
-_HASH_VARIABLE: Final = "SVC_CONSOLE_CONNECTION_TOKEN_HASH"
 _PREVIOUS_HASH_VARIABLE: Final = "SVC_CONSOLE_PREVIOUS_CONNECTION_TOKEN_HASH"
 _FILES_VARIABLE: Final = "SVC_SECRETS_DIR"
-_HEX_DIGITS: Final = frozenset("0123456789abcdefABCDEF")
 
 
 class Settings(BaseSettings):
@@ -224,26 +221,6 @@ def signing_keys(settings: Settings) -> list[bytes]:
     if (previous := settings.console_previous_connection_token_hash) is not None:
         keys.append(signing_key(previous, is_production=is_production, variable=_PREVIOUS_HASH_VARIABLE))
     return keys
-
-
-def signing_key(token_hash: SecretStr | None, *, is_production: bool, variable: str = _HASH_VARIABLE) -> bytes:
-    """The key that signs sessions: the hexadecimal digits of the hash, as text. So whoever reads the hash can sign.
-
-    Raises ConfigError if the hash is missing or not hexadecimal, ConsoleWeakSecretError if it has fewer than 32 digits
-    in production.
-    """
-    hint = "Make one: svc-pg console init"
-    if token_hash is None:
-        raise ConfigError(f"{variable} is not set, and the console signs its sessions with it", hint=hint)
-    digits = token_hash.get_secret_value().removeprefix("sha256:")
-    if is_production and len(digits) < MIN_SECRET_LENGTH:
-        raise ConsoleWeakSecretError(
-            f"{variable} has {len(digits)} characters after sha256:, and production needs {MIN_SECRET_LENGTH}",
-            hint=hint,
-        )
-    if not digits or not _HEX_DIGITS.issuperset(digits):
-        raise ConfigError(f"{variable} must be sha256: and hexadecimal digits", hint=hint)
-    return digits.encode()
 
 
 def _problem(details: Mapping[str, Any]) -> ConfigError:

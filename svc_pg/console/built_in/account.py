@@ -16,7 +16,8 @@ from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documen
 from svc_pg.console.products import Product, ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
 from svc_pg.console.sign_in import sessions
-from svc_pg.console.sign_in.sessions import STATES, SessionQuery, StoredSession
+from svc_pg.console.sign_in.lifetimes import STATES
+from svc_pg.console.sign_in.sessions import SessionQuery, StoredSession
 from svc_pg.console.tokens import Session
 from svc_pg.pagination import Page
 

@@ -16,7 +16,8 @@ from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.programs import ACTOR_PREFIX
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, created
 from svc_pg.console.sign_in import service_tokens
-from svc_pg.console.sign_in.service_tokens import LIFETIME, LONGEST, STATES, NewToken, StoredToken, TokenQuery
+from svc_pg.console.sign_in.lifetimes import STATES
+from svc_pg.console.sign_in.service_tokens import LIFETIME, LONGEST, NewToken, StoredToken, TokenQuery
 from svc_pg.errors import ConflictError, QueryError
 from svc_pg.pagination import Page
 from svc_pg.settings import Permission

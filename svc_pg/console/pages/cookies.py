@@ -1,4 +1,4 @@
-"""The cookies of the pages: the session, the sign-in under way, the device that has signed in, and the portal.
+"""The cookies of the pages: the session, the sign-in under way, the device that has signed in, the portal, the theme.
 
 Product routes ignore them all.
 """
@@ -12,6 +12,7 @@ SESSION: Final = "svc_console"
 SIGN_IN: Final = "svc_console_sign_in"
 DEVICE: Final = "svc_console_device"
 PORTAL: Final = "svc_portal"
+THEME: Final = "svc_theme"
 
 _MAX_CHARACTERS: Final = 3500  # browsers keep 4096 with the name and the attributes
 
@@ -30,17 +31,21 @@ class Cookies:
 
     def read(self, request: ConsoleRequest, name: str) -> str | None:
         """The value of a cookie, or None. Raises Problem 400 if there are several, of which one may be planted."""
-        wanted = self._name(name)
-        pairs = [pair.strip().partition("=") for pair in ";".join(request.headers.getlist("cookie")).split(";")]
-        found = [value for key, _, value in pairs if key == wanted]
+        found = self.read_all(request, name)
         if len(found) > 1:
             raise Problem(
                 400,
                 "several_cookies",
-                f"The browser sent several cookies named {wanted}, of which another site of this domain may have set "
-                "one. Remove the cookies of this site from the browser, then sign in again.",
+                f"The browser sent several cookies named {self._name(name)}, of which another site of this domain may "
+                "have set one. Remove the cookies of this site from the browser, then sign in again.",
             )
         return found[0] if found and found[0] else None
+
+    def read_all(self, request: ConsoleRequest, name: str) -> list[str]:
+        """The values of all cookies of this name; the first is that of the longest path."""
+        wanted = self._name(name)
+        pairs = [pair.strip().partition("=") for pair in ";".join(request.headers.getlist("cookie")).split(";")]
+        return [value for key, _, value in pairs if key == wanted]
 
     def write(self, name: str, value: str, *, seconds: int) -> str:
         """A Set-Cookie header. ``value`` is made of the characters that a token may have."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from svc_pg.console.pages import portal
+from svc_pg.console.pages import portal, theme
 from svc_pg.console.pages.navigation import Place
 from svc_pg.console.pages.site import PageRoute
 from svc_pg.console.pages.webhooks.routes import WEBHOOKS
@@ -14,6 +14,7 @@ PORTAL: Final[Sequence[PageRoute]] = [
     PageRoute("POST", "/enter", portal.enter, is_open=True),
     PageRoute("GET", "/look.css", portal.look, is_open=True),
     PageRoute("GET", "/logo", portal.logo, is_open=True),
+    PageRoute("POST", "/theme", theme.choose, is_open=True),
     PageRoute("POST", "/leave", portal.leave),
     PageRoute("GET", "/home", portal.home, place=Place(word="Overview", icon="overview")),
     *WEBHOOKS,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from svc_pg.console.pages import overview, search, stream
+from svc_pg.console.pages import overview, search, stream, theme
 from svc_pg.console.pages.administration import activity, sessions, system, tenants, tokens
 from svc_pg.console.pages.audit.routes import AUDIT_LOG
 from svc_pg.console.pages.navigation import ADMINISTRATION, Place
@@ -19,6 +19,7 @@ ROUTES: Final[Sequence[PageRoute]] = [
     PageRoute("GET", "/sign-in/link", link.form, is_open=True),
     PageRoute("POST", "/sign-in/link", link.finish, is_open=True),
     PageRoute("POST", "/sign-out", code.sign_out),
+    PageRoute("POST", "/theme", theme.choose, is_open=True),
     PageRoute("GET", "/overview", overview.overview, place=Place(word="Overview", icon="overview", key="o")),
     PageRoute("GET", "/changes", stream.changed, is_stream=True),
     PageRoute("GET", "/search", search.search),

@@ -55,6 +55,7 @@ EVENTS: Final[Mapping[str, State]] = {
     "token_added": ("info", "plus", "Token made"),
     "token_revoked": ("off", "ban", "Token revoked"),
     "portal_link_made": ("info", "key", "Link to the portal made"),
+    "portal_link_revoked": ("info", "ban", "Link to the portal ended"),
     "portal_opened": ("ok", "door", "Opened the portal"),
 }
 """Of the console itself."""

@@ -8,6 +8,7 @@ from urllib.parse import quote, urlencode
 
 from starlette.datastructures import QueryParams
 
+from svc_pg.console.pages import cookies
 from svc_pg.console.pages.addresses import Addresses
 from svc_pg.console.pages.answers import Answer
 from svc_pg.console.pages.api import Api
@@ -20,6 +21,7 @@ from svc_pg.console.tokens import Session
 from svc_pg.settings import Permission
 from svc_pg.times import relative
 
+THEMES: Final = ("light", "dark")
 ROWS: Final = 50
 """The rows of a list on one page."""
 
@@ -55,6 +57,12 @@ class Visit:
         if self.session is None:
             raise TypeError("this page is open to all, and has no session")
         return self.session
+
+    @property
+    def theme(self) -> str | None:
+        """The theme that was chosen in this browser. The portal is also sent the console's cookie, after its own."""
+        given = self.cookies.read_all(self.request, cookies.THEME)[:1]
+        return next((theme for theme in given if theme in THEMES), None)
 
     def may(self, permission: Permission) -> bool:
         """True if the person has this permission or a greater one."""

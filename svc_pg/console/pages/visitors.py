@@ -1,6 +1,7 @@
 """Find the session of somebody who looks at a page."""
 
 import logging
+from contextlib import suppress
 from typing import Final, Protocol
 
 from svc_pg.console.bearer import Authenticate
@@ -25,14 +26,12 @@ def people(authenticate: Authenticate, host: HostSessionOf | None) -> VisitorOf:
 
     async def session_of(visit: Visit, *, is_use: bool = True) -> Session:
         refused = Problem(401, "not_authenticated", "Sign in.")
-        token = visit.cookies.read(visit.request, cookies.SESSION)
-        if token is not None:
-            try:
-                return await authenticate(token, is_use=is_use and not _is_by_script(visit))
-            except TokenError as error:
-                logger.info("request %s: token refused: %s", visit.request.request_id, error)
-                refused = Problem(401, "invalid_token", "The session has ended.")
-        session = None if host is None else await ask(host, visit.request)
+        try:
+            session = await _of_cookie(visit, cookies.SESSION, authenticate, is_use=is_use)
+        except TokenError:
+            session, refused = None, Problem(401, "invalid_token", "The session has ended.")
+        if session is None and host is not None:
+            session = await ask(host, visit.request)
         if session is None:
             raise refused
         return session
@@ -44,15 +43,26 @@ def customers(authenticate: Authenticate) -> VisitorOf:
     """The session of the portal's cookie."""
 
     async def session_of(visit: Visit, *, is_use: bool = True) -> Session:
-        token = visit.cookies.read(visit.request, cookies.PORTAL)
-        try:
-            if token is not None:
-                return await authenticate(token, is_use=is_use and not _is_by_script(visit))
-        except TokenError as error:
-            logger.info("request %s: token refused: %s", visit.request.request_id, error)
-        raise Problem(401, "portal_over", "This visit has ended. Ask for a new link.")
+        session = None
+        with suppress(TokenError):
+            session = await _of_cookie(visit, cookies.PORTAL, authenticate, is_use=is_use)
+        if session is None:
+            raise Problem(401, "portal_over", "This visit has ended. Ask for a new link.")
+        return session
 
     return session_of
+
+
+async def _of_cookie(visit: Visit, name: str, authenticate: Authenticate, *, is_use: bool) -> Session | None:
+    """The session of a cookie; None if there is no such cookie. Raises TokenError."""
+    token = visit.cookies.read(visit.request, name)
+    if token is None:
+        return None
+    try:
+        return await authenticate(token, is_use=is_use and not _is_by_script(visit))
+    except TokenError as error:
+        logger.info("request %s: token refused: %s", visit.request.request_id, error)
+        raise
 
 
 def _is_by_script(visit: Visit) -> bool:

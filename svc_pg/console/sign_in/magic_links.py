@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from datetime import UTC, timedelta
 from functools import partial
 from hashlib import sha256
-from typing import Final, NoReturn
+from typing import Final
 from uuid import UUID, uuid4
 
 from svc_pg.audit.actors import aactor
@@ -32,8 +32,11 @@ from svc_pg.console.sign_in.routes import (
     SignInState,
     Verified,
     VerifyRequest,
+    device_hash_of,
     email_of,
     known_device_of,
+    refuse,
+    session_id_of,
 )
 from svc_pg.console.tokens import Session, SignInMethod, TokenError
 from svc_pg.query import afetch
@@ -119,7 +122,7 @@ class MagicLinks:
         code = codes.typed_code(body.code)
         if code is None:
             raise Problem(422, "malformed_code", "A code has 6 characters, and none of I, O, 0 and 1.")
-        session_id, device_hash = _session_id(body.session_id), _device_hash(request)
+        session_id, device_hash = session_id_of(body.session_id), device_hash_of(request)
         code_hashes = [codes.code_hash(key, session_id, code) for key in self._hashing_keys]
         attempt = links.verify(session_id, device_hash, code_hashes, ip=request.client, user_agent=user_agent(request))
         async with self._database.connection() as conn:
@@ -130,7 +133,7 @@ class MagicLinks:
             status, detail = OUTCOMES[tried.outcome]
             raise Problem(status, tried.outcome, detail, attempts_remaining=tried.attempts_remaining)
         if tried.outcome != "verified":
-            _refuse(tried.outcome)
+            refuse(tried.outcome)
         return ConsoleResponse(200, Verified("verified", CLAIM_SECONDS))
 
     async def poll(self, request: ConsoleRequest) -> ConsoleResponse:
@@ -138,18 +141,18 @@ class MagicLinks:
         given = request.query.getlist("sessionId")
         if len(given) != 1:
             raise Problem(422, "invalid_parameter", "Give the query parameter sessionId, once.", parameter="sessionId")
-        question = links.poll(_session_id(given[0]), _device_hash(request))
+        question = links.poll(session_id_of(given[0]), device_hash_of(request))
         async with self._database.connection() as conn:
             [found] = await afetch(conn, question)
         if found.retry_after is not None:
             raise rate_limited(found.retry_after, "slow_down")
         if found.state is None or found.expires_in is None:
-            _refuse("unknown_session")
+            refuse("unknown_session")
         return ConsoleResponse(200, SignInState(found.state, POLL_SECONDS, found.expires_in))
 
     async def claim(self, request: ConsoleRequest) -> ConsoleResponse:
         """Make the session of a verified link, and sign its token; or sign it again, if its answer was lost."""
-        session_id, device_hash = _session_id(read_body(request, ClaimRequest).session_id), _device_hash(request)
+        session_id, device_hash = session_id_of(read_body(request, ClaimRequest).session_id), device_hash_of(request)
         lifetime = timedelta(seconds=int(self._settings.console_token_lifetime.total_seconds()))
         outcome, token, known_device = "unknown_session", "", ""
         async with self._database.connection() as conn:
@@ -184,7 +187,7 @@ class MagicLinks:
                     if again := self._again(session_id, found):
                         return ConsoleResponse(200, again)
         if outcome != "claimed":
-            _refuse(outcome)
+            refuse(outcome)
         expires_in = int(lifetime.total_seconds())
         return ConsoleResponse(200, ClaimedSession("claimed", token, "Bearer", expires_in, known_device))
 
@@ -238,24 +241,3 @@ class MagicLinks:
                 await conn.execute(links.MAIL_FAILED, (kind, session_id))
         except Problem as problem:
             logger.warning("the failure of session %s was not recorded: %s", session_id, problem.code)
-
-
-def _session_id(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError:
-        _refuse("unknown_session")
-
-
-def _device_hash(request: ConsoleRequest) -> bytes:
-    """The hash of the one Bearer token in ``Authorization``. Without that, nobody can tell whether a session exists."""
-    credentials = request.headers.getlist("authorization")
-    scheme, _, token = credentials[0].partition(" ") if len(credentials) == 1 else ("", "", "")
-    if scheme.lower() != "bearer":
-        _refuse("unknown_session")
-    return sha256(token.encode()).digest()
-
-
-def _refuse(outcome: str) -> NoReturn:
-    status, detail = OUTCOMES[outcome]
-    raise Problem(status, outcome, detail)

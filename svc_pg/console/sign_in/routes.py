@@ -2,7 +2,8 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from hashlib import sha256
+from typing import Final, Literal, NoReturn
 from uuid import UUID
 
 from pydantic import Field
@@ -170,3 +171,26 @@ def known_device_of(request: ConsoleRequest) -> str | None:
     """The member ``knownDevice`` of a body that ``email_of`` has read; what is no text counts as none."""
     known = request.body.get("knownDevice") if isinstance(request.body, dict) else None
     return known if isinstance(known, str) else None
+
+
+def session_id_of(text: str) -> UUID:
+    """The id of a sign-in. Raises Problem 404 if it is none."""
+    try:
+        return UUID(text)
+    except ValueError:
+        refuse("unknown_session")
+
+
+def device_hash_of(request: ConsoleRequest) -> bytes:
+    """The hash of the one Bearer token in ``Authorization``. Without that, nobody can tell whether a session exists."""
+    credentials = request.headers.getlist("authorization")
+    scheme, _, token = credentials[0].partition(" ") if len(credentials) == 1 else ("", "", "")
+    if scheme.lower() != "bearer":
+        refuse("unknown_session")
+    return sha256(token.encode()).digest()
+
+
+def refuse(outcome: str) -> NoReturn:
+    """Raise the Problem that stands for an outcome."""
+    status, detail = OUTCOMES[outcome]
+    raise Problem(status, outcome, detail)

@@ -14,20 +14,17 @@ from psycopg import AsyncConnection, Connection, errors
 from psycopg.rows import scalar_row
 
 from svc_pg.console.products import PERMISSIONS
+from svc_pg.console.sign_in.lifetimes import condition, conditions, newest
 from svc_pg.console.tokens import SERVICE_PREFIX, TokenError, token_hash
 from svc_pg.errors import ConflictError, QueryError
-from svc_pg.pagination import Keyset, Listing, aware_time, decode
+from svc_pg.pagination import Listing
 from svc_pg.query import Query, afetch, afetch_one, fetch_one, scalar
 from svc_pg.settings import Permission
 from svc_pg.storable_texts import refuse_unstorable
 
 LIFETIME: Final = timedelta(days=90)
 LONGEST: Final = timedelta(days=3650)
-STATES: Final = {
-    "live": "t.revoked_at is null and t.expires_at > now()",
-    "ended": "(t.revoked_at is not null or t.expires_at <= now())",
-}
-"""The states to ask for, each with its condition."""
+_STATES: Final = conditions("t", "t.expires_at")
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _MAX_TENANT: Final = 512
@@ -87,21 +84,10 @@ class TokenQuery(Listing[StoredToken]):
 
     def state(self, state: str) -> Self:
         """Tokens that are live, or those that have ended."""
-        if state not in STATES:
-            raise QueryError(f"{state!r} is not a state", hint=f"Write one of {', '.join(STATES)}.")
-        return self._where(STATES[state])
+        return self._where(condition(state, _STATES))
 
 
-_NEWEST: Final = Keyset(
-    select=_SELECT,
-    row=StoredToken,
-    order=" order by t.created_at desc, t.id desc",
-    beyond="(t.created_at, t.id) < (%s, %s)",
-    reverse_order=" order by t.created_at, t.id",
-    before="(t.created_at, t.id) > (%s, %s)",
-    key=lambda token: (token.created_at.isoformat(), token.id),
-    read=lambda cursor: decode(cursor, aware_time, UUID),
-)
+_NEWEST: Final = newest("t", _SELECT, StoredToken, lambda token: (token.created_at.isoformat(), token.id))
 
 
 def query() -> TokenQuery:

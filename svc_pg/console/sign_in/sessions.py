@@ -8,18 +8,14 @@ from uuid import UUID
 from psycopg import AsyncConnection, Connection
 from psycopg.rows import scalar_row
 
+from svc_pg.console.sign_in.lifetimes import condition, conditions, newest
 from svc_pg.console.tokens import TokenError, token_hash
-from svc_pg.errors import QueryError
-from svc_pg.pagination import Keyset, Listing, aware_time, decode
+from svc_pg.pagination import Listing
 from svc_pg.query import Query, afetch, scalar
 from svc_pg.settings import Permission
 
 _ENDS_AT: Final = "least(s.expires_at, coalesce(u.used_at, s.created_at) + s.idle_timeout)"
-STATES: Final = {
-    "live": "(s.revoked_at is null and " + _ENDS_AT + " > now())",
-    "ended": "(s.revoked_at is not null or " + _ENDS_AT + " <= now())",
-}
-"""The states to ask for, each with its condition."""
+_STATES: Final = conditions("s", _ENDS_AT)
 
 _SELECT: Final = (
     """
@@ -73,24 +69,15 @@ class SessionQuery(Listing[StoredSession]):
 
     def state(self, state: str) -> Self:
         """Sessions that are live, or those that have ended."""
-        if state not in STATES:
-            raise QueryError(f"{state!r} is not a state", hint=f"Write one of {', '.join(STATES)}.")
-        return self._where(STATES[state])
+        return self._where(condition(state, _STATES))
 
     def email(self, email: str) -> Self:
         """Sessions of one person."""
         return self._where("s.email = %s", email)
 
 
-_NEWEST: Final = Keyset(
-    select=_SELECT,
-    row=StoredSession,
-    order=" order by s.created_at desc, s.id desc",
-    beyond="(s.created_at, s.id) < (%s, %s)",
-    reverse_order=" order by s.created_at, s.id",
-    before="(s.created_at, s.id) > (%s, %s)",
-    key=lambda session: (session.created_at.isoformat(), session.session_id),
-    read=lambda cursor: decode(cursor, aware_time, UUID),
+_NEWEST: Final = newest(
+    "s", _SELECT, StoredSession, lambda session: (session.created_at.isoformat(), session.session_id)
 )
 
 

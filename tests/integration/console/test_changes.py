@@ -25,7 +25,7 @@ from svc_pg.console import (
     changes,
     revocation,
 )
-from svc_pg.console.built_in import audit_files
+from svc_pg.console.audit_log import postgres
 from svc_pg.console.sign_in import service_tokens
 from tests.integration.console.serving import PREFIX, assert_problem, bearer, serving_installed, settings
 from tests.integration.console.signing_in import Mailbox, move, new_address, sign_in
@@ -175,7 +175,7 @@ def test_an_export_is_cut_when_its_session_ends(
             yield b"{}\n"
             await asyncio.sleep(0.01)
 
-    monkeypatch.setattr(audit_files, "export_pages", endless)
+    monkeypatch.setattr(postgres, "export_pages", endless)
     session = sign_in(magic, mailbox, new_address("admin.example"))
     token = session["Authorization"].removeprefix("Bearer ")
     headers = {"Cookie": f"__Secure-svc_console={token}"} if path.startswith("/ui") else session

@@ -333,7 +333,7 @@ def test_every_page_that_the_portal_offers_is_within_it_answers_and_names_nobody
         for found in addresses(answer.text):
             target = found.replace("&amp;", "&")
             assert target.startswith((f"{UI}/", UI)), (address, found)
-            if not re.search(r"/(change|leave|ping|pause|resume|disable|delete|retry|cancel)$", target):
+            if not re.search(r"/(change|leave|theme|ping|pause|resume|disable|delete|retry|cancel)$", target):
                 waiting.append(target)
         assert not re.search("svc-pg [a-z]", answer.text), address  # no command of the operator's
     assert len(seen) > 15

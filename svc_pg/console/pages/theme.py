@@ -1,0 +1,36 @@
+"""The choice of light or dark, kept in a cookie of this browser; without one, the system's counts."""
+
+from typing import Final
+from urllib.parse import urlsplit
+
+from svc_pg.console.pages import cookies
+from svc_pg.console.pages.answers import Answer, SeeOther
+from svc_pg.console.pages.visit import THEMES, Visit
+from svc_pg.console.requests import Problem
+
+_KEPT_SECONDS: Final = 365 * 24 * 3600
+
+
+async def choose(visit: Visit) -> Answer:
+    """Keep the choice, and lead back to the page that it was made on."""
+    theme = visit.form.get("theme", "")
+    if theme not in (*THEMES, "system"):
+        raise Problem(422, "invalid_parameter", "Choose light, dark or the system's.")
+    is_system = theme == "system"
+    kept = (
+        visit.cookies.remove(cookies.THEME)
+        if is_system
+        else visit.cookies.write(cookies.THEME, theme, seconds=_KEPT_SECONDS)
+    )
+    return SeeOther(_back(visit), (kept,))
+
+
+def _back(visit: Visit) -> str:
+    """The page of ours that the browser names as the one before, else the first."""
+    try:
+        parts = urlsplit(visit.request.headers.get("referer", ""))
+    except ValueError:
+        return visit.url()
+    if parts.netloc != visit.request.headers.get("host") or not parts.path.startswith(f"{visit.base_path}/"):
+        return visit.url()
+    return f"{parts.path}?{parts.query}" if parts.query else parts.path

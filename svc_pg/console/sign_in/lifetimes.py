@@ -1,0 +1,46 @@
+"""Lists of what lives until it ends, sessions and tokens: newest first, live or ended."""
+
+from collections.abc import Callable, Mapping
+from typing import Final, LiteralString, TypeVar
+from uuid import UUID
+
+from svc_pg.errors import QueryError
+from svc_pg.pagination import Keyset, aware_time, decode
+
+Row = TypeVar("Row")
+
+STATES: Final = ("live", "ended")
+"""The states to ask for."""
+
+
+def conditions(alias: LiteralString, ends_at: LiteralString) -> Mapping[str, LiteralString]:
+    """The condition of each state, for rows that end at ``ends_at`` or are revoked before."""
+    revoked = alias + ".revoked_at is "
+    return {
+        "live": "(" + revoked + "null and " + ends_at + " > now())",
+        "ended": "(" + revoked + "not null or " + ends_at + " <= now())",
+    }
+
+
+def condition(state: str, states: Mapping[str, LiteralString]) -> LiteralString:
+    """The condition of a state. Raises QueryError if it is none."""
+    if state not in states:
+        raise QueryError(f"{state!r} is not a state", hint=f"Write one of {', '.join(states)}.")
+    return states[state]
+
+
+def newest(
+    alias: LiteralString, select: LiteralString, row: Callable[..., Row], key: Callable[[Row], tuple[str, ...]]
+) -> Keyset[Row]:
+    """The list by the time of creation; ``key`` makes that time and the id of a row."""
+    position: LiteralString = "(" + alias + ".created_at, " + alias + ".id)"
+    return Keyset(
+        select=select,
+        row=row,
+        order=" order by " + alias + ".created_at desc, " + alias + ".id desc",
+        beyond=position + " < (%s, %s)",
+        reverse_order=" order by " + alias + ".created_at, " + alias + ".id",
+        before=position + " > (%s, %s)",
+        key=key,
+        read=lambda cursor: decode(cursor, aware_time, UUID),
+    )
