@@ -7,7 +7,8 @@ svc: begin
     ) values (
         utc_timestamp(6) + interval greatest(timestampdiff(microsecond, now(6), sysdate(6)), 0) microsecond,
         @svc_xact_id, left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
-        if(json_valid(@svc_context), @svc_context, json_quote(nullif(@svc_context, ''))),
+        if(json_valid(convert(@svc_context using utf8mb4)), convert(@svc_context using utf8mb4),
+           json_quote(convert(nullif(@svc_context, '') using utf8mb4))),
         'shop.customer', 'INSERT', cast(new.`id` as char),
         null,
         null,
@@ -40,7 +41,8 @@ svc: begin
     ) values (
         utc_timestamp(6) + interval greatest(timestampdiff(microsecond, now(6), sysdate(6)), 0) microsecond,
         @svc_xact_id, left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
-        if(json_valid(@svc_context), @svc_context, json_quote(nullif(@svc_context, ''))),
+        if(json_valid(convert(@svc_context using utf8mb4)), convert(@svc_context using utf8mb4),
+           json_quote(convert(nullif(@svc_context, '') using utf8mb4))),
         'shop.customer', 'UPDATE', cast(new.`id` as char),
         if(not (old.`id` <=> new.`id`), cast(old.`id` as char), null),
         json_object('id', old.`id`, 'name', old.`name`, 'email', old.`email`, 'password_hash', old.`password_hash`, 'card_number', old.`card_number`, 'status', old.`status`, 'credit', old.`credit`, 'settings', old.`settings`),
@@ -61,7 +63,8 @@ svc: begin
     ) values (
         utc_timestamp(6) + interval greatest(timestampdiff(microsecond, now(6), sysdate(6)), 0) microsecond,
         @svc_xact_id, left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
-        if(json_valid(@svc_context), @svc_context, json_quote(nullif(@svc_context, ''))),
+        if(json_valid(convert(@svc_context using utf8mb4)), convert(@svc_context using utf8mb4),
+           json_quote(convert(nullif(@svc_context, '') using utf8mb4))),
         'shop.customer', 'DELETE', cast(old.`id` as char),
         null,
         json_object('id', old.`id`, 'name', old.`name`, 'email', old.`email`, 'password_hash', old.`password_hash`, 'card_number', old.`card_number`, 'status', old.`status`, 'credit', old.`credit`, 'settings', old.`settings`),

@@ -7,7 +7,8 @@ svc: begin
     ) values (
         utc_timestamp(6) + interval greatest(timestampdiff(microsecond, now(6), sysdate(6)), 0) microsecond,
         @svc_xact_id, left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
-        if(json_valid(@svc_context), @svc_context, json_quote(nullif(@svc_context, ''))),
+        if(json_valid(convert(@svc_context using utf8mb4)), convert(@svc_context using utf8mb4),
+           json_quote(convert(nullif(@svc_context, '') using utf8mb4))),
         'shop.customer', 'INSERT', cast(new.`id` as char),
         null,
         null,
@@ -47,7 +48,8 @@ svc: begin
     ) values (
         utc_timestamp(6) + interval greatest(timestampdiff(microsecond, now(6), sysdate(6)), 0) microsecond,
         @svc_xact_id, left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
-        if(json_valid(@svc_context), @svc_context, json_quote(nullif(@svc_context, ''))),
+        if(json_valid(convert(@svc_context using utf8mb4)), convert(@svc_context using utf8mb4),
+           json_quote(convert(nullif(@svc_context, '') using utf8mb4))),
         'shop.customer', 'UPDATE', cast(new.`id` as char),
         if(not (old.`id` <=> new.`id`), cast(old.`id` as char), null),
         concat('{"id": ', ifnull(old.`id`, 'null'), ', "name": ', ifnull(json_quote(old.`name`), 'null'), ', "email": ', ifnull(json_quote(old.`email`), 'null'), ', "card_number": ', ifnull(json_quote(if(char_length(old.`card_number`) >= 8, concat('****', right(old.`card_number`, 4)), if(old.`card_number` is null, null, '****'))), 'null'), ', "status": ', ifnull(json_quote(old.`status`), 'null'), ', "credit": ', ifnull(old.`credit`, 'null'), ', "settings": ', ifnull(if(json_valid(old.`settings`), old.`settings`, json_quote(old.`settings`)), 'null'), '}'),
@@ -68,7 +70,8 @@ svc: begin
     ) values (
         utc_timestamp(6) + interval greatest(timestampdiff(microsecond, now(6), sysdate(6)), 0) microsecond,
         @svc_xact_id, left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
-        if(json_valid(@svc_context), @svc_context, json_quote(nullif(@svc_context, ''))),
+        if(json_valid(convert(@svc_context using utf8mb4)), convert(@svc_context using utf8mb4),
+           json_quote(convert(nullif(@svc_context, '') using utf8mb4))),
         'shop.customer', 'DELETE', cast(old.`id` as char),
         null,
         concat('{"id": ', ifnull(old.`id`, 'null'), ', "name": ', ifnull(json_quote(old.`name`), 'null'), ', "email": ', ifnull(json_quote(old.`email`), 'null'), ', "card_number": ', ifnull(json_quote(if(char_length(old.`card_number`) >= 8, concat('****', right(old.`card_number`, 4)), if(old.`card_number` is null, null, '****'))), 'null'), ', "status": ', ifnull(json_quote(old.`status`), 'null'), ', "credit": ', ifnull(old.`credit`, 'null'), ', "settings": ', ifnull(if(json_valid(old.`settings`), old.`settings`, json_quote(old.`settings`)), 'null'), '}'),

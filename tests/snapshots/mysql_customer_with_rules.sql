@@ -15,7 +15,8 @@ svc: begin
     ) values (
         utc_timestamp(6) + interval greatest(timestampdiff(microsecond, now(6), sysdate(6)), 0) microsecond,
         @svc_xact_id, left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
-        if(json_valid(@svc_context), @svc_context, json_quote(nullif(@svc_context, ''))),
+        if(json_valid(convert(@svc_context using utf8mb4)), convert(@svc_context using utf8mb4),
+           json_quote(convert(nullif(@svc_context, '') using utf8mb4))),
         'shop.customer', 'INSERT', cast(new.`id` as char),
         null,
         null,
@@ -58,7 +59,8 @@ svc: begin
     ) values (
         utc_timestamp(6) + interval greatest(timestampdiff(microsecond, now(6), sysdate(6)), 0) microsecond,
         @svc_xact_id, left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
-        if(json_valid(@svc_context), @svc_context, json_quote(nullif(@svc_context, ''))),
+        if(json_valid(convert(@svc_context using utf8mb4)), convert(@svc_context using utf8mb4),
+           json_quote(convert(nullif(@svc_context, '') using utf8mb4))),
         'shop.customer', 'UPDATE', cast(new.`id` as char),
         if(not (old.`id` <=> new.`id`), cast(old.`id` as char), null),
         json_object('id', old.`id`, 'name', json_extract(if(octet_length(json_quote(old.`name`)) > 65536, concat('{"oversized": true, "bytes": ', octet_length(json_quote(old.`name`)), ', "sha256": "', sha2(json_quote(old.`name`), 256), '"}'), json_quote(old.`name`)), '$'), 'email', json_extract(if(octet_length(json_quote(old.`email`)) > 65536, concat('{"oversized": true, "bytes": ', octet_length(json_quote(old.`email`)), ', "sha256": "', sha2(json_quote(old.`email`), 256), '"}'), json_quote(old.`email`)), '$'), 'card_number', if(char_length(old.`card_number`) >= 8, concat('****', right(old.`card_number`, 4)), if(old.`card_number` is null, null, '****')), 'status', json_extract(if(octet_length(json_quote(old.`status`)) > 65536, concat('{"oversized": true, "bytes": ', octet_length(json_quote(old.`status`)), ', "sha256": "', sha2(json_quote(old.`status`), 256), '"}'), json_quote(old.`status`)), '$'), 'credit', old.`credit`, 'settings', if(octet_length(cast(old.`settings` as char)) > 65536, cast(concat('{"oversized": true, "bytes": ', octet_length(cast(old.`settings` as char)), ', "sha256": "', sha2(cast(old.`settings` as char), 256), '"}') as json), old.`settings`)),
@@ -87,7 +89,8 @@ svc: begin
     ) values (
         utc_timestamp(6) + interval greatest(timestampdiff(microsecond, now(6), sysdate(6)), 0) microsecond,
         @svc_xact_id, left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
-        if(json_valid(@svc_context), @svc_context, json_quote(nullif(@svc_context, ''))),
+        if(json_valid(convert(@svc_context using utf8mb4)), convert(@svc_context using utf8mb4),
+           json_quote(convert(nullif(@svc_context, '') using utf8mb4))),
         'shop.customer', 'DELETE', cast(old.`id` as char),
         null,
         json_object('id', old.`id`, 'name', json_extract(if(octet_length(json_quote(old.`name`)) > 65536, concat('{"oversized": true, "bytes": ', octet_length(json_quote(old.`name`)), ', "sha256": "', sha2(json_quote(old.`name`), 256), '"}'), json_quote(old.`name`)), '$'), 'email', json_extract(if(octet_length(json_quote(old.`email`)) > 65536, concat('{"oversized": true, "bytes": ', octet_length(json_quote(old.`email`)), ', "sha256": "', sha2(json_quote(old.`email`), 256), '"}'), json_quote(old.`email`)), '$'), 'card_number', if(char_length(old.`card_number`) >= 8, concat('****', right(old.`card_number`, 4)), if(old.`card_number` is null, null, '****')), 'status', json_extract(if(octet_length(json_quote(old.`status`)) > 65536, concat('{"oversized": true, "bytes": ', octet_length(json_quote(old.`status`)), ', "sha256": "', sha2(json_quote(old.`status`), 256), '"}'), json_quote(old.`status`)), '$'), 'credit', old.`credit`, 'settings', if(octet_length(cast(old.`settings` as char)) > 65536, cast(concat('{"oversized": true, "bytes": ', octet_length(cast(old.`settings` as char)), ', "sha256": "', sha2(cast(old.`settings` as char), 256), '"}') as json), old.`settings`)),

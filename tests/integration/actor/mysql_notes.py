@@ -5,18 +5,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from tests.integration.actor.sqlite_notes import Told
+from svc_pg.schema.mysql.install import install
+from tests.integration.actor.sqlite_notes import CONFIG, Told
 from tests.support.mysql import MySqlServer
 
-TABLE = (
-    "create table note (id int primary key, body varchar(200) not null default '')",
-    "create database svc character set utf8mb4",
-    "create table svc.audit_logs (id int primary key auto_increment, record_id int, actor_id varchar(512),"
-    " tenant_id varchar(512), context json)",
-    "create trigger note_insert after insert on note for each row insert into svc.audit_logs"
-    " (record_id, actor_id, tenant_id, context)"
-    " values (new.id, @svc_actor_id, @svc_tenant_id, convert(@svc_context using utf8mb4))",
-)
+TABLE = "create table note (id int primary key, body varchar(200) not null default '')"
 INSERT = "insert into note (id) values (%s)"
 
 
@@ -52,14 +45,14 @@ class Notes:
 def make(server: MySqlServer, database: str) -> None:
     """Create the table in an empty database, and audit it."""
     with closing(server.connect(database)) as conn, conn.cursor() as cursor:
-        for statement in TABLE:
-            cursor.execute(statement)
+        cursor.execute(TABLE)
+        install(conn, CONFIG)
 
 
 def begin(server: MySqlServer, database: str) -> Notes:
     """Empty the table for a case."""
     with closing(server.connect(database)) as conn, conn.cursor() as cursor:
-        cursor.execute("delete from note")
+        cursor.execute("truncate table note")
         cursor.execute("select coalesce(max(id), 0) from svc.audit_logs")
         [(since,)] = cursor.fetchall()
         return Notes(server, database, since)

@@ -7,19 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-TABLE = """
-create table note (id integer primary key, body text not null default '');
-create table svc_audit_logs (id integer primary key, record_id text, actor_id text, tenant_id text, context text);
-create trigger note_insert after insert on note begin
-    insert into svc_audit_logs (record_id, actor_id, tenant_id, context)
-    select new.id, c ->> 'actor_id', c ->> 'tenant_id', c -> 'context' from (select printf() as c);
-end;
-create trigger note_update after update on note begin
-    insert into svc_audit_logs (record_id, actor_id, tenant_id, context)
-    select new.id, c ->> 'actor_id', c ->> 'tenant_id', c -> 'context' from (select printf() as c);
-end;
-"""
+from svc_pg import Config, schema
+
+TABLE = "create table note (id integer primary key, body text not null default '')"
 INSERT = "insert into note (id) values (?)"
+
+CONFIG = Config()
+CONFIG.audit.table("note")
 
 
 class Told(NamedTuple):
@@ -60,7 +54,8 @@ class Notes:
 def make(path: Path) -> Path:
     """Create the file."""
     with closing(sqlite3.connect(path)) as conn:
-        conn.executescript(TABLE)
+        conn.execute(TABLE)
+        schema.install(conn, CONFIG)
     return path
 
 
