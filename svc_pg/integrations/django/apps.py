@@ -10,3 +10,9 @@ class SvcPgConfig(AppConfig):
     label = "svc_pg"
     verbose_name = "Audit log"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Install around migrations, if the settings say so."""
+        from svc_pg.integrations.django import migrating
+
+        migrating.connect(self)

@@ -1,0 +1,47 @@
+"""Capture around Django's migrations: a table that is remade, or whose columns change, gets its triggers anew.
+
+``SVC_CONFIG`` in the settings, a path or ``module:name`` as for the command line, makes ``manage.py migrate`` install
+into the default database, also into those of tests. On SQLite, MySQL and MariaDB, whose triggers name the columns of
+their tables, capture is removed first if there are migrations to run: what a migration itself writes is not recorded.
+"""
+
+from typing import Any
+
+from django.apps import AppConfig
+from django.conf import settings
+from django.core.management import CommandError
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.models.signals import post_migrate, pre_migrate
+
+from svc_pg import schema
+from svc_pg.config import Config
+from svc_pg.dialects import dialect_of, driver_connection
+from svc_pg.errors import SvcError
+
+
+def connect(app: AppConfig) -> None:
+    """Listen to the migrations of a project that has SVC_CONFIG."""
+    if getattr(settings, "SVC_CONFIG", None):
+        pre_migrate.connect(_remove, sender=app, dispatch_uid="svc_pg")
+        post_migrate.connect(_install, sender=app, dispatch_uid="svc_pg")
+
+
+def _remove(using: str, plan: Any = (), **_signal: object) -> None:
+    connection = connections[using]
+    if using == DEFAULT_DB_ALIAS and plan and dialect_of(connection) != "postgresql":
+        try:
+            schema.uninstall(driver_connection(connection))
+        except SvcError as error:
+            raise _explained(error) from error
+
+
+def _install(using: str, plan: Any = None, **_signal: object) -> None:
+    if using == DEFAULT_DB_ALIAS and plan is not None:  # flush, which changes no table, sends the signal without one
+        try:
+            schema.install(driver_connection(connections[using]), Config.find(str(settings.SVC_CONFIG)))
+        except SvcError as error:
+            raise _explained(error) from error
+
+
+def _explained(error: SvcError) -> CommandError:
+    return CommandError(f"svc-pg: {error.message}" + (f" ({error.hint})" if error.hint else ""))
