@@ -1,19 +1,26 @@
 """The command migrate."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 import svc_pg
 from svc_pg import Config
+from svc_pg.dialects import dialect_of
 from svc_pg.errors import ConfigError, SvcError
-from svc_pg.schema.export.orm_migrations import alembic_revision, django_migration
-from svc_pg.schema.postgres.sql_script import script
+from svc_pg.schema.export.django_project import read_project
+from svc_pg.schema.export.orm_migrations import alembic_address, alembic_revision, django_migration
+from svc_pg.schema.export.script import Script
+from svc_pg.schema.mysql import sql_script as mysql_script
+from svc_pg.schema.postgres.sql_script import script as postgres_script
+from svc_pg.schema.sqlite import sql_script as sqlite_script
+from svc_pg.settings import Settings
 
 from . import output
-from .database import connect
+from .database import open_database
 from .options import ConfigReference, DatabaseUrl
 from .schema import Prune, Roles
 
@@ -40,21 +47,32 @@ def migrate(
         typer.Option("--format", help="Default: sql, or what alembic.ini or manage.py in this folder needs."),
     ] = None,
     app: Annotated[str | None, typer.Option(metavar="NAME", help="The Django app that gets the migration.")] = None,
+    drop_capture: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TABLE",
+            help="Write the removal of this table's capture instead, to run before its columns change. Repeatable."
+            " SQLite, MySQL and MariaDB only: on PostgreSQL capture follows the columns.",
+        ),
+    ] = None,
     prune: Prune = False,
     roles: Roles = None,
     database_url: DatabaseUrl = None,
     config: ConfigReference = None,
 ) -> None:
-    """Write the steps of install as an SQL script, or as an Alembic or Django migration. Changes nothing."""
+    """Write the steps of install as an SQL script, or as an Alembic or Django migration. Changes nothing.
+
+    Without an address, that of alembic.ini or of Django's settings is taken if it is one of SQLite or MySQL.
+    """
     chosen, wanted = form or _detected(file), Config.find(config)
-    with connect(database_url) as conn:
-        made = script(conn, wanted, prune=prune, roles=roles)
+    with open_database(_address(database_url, chosen)) as conn:
+        made = _removal(conn, wanted, drop_capture) if drop_capture else _script(conn, wanted, prune=prune, roles=roles)
     if made is None:
         output.words("Nothing to change: the database is as the configuration says, and nothing is written.")
         return
     match chosen:
         case ScriptFormat.sql:
-            path, text = file, f"-- Made by svc-pg {svc_pg.__version__}\nbegin;\n{made.upgrade}\ncommit;"
+            path, text = file, f"-- Made by svc-pg {svc_pg.__version__}\n{made.file}"
         case ScriptFormat.alembic:
             path, text = alembic_revision(made, folder=Path(), path=file)
         case ScriptFormat.django:
@@ -67,6 +85,37 @@ def migrate(
     except OSError as error:
         raise SvcError(f"{path} cannot be written: {error.strerror}") from error
     output.words(f"wrote {path}")
+
+
+def _script(conn: Any, wanted: Config, *, prune: bool, roles: bool | None) -> Script | None:
+    dialect = dialect_of(conn)
+    if dialect == "postgresql":
+        return postgres_script(conn, wanted, prune=prune, roles=roles)
+    if roles:
+        raise ConfigError("roles are for PostgreSQL", hint="Leave them out.")
+    make = sqlite_script.script if dialect == "sqlite" else mysql_script.script
+    return make(conn, wanted, prune=prune)
+
+
+def _removal(conn: Any, wanted: Config, tables: Sequence[str]) -> Script:
+    match dialect_of(conn):
+        case "sqlite":
+            return sqlite_script.removal(conn, wanted, tables)
+        case "mysql":
+            return mysql_script.removal(conn, wanted, tables)
+    raise ConfigError("on PostgreSQL capture follows the columns of a table", hint="Leave out --drop-capture.")
+
+
+def _address(given: str | None, form: ScriptFormat) -> str | None:
+    """The address that the command or the environment names, else that of the project."""
+    if given is not None or Settings.load().database_url is not None:
+        return given
+    match form:
+        case ScriptFormat.alembic:
+            return alembic_address(Path())
+        case ScriptFormat.django:
+            return read_project(Path()).address
+    return None
 
 
 def _detected(file: Path | None) -> ScriptFormat:

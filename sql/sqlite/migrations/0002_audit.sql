@@ -50,7 +50,8 @@ create index svc_audit_replaced_conflict on svc_audit_replaced (table_name, conf
 create table svc_audit_hash_key (
     key blob not null
 );
-insert into svc_audit_hash_key (key) values (randomblob(64));
+insert into svc_audit_hash_key (key)
+select randomblob(64) where not exists (select 1 from svc_audit_hash_key);
 
 -- A purge writes here, in its own transaction, the time before which entries may go. Empty at any other time.
 create table svc_audit_purge (

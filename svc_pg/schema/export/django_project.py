@@ -5,8 +5,10 @@ import json
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 from svc_pg.errors import ConfigError
 
@@ -25,12 +27,17 @@ class DjangoApp:
 
 @dataclass(frozen=True, slots=True)
 class DjangoProject:
-    """The apps with migrations by their labels, and the label of the app of each table."""
+    """The apps with migrations by their labels, the label of the app of each table, and the default database.
+
+    ``address`` is that of a database of SQLite, MySQL or MariaDB; of another it is None.
+    """
 
     apps: dict[str, DjangoApp]
     owners: dict[str, str]
+    address: str | None
 
 
+@cache
 def read_project(folder: Path) -> DjangoProject:
     """Ask the project whose ``manage.py`` is in ``folder``. Raises ConfigError if it cannot be loaded."""
     done = subprocess.run(  # noqa: S603 - the project's own program, as its developer runs it
@@ -46,7 +53,7 @@ def read_project(folder: Path) -> DjangoProject:
         label: DjangoApp(Path(app["folder"]), Path(app["migrations"]), app["ends"], app["number"])
         for label, app in facts["apps"].items()
     }
-    return DjangoProject(apps, facts["owners"])
+    return DjangoProject(apps, facts["owners"], facts["address"])
 
 
 def show() -> None:
@@ -69,4 +76,19 @@ def show() -> None:
             "number": max((int(name[:4]) for name in names if name[:4].isdecimal()), default=0),
         }
     owners = {model._meta.db_table: model._meta.app_label for model in apps.get_models(include_auto_created=True)}
-    sys.stdout.write("\n" + json.dumps({"apps": found, "owners": owners}) + "\n")
+    sys.stdout.write("\n" + json.dumps({"apps": found, "owners": owners, "address": _address()}) + "\n")
+
+
+def _address() -> str | None:
+    from django.db import connection
+
+    database = {name: str(value) for name, value in connection.settings_dict.items()}
+    if connection.vendor == "sqlite" and not connection.is_in_memory_db():  # type: ignore[attr-defined] # SQLite's
+        return f"sqlite:///{database['NAME']}"
+    if connection.vendor == "mysql":
+        user, password, name = (quote(database[part], safe="") for part in ("USER", "PASSWORD", "NAME"))
+        host = database["HOST"]
+        place = f"/{name}?unix_socket={quote(host)}" if host.startswith("/") else f"{host}:{database['PORT']}/{name}"
+        who = f"{user}:{password}" if password else user
+        return f"mysql://{who}@{place.replace(':/', '/')}"
+    return None

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from svc_pg.errors import ConfigError
 from svc_pg.schema.export.django_project import DjangoProject, read_project
-from svc_pg.schema.export.script import Script, statements
+from svc_pg.schema.export.script import Script
 from svc_pg.table_names import TableName
 
 
@@ -42,7 +42,7 @@ def upgrade():
 
 
 def downgrade():
-    """Remove triggers, views and functions; the data stays."""
+    """Undo the upgrade; the data stays."""
     run(DOWNGRADE)
 
 
@@ -57,7 +57,7 @@ from django.db import migrations
 
 UPGRADE = {upgrade}
 
-# Removes triggers, views and functions; the data stays.
+# Undoes it; the data stays.
 DOWNGRADE = {downgrade}
 
 
@@ -92,10 +92,20 @@ def alembic_revision(script: Script, *, folder: Path, path: Path | None = None) 
         revision=revision,
         revises=head or "",
         down_revision=head,
-        upgrade=_listed(script.upgrade),
-        downgrade=_listed(script.downgrade),
+        upgrade=_listed(script.split(script.upgrade)),
+        downgrade=_listed(script.split(script.downgrade)),
     )
     return Revision(path or versions / f"{revision}_svc_pg.py", text)
+
+
+def alembic_address(folder: Path) -> str | None:
+    """The address of ``alembic.ini`` in ``folder``, if it is one of SQLite, MySQL or MariaDB."""
+    try:
+        from alembic.config import Config
+    except ImportError:
+        return None
+    address = Config(folder / "alembic.ini").get_main_option("sqlalchemy.url") or ""
+    return address if address.startswith(("sqlite", "mysql", "mariadb")) else None
 
 
 def django_migration(script: Script, *, folder: Path, app: str | None = None, path: Path | None = None) -> Revision:
@@ -112,8 +122,8 @@ def django_migration(script: Script, *, folder: Path, app: str | None = None, pa
     chosen = project.apps[label]
     text = _DJANGO.format(
         title=_TITLE,
-        upgrade=_listed(script.upgrade),
-        downgrade=_listed(script.downgrade),
+        upgrade=_listed(script.split(script.upgrade)),
+        downgrade=_listed(script.split(script.downgrade)),
         dependencies=dependencies,
     )
     return Revision(path or chosen.migrations / f"{chosen.number + 1:04d}_svc_pg.py", text)
@@ -141,8 +151,8 @@ def _chosen_app(project: DjangoProject, folder: Path, label: str | None, path: P
     return chosen
 
 
-def _listed(script: str) -> str:
-    return "[\n" + "".join(f"    {_literal(statement)},\n" for statement in statements(script)) + "]"
+def _listed(statements: list[str]) -> str:
+    return "[\n" + "".join(f"    {_literal(statement.strip())},\n" for statement in statements) + "]"
 
 
 def _literal(text: str) -> str:

@@ -1,6 +1,7 @@
-"""The steps of an install as texts of SQL, for deployment by files: psql, Alembic, Django."""
+"""The steps of an install as texts of SQL, for deployment by files: a database's shell, Alembic, Django."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,22 +13,6 @@ _TOKEN: Final = re.compile(
 _COMMENTS: Final = re.compile(r"(?:\s|--[^\n]*(?:\n|\Z))*")
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
-    """Texts of several statements, each to be run in one transaction.
-
-    ``upgrade`` makes the database equal to the configuration and records that, or fails if it does not fit: it has
-    run already, or the database is in another state than that for which it was made. ``downgrade`` removes the objects
-    that ``upgrade`` added and keeps the data: of the first script all triggers, views and functions, of a later one the
-    captures that it added. After it ``upgrade`` fits again. ``tables`` are the audited tables that must exist
-    before.
-    """
-
-    upgrade: str
-    downgrade: str
-    tables: list[str]
-
-
 def statements(script: str) -> list[str]:
     """Each statement without its semicolon, with the comments before it. Knows our own scripts, not all of SQL."""
     found, start = [], 0
@@ -37,3 +22,27 @@ def statements(script: str) -> list[str]:
             start = token.end()
     found.append(script[start:].strip())
     return [statement for statement in found if not _COMMENTS.fullmatch(statement)]
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """Texts of several statements, each to be run in one transaction if the database can do that.
+
+    ``upgrade`` makes the database equal to the configuration and records that, or fails if it does not fit: it has
+    run already, or the database is in another state than that for which it was made. ``downgrade`` removes the objects
+    that ``upgrade`` added and keeps the data: of the first script all triggers, views and functions, of a later one the
+    captures that it added. After it ``upgrade`` fits again. ``tables`` are the audited tables that must exist
+    before. ``opening`` and ``closing`` stand around it in a file, and ``split`` takes the statements apart.
+    """
+
+    upgrade: str
+    downgrade: str
+    tables: list[str]
+    opening: str = "begin;"
+    closing: str = "commit;"
+    split: Callable[[str], list[str]] = statements
+
+    @property
+    def file(self) -> str:
+        """The upgrade as the shell of the database reads it."""
+        return "\n".join(part for part in (self.opening, self.upgrade, self.closing) if part)

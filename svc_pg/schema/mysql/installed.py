@@ -15,13 +15,17 @@ from svc_pg.table_names import TableName
 SERVER: Final = ""
 """The home of what belongs to schema svc itself, and so to all databases of the server."""
 _QUOTE: Final = MySql()
-_TRIGGERS: Final = """
-select trigger_schema, trigger_name, event_object_table, action_timing, event_manipulation, definer, sql_mode,
-       character_set_client, collation_connection, action_statement
+FACTS: Final = (
+    *("trigger_schema", "trigger_name", "event_object_table", "action_timing", "event_manipulation", "definer"),
+    *("sql_mode", "character_set_client", "collation_connection", "action_statement"),
+)
+"""The columns of the catalog that the digest of a trigger is of: a zero byte stands between their values."""
+_TRIGGERS: Final = f"""
+select {", ".join(FACTS)}
   from information_schema.triggers
  where trigger_schema in (%s, 'svc') and (trigger_schema = 'svc' or left(trigger_name, char_length(%s)) = %s)
  order by trigger_schema, trigger_name
-"""
+"""  # noqa: S608 - constants
 _RECORDED: Final = """
 select kind, identity, home, audited_table, source_sha256, catalog_sha256 from svc.installed_objects
 """

@@ -18,6 +18,11 @@ union all
 select 'column', concat(column_name, ' of svc.', table_name) from information_schema.columns
  where table_schema = 'svc'
 """
+RECORD: Final = (
+    "delete from svc.installed_inventory",
+    f"insert into svc.installed_inventory (kind, identity) {_PRESENT}",
+)
+"""The statements that record what the migrations have made."""
 
 
 def tables(conn: DbApiConnection) -> set[str]:
@@ -56,11 +61,15 @@ def pending(conn: DbApiConnection) -> list[Migration]:
     return migration_files.pending(_FOLDER, {number: (name, digest) for number, name, digest in applied})
 
 
+def statements(migration: Migration) -> list[str]:
+    """The statements of a migration."""
+    return [statement.strip() for statement in _STATEMENT.split(migration.sql) if statement.strip()]
+
+
 def apply(conn: DbApiConnection, migration: Migration) -> None:
     """Run one migration and record it. Each of its statements can run again."""
-    for statement in _STATEMENT.split(migration.sql):
-        if statement.strip():
-            execute(conn, statement)
+    for statement in statements(migration):
+        execute(conn, statement)
     execute(
         conn,
         "insert into svc.migrations (number, name, sha256, applied_at) values (%s, %s, %s, utc_timestamp(6))",
@@ -78,8 +87,8 @@ def finish(conn: DbApiConnection) -> None:
         "insert ignore into svc.audit_hash_key (is_only, inner_pad, outer_pad) values (1, unhex(%s), unhex(%s))",
         [pad.hex() for pad in pads],
     )
-    execute(conn, "delete from svc.installed_inventory")
-    execute(conn, f"insert into svc.installed_inventory (kind, identity) {_PRESENT}")
+    for statement in RECORD:
+        execute(conn, statement)
     execute(conn, "commit")
 
 

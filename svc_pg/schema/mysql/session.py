@@ -14,8 +14,8 @@ _IN_TRANSACTION: Final = 1568
 _LOCK: Final = "svc-pg"
 _UTF8: Final = ("utf8mb4", "utf8mb3", "utf8")
 # A trigger keeps both: backslashes escape, and what does not fit is an error
-_SQL_MODE: Final = "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION"
-_COLLATION: Final = "utf8mb4_bin"
+SQL_MODE: Final = "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION"
+COLLATION: Final = "utf8mb4_bin"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def pinned(conn: DbApiConnection) -> Iterator[Server]:
         raise ConfigError("the connection has no database", hint="Name one: mysql://user@host/shop.")
     if charset not in _UTF8:
         raise ConfigError(f"the connection sends {charset}", hint="Connect with charset=utf8mb4.")
-    execute(conn, "set sql_mode = %s, collation_connection = %s", (_SQL_MODE, _COLLATION))
+    execute(conn, "set sql_mode = %s, collation_connection = %s", (SQL_MODE, COLLATION))
     try:
         yield Server("MariaDB" in text, _numbers(text), text, database)
     finally:

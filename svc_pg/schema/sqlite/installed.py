@@ -57,7 +57,7 @@ class _Trigger:
 def compare(cursor: sqlite3.Cursor, wanted: Iterable[SchemaObject], *, is_recorded: bool) -> list[Status]:
     """The state of every wanted trigger and of all others of ours, then the triggers of others on our tables."""
     triggers = [_Trigger(*row) for row in cursor.execute(_TRIGGERS)]
-    recorded = [Recorded(*row) for row in cursor.execute(_RECORDED)] if is_recorded else []
+    recorded = notes(cursor) if is_recorded else []
     names = {_name(note): note.identity for note in recorded}
     found = [
         Found(
@@ -98,9 +98,14 @@ def _is_after(trigger: _Trigger) -> bool:
     return fires_after(trigger.definition)
 
 
+def notes(cursor: sqlite3.Cursor) -> list[Recorded]:
+    """Our record of every trigger."""
+    return [Recorded(*row) for row in cursor.execute(_RECORDED).fetchall()]
+
+
 def create(cursor: sqlite3.Cursor, items: Iterable[SchemaObject]) -> None:
     """Create or replace triggers in order, and record them."""
-    recorded = {_name(note): note for note in (Recorded(*row) for row in cursor.execute(_RECORDED).fetchall())}
+    recorded = {_name(note): note for note in notes(cursor)}
     for item in items:
         name = _name(item)
         if name in recorded:  # perhaps on a table that was renamed since, with its triggers

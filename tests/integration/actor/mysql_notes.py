@@ -5,7 +5,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from svc_pg.schema.mysql.install import install
+from svc_pg import schema
 from tests.integration.actor.sqlite_notes import CONFIG, Told
 from tests.support.mysql import MySqlServer
 
@@ -46,7 +46,7 @@ def make(server: MySqlServer, database: str) -> None:
     """Create the table in an empty database, and audit it."""
     with closing(server.connect(database)) as conn, conn.cursor() as cursor:
         cursor.execute(TABLE)
-        install(conn, CONFIG)
+        schema.install(conn, CONFIG)
 
 
 def begin(server: MySqlServer, database: str) -> Notes:

@@ -1,0 +1,81 @@
+"""The changes that a script makes, as values: for databases whose objects are triggers alone."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from svc_pg.errors import InstallError
+from svc_pg.schema.comparison import Key
+from svc_pg.schema.migration_files import Migration
+from svc_pg.schema.status import Status
+from svc_pg.schema_objects import SchemaObject
+from svc_pg.sql_text import Sql
+
+
+class Fingerprint(NamedTuple):
+    """A migration or trigger with the fingerprint of its source before and after the script; None if it is not there.
+
+    Before a script runs again after its own reversal, what that kept has the one of after.
+    """
+
+    kind: str
+    identity: str
+    source_before: str | None
+    source_after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Migrations to run, triggers to remove, and triggers to make.
+
+    A trigger to remove has its identity, and the one by which it is recorded: another, if its table was renamed.
+    """
+
+    migrations: Sequence[Migration]
+    removals: Sequence[tuple[str, str]]
+    items: Sequence[SchemaObject]
+    fingerprints: Sequence[Fingerprint]
+
+
+def change_of(steps: Sequence[Status], released: Iterable[Migration], notes: Mapping[Key, str]) -> Change:
+    """The change that these steps of an install make. ``notes`` are the recorded fingerprints of sources."""
+    known = {str(migration): migration for migration in released}
+    migrations = [known[step.identity] for step in steps if step.kind == "migration"]
+    triggers = [step for step in steps if step.kind == "trigger"]
+    fingerprints = [Fingerprint("migration", str(each), None, each.sha256) for each in migrations]
+    for step in triggers:
+        identity = step.recorded_as or step.identity
+        after = step.item.source_sha256 if step.item else None
+        fingerprints.append(Fingerprint("trigger", identity, notes.get(("trigger", identity)), after))
+    items = [step.item for step in triggers if step.item is not None]
+    removals = [(step.identity, step.recorded_as or step.identity) for step in triggers if step.item is None]
+    return Change(migrations, removals, items, fingerprints)
+
+
+def reversal_of(steps: Sequence[Status], kept: Iterable[SchemaObject], *, is_first: bool) -> Change:
+    """Remove what the steps created, but nothing in ``kept``; of a later script whole captures only."""
+    stays = {item.identity for item in kept}
+    made = [
+        (step.identity, step.identity)
+        for step in steps
+        if step.item is not None and step.action == "create" and step.identity not in stays
+        if is_first or step.audited_table
+    ]
+    return Change([], made, [], [])
+
+
+def removal_of(found: Sequence[Status], table: str, quoted: Sql) -> tuple[Change, Change]:
+    """The removal of the triggers that read a table, and its reversal.
+
+    Raises InstallError if the table has no capture, or one that differs from the configuration: the reversal could not
+    bring it back.
+    """
+    items = [step for step in found if step.item and (step.audited_table == table or quoted.text in step.item.sql)]
+    if not items:
+        raise InstallError(f"table {table} is not audited here", hint="Name an audited table, with its schema.")
+    if any(step.state != "ok" for step in items):
+        raise InstallError(f"the capture of {table} is not as the configuration says", hint="Run: svc-pg install")
+    made = [step.item for step in items if step.item is not None]
+    removed = [Fingerprint("trigger", item.identity, item.source_sha256, None) for item in made]
+    restored = [Fingerprint("trigger", item.identity, None, item.source_sha256) for item in made]
+    return Change([], [(item.identity, item.identity) for item in made], [], removed), Change([], [], made, restored)

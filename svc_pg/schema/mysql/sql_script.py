@@ -1,0 +1,174 @@
+"""The steps of an install as a script for the shell of MySQL or MariaDB, Alembic or Django."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, count
+from typing import Final
+
+from svc_pg import __version__
+from svc_pg.capture.mysql.expressions import MySql
+from svc_pg.config import Config
+from svc_pg.dbapi import DbApiConnection
+from svc_pg.errors import InstallError
+from svc_pg.render import render_for
+from svc_pg.schema.change import Change, change_of, removal_of, reversal_of
+from svc_pg.schema.comparison import Key
+from svc_pg.schema.export.script import Script
+from svc_pg.schema.mysql import installed, migrations, preflight
+from svc_pg.schema.mysql.differences import look
+from svc_pg.schema.mysql.session import COLLATION, SQL_MODE, Server, pinned
+from svc_pg.schema.mysql.target import guards, target_of
+from svc_pg.schema.refusals import refuse_lost, refuse_newer, refuse_removals
+from svc_pg.schema_objects import SchemaObject
+from svc_pg.sql_text import Sql
+from svc_pg.table_names import TableName
+
+_QUOTE: Final = MySql()
+_RANDOM_SINCE: Final = (10, 10)
+_MAKE_KEY: Final = """
+insert ignore into svc.audit_hash_key (is_only, inner_pad, outer_pad) values (1, random_bytes(64), random_bytes(64))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A trigger to make and record."""
+
+    trigger: tuple[str, str]
+    statement: Sql
+    identity: str
+    home: str
+    audited_table: str | None
+    source_sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Together:
+    """The triggers of one table, which are exchanged while it is locked; or records of one that is gone."""
+
+    table: TableName | None
+    removals: Sequence[tuple[tuple[str, str], str]]
+    made: Sequence[_Made]
+
+
+def script(conn: DbApiConnection, config: Config, *, prune: bool = False) -> Script | None:
+    """The script for this database, or None if it is already as the configuration says. Changes nothing.
+
+    Raises the errors of ``install`` that come before any change, and InstallError if the server cannot make the key of
+    hashed columns.
+    """
+    with pinned(conn) as server:
+        preflight.check_server(server)
+        refuse_newer(migrations.version(conn))
+        steps = [step for step in look(conn, server, target_of(conn, server, config)) if step.action != "keep"]
+        notes = _notes(conn)
+    if not prune:
+        refuse_removals(steps)
+    refuse_lost(steps)
+    if not steps:
+        return None
+    change = change_of(steps, migrations.released(), notes)
+    if change.migrations and server.is_mariadb and server.version < _RANDOM_SINCE:
+        raise InstallError(
+            f"a script cannot make the key of hashed columns on MariaDB {server.text}",
+            hint="Run svc-pg install the first time.",
+        )
+    gone = {step.identity for step in steps if step.kind == "trigger" and not step.sql}
+    back = reversal_of(steps, guards(), is_first=not notes)
+    tables = [step.audited_table for step in steps if step.audited_table and step.item is not None]
+    return _script(server, [(change, __version__)], [(back, None)], tables, gone)
+
+
+def removal(conn: DbApiConnection, config: Config, tables: Sequence[str]) -> Script:
+    """The script that removes the capture of tables, before their columns change. Its downgrade brings it back."""
+    with pinned(conn) as server:
+        found = look(conn, server, target_of(conn, server, config))
+    names = [_in_database(TableName.parse(table), server) for table in tables]
+    changes = [removal_of(found, str(name), _QUOTE.ident(name.table)) for name in names]
+    up: list[tuple[Change, str | None]] = [(change, None) for change, _ in changes]
+    down: list[tuple[Change, str | None]] = [(change, None) for _, change in changes]
+    return _script(server, up, down, [str(name) for name in names], set())
+
+
+def _in_database(name: TableName, server: Server) -> TableName:
+    return TableName(server.database, name.table) if name.schema == "public" else name
+
+
+def _script(
+    server: Server,
+    upgrade: Sequence[tuple[Change, str | None]],
+    downgrade: Sequence[tuple[Change, str | None]],
+    tables: Sequence[str],
+    gone: set[str],
+) -> Script:
+    items = chain.from_iterable(change.items for change, _ in (*upgrade, *downgrade))
+    end = _delimiter(items)
+
+    def text(changes: Sequence[tuple[Change, str | None]]) -> str:
+        return "".join(_text(server, change, version, end, gone) for change, version in changes)
+
+    def split(script: str) -> list[str]:
+        return [statement.strip() for statement in script.split(end.text) if statement.strip()]
+
+    return Script(
+        text(upgrade),
+        text(downgrade),
+        list(dict.fromkeys(tables)),
+        opening=f"delimiter {end.text}",
+        closing="delimiter ;",
+        split=split,
+    )
+
+
+def _delimiter(items: Iterator[SchemaObject]) -> Sql:
+    """A delimiter that no trigger has in it."""
+    texts = [item.sql for item in items]
+    return next(end for number in count() if not any((end := Sql(f"$${number or ''}")).text in text for text in texts))
+
+
+def _text(server: Server, change: Change, version: str | None, end: Sql, gone: set[str]) -> str:
+    return render_for(
+        _QUOTE,
+        "mysql/script/change.sql.j2",
+        migrations=[(each, [Sql(text) for text in migrations.statements(each)]) for each in change.migrations],
+        finish=[Sql(statement.strip()) for statement in (_MAKE_KEY, *migrations.RECORD)],
+        change=change,
+        tables=list(_together(change, server.database, gone)),
+        facts=installed.FACTS,
+        database=server.database,
+        sql_mode=SQL_MODE,
+        collation=COLLATION,
+        version=version,
+        end=end,
+    )
+
+
+def _together(change: Change, home: str, gone: set[str]) -> Iterator[_Together]:
+    lost = [(_trigger(identity), recorded) for identity, recorded in change.removals if identity in gone]
+    if lost:
+        yield _Together(None, lost, [])
+    removals = [(identity, recorded) for identity, recorded in change.removals if identity not in gone]
+    identities = [identity for identity, _ in removals] + [item.identity for item in change.items]
+    for table in dict.fromkeys(installed.place_of(identity)[1] for identity in identities):
+        yield _Together(
+            table,
+            [(_trigger(each), recorded) for each, recorded in removals if installed.place_of(each)[1] == table],
+            [_made(item, home) for item in change.items if installed.place_of(item.identity)[1] == table],
+        )
+
+
+def _trigger(identity: str) -> tuple[str, str]:
+    name, table = installed.place_of(identity)
+    return table.schema, name
+
+
+def _made(item: SchemaObject, home: str) -> _Made:
+    trigger = _trigger(item.identity)
+    place = installed.SERVER if trigger[0] == "svc" else home
+    return _Made(trigger, Sql(item.sql), item.identity, place, item.audited_table, item.source_sha256)
+
+
+def _notes(conn: DbApiConnection) -> dict[Key, str]:
+    if "installed_objects" not in migrations.tables(conn):
+        return {}
+    return {key: note.source_sha256 for key, (_, note) in installed.recorded(conn).items()}
