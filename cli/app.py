@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "as-of": Summary("Audit", "time_travel", "Show a record or a table as it was at a time."),
     "diff": Summary("Audit", "time_travel", "Show what an entry or a transaction changed."),
     "blame": Summary("Audit", "time_travel", "Show who last changed each field of a record."),
+    "revert": Summary("Audit", "time_travel", "Print the SQL that takes a change back."),
     "export": Summary("Audit", "audit", "Write the audit log as JSON or CSV."),
     "purge": Summary("Audit", "audit", "Remove old entries of the audit log."),
     "send": Summary("Webhooks", "send", "Send an event."),

@@ -1,4 +1,4 @@
-"""The commands history, as-of, diff and blame."""
+"""The commands history, as-of, diff, blame and revert."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -147,6 +147,27 @@ def blame(table: Table, key: Key, *, database_url: DatabaseUrl = None, json: Jso
             actor = printable(origin.actor_id or f"({origin.db_user})")
             who = [_time(origin.changed_at), actor, str(origin.operation), f"[entry {origin.entry_id}]"]
         _line(printable(origin.field).ljust(width), value, *who)
+
+
+@app.command()
+def revert(
+    entry: Annotated[str | None, typer.Argument(metavar="ENTRY", help="The id of an entry.")] = None,
+    *,
+    transaction: Annotated[
+        str | None, typer.Option(metavar="ID", help="A whole transaction: the xact_id of its entries.")
+    ] = None,
+    leave: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FIELD", help="Leave this field as it is, for example one that a trigger sets."),
+    ] = None,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Print the SQL that takes an entry or a transaction back, if that is still safe."""
+    if (entry is None) == (transaction is None):
+        raise typer.BadParameter("pass the id of an entry, or --transaction ID")
+    with connect(database_url) as conn:
+        text = audit.revert(conn, entry=entry, transaction=transaction, leave=leave or ())
+    typer.echo(text, nl=False)
 
 
 def _show_difference(entry: audit.Entry) -> None:

@@ -16,6 +16,7 @@ from svc_pg.audit.manual import capture_log
 from svc_pg.audit.purge_report import PurgeReport
 from svc_pg.audit.record_history import History, State, history
 from svc_pg.audit.retention import apurge, purge
+from svc_pg.audit.revert import arevert, revert
 from svc_pg.audit.transaction import transaction
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "aexport",
     "alast_changes",
     "apurge",
+    "arevert",
     "as_of",
     "blame",
     "capture_log",
@@ -53,5 +55,6 @@ __all__ = [
     "last_changes",
     "purge",
     "query",
+    "revert",
     "transaction",
 ]

@@ -716,6 +716,10 @@ create function svc.audit_mask_all(p_snapshot jsonb)
     returns jsonb language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_net_changes(p_xact_id bigint, p_entry_id bigint DEFAULT NULL::bigint)
+    returns TABLE(table_name text, record_id text, before_data jsonb, after_data jsonb, changed_fields text[], redacted_fields text[], moved_from text, moved_to text, is_in_order boolean, later_entry bigint, later_operation text, later_fields text[]) language plpgsql stable
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_new_epoch()
     returns jsonb language sql immutable
     set search_path=pg_catalog, pg_temp;
@@ -1281,6 +1285,7 @@ grant execute on function svc.audit_ends to svc_admin;
 grant execute on function svc.audit_ends to svc_reader;
 grant execute on function svc.audit_ends to svc_writer;
 grant execute on function svc.audit_ensure_partitions to svc_admin;
+grant select on table svc.audit_epochs to svc_reader;
 grant execute on function svc.audit_events to svc_admin;
 grant execute on function svc.audit_events to svc_reader;
 grant execute on function svc.audit_events to svc_writer;
@@ -1311,6 +1316,9 @@ grant insert on table svc.audit_logs to svc_writer;
 grant select on table svc.audit_logs_default to svc_admin;
 grant execute on function svc.audit_mask_all to svc_admin;
 grant execute on function svc.audit_mask_all to svc_writer;
+grant execute on function svc.audit_net_changes to svc_admin;
+grant execute on function svc.audit_net_changes to svc_reader;
+grant execute on function svc.audit_net_changes to svc_writer;
 grant execute on function svc.audit_new_epoch to svc_admin;
 grant execute on function svc.audit_new_epoch to svc_writer;
 grant execute on function svc.audit_next_event to svc_admin;

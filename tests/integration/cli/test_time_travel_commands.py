@@ -1,4 +1,4 @@
-"""The commands history, as-of, diff and blame print what the functions return."""
+"""The commands history, as-of, diff, blame and revert print what the functions return."""
 
 import json
 from collections.abc import Callable
@@ -105,3 +105,20 @@ def test_what_cannot_be_shown_is_said(run: Run) -> None:
         done = run(*arguments)
         assert (done.returncode, done.stdout) == (code, "")
         assert message in " ".join(done.stderr.replace("│", "").split())
+
+
+def test_revert_prints_sql_that_takes_a_change_back(run: Run, database: str) -> None:
+    with psycopg.connect(database) as conn:
+        [(xact,)] = conn.execute("select distinct xact_id from svc.audit_logs")
+    refused = run("revert", "2")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "the value of pin of public.customer 1 is redacted" in refused.stderr
+    done = run("revert", "2", "--leave", "pin")
+    assert done.stdout.startswith("-- Takes back entry 2: all of it, or nothing")
+    with psycopg.connect(database) as conn:
+        conn.execute(done.stdout.encode())
+        assert conn.execute("select name from customer where id = 1").fetchone() == ("a",)
+        conn.rollback()
+        conn.execute(run("revert", "--transaction", str(xact)).stdout.encode())
+        assert conn.execute("select count(*) from customer").fetchone() == (0,)
+    assert run("revert").returncode == 2

@@ -7,9 +7,11 @@ from typing import Any, Final, LiteralString
 import psycopg
 import pytest
 
+from svc_pg import schema
 from svc_pg.query import scalar
 from tests.support.postgres import new_database
 from tests.support.queue import add_delivered, add_due, add_endpoints
+from tests.support.tables import audited
 
 Connection = psycopg.Connection[Any]
 
@@ -22,13 +24,15 @@ def conn(postgres: str, template: str) -> Iterator[Connection]:
     """60,000 entries of 20 tables and 50 actors in six months of 2020; 50 endpoints and 21,000 deliveries."""
     with new_database(postgres, template=template) as conninfo, psycopg.connect(conninfo, autocommit=True) as conn:
         conn.execute(
-            """insert into svc.audit_logs ("timestamp", table_name, table_oid, operation, record_id, actor_id,
+            """insert into svc.audit_logs ("timestamp", xact_id, table_name, table_oid, operation, record_id, actor_id,
                                            before_data, after_data, changed_fields)
-               select timestamptz '2020-01-01Z' + n * interval '260 s', 'public.t' || n % 20, 0, 'UPDATE',
+               select timestamptz '2020-01-01Z' + n * interval '260 s', n, 'public.t' || n % 20, 0, 'UPDATE',
                       (n % 1000)::text, 'actor ' || n % 50, '{"a": 1}', '{"a": 2}', '{a}'
                  from generate_series(0, 59999) n"""
         )
         conn.execute("select svc.audit_ensure_partitions()")
+        conn.execute("create table t7 (id int primary key, a int)")
+        schema.install(conn, audited("t7"))
         endpoints = add_endpoints(conn, 50)
         add_delivered(conn, 20_000)
         add_due(conn, endpoints, 20)
@@ -180,3 +184,27 @@ def test_the_health_of_endpoints_reads_no_finished_delivery(conn: Connection) ->
     assert set(indexes(nodes)) <= {"webhook_queue_pkey", "webhook_endpoints_pkey", "webhook_endpoint_state_pkey"}
     of_queue = [node for node in nodes if node.get("Relation Name") in ("webhook_queue", "webhook_leases")]
     assert sum(map(rows, of_queue)) <= 50
+
+
+def test_the_history_of_a_table_in_a_range_of_time_reads_its_month_by_the_index(conn: Connection) -> None:
+    text: LiteralString = "select * from svc.history_public_t7 where valid_from >= %s and valid_from < %s"
+    nodes = executed(conn, text, *MARCH)
+    assert (scanned(nodes), read(nodes)) == (set(), {"audit_logs_2020_03"})
+    assert rows_of_the_log(nodes) <= 3 * 117  # a place, its entry, and what an index finds at its edges
+
+
+def test_the_states_of_a_record_are_found_by_the_index(conn: Connection) -> None:
+    nodes = executed(conn, "select * from svc.history_public_t7 where record_id = '7'")
+    assert scanned(nodes) == set()
+    assert rows_of_the_log(nodes) <= 2 * 60 + PARTITIONS
+    nodes = executed(conn, "select * from svc.as_of_public_t7(%s, '7')", MARCH[0])
+    assert scanned(nodes) == set()
+    assert rows_of_the_log(nodes) <= 2 * 60 + PARTITIONS
+
+
+def test_conditions_on_rows_as_of_a_time_reach_the_log(conn: Connection) -> None:
+    text: LiteralString = "select past.a, t.a from svc.as_of_public_t7(%s) past left join t7 t using (id) where id = 7"
+    nodes = executed(conn, text, MARCH[0])
+    assert "as_of_public_t7" not in {node.get("Function Name") for node in nodes}
+    nodes = executed(conn, "select * from svc.as_of_public_t7(%s) where record_id = '7' collate \"C\"", MARCH[0])
+    assert scanned(nodes) == set()

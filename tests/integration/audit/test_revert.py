@@ -1,0 +1,213 @@
+"""The SQL that takes a change back: what it restores, in which order, and what it refuses."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any, LiteralString
+
+import psycopg
+import pytest
+
+from svc_pg import Config, audit, schema
+from svc_pg.errors import ConflictError, NotFoundError, QueryError
+from svc_pg.query import scalar
+
+Connection = psycopg.Connection[Any]
+
+SHOP: LiteralString = """
+create table parent (id int primary key, email text unique, total numeric not null default 0);
+create table child (id int generated always as identity primary key, parent int references parent on delete cascade,
+                    up int references child, price numeric, tags text[], extra jsonb,
+                    twice numeric generated always as (price * 2) stored);
+create function add_up() returns trigger language plpgsql as $$
+begin
+    update parent set total = total - coalesce(old.price, 0) where id = old.parent;
+    update parent set total = total + coalesce(new.price, 0) where id = new.parent;
+    return null;
+end $$;
+create trigger add_up after insert or update or delete on child for each row execute function add_up();
+insert into parent values (1, 'a@x'), (2, 'b@x');
+insert into child (parent, price, tags, extra) values (1, 1.10, '{a,"b c"}', '{"n": 1.50}'), (1, 2, null, 'null'),
+    (2, 3, '{}', '"text"');
+"""
+
+
+@pytest.fixture
+def db(database: str) -> Iterator[Connection]:
+    with psycopg.connect(database, autocommit=True) as conn:
+        yield conn
+
+
+def install(conn: Connection, ddl: LiteralString, *names: str, **options: Any) -> None:
+    conn.execute(ddl)
+    tables = [{"name": name, **options} for name in names]
+    schema.install(conn, Config.model_validate({"audit": {"tables": tables}}))
+
+
+def done(conn: Connection, *statements: LiteralString) -> int:
+    """Run the statements in one transaction and return its number."""
+    with conn.transaction():
+        for statement in statements:
+            conn.execute(statement)
+        number: int = scalar(conn, "select txid_current()")
+    return number
+
+
+def shop(conn: Connection) -> tuple[Any, Any]:
+    return (
+        conn.execute("select * from parent order by id").fetchall(),
+        conn.execute("select * from child order by id").fetchall(),
+    )
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ("delete from parent where id = 1",),
+        ("update child set price = price + 1, tags = tags || '{x}', extra = '[1]' where parent = 1",),
+        ("insert into parent values (3, 'c@x')", "update child set parent = 3", "delete from parent where id = 1"),
+        ("delete from child", "delete from parent", "insert into parent values (7, 'a@x')"),
+        ("insert into child (parent, up, price) values (1, 3, 5), (2, 4, 6)", "delete from child where id = 1"),
+        ("update parent set id = 5 where id = 2 and not exists (select from child where parent = 9)",),
+        ("update child set up = 2 where id = 1", "update child set up = null", "delete from child where id = 2"),
+        ("insert into parent values (8, null)", "update parent set email = 'z' where id = 8"),
+    ],
+)  # fmt: skip
+def test_a_transaction_is_taken_back_row_for_row(db: Connection, statements: tuple[LiteralString, ...]) -> None:
+    install(db, SHOP.replace("on delete cascade", "on delete cascade on update cascade"), "parent", "child")
+    copy = shop(db)
+    number = done(db, *statements)
+    assert shop(db) != copy
+    text = audit.revert(db, transaction=number)
+    assert shop(db) != copy
+    db.execute("set timezone = 'Asia/Kolkata'; set datestyle = 'SQL, DMY'")
+    db.execute(text.encode())
+    assert shop(db) == copy
+    with pytest.raises(psycopg.DatabaseError, match=r"is not as the log tells|is there again"):
+        db.execute(text.encode())
+    with pytest.raises(ConflictError, match="since"):
+        audit.revert(db, transaction=number)
+
+
+def test_an_entry_is_taken_back_if_others_changed_other_fields(db: Connection) -> None:
+    install(db, "create table t (id int primary key, a int, b int)", "t")
+    db.execute("insert into t values (1, 1, 1); ")
+    for statement in ("update t set a = 2", "update t set b = 2", "update t set a = 3"):
+        db.execute(statement.encode())
+    db.execute(audit.revert(db, entry=3).encode())
+    assert db.execute("select * from t").fetchall() == [(1, 3, 1)]
+    with pytest.raises(ConflictError, match=r"entry 2 cannot be taken back: entry 4 changed a of public\.t 1 since"):
+        audit.revert(db, entry=2)
+    with pytest.raises(ConflictError, match=r"entry 2 UPDATE changed|entry 2 changed|changed public\.t 1 since"):
+        audit.revert(db, entry="1")
+
+
+def test_what_changes_between_printing_and_running_stops_it(db: Connection) -> None:
+    install(db, SHOP, "parent", "child")
+    number = done(db, "insert into parent values (3, 'c@x')")
+    text = audit.revert(db, transaction=number)
+    db.execute("insert into child (parent, price) values (3, 0)")
+    with pytest.raises(psycopg.DatabaseError, match=r"rows of public\.child refer to public\.parent 3"):
+        db.execute(text.encode())
+    assert scalar(db, "select count(*) from parent where id = 3") == 1
+    db.execute("delete from child where parent = 3; update parent set email = 'd@x' where id = 3")
+    with pytest.raises(psycopg.DatabaseError, match=r"public\.parent 3 is not as the log tells"):
+        db.execute(text.encode())
+
+
+def test_a_trigger_that_stands_in_the_way_is_told_and_its_field_may_be_left(db: Connection) -> None:
+    install(
+        db,
+        "create table t (id int primary key, a int, updated_at timestamptz);"
+        "create function touch() returns trigger language plpgsql as"
+        " $$ begin new.updated_at := clock_timestamp(); return new; end $$;"
+        "create trigger touch before insert or update on t for each row execute function touch()",
+        "t",
+    )
+    db.execute("insert into t values (1, 1)")
+    number = done(db, "update t set a = 2")
+    with pytest.raises(psycopg.DatabaseError, match="would have other values than before: a trigger"):
+        db.execute(audit.revert(db, transaction=number).encode())
+    assert scalar(db, "select a from t") == 2
+    db.execute(audit.revert(db, transaction=number, leave=["updated_at"]).encode())
+    assert scalar(db, "select a from t") == 1
+
+
+def test_a_value_that_was_redacted_is_not_guessed(db: Connection) -> None:
+    ddl: LiteralString = "create table t (id int primary key, ssn text, pin text, name text)"
+    install(db, ddl, "t", redact={"ssn": "remove", "pin": "last4"})
+    db.execute("insert into t values (1, '123-45-6789', '0123456789', 'a')")
+    named = done(db, "update t set name = 'b'")
+    db.execute(audit.revert(db, transaction=named).encode())
+    assert db.execute("select * from t").fetchall() == [(1, "123-45-6789", "0123456789", "a")]
+    changed = done(db, "update t set ssn = 'x', name = 'c'")
+    with pytest.raises(ConflictError, match=r"the value of ssn of public\.t 1 is redacted$"):
+        audit.revert(db, transaction=changed)
+    db.execute(audit.revert(db, transaction=changed, leave=["ssn"]).encode())
+    gone = done(db, "delete from t")
+    with pytest.raises(ConflictError, match=r"value of pin of public\.t 1 is redacted; the value of ssn of"):
+        audit.revert(db, transaction=gone)
+    came = done(db, "insert into t values (2, 'y', 'z', 'w')")
+    db.execute(audit.revert(db, transaction=came).encode())
+    assert scalar(db, "select count(*) from t") == 0
+
+
+def test_what_is_no_longer_safe_is_refused_by_name(db: Connection) -> None:
+    install(db, "create table t (id int primary key, a int, b text); create table bare (a int)", "t", "bare")
+    db.execute("insert into t values (1, 1, 'b'), (2, 2, repeat('x', 10))")
+    updated = done(db, "update t set b = 'c' where id = 1")
+    emptied = done(db, "truncate t", "insert into t values (1, 1, 'b')")
+    with pytest.raises(ConflictError, match=r"entry \d changed b of|entry \d INSERT changed public\.t 1 since"):
+        audit.revert(db, transaction=updated)
+    with pytest.raises(ConflictError, match=r"entry 4 emptied public\.t by TRUNCATE"):
+        audit.revert(db, transaction=emptied)
+    with pytest.raises(ConflictError, match=r"public\.bare has no key"):
+        audit.revert(db, transaction=done(db, "insert into bare values (1)"))
+    dropped = done(db, "update t set b = 'd'")
+    db.execute("alter table t drop b")
+    with pytest.raises(ConflictError, match=r"public\.t has no column b any more"):
+        audit.revert(db, transaction=dropped)
+    db.execute("alter table t rename to u")
+    with pytest.raises(ConflictError, match=r'there is no table "public\.t" any more'):
+        audit.revert(db, transaction=dropped)
+    with pytest.raises(NotFoundError, match="the log has no transaction 1"):
+        audit.revert(db, transaction=1)
+    with pytest.raises(NotFoundError, match="the log has no entry 99999"):
+        audit.revert(db, entry=99999)
+    for wrong in ({}, {"entry": 1, "transaction": 1}, {"entry": "1; drop table u"}, {"transaction": -1}):
+        with pytest.raises(QueryError):
+            audit.revert(db, **wrong)
+
+
+def test_hostile_texts_in_rows_and_names_stay_texts(db: Connection) -> None:
+    install(db, 'create table "t""; --" (id text primary key, "a\'b" text)', 'public."t""; --"')
+    db.execute("""insert into "t""; --" values ('$svc$; drop table x; --', E'a\\\\''b\\n$svc$')""")
+    gone = done(db, """delete from "t""; --" """)
+    text = audit.revert(db, transaction=gone)
+    db.execute(text.encode())
+    assert db.execute("""select * from "t""; --" """).fetchall() == [("$svc$; drop table x; --", "a\\'b\n$svc$")]
+
+
+def test_a_number_that_two_transactions_have_is_refused(db: Connection) -> None:
+    install(db, "create table t (id int primary key)", "t")
+    number = done(db, "insert into t values (1)")
+    db.execute("insert into svc.audit_epochs values ('later', clock_timestamp())")
+    db.execute(
+        "insert into svc.audit_logs (xact_id, table_name, table_oid, operation, record_id, after_data)"
+        """ values (%s, 'public.t', 't'::regclass, 'INSERT', '2', '{"id": 2}')""",
+        (number,),
+    )
+    with pytest.raises(ConflictError, match="two transactions have the number"):
+        audit.revert(db, transaction=number)
+    assert "delete from" in audit.revert(db, entry=1)
+
+
+def test_it_is_there_on_async_connections_and_revert_is_on_record(database: str, db: Connection) -> None:
+    install(db, "create table t (id int primary key)", "t")
+    number = done(db, "insert into t values (1)")
+
+    async def text() -> str:
+        async with await psycopg.AsyncConnection.connect(database) as conn:
+            return await audit.arevert(conn, transaction=number)
+
+    db.execute(asyncio.run(text()).encode())
+    assert scalar(db, "select string_agg(operation::text, ' ' order by id) from svc.audit_logs") == "INSERT DELETE"
