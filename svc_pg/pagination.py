@@ -13,12 +13,11 @@ from psycopg import AsyncConnection, Connection
 from svc_pg import durations
 from svc_pg.errors import QueryError
 from svc_pg.query import Query, afetch, afetch_within, fetch
-from svc_pg.storable_texts import is_storable
+from svc_pg.storable_texts import check_texts
 
 MAX_SIZE: Final = 1000
 DEFAULT_SIZE: Final = 100
 
-_MAX_CHARACTERS: Final = 10_000
 _LONGEST_AGO: Final = timedelta(days=365_000)  # PostgreSQL's calendar begins in 4713 BC
 
 Item = TypeVar("Item")
@@ -238,16 +237,3 @@ def time_or_age(point_in_time: PointInTime) -> datetime | timedelta:
     if age > _LONGEST_AGO:
         raise QueryError(f"{durations.text(age)} is too long ago", hint="Write at most 365000d.")
     return age
-
-
-def check_texts(*params: object) -> None:
-    """Refuse texts that a driver could not pass on, or that would keep the database busy. Raises QueryError."""
-    for param in params:
-        if isinstance(param, list):
-            check_texts(*param)
-        if not isinstance(param, str):
-            continue
-        if len(param) > _MAX_CHARACTERS:
-            raise QueryError(f"a text has {len(param)} characters", hint=f"At most {_MAX_CHARACTERS} are accepted.")
-        if not is_storable(param):
-            raise QueryError(f"{param!r} contains NUL or a lone surrogate, which no text in PostgreSQL does")

@@ -6,6 +6,9 @@ from svc_pg.errors import QueryError
 
 MAX_IDENTIFIER_BYTES: Final = 63  # NAMEDATALEN - 1; PostgreSQL would cut a longer name silently
 
+_MAX_CHARACTERS: Final = 10_000
+"""Of a text in a query."""
+
 
 def is_storable(text: str) -> bool:
     """Whether PostgreSQL has such a text."""
@@ -17,3 +20,16 @@ def refuse_unstorable(**texts: str | None) -> None:
     for name, text in texts.items():
         if text is not None and not is_storable(text):
             raise QueryError(f"{name} {text!r} contains NUL or a lone surrogate, which no text in PostgreSQL does")
+
+
+def check_texts(*params: object) -> None:
+    """Refuse texts that a driver could not pass on, or that would keep the database busy. Raises QueryError."""
+    for param in params:
+        if isinstance(param, list):
+            check_texts(*param)
+        if not isinstance(param, str):
+            continue
+        if len(param) > _MAX_CHARACTERS:
+            raise QueryError(f"a text has {len(param)} characters", hint=f"At most {_MAX_CHARACTERS} are accepted.")
+        if not is_storable(param):
+            raise QueryError(f"{param!r} contains NUL or a lone surrogate, which no text in PostgreSQL does")

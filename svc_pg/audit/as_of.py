@@ -14,9 +14,10 @@ from svc_pg.audit.last_changes import record_id
 from svc_pg.dialects import require_postgres
 from svc_pg.durations import point_in_time
 from svc_pg.errors import NotFoundError, NotInstalledError, QueryError, UnknownTableError
-from svc_pg.pagination import Keyset, Listing, Page, PointInTime, check_texts, decode, time_or_age
+from svc_pg.pagination import Keyset, Listing, Page, PointInTime, decode, time_or_age
 from svc_pg.query import Query, RawJson
 from svc_pg.schema_objects import function_name
+from svc_pg.storable_texts import check_texts
 from svc_pg.table_names import TableName
 
 _FEATURE: Final = "rows as of a time"

@@ -36,6 +36,7 @@ def follow(conn: Any, query: AuditQuery, *, pause: timedelta = PAUSE) -> Generat
     """
     if dialect_of(conn) != "postgresql":
         yield from portable.follow(conn, query, pause=pause)
+        return
     if conn.info.transaction_status != TransactionStatus.IDLE:
         raise TransactionError("the connection is inside a transaction", hint="Commit or roll back first.")
     newest, oldest = listing(query.order("newest")), listing(query.order("oldest"))

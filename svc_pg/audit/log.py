@@ -30,8 +30,9 @@ from svc_pg.audit.selection import Selection
 from svc_pg.config.audit import Severity
 from svc_pg.dialects import dialect_of
 from svc_pg.errors import QueryError
-from svc_pg.pagination import Page, PointInTime, check_texts, time_or_age
+from svc_pg.pagination import Page, PointInTime, time_or_age
 from svc_pg.query import Query
+from svc_pg.storable_texts import check_texts
 from svc_pg.table_names import TableName
 
 MAX_VALUES: Final = 20

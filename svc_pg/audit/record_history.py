@@ -11,8 +11,9 @@ from svc_pg.audit.entry import Operation, Order
 from svc_pg.audit.last_changes import record_id
 from svc_pg.dialects import require_postgres
 from svc_pg.errors import QueryError
-from svc_pg.pagination import Keyset, Listing, Page, aware_time, check_texts, decode
+from svc_pg.pagination import Keyset, Listing, Page, aware_time, decode
 from svc_pg.query import Query, RawJson
+from svc_pg.storable_texts import check_texts
 from svc_pg.table_names import TableName
 
 _FEATURE: Final = "the history of a record"

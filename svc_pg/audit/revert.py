@@ -11,8 +11,8 @@ from svc_pg.audit.net_changes import NetChange, TableFacts, facts_of, net_change
 from svc_pg.audit.revert_sql import RevertedRow, is_marker, revert_sql
 from svc_pg.dialects import require_postgres
 from svc_pg.errors import ConflictError, QueryError
-from svc_pg.pagination import check_texts
 from svc_pg.query import RawJson, afetch, fetch
+from svc_pg.storable_texts import check_texts
 from svc_pg.table_names import TableName
 
 _FEATURE: Final = "the revert of a change"

@@ -2,12 +2,15 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
+
+import aiosqlite
+import asyncmy
 
 from svc_pg import schema
 from svc_pg.audit import AuditQuery
@@ -42,6 +45,21 @@ class Log:
         if isinstance(self.at, Path):
             return sqlite3.connect(self.at, isolation_level=None)
         return self.at.connect(self.schema)
+
+    @asynccontextmanager
+    async def connect_async(self) -> AsyncIterator[Any]:
+        """Enter to get a connection of aiosqlite or asyncmy, which commits each statement."""
+        if isinstance(self.at, Path):
+            async with aiosqlite.connect(self.at, isolation_level=None) as of_file:
+                yield of_file
+            return
+        conn: Any = await asyncmy.connect(
+            host="127.0.0.1", port=self.at.port, user="root", db=self.schema, autocommit=True
+        )
+        try:
+            yield conn
+        finally:
+            await conn.ensure_closed()
 
     def write(self, conn: Any, record: str | None, **columns: Any) -> None:
         """An entry with these columns; lists and mappings become JSON."""

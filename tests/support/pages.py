@@ -3,12 +3,11 @@
 from typing import Any
 
 import httpx
-import psycopg
 
 from svc_pg.pagination import Paged, Row
 
 
-def all_rows(conn: psycopg.Connection[Any], query: Paged[Row]) -> list[Row]:
+def all_rows(conn: Any, query: Paged[Row]) -> list[Row]:
     """The rows of all pages of a query."""
     page = query.list(conn)
     pages = [page.data]

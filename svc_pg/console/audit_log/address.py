@@ -1,5 +1,7 @@
 """The audit log at an address."""
 
+from importlib.util import find_spec
+
 from pydantic import SecretStr
 
 from svc_pg import database_addresses
@@ -9,6 +11,7 @@ from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.audit_log.portable import PortableLog
 from svc_pg.console.audit_log.postgres import PostgresLog
 from svc_pg.console.database import Database
+from svc_pg.database_addresses import MySqlServer
 from svc_pg.errors import ConfigError
 
 
@@ -23,4 +26,6 @@ def log_at(address: str | SecretStr | None, database: Database, config: Config) 
             "the audit log is in the console's own database, or in one of SQLite, MySQL or MariaDB",
             hint="For a log on PostgreSQL, let DATABASE_URL name its database.",
         )
+    if isinstance(found, MySqlServer) and find_spec("pymysql") is None:
+        raise ConfigError("an audit log on MySQL or MariaDB needs PyMySQL", hint="pip install 'svc-pg[mysql]'")
     return PortableLog(found, config)

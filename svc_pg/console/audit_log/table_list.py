@@ -13,7 +13,7 @@ def listed(statuses: Iterable[Status], config: AuditConfig, wanted: Listing[Audi
     """A page of the tables by name."""
     capture: dict[str, Capture] = {}
     for status in statuses:
-        if status.kind == "trigger" and status.audited_table is not None and status.state != "orphan":
+        if status.kind == "trigger" and status.audited_table is not None:
             is_missing = status.state == "missing" or capture.get(status.audited_table) == "missing"
             capture[status.audited_table] = "missing" if is_missing else "recording"
     tables = [Audited(name, state, _rules(config, name)) for name, state in sorted(capture.items())]

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import secrets
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -10,25 +11,37 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 
-from svc_pg import audit
+from svc_pg import Config, audit, schema
 from svc_pg.console import Console
 from svc_pg.console.audit_log import portable
+from svc_pg.console.sign_in import service_tokens
 from svc_pg.errors import ConfigError
 from tests.integration.console.browsing import Browser, signed_in
 from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings
 from tests.support.logs import Log
 from tests.support.pages import all_data
+from tests.support.postgres import new_database
 from tests.support.waiting import wait_until
 
+CONFIG = Config()
+CONFIG.audit.table("customer")
 NOW = datetime.now(UTC).replace(microsecond=123000)
 
 
 @pytest.fixture(scope="module")
-def console(shared_database: str, module_log: Log) -> Iterator[httpx.Client]:
+def own_database(postgres: str, template: str) -> Iterator[str]:
+    """The console's own database."""
+    with new_database(postgres, template=template) as conninfo:
+        yield conninfo
+
+
+@pytest.fixture(scope="module")
+def console(own_database: str, module_log: Log) -> Iterator[httpx.Client]:
     """A console whose own database is PostgreSQL, and whose audit log is elsewhere."""
-    with serving_installed(Console(settings(database_url=shared_database), audit_log=module_log.url)) as client:
+    with serving_installed(Console(settings(database_url=own_database), audit_log=module_log.url)) as client:
         client.headers.update(bearer("admin"))
         yield client
 
@@ -132,9 +145,42 @@ def test_searches_say_that_they_need_postgresql(client: httpx.Client, search: di
     assert "PostgreSQL only" in refused.json()["detail"]
 
 
-def test_sessions_of_a_tenant_see_its_entries_alone(client: httpx.Client) -> None:
-    response = client.get("/audit/entries", params={"tenant": "acme"})
-    assert [entry["recordId"] for entry in response.json()["data"]] == ["2"]
+def test_sessions_of_a_tenant_see_its_entries_alone(client: httpx.Client, own_database: str) -> None:
+    with psycopg.connect(own_database) as db:
+        of_acme = service_tokens.add(db, secrets.token_hex(8), permission="admin", tenant="acme").token
+    own = {"Authorization": f"Bearer {of_acme}"}
+    entries = client.get("/audit/entries", params={"order": "oldest"}).json()["data"]
+    assert [entry["recordId"] for entry in client.get("/audit/entries", headers=own).json()["data"]] == ["2"]
+    assert client.get(f"/audit/entries/{entries[1]['id']}", headers=own).status_code == 200
+    assert_problem(client.get(f"/audit/entries/{entries[0]['id']}", headers=own), 404, "unknown_entry")
+    assert client.get("/audit/facets", headers=own).json()["entries"] == 1
+    assert_problem(client.get("/audit/export", headers=own), 403, "not_for_tenants")
+
+
+def test_the_audited_tables_are_listed_with_the_state_of_their_capture(client: httpx.Client, conn: Any) -> None:
+    with closing(conn.cursor()) as cursor:
+        cursor.execute("drop table if exists customer")
+        cursor.execute("create table customer (id integer primary key)")
+    schema.install(conn, CONFIG)
+    listed = client.get("/audit/tables")
+    assert listed.status_code == 200, listed.text
+    [table] = listed.json()["data"]
+    assert (table["name"].rpartition(".")[2], table["capture"]) == ("customer", "recording")
+    schema.install(conn, Config(), prune=True)
+    assert client.get("/audit/tables").json()["data"] == []
+
+
+def test_pages_are_told_that_the_log_grows(client: httpx.Client, log: Log, conn: Any) -> None:
+    with client.stream("GET", "/account/changes", timeout=30) as stream:
+        lines = stream.iter_lines()
+        assert next(lines).startswith("retry")
+        told = ""
+        for number in range(50):
+            log.write(conn, f"told {number}", timestamp=datetime.now(UTC))
+            told = next(line for line in lines if line.startswith(("data:", ":")))
+            if told.startswith("data:"):
+                break
+    assert "audit" in told
 
 
 def test_the_pages_show_it_and_offer_no_search(client: httpx.Client, conn: Any) -> None:
@@ -167,16 +213,16 @@ def test_what_takes_too_long_ends(client: httpx.Client, log: Log, conn: Any, mon
     assert conn
 
 
-def test_a_log_on_another_postgresql_is_refused(shared_database: str) -> None:
+def test_a_log_on_another_postgresql_is_refused(own_database: str) -> None:
     with pytest.raises(ConfigError, match="own database"):
-        Console(settings(database_url=shared_database), audit_log=shared_database)
+        Console(settings(database_url=own_database), audit_log=own_database)
     with pytest.raises(ConfigError, match="own database"):
-        Console(settings(database_url=shared_database, audit_log_url="postgresql://h/x"))
+        Console(settings(database_url=own_database, audit_log_url="postgresql://h/x"))
 
 
-def test_a_database_that_is_away_is_a_problem(shared_database: str, tmp_path: Path) -> None:
+def test_a_database_that_is_away_is_a_problem(own_database: str, tmp_path: Path) -> None:
     for url in (f"sqlite:///{tmp_path / 'gone.db'}", "mysql://root@127.0.0.1:1/shop"):
-        with serving_installed(Console(settings(database_url=shared_database, audit_log_url=url))) as client:
+        with serving_installed(Console(settings(database_url=own_database, audit_log_url=url))) as client:
             refused = client.get("/audit/entries", headers=bearer("read"))
             assert_problem(refused, 503, "database_unavailable")
             assert url not in refused.text

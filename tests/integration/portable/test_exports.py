@@ -8,7 +8,6 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-import aiosqlite
 import psycopg
 import pytest
 from psycopg.types.json import Jsonb
@@ -255,14 +254,12 @@ def test_a_connection_without_autocommit_sees_what_is_new_after_its_commit(log: 
         assert exported(own)[1].entries == 2
 
 
-def test_the_async_export_of_sqlite_is_the_same(log: Log, conn: Any) -> None:
-    if not isinstance(log.at, Path):
-        pytest.skip("of aiosqlite")
+def test_the_async_export_is_the_same(log: Log, conn: Any) -> None:
     write_all(log, conn, hostile_entries(1))
 
     async def read() -> bytes:
         out = io.BytesIO()
-        async with aiosqlite.connect(log.at) as own:  # type: ignore[arg-type]
+        async with log.connect_async() as own:
             await audit.aexport(own, audit.query(), format="csv", out=out)
         return out.getvalue()
 

@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy
+from sqlalchemy.pool import NullPool
 
 from svc_pg import audit
 from svc_pg.audit.follow import follow
@@ -20,6 +23,7 @@ from svc_pg.errors import QueryError, TransactionError
 from tests.support.logs import Log, records
 from tests.support.pages import all_rows
 from tests.support.selections import NOW
+from tests.support.sqlite import audited
 from tests.support.waiting import wait_until
 
 
@@ -145,3 +149,33 @@ def test_one_entry_is_found_by_its_id(log: Log, conn: Any) -> None:
     assert run(conn, one(phrases_of(conn), int(entry.id))) == entry
     assert run(conn, one(phrases_of(conn), 2**70)) is None
     assert records(conn, audit.query()) == ["1"]
+
+
+def test_a_trigger_that_changes_its_own_row_is_told_after_the_change_that_it_answers(tmp_path: Path) -> None:
+    """SQLite fires the trigger that was made last first, so its change is captured before the one that caused it."""
+    with closing(sqlite3.connect(tmp_path / "shop.db", isolation_level=None)) as conn:
+        conn.execute("create table t (id integer primary key, n integer, seen integer default 0)")
+        audited(conn, "t")
+        conn.execute(
+            "create trigger app after update of n on t begin update t set seen = seen + 1 where id = new.id; end"
+        )
+        conn.execute("insert into t (id, n) values (1, 0)")
+        for number in range(1, 4):
+            conn.execute("update t set n = ?", (number,))
+        captured = [entry.changed_fields for entry in audit.query().resource("t").order("oldest").list(conn)]
+        changed = [*all_rows(conn, audit.query().resource("t").record("1").order("oldest").limit(2))]
+    assert captured[1] == ["seen"], "or else nothing has to be put in order"
+    assert [entry.changed_fields for entry in changed[1:]] == [["n"], ["seen"]] * 3
+    states = [(entry.before_data, entry.after_data) for entry in changed]
+    assert all(one[1] == other[0] for one, other in itertools.pairwise(states))
+
+
+def test_connections_of_sqlalchemy_and_their_pools_are_read(log: Log, conn: Any) -> None:
+    log.write(conn, "1")
+    url = f"sqlite:///{log.at}" if isinstance(log.at, Path) else log.url.replace(log.at.kind, "mysql+pymysql")
+    engine = sqlalchemy.create_engine(url, poolclass=NullPool)
+    with engine.connect() as own:
+        assert records(own, audit.query().resource("t")) == ["1"]
+    with closing(engine.raw_connection()) as raw:
+        assert records(raw, audit.query().resource("t")) == ["1"]
+    engine.dispose()

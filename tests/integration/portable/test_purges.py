@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import aiosqlite
 import pytest
 
 from svc_pg import audit
@@ -157,15 +156,13 @@ def test_nobody_else_removes_or_changes_entries(aged: Log, conn: Any) -> None:
         cursor.execute(f"update {aged.name} set label = 'x'")
 
 
-def test_an_async_purge_is_the_same(aged: Log) -> None:
-    if not isinstance(aged.at, Path):
-        pytest.skip("of aiosqlite")
-
+def test_an_async_purge_is_the_same(aged: Log, conn: Any) -> None:
     async def remove() -> int:
-        async with aiosqlite.connect(aged.at) as conn:  # type: ignore[arg-type]
-            return (await audit.apurge(conn, MONTH)).entries
+        async with aged.connect_async() as own, audit.aactor(own, "ops"):
+            return (await audit.apurge(own, MONTH)).entries
 
     assert asyncio.run(remove()) == 5
+    assert audit.query().list(conn).data[0].actor_id == "ops"
 
 
 def test_what_no_trigger_sees_is_written_by_hand(conn: Any) -> None:
