@@ -7,8 +7,7 @@ svc: begin
     ) values (
         utc_timestamp(6) + interval greatest(timestampdiff(microsecond, now(6), sysdate(6)), 0) microsecond,
         @svc_xact_id, left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
-        if(json_valid(convert(@svc_context using utf8mb4)), convert(@svc_context using utf8mb4),
-           json_quote(convert(nullif(@svc_context, '') using utf8mb4))),
+        if(json_valid(@svc_context), @svc_context, json_quote(nullif(@svc_context, ''))),
         'shop.customer', 'INSERT', cast(new.`id` as char),
         null,
         null,
@@ -24,37 +23,37 @@ create trigger `shop`.`00_svc_audit_update_customer` after update on `shop`.`cus
 svc: begin
 -- made by svc-pg from its configuration for shop.customer; change it there
     declare v_rule int;
-    declare v_changed longtext character set utf8mb4 collate utf8mb4_bin;
-    set v_changed = concat(if(not (cast(old.`card_number` as binary) <=> cast(new.`card_number` as binary)), ', "card_number"', ''),
-        if(not (old.`credit` <=> new.`credit`), ', "credit"', ''),
-        if(not (cast(old.`email` as binary) <=> cast(new.`email` as binary)), ', "email"', ''),
-        if(not (old.`id` <=> new.`id`), ', "id"', ''),
-        if(not (cast(old.`name` as binary) <=> cast(new.`name` as binary)), ', "name"', ''),
-        if(not (cast(old.`password_hash` as binary) <=> cast(new.`password_hash` as binary)), ', "password_hash"', ''),
-        if(not (cast(old.`status` as binary) <=> cast(new.`status` as binary)), ', "status"', ''),
-        if(not (cast(old.`settings` as binary) <=> cast(new.`settings` as binary)), ', "settings"', ''));
+    declare v_changed longtext character set utf8mb4 collate utf8mb4_bin default concat_ws(', ',
+        if(cast(old.`card_number` as binary) <=> new.`card_number`, null, '"card_number"'),
+        if(old.`credit` <=> new.`credit`, null, '"credit"'),
+        if(cast(old.`email` as binary) <=> new.`email`, null, '"email"'),
+        if(old.`id` <=> new.`id`, null, '"id"'),
+        if(cast(old.`name` as binary) <=> new.`name`, null, '"name"'),
+        if(cast(old.`password_hash` as binary) <=> new.`password_hash`, null, '"password_hash"'),
+        if(cast(old.`status` as binary) <=> new.`status`, null, '"status"'),
+        if(cast(old.`settings` as binary) <=> cast(new.`settings` as binary), null, '"settings"')
+    );
     if v_changed = '' then
         leave svc;
     end if;
-    if not (old.`id` <=> new.`id`) or not (cast(old.`email` as binary) <=> cast(new.`email` as binary)) then
-        if exists (select 1 from `shop`.`customer` kept where kept.`id` = old.`id` and not (not (old.`id` <=> kept.`id`)) and not (not (cast(old.`email` as binary) <=> cast(kept.`email` as binary)))) then
+    if not (old.`id` <=> new.`id`) or not (cast(old.`email` as binary) <=> new.`email`) then
+        if exists (select 1 from `shop`.`customer` kept where kept.`id` = old.`id` and not (not (old.`id` <=> kept.`id`)) and not (not (cast(old.`email` as binary) <=> kept.`email`))) then
             leave svc;
         end if;
     end if;
-    set v_rule = case when ((not (cast(old.`email` as binary) <=> cast(new.`email` as binary))) and not (((coalesce(1 = 1 and cast(new.`status` as binary) = 'test', 1 = 0) or coalesce(1 = 1 and cast(new.`status` as binary) = 'demo', 1 = 0))))) then 0 when ((coalesce(1 = 1 and new.`credit` > 10000, 1 = 0))) then 1 when 1 = 1 then 2 end;
+    set v_rule = case when ((not (cast(old.`email` as binary) <=> new.`email`)) and not (((coalesce(1 = 1 and cast(new.`status` as binary) = 'test', 1 = 0) or coalesce(1 = 1 and cast(new.`status` as binary) = 'demo', 1 = 0))))) then 0 when ((coalesce(1 = 1 and new.`credit` > 10000, 1 = 0))) then 1 when 1 = 1 then 2 end;
     insert into svc.audit_logs (
         `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, moved_from,
         before_data, after_data, changed_fields, redacted_fields, label, severity, compliance, description
     ) values (
         utc_timestamp(6) + interval greatest(timestampdiff(microsecond, now(6), sysdate(6)), 0) microsecond,
         @svc_xact_id, left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
-        if(json_valid(convert(@svc_context using utf8mb4)), convert(@svc_context using utf8mb4),
-           json_quote(convert(nullif(@svc_context, '') using utf8mb4))),
+        if(json_valid(@svc_context), @svc_context, json_quote(nullif(@svc_context, ''))),
         'shop.customer', 'UPDATE', cast(new.`id` as char),
         if(not (old.`id` <=> new.`id`), cast(old.`id` as char), null),
         concat('{"id": ', ifnull(old.`id`, 'null'), ', "name": ', ifnull(json_quote(old.`name`), 'null'), ', "email": ', ifnull(json_quote(old.`email`), 'null'), ', "card_number": ', ifnull(json_quote(if(char_length(old.`card_number`) >= 8, concat('****', right(old.`card_number`, 4)), if(old.`card_number` is null, null, '****'))), 'null'), ', "status": ', ifnull(json_quote(old.`status`), 'null'), ', "credit": ', ifnull(old.`credit`, 'null'), ', "settings": ', ifnull(if(json_valid(old.`settings`), old.`settings`, json_quote(old.`settings`)), 'null'), '}'),
         concat('{"id": ', ifnull(new.`id`, 'null'), ', "name": ', ifnull(json_quote(new.`name`), 'null'), ', "email": ', ifnull(json_quote(new.`email`), 'null'), ', "card_number": ', ifnull(json_quote(if(char_length(new.`card_number`) >= 8, concat('****', right(new.`card_number`, 4)), if(new.`card_number` is null, null, '****'))), 'null'), ', "status": ', ifnull(json_quote(new.`status`), 'null'), ', "credit": ', ifnull(new.`credit`, 'null'), ', "settings": ', ifnull(if(json_valid(new.`settings`), new.`settings`, json_quote(new.`settings`)), 'null'), '}'),
-        concat('[', substr(v_changed, 3), ']'),
+        concat('[', v_changed, ']'),
         '["card_number", "password_hash"]',
         case v_rule when 0 then 'customer edited' when 2 then 'customer changed' end, case v_rule when 0 then 'medium' when 1 then 'high' when 2 then 'low' end, case v_rule when 0 then '["gdpr"]' end,
         case v_rule when 0 then concat(ifnull(nullif(@svc_actor_id, ''), ''), ifnull(' changed email from ', ''), ifnull(old.`email`, ''), ifnull(' to ', ''), ifnull(new.`email`, '')) end
@@ -70,8 +69,7 @@ svc: begin
     ) values (
         utc_timestamp(6) + interval greatest(timestampdiff(microsecond, now(6), sysdate(6)), 0) microsecond,
         @svc_xact_id, left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
-        if(json_valid(convert(@svc_context using utf8mb4)), convert(@svc_context using utf8mb4),
-           json_quote(convert(nullif(@svc_context, '') using utf8mb4))),
+        if(json_valid(@svc_context), @svc_context, json_quote(nullif(@svc_context, ''))),
         'shop.customer', 'DELETE', cast(old.`id` as char),
         null,
         concat('{"id": ', ifnull(old.`id`, 'null'), ', "name": ', ifnull(json_quote(old.`name`), 'null'), ', "email": ', ifnull(json_quote(old.`email`), 'null'), ', "card_number": ', ifnull(json_quote(if(char_length(old.`card_number`) >= 8, concat('****', right(old.`card_number`, 4)), if(old.`card_number` is null, null, '****'))), 'null'), ', "status": ', ifnull(json_quote(old.`status`), 'null'), ', "credit": ', ifnull(old.`credit`, 'null'), ', "settings": ', ifnull(if(json_valid(old.`settings`), old.`settings`, json_quote(old.`settings`)), 'null'), '}'),

@@ -15,8 +15,7 @@ svc: begin
     ) values (
         utc_timestamp(6) + interval greatest(timestampdiff(microsecond, now(6), sysdate(6)), 0) microsecond,
         @svc_xact_id, left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
-        if(json_valid(convert(@svc_context using utf8mb4)), convert(@svc_context using utf8mb4),
-           json_quote(convert(nullif(@svc_context, '') using utf8mb4))),
+        convert(nullif(@svc_context, '') using utf8mb4),
         'shop.customer', 'INSERT', cast(new.`id` as char),
         null,
         null,
@@ -32,7 +31,16 @@ create trigger `shop`.`00_svc_audit_update_customer` after update on `shop`.`cus
 svc: begin
 -- made by svc-pg from its configuration for shop.customer; change it there
     declare v_rule int;
-    declare v_changed longtext character set utf8mb4 collate utf8mb4_bin;
+    declare v_changed longtext character set utf8mb4 collate utf8mb4_bin default concat_ws(', ',
+        if(cast(old.`card_number` as binary) <=> new.`card_number`, null, '"card_number"'),
+        if(old.`credit` <=> new.`credit`, null, '"credit"'),
+        if(cast(old.`email` as binary) <=> new.`email`, null, '"email"'),
+        if(old.`id` <=> new.`id`, null, '"id"'),
+        if(cast(old.`name` as binary) <=> new.`name`, null, '"name"'),
+        if(cast(old.`password_hash` as binary) <=> new.`password_hash`, null, '"password_hash"'),
+        if(cast(old.`status` as binary) <=> new.`status`, null, '"status"'),
+        if(cast(old.`settings` as binary) <=> cast(new.`settings` as binary), null, '"settings"')
+    );
     declare exit handler for 1205, 1213 resignal;
     declare exit handler for sqlexception
     begin
@@ -41,31 +49,22 @@ svc: begin
         set v_message = left(concat('svc-pg: a change is not on record: ', v_message), 128);
         signal sqlstate '01000' set message_text = v_message;
     end;
-    set v_changed = concat(if(not (cast(old.`card_number` as binary) <=> cast(new.`card_number` as binary)), ', "card_number"', ''),
-        if(not (old.`credit` <=> new.`credit`), ', "credit"', ''),
-        if(not (cast(old.`email` as binary) <=> cast(new.`email` as binary)), ', "email"', ''),
-        if(not (old.`id` <=> new.`id`), ', "id"', ''),
-        if(not (cast(old.`name` as binary) <=> cast(new.`name` as binary)), ', "name"', ''),
-        if(not (cast(old.`password_hash` as binary) <=> cast(new.`password_hash` as binary)), ', "password_hash"', ''),
-        if(not (cast(old.`status` as binary) <=> cast(new.`status` as binary)), ', "status"', ''),
-        if(not (cast(old.`settings` as binary) <=> cast(new.`settings` as binary)), ', "settings"', ''));
     if v_changed = '' then
         leave svc;
     end if;
-    set v_rule = case when ((not (cast(old.`email` as binary) <=> cast(new.`email` as binary))) and not (((coalesce(1 = 1 and cast(new.`status` as binary) = 'test', 1 = 0) or coalesce(1 = 1 and cast(new.`status` as binary) = 'demo', 1 = 0))))) then 0 when ((coalesce(1 = 1 and new.`credit` > 10000, 1 = 0))) then 1 when 1 = 1 then 2 end;
+    set v_rule = case when ((not (cast(old.`email` as binary) <=> new.`email`)) and not (((coalesce(1 = 1 and cast(new.`status` as binary) = 'test', 1 = 0) or coalesce(1 = 1 and cast(new.`status` as binary) = 'demo', 1 = 0))))) then 0 when ((coalesce(1 = 1 and new.`credit` > 10000, 1 = 0))) then 1 when 1 = 1 then 2 end;
     insert into svc.audit_logs (
         `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, moved_from,
         before_data, after_data, changed_fields, redacted_fields, label, severity, compliance, description
     ) values (
         utc_timestamp(6) + interval greatest(timestampdiff(microsecond, now(6), sysdate(6)), 0) microsecond,
         @svc_xact_id, left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
-        if(json_valid(convert(@svc_context using utf8mb4)), convert(@svc_context using utf8mb4),
-           json_quote(convert(nullif(@svc_context, '') using utf8mb4))),
+        convert(nullif(@svc_context, '') using utf8mb4),
         'shop.customer', 'UPDATE', cast(new.`id` as char),
         if(not (old.`id` <=> new.`id`), cast(old.`id` as char), null),
         json_object('id', old.`id`, 'name', json_extract(if(octet_length(json_quote(old.`name`)) > 65536, concat('{"oversized": true, "bytes": ', octet_length(json_quote(old.`name`)), ', "sha256": "', sha2(json_quote(old.`name`), 256), '"}'), json_quote(old.`name`)), '$'), 'email', json_extract(if(octet_length(json_quote(old.`email`)) > 65536, concat('{"oversized": true, "bytes": ', octet_length(json_quote(old.`email`)), ', "sha256": "', sha2(json_quote(old.`email`), 256), '"}'), json_quote(old.`email`)), '$'), 'card_number', if(char_length(old.`card_number`) >= 8, concat('****', right(old.`card_number`, 4)), if(old.`card_number` is null, null, '****')), 'status', json_extract(if(octet_length(json_quote(old.`status`)) > 65536, concat('{"oversized": true, "bytes": ', octet_length(json_quote(old.`status`)), ', "sha256": "', sha2(json_quote(old.`status`), 256), '"}'), json_quote(old.`status`)), '$'), 'credit', old.`credit`, 'settings', if(octet_length(cast(old.`settings` as char)) > 65536, cast(concat('{"oversized": true, "bytes": ', octet_length(cast(old.`settings` as char)), ', "sha256": "', sha2(cast(old.`settings` as char), 256), '"}') as json), old.`settings`)),
         json_object('id', new.`id`, 'name', json_extract(if(octet_length(json_quote(new.`name`)) > 65536, concat('{"oversized": true, "bytes": ', octet_length(json_quote(new.`name`)), ', "sha256": "', sha2(json_quote(new.`name`), 256), '"}'), json_quote(new.`name`)), '$'), 'email', json_extract(if(octet_length(json_quote(new.`email`)) > 65536, concat('{"oversized": true, "bytes": ', octet_length(json_quote(new.`email`)), ', "sha256": "', sha2(json_quote(new.`email`), 256), '"}'), json_quote(new.`email`)), '$'), 'card_number', if(char_length(new.`card_number`) >= 8, concat('****', right(new.`card_number`, 4)), if(new.`card_number` is null, null, '****')), 'status', json_extract(if(octet_length(json_quote(new.`status`)) > 65536, concat('{"oversized": true, "bytes": ', octet_length(json_quote(new.`status`)), ', "sha256": "', sha2(json_quote(new.`status`), 256), '"}'), json_quote(new.`status`)), '$'), 'credit', new.`credit`, 'settings', if(octet_length(cast(new.`settings` as char)) > 65536, cast(concat('{"oversized": true, "bytes": ', octet_length(cast(new.`settings` as char)), ', "sha256": "', sha2(cast(new.`settings` as char), 256), '"}') as json), new.`settings`)),
-        concat('[', substr(v_changed, 3), ']'),
+        concat('[', v_changed, ']'),
         '["card_number", "password_hash"]',
         case v_rule when 0 then 'customer edited' when 2 then 'customer changed' end, case v_rule when 0 then 'medium' when 1 then 'high' when 2 then 'low' end, case v_rule when 0 then '["gdpr"]' end,
         case v_rule when 0 then concat(ifnull(nullif(@svc_actor_id, ''), ''), ifnull(' changed email from ', ''), ifnull(if(octet_length(json_quote(old.`email`)) > 65536, concat('{"oversized": true, "bytes": ', octet_length(json_quote(old.`email`)), ', "sha256": "', sha2(json_quote(old.`email`), 256), '"}'), old.`email`), ''), ifnull(' to ', ''), ifnull(if(octet_length(json_quote(new.`email`)) > 65536, concat('{"oversized": true, "bytes": ', octet_length(json_quote(new.`email`)), ', "sha256": "', sha2(json_quote(new.`email`), 256), '"}'), new.`email`), '')) end
@@ -89,8 +88,7 @@ svc: begin
     ) values (
         utc_timestamp(6) + interval greatest(timestampdiff(microsecond, now(6), sysdate(6)), 0) microsecond,
         @svc_xact_id, left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
-        if(json_valid(convert(@svc_context using utf8mb4)), convert(@svc_context using utf8mb4),
-           json_quote(convert(nullif(@svc_context, '') using utf8mb4))),
+        convert(nullif(@svc_context, '') using utf8mb4),
         'shop.customer', 'DELETE', cast(old.`id` as char),
         null,
         json_object('id', old.`id`, 'name', json_extract(if(octet_length(json_quote(old.`name`)) > 65536, concat('{"oversized": true, "bytes": ', octet_length(json_quote(old.`name`)), ', "sha256": "', sha2(json_quote(old.`name`), 256), '"}'), json_quote(old.`name`)), '$'), 'email', json_extract(if(octet_length(json_quote(old.`email`)) > 65536, concat('{"oversized": true, "bytes": ', octet_length(json_quote(old.`email`)), ', "sha256": "', sha2(json_quote(old.`email`), 256), '"}'), json_quote(old.`email`)), '$'), 'card_number', if(char_length(old.`card_number`) >= 8, concat('****', right(old.`card_number`, 4)), if(old.`card_number` is null, null, '****')), 'status', json_extract(if(octet_length(json_quote(old.`status`)) > 65536, concat('{"oversized": true, "bytes": ', octet_length(json_quote(old.`status`)), ', "sha256": "', sha2(json_quote(old.`status`), 256), '"}'), json_quote(old.`status`)), '$'), 'credit', old.`credit`, 'settings', if(octet_length(cast(old.`settings` as char)) > 65536, cast(concat('{"oversized": true, "bytes": ', octet_length(cast(old.`settings` as char)), ', "sha256": "', sha2(cast(old.`settings` as char), 256), '"}') as json), old.`settings`)),

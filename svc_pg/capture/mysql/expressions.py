@@ -22,6 +22,8 @@ _VARIABLES: Final[dict[Variable, Sql]] = {
 _OLD: Final = sql("old")
 _NEW: Final = sql("new")
 _KEYWORDS: Final = {None: sql("null"), True: sql("1"), False: sql("0")}
+_PLAIN: Final = ("boolean", "number", "text")
+"""Kinds of values of which no function makes null."""
 _SIZED: Final = ("text", "bytes", "json", "shape")
 """Kinds of values that may be large."""
 
@@ -31,8 +33,9 @@ class MySql:
     """The dialect. ``old`` and ``new`` are the names of the rows; ``values`` are expressions instead of columns.
 
     JSON_OBJECT alone writes base64 of blobs and bits on MySQL, invalid JSON of them on MariaDB, and 1 and 0 of
-    booleans. On MariaDB, where JSON is a text, an object is put together of texts, in half the time: members are texts
-    of JSON there. Texts are compared as bytes, because collations call ``a`` and ``A`` equal.
+    booleans. On MariaDB, where JSON is a text, an object is put together of texts, in half the time: its members are
+    JSON, and never null. A trigger pays for each part of an expression, evaluated or not. Texts are compared as bytes,
+    because collations call ``a`` and ``A`` equal.
     """
 
     is_mariadb: bool = False
@@ -72,22 +75,30 @@ class MySql:
 
     def _json(self, row: RowName, column: Column) -> Sql:
         x = self._value(row, column)
+        if not self.is_mariadb:
+            match column.kind:
+                case "boolean":
+                    return sql("json_extract({}, '$')", self.text(row, column))
+                case "json":
+                    return x
+                case "number":
+                    return self._number(x, column)
+            return self.text(row, column)
         match column.kind:
-            case "boolean" if not self.is_mariadb:
-                return sql("json_extract({}, '$')", self.text(row, column))
             case "boolean":
-                return self.text(row, column)
-            case "json" if self.is_mariadb:  # a text with a constraint that a session can switch off
-                return sql("if(json_valid({0}), {0}, json_quote({0}))", x)
-            case "json":
-                return x
+                value = self.text(row, column)
+            case "json":  # a text with a constraint that a session can switch off
+                value = sql("if(json_valid({0}), {0}, json_quote({0}))", x)
             case "number":
-                return self._number(x, column)
-        return self._quoted(self.text(row, column))
+                value = self._number(x, column)
+            case _:
+                value = sql("json_quote({})", self.text(row, column))
+        is_given = isinstance(column, MySqlColumn) and column.is_required and (row, column.name) not in self.values
+        return value if is_given and column.kind in _PLAIN else _or_null(value)
 
     def _quoted(self, text: Sql) -> Sql:
-        """A text as a member of an object."""
-        return sql("json_quote({})", text) if self.is_mariadb else text
+        """A text, or null, as a member of an object."""
+        return _or_null(sql("json_quote({})", text)) if self.is_mariadb else text
 
     def _unless_large(self, is_large: Sql, measured: Sql, value: Sql, column: Column) -> Sql:
         """``value``, or an object in its place; both must be JSON, or MySQL would write the object as a text."""
@@ -114,6 +125,8 @@ class MySql:
             case "datetime":
                 return _trimmed(sql("date_format({}, {})", x, _stamp(column)), column)
             case "timestamp":
+                if not column.digits:
+                    return sql(_MOMENT, x)
                 utc = sql("date_format('1970-01-01' + interval unix_timestamp({}) second, {})", x, _stamp(column))
                 zero = "concat(if({} = 0, '0000-00-00T00:00:00', {}), '+00:00')"
                 return sql(zero, x, _trimmed(utc, column))
@@ -144,7 +157,7 @@ class MySql:
                     "if(char_length({0}) >= 8, concat('****', right({0}, 4)), if({0} is null, null, '****'))", text
                 )
                 return self._quoted(end)
-        return self._quoted(sql("'[masked]'"))
+        return sql("'\"[masked]\"'") if self.is_mariadb else sql("'[masked]'")
 
     def capped_json(self, row: RowName, column: Column, limit: int) -> Sql:
         """The value, or its size and SHA-256, which are those of its JSON as PostgreSQL writes it."""
@@ -169,13 +182,22 @@ class MySql:
         return text if column.kind == "json" else sql("json_quote({})", text)
 
     def differs(self, column: Column) -> Sql:
-        """True if the column changed: moments and not their local times, in which an hour of autumn comes twice."""
+        """True if the column changed."""
+        return sql("not ({})", self.same(column))
+
+    def same(self, column: Column) -> Sql:
+        """True if the column did not change. One binary side makes a comparison binary.
+
+        Moments are compared and not their local times, in which an hour of autumn comes twice.
+        """
         old, new = self._value("old", column), self._value("new", column)
         if column.kind == "timestamp":
-            return sql("not ({0} <=> {1} and unix_timestamp({0}) <=> unix_timestamp({1}))", old, new)
+            return sql("{0} <=> {1} and unix_timestamp({0}) <=> unix_timestamp({1})", old, new)
         if column.kind in ("text", "shape", "json"):
-            return sql("not (cast({} as binary) <=> cast({} as binary))", old, new)
-        return sql("not ({} <=> {})", old, new)
+            return sql(
+                "cast({} as binary) <=> {}", old, sql("cast({} as binary)", new) if column.kind == "json" else new
+            )
+        return sql("{} <=> {}", old, new)
 
     def test(self, row: RowName, column: Column, test: ValueTest) -> Sql:
         """The tests of a value. The type of a column's values is known beforehand, that of JSON's is not."""
@@ -207,7 +229,7 @@ class MySql:
             return sql("json_object({})", joined(", ", pairs))
         names = [json.dumps(name, ensure_ascii=False) + ": " for name, _ in members]
         parts = [
-            sql("{}, ifnull({}, 'null')", self.literal((", " if place else "{") + name), value)
+            sql("{}, {}", self.literal((", " if place else "{") + name), value)
             for place, (name, (_, value)) in enumerate(zip(names, members, strict=True))
         ]
         return sql("concat({})", joined(", ", [*parts, sql("'}}'")])) if parts else sql("'{{}}'")
@@ -225,17 +247,24 @@ class MySql:
         values = [self._json(row, column) for column in columns]
         if not self.is_mariadb:
             return sql("cast(json_array({}) as char)", joined(", ", values))
-        return sql("concat('[', {}, ']')", joined(", ', ', ", [sql("ifnull({}, 'null')", value) for value in values]))
+        return sql("concat('[', {}, ']')", joined(", ', ', ", values))
 
     def _value(self, row: RowName, column: Column) -> Sql:
         instead = self.values.get((row, column.name))
         return instead or sql("{}.{}", self.old if row == "old" else self.new, self.ident(column.name))
 
 
+_MOMENT: Final = """if({0} = 0, '0000-00-00T00:00:00+00:00',
+        date_format('1970-01-01' + interval unix_timestamp({0}) second, '%Y-%m-%dT%H:%i:%s+00:00'))"""
 _JSON_NUMBERS: Final = "'INTEGER', 'UNSIGNED INTEGER', 'DOUBLE', 'DECIMAL'"
 _JSON_SCALAR: Final = """case json_type({0}) when 'NULL' then null
         when 'BOOLEAN' then if(cast({0} as char) = 'true', 1, 0)
         else cast(json_unquote(json_extract({0}, '$')) as binary) end"""
+
+
+def _or_null(value: Sql) -> Sql:
+    """JSON's null for SQL's."""
+    return sql("ifnull({}, 'null')", value)
 
 
 def _size_of(value: Sql) -> Sql:

@@ -5,7 +5,7 @@ from hashlib import sha256
 from typing import Final
 
 from svc_pg.capture.dialect import OPERATIONS, Operation
-from svc_pg.capture.entry_sql import NULL, changed_fields, entry_sql, json_list, record_id, snapshot
+from svc_pg.capture.entry_sql import NULL, entry_sql, json_list, record_id, snapshot
 from svc_pg.capture.mysql.expressions import MAX_IDENTIFIER, MySql
 from svc_pg.capture.mysql.table import MySqlTable
 from svc_pg.capture.rules import TableRules
@@ -26,7 +26,11 @@ def capture_objects(dialect: MySql, table: MySqlTable, rules: TableRules) -> lis
 
 def _trigger(dialect: MySql, table: MySqlTable, rules: TableRules, operation: Operation) -> SchemaObject:
     entry = entry_sql(dialect, rules, table.columns, operation)
-    changed = changed_fields(dialect, entry.changed)
+    columns = {column.name: column for column in table.columns}
+    changed = [
+        sql("if({}, null, {})", dialect.same(columns[name]), dialect.literal(json_list([name])[1:-1]))
+        for name, _ in entry.changed
+    ]
     return trigger_object(
         dialect,
         operation.lower(),
@@ -37,7 +41,6 @@ def _trigger(dialect: MySql, table: MySqlTable, rules: TableRules, operation: Op
         changed_fields=joined(",\n        ", changed) if changed else None,
         is_hashed="hash" in rules.redactions.values(),
         warns=rules.audited.on_error == "warn",
-        is_mariadb=dialect.is_mariadb,
         undone=undone(dialect, table) if operation == "UPDATE" and dialect.is_mariadb else None,
     )
 
@@ -79,6 +82,7 @@ def snapshot_sql(dialect: MySql, table: MySqlTable, rules: TableRules, *, trunca
         "mysql/capture/snapshot.sql.j2",
         table=tuple(rules.table.name),
         table_name=str(rules.table.name),
+        is_mariadb=dialect.is_mariadb,
         has_key=bool(rules.key),
         record_id=record_id(child, "new", [columns[name] for name in rules.key]),
         image=snapshot(child, "new", rules, table.columns),
@@ -97,15 +101,19 @@ def trigger_object(dialect: MySql, kind: str, table: TableName, template: str, /
         trigger=(table.schema, name),
         table=tuple(table),
         table_name=str(table),
+        is_mariadb=dialect.is_mariadb,
         **values,
     )
     return SchemaObject("trigger", f"{name} on {table}", text, audited_table=str(table))
 
 
 def trigger_name(kind: str, table: TableName) -> str:
-    """``00_svc_audit_insert_customer``; with a digest if that is too long."""
+    """``00_svc_audit_insert_customer``; with a digest if that is too long, or has capital letters.
+
+    MySQL tells tables apart by the case of their names, but not triggers.
+    """
     plain = f"{PREFIX}{kind}_{table.table}"
-    if len(plain) <= MAX_IDENTIFIER:
+    if len(plain) <= MAX_IDENTIFIER and table.table == table.table.lower():
         return plain
     digest = sha256(table.table.encode()).hexdigest()[:10]
     return f"{plain[: MAX_IDENTIFIER - len(digest) - 1]}_{digest}"

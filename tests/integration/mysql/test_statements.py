@@ -6,6 +6,7 @@ import pymysql
 import pytest
 
 from svc_pg.dbapi import rows
+from tests.support.mysql import MySqlServer
 from tests.support.mysql_tables import Connection, audit, entries, facts, purge, run
 
 KEPT = ("operation", "record_id", "changed_fields")
@@ -120,16 +121,28 @@ def test_actor_tenant_and_context_are_those_of_the_session(shop: Connection) -> 
         "insert into t values (1)",
         "set @svc_actor_id = '', @svc_tenant_id = null, @svc_context = ''",
         "insert into t values (2)",
-        # whatever somebody sets there, the write is theirs
-        "set @svc_actor_id = repeat('é', 600), @svc_tenant_id = 7, @svc_context = 'no json'",
+        "set @svc_actor_id = repeat('é', 600), @svc_tenant_id = 7, @svc_context = '[]'",
         "insert into t values (3)",
         "set @svc_actor_id = null, @svc_tenant_id = null, @svc_context = null",
     )
     assert facts(shop, "actor_id", "tenant_id", "context", "db_user") == [
         ("amy", "t1", {"n": 1}, "root@127.0.0.1"),
         (None, None, None, "root@127.0.0.1"),
-        ("é" * 512, "7", "no json", "root@127.0.0.1"),
+        ("é" * 512, "7", [], "root@127.0.0.1"),
     ]
+
+
+def test_a_context_that_is_no_json_is_refused_or_a_text(mysql_server: MySqlServer, shop: Connection) -> None:
+    """MySQL refuses the write, as PostgreSQL does; MariaDB keeps the text."""
+    audit(shop, "create table t (id int primary key)")
+    run(shop, "set @svc_context = 'no json'")
+    if mysql_server.kind == "mysql":
+        with pytest.raises(pymysql.OperationalError, match="Invalid JSON text"):
+            run(shop, "insert into t values (1)")
+    else:
+        run(shop, "insert into t values (1)")
+        assert facts(shop, "context") == [("no json",)]
+    run(shop, "set @svc_context = null")
 
 
 def test_an_entry_has_the_time_of_its_row_and_not_of_its_statement(shop: Connection) -> None:

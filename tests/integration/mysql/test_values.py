@@ -138,6 +138,14 @@ def test_generated_columns_composite_keys_and_hostile_names(shop: Connection) ->
     ]
 
 
+def test_tables_whose_names_differ_in_case_or_are_long(shop: Connection) -> None:
+    """MySQL tells tables apart by case, but not triggers; neither has a name of more than 64 characters."""
+    names = ["tt", "TT", "ä" * 64, "ä" * 63 + "b"]
+    audit(shop, *(f"create table `{name}` (id int primary key)" for name in names), tables=names)
+    run(shop, *(f"insert into `{name}` values (1)" for name in names))
+    assert [name.partition(".")[2] for (name,) in facts(shop, "table_name")] == names
+
+
 def test_a_table_of_two_hundred_columns(shop: Connection) -> None:
     columns = ", ".join(f"c{number} int" for number in range(200))
     audit(shop, f"create table t (id int primary key, {columns})")
