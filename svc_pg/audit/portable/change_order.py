@@ -66,24 +66,36 @@ def _changed(phrases: Phrases, keys: Sequence[Key], *, is_falling: bool) -> Step
 
 def _order_of(phrases: Phrases, table: str, record: str | None, time: datetime) -> Steps[list[int]]:
     """The ids of a record's entries of one time in the order of change, or of capture if the images do not tell."""
-    of_record: LiteralString = " from " + phrases.log + " where table_name = %s and record_id = %s"
     at = phrases.time(time)
+    # an UPDATE that moved another record to this key is its beginning, and one that moved it away its end
     rows = yield Statement(
-        "select id, operation, before_data, after_data" + of_record + " and timestamp = %s order by id",
+        "select id, operation, before_data, after_data, moved_from, record_id from "  # noqa: S608 - constants
+        + phrases.log
+        + " where table_name = %s and timestamp = %s and (record_id = %s or moved_from = %s) order by id",
+        (table, at, record, record),
+    )
+    befores: list[Image] = []
+    afters: list[Image] = []
+    for _, operation, before, after, moved_from, of_record in rows:
+        is_own = of_record == record
+        befores.append(None if is_own and (operation == "INSERT" or moved_from is not None) else before)
+        afters.append(after if is_own and operation != "DELETE" else None)
+    start = None
+    if Counter(befores) == Counter(afters):  # it ends as it began
+        start = yield from _state_before(phrases, table, record, at)
+    order = walk(befores, afters, start)
+    own = [row for row in (rows if order is None else (rows[position] for position in order)) if row[5] == record]
+    return [row[0] for row in own]
+
+
+def _state_before(phrases: Phrases, table: str, record: str | None, at: str) -> Steps[Image]:
+    earlier = yield Statement(
+        "select after_data from "  # noqa: S608 - constants
+        + phrases.log
+        + " where table_name = %s and record_id = %s and timestamp < %s order by timestamp desc, id desc limit 1",
         (table, record, at),
     )
-    befores = [None if operation == "INSERT" else before for _, operation, before, _ in rows]
-    afters = [None if operation == "DELETE" else after for _, operation, _, after in rows]
-    start = None
-    if sorted(map(str, befores)) == sorted(map(str, afters)):  # it ends as it began
-        earlier = yield Statement(
-            "select after_data" + of_record + " and timestamp < %s order by timestamp desc, id desc limit 1",
-            (table, record, at),
-        )
-        start = earlier[0][0] if earlier else None
-    order = walk(befores, afters, start)
-    ids = [row[0] for row in rows]
-    return ids if order is None else [ids[position] for position in order]
+    return earlier[0][0] if earlier else None
 
 
 def walk(befores: Sequence[Image], afters: Sequence[Image], start: Image) -> list[int] | None:

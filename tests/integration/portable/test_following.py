@@ -179,3 +179,15 @@ def test_connections_of_sqlalchemy_and_their_pools_are_read(log: Log, conn: Any)
     with closing(engine.raw_connection()) as raw:
         assert records(raw, audit.query().resource("t")) == ["1"]
     engine.dispose()
+
+
+def test_a_record_that_was_moved_away_and_made_anew_ends_between(log: Log, conn: Any) -> None:
+    if not isinstance(log.at, Path):
+        pytest.skip("as above")
+    log.write(conn, "r", operation="INSERT", after_data={"n": 3}, timestamp=NOW, label="3 made anew")
+    log.write(conn, "r", before_data={"n": 1}, after_data={"n": 2}, timestamp=NOW, label="2 changed")
+    moved = {"before_data": {"n": 2}, "after_data": {"n": 9}, "moved_from": "r"}
+    log.write(conn, "s", timestamp=NOW, label="moved away", **moved)
+    log.write(conn, "r", operation="INSERT", after_data={"n": 1}, timestamp=NOW, label="1 made")
+    labels = [entry.label for entry in audit.query().resource("t").record("r").order("oldest").list(conn)]
+    assert labels == ["1 made", "2 changed", "3 made anew"]
