@@ -74,25 +74,6 @@ create trigger main."00_svc_audit_insert_customer" after insert on "customer"
 begin
 -- made by svc-pg from its configuration for main.customer; change it there
     insert into svc_audit_logs (
-        table_name, operation, record_id, actor_id, tenant_id, context, before_data,
-        redacted_fields, label, severity, compliance, description
-    )
-    select table_name, 'DELETE', record_id, actor_id, tenant_id, context, before_data,
-           redacted_fields, label, severity, compliance, description
-      from svc_audit_replaced
-     where table_name = 'main.customer' and conflict in ('INSERT 0:' || quote(new."email"), 'INSERT 1:' || quote(new."id"))
-     order by seq;
-    delete from svc_audit_replaced
-     where table_name = 'main.customer' and (
-        -- a row that is gone, or has another key, is not gone once more when its number is given anew;
-        -- this comes first, so that it is read before any row is deleted
-        record_id in (
-            select record_id from svc_audit_replaced
-             where table_name = 'main.customer' and conflict in ('INSERT 0:' || quote(new."email"), 'INSERT 1:' || quote(new."id"))
-        )
-        or conflict in ('INSERT 0:' || quote(new."email"), 'INSERT 1:' || quote(new."id"))
-     );
-    insert into svc_audit_logs (
         table_name, operation, record_id, actor_id, tenant_id, context, before_data, after_data,
         changed_fields, redacted_fields, label, severity, compliance, description
     )
@@ -111,12 +92,9 @@ begin
            null, null, null,
            null
       from (
-        with asked as materialized (
-            select printf() as v_given
-        )
-        select v_given ->> 'actor_id' as v_actor_id, v_given ->> 'tenant_id' as v_tenant_id,
-               nullif(v_given -> 'context', 'null') as v_context
-          from asked
+        select printf() ->> 'actor_id' as v_actor_id,
+               printf() ->> 'tenant_id' as v_tenant_id,
+               nullif(printf() -> 'context', 'null') as v_context
       ) given;
 end;
 
@@ -124,27 +102,6 @@ create trigger main."00_svc_audit_update_customer" after update on "customer"
     when (old."card_number" is not new."card_number" collate binary or typeof(old."card_number") <> typeof(new."card_number")) or (old."credit" is not new."credit" collate binary or typeof(old."credit") <> typeof(new."credit")) or (old."email" is not new."email" collate binary or typeof(old."email") <> typeof(new."email")) or (old."id" is not new."id" collate binary or typeof(old."id") <> typeof(new."id")) or (old."name" is not new."name" collate binary or typeof(old."name") <> typeof(new."name")) or (old."password_hash" is not new."password_hash" collate binary or typeof(old."password_hash") <> typeof(new."password_hash")) or (old."status" is not new."status" collate binary or typeof(old."status") <> typeof(new."status")) or (old."settings" is not new."settings" collate binary or typeof(old."settings") <> typeof(new."settings"))
 begin
 -- made by svc-pg from its configuration for main.customer; change it there
-    insert into svc_audit_logs (
-        table_name, operation, record_id, actor_id, tenant_id, context, before_data,
-        redacted_fields, label, severity, compliance, description
-    )
-    select table_name, 'DELETE', record_id, actor_id, tenant_id, context, before_data,
-           redacted_fields, label, severity, compliance, description
-      from svc_audit_replaced
-     where table_name = 'main.customer' and conflict in ('UPDATE 0:' || quote(new."email"), 'UPDATE 1:' || quote(new."id"))
-       and (old."email" is not new."email" collate binary or old."id" is not new."id" collate binary)
-     order by seq;
-    delete from svc_audit_replaced
-     where table_name = 'main.customer' and (
-        -- a row that is gone, or has another key, is not gone once more when its number is given anew;
-        -- this comes first, so that it is read before any row is deleted
-        record_id in (
-            select record_id from svc_audit_replaced
-             where table_name = 'main.customer' and conflict in ('UPDATE 0:' || quote(new."email"), 'UPDATE 1:' || quote(new."id"))
-        )
-        or conflict in ('UPDATE 0:' || quote(new."email"), 'UPDATE 1:' || quote(new."id"))
-        or record_id = iif((old."id" is not new."id" collate binary or typeof(old."id") <> typeof(new."id")), case typeof(old."id") when 'real' then case when abs(old."id") > 1.7976931348623157e308 then iif(old."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', old."id") as real) = old."id" then format('%!.15g', old."id") else format('%!.17g', old."id") end when 'blob' then '\x' || lower(hex(old."id")) else cast(old."id" as text) end, null)
-     );
     insert into svc_audit_logs (
         table_name, operation, record_id, actor_id, tenant_id, context, before_data, after_data,
         changed_fields, redacted_fields, label, severity, compliance, description, moved_from
@@ -171,12 +128,9 @@ begin
            null, null, null,
            null, iif((old."id" is not new."id" collate binary or typeof(old."id") <> typeof(new."id")), case typeof(old."id") when 'real' then case when abs(old."id") > 1.7976931348623157e308 then iif(old."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', old."id") as real) = old."id" then format('%!.15g', old."id") else format('%!.17g', old."id") end when 'blob' then '\x' || lower(hex(old."id")) else cast(old."id" as text) end, null)
       from (
-        with asked as materialized (
-            select printf() as v_given
-        )
-        select v_given ->> 'actor_id' as v_actor_id, v_given ->> 'tenant_id' as v_tenant_id,
-               nullif(v_given -> 'context', 'null') as v_context
-          from asked
+        select printf() ->> 'actor_id' as v_actor_id,
+               printf() ->> 'tenant_id' as v_tenant_id,
+               nullif(printf() -> 'context', 'null') as v_context
       ) given;
 end;
 
@@ -205,11 +159,62 @@ begin
            null, null, null,
            null
       from (
-        with asked as materialized (
-            select printf() as v_given
-        )
-        select v_given ->> 'actor_id' as v_actor_id, v_given ->> 'tenant_id' as v_tenant_id,
-               nullif(v_given -> 'context', 'null') as v_context
-          from asked
+        select printf() ->> 'actor_id' as v_actor_id,
+               printf() ->> 'tenant_id' as v_tenant_id,
+               nullif(printf() -> 'context', 'null') as v_context
       ) given;
+end;
+
+create trigger main."00_svc_audit_replaced_insert_customer" after insert on "customer"
+    when exists (select 1 from svc_audit_replaced where table_name = 'main.customer')
+begin
+-- made by svc-pg from its configuration for main.customer; change it there
+    -- the rows that the new one has replaced, before its own entry: this trigger is newer, and fires first
+    insert into svc_audit_logs (
+        table_name, operation, record_id, actor_id, tenant_id, context, before_data,
+        redacted_fields, label, severity, compliance, description
+    )
+    select table_name, 'DELETE', record_id, actor_id, tenant_id, context, before_data,
+           redacted_fields, label, severity, compliance, description
+      from svc_audit_replaced
+     where table_name = 'main.customer' and conflict in ('INSERT 0:' || quote(new."email"), 'INSERT 1:' || quote(new."id"))
+     order by seq;
+    delete from svc_audit_replaced
+     where table_name = 'main.customer' and (
+        -- a row that is gone, or has another key, is not gone once more when its number is given anew;
+        -- this comes first, so that it is read before any row is deleted
+        record_id in (
+            select record_id from svc_audit_replaced
+             where table_name = 'main.customer' and conflict in ('INSERT 0:' || quote(new."email"), 'INSERT 1:' || quote(new."id"))
+        )
+        or conflict in ('INSERT 0:' || quote(new."email"), 'INSERT 1:' || quote(new."id"))
+     );
+end;
+
+create trigger main."00_svc_audit_replaced_update_customer" after update on "customer"
+    when exists (select 1 from svc_audit_replaced where table_name = 'main.customer')
+begin
+-- made by svc-pg from its configuration for main.customer; change it there
+    -- the rows that the new one has replaced, before its own entry: this trigger is newer, and fires first
+    insert into svc_audit_logs (
+        table_name, operation, record_id, actor_id, tenant_id, context, before_data,
+        redacted_fields, label, severity, compliance, description
+    )
+    select table_name, 'DELETE', record_id, actor_id, tenant_id, context, before_data,
+           redacted_fields, label, severity, compliance, description
+      from svc_audit_replaced
+     where table_name = 'main.customer' and conflict in ('UPDATE 0:' || quote(new."email"), 'UPDATE 1:' || quote(new."id"))
+       and (old."email" is not new."email" collate binary or old."id" is not new."id" collate binary)
+     order by seq;
+    delete from svc_audit_replaced
+     where table_name = 'main.customer' and (
+        -- a row that is gone, or has another key, is not gone once more when its number is given anew;
+        -- this comes first, so that it is read before any row is deleted
+        record_id in (
+            select record_id from svc_audit_replaced
+             where table_name = 'main.customer' and conflict in ('UPDATE 0:' || quote(new."email"), 'UPDATE 1:' || quote(new."id"))
+        )
+        or conflict in ('UPDATE 0:' || quote(new."email"), 'UPDATE 1:' || quote(new."id"))
+        or record_id = iif((old."id" is not new."id" collate binary or typeof(old."id") <> typeof(new."id")), case typeof(old."id") when 'real' then case when abs(old."id") > 1.7976931348623157e308 then iif(old."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', old."id") as real) = old."id" then format('%!.15g', old."id") else format('%!.17g', old."id") end when 'blob' then '\x' || lower(hex(old."id")) else cast(old."id" as text) end, null)
+     );
 end;

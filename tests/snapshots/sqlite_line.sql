@@ -15,12 +15,9 @@ begin
            null, null, null,
            null
       from (
-        with asked as materialized (
-            select printf() as v_given
-        )
-        select v_given ->> 'actor_id' as v_actor_id, v_given ->> 'tenant_id' as v_tenant_id,
-               nullif(v_given -> 'context', 'null') as v_context
-          from asked
+        select printf() ->> 'actor_id' as v_actor_id,
+               printf() ->> 'tenant_id' as v_tenant_id,
+               nullif(printf() -> 'context', 'null') as v_context
       ) given;
 end;
 
@@ -44,12 +41,9 @@ begin
            null, null, null,
            null, iif(old."order_id" is not new."order_id" or old."place" is not new."place", '[' || json_quote(old."order_id") || ', ' || json_quote(old."place") || ']', null)
       from (
-        with asked as materialized (
-            select printf() as v_given
-        )
-        select v_given ->> 'actor_id' as v_actor_id, v_given ->> 'tenant_id' as v_tenant_id,
-               nullif(v_given -> 'context', 'null') as v_context
-          from asked
+        select printf() ->> 'actor_id' as v_actor_id,
+               printf() ->> 'tenant_id' as v_tenant_id,
+               nullif(printf() -> 'context', 'null') as v_context
       ) given;
 end;
 
@@ -70,11 +64,8 @@ begin
            null, null, null,
            null
       from (
-        with asked as materialized (
-            select printf() as v_given
-        )
-        select v_given ->> 'actor_id' as v_actor_id, v_given ->> 'tenant_id' as v_tenant_id,
-               nullif(v_given -> 'context', 'null') as v_context
-          from asked
+        select printf() ->> 'actor_id' as v_actor_id,
+               printf() ->> 'tenant_id' as v_tenant_id,
+               nullif(printf() -> 'context', 'null') as v_context
       ) given;
 end;

@@ -17,6 +17,7 @@ Unattributed = Literal["record", "refuse"]
 _DIALECT: Final = Sqlite()
 _REPLACED: Final = Sqlite(old=sql("victim"))
 _STORED: Final = Sqlite(new=sql('"svc row"'))
+_REPLACING: Final[tuple[Operation, ...]] = ("INSERT", "UPDATE")
 _VERBS: Final[dict[Operation, Sql]] = {"INSERT": sql("insert"), "UPDATE": sql("update"), "DELETE": sql("delete")}
 # printf() without arguments is documented to be NULL, so a connection that svc-pg does not wrap is recorded without an
 # actor; a function that SQLite does not have makes its writes fail
@@ -26,13 +27,16 @@ _CONTEXT_FUNCTIONS: Final[dict[Unattributed, Sql]] = {"record": sql("printf()"),
 def capture_objects(
     table: SqliteTable, rules: TableRules, *, unattributed: Unattributed = "record"
 ) -> list[SchemaObject]:
-    """The triggers before changes, then those after them.
+    """The triggers before changes, those after them, and those that tell of replaced rows before the new one.
 
     In this order: SQLite fires the newest first, so capture precedes triggers of the application that were there.
     """
     context = _CONTEXT_FUNCTIONS[unattributed]
-    before = [_before(table, rules, operation, context) for operation in ("INSERT", "UPDATE")] if table.unique else []
-    return before + [_after(table, rules, operation, context) for operation in OPERATIONS]
+    after = [_after(table, rules, operation, context) for operation in OPERATIONS]
+    if not table.unique:
+        return after
+    before = [_before(table, rules, operation, context) for operation in _REPLACING]
+    return [*before, *after, *(_replaced(table, rules, operation) for operation in _REPLACING)]
 
 
 def snapshot_sql(table: SqliteTable, rules: TableRules, *, unattributed: Unattributed = "record") -> str:
@@ -64,6 +68,17 @@ def _after(table: SqliteTable, rules: TableRules, operation: Operation, context:
         changed_fields=sql("'[' || substr({}, 3) || ']'", chained(" || ", parts)) if parts else NULL,
         context_function=context,
         has_replaced=bool(table.unique),
+    )
+
+
+def _replaced(table: SqliteTable, rules: TableRules, operation: Operation) -> SchemaObject:
+    """The trigger that moves to the log the rows which REPLACE has deleted."""
+    return _trigger(
+        rules,
+        f"replaced_{operation.lower()}",
+        "sqlite/capture/replaced_trigger.sql.j2",
+        verb=_VERBS[operation],
+        e=entry_sql(_DIALECT, rules, table.columns, operation),
         conflicts=_conflicts(table, operation),
         # an update that changes no key replaces nothing, and may be of a row that was kept in vain
         moves=_moves(table) if operation == "UPDATE" else None,

@@ -34,11 +34,15 @@ def install(
     with writing(conn, wait=wait) as cursor:
         present = installation(cursor)
         refuse_newer(present.version)
-        steps = [step for step in look(cursor, present, target_of(cursor, config)) if step.action != "keep"]
+        wanted = target_of(cursor, config)
+        steps = [step for step in look(cursor, present, wanted) if step.action != "keep"]
         if not prune:
             refuse_removals(steps)
         refuse_lost(steps)
         _take(cursor, steps)
+        made = {step.item.audited_table for step in steps if step.item is not None}
+        # all of a table in their order, by which they fire, if any is new
+        installed.create(cursor, [item for item in wanted if item.audited_table and item.audited_table in made])
         if steps:  # of rows that were kept, nothing was heard while triggers were missing
             cursor.execute("delete from main.svc_audit_replaced")
         if present.version != __version__:

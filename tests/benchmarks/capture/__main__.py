@@ -1,4 +1,4 @@
-"""What an audit costs a write: ``python -m tests.benchmarks.capture [--quick] [--database mysql]``.
+"""What an audit costs a write: ``python -m tests.benchmarks.capture [--quick] [--database mysql|sqlite]``.
 
 svc-pg beside no audit, two hand-written limits and other tools, each in a database of its own on one server. They take
 turns, and what counts is the CPU time of the backend processes, so that other load on the machine hits all alike. Who
@@ -16,7 +16,7 @@ from typing import Final
 from psycopg.conninfo import make_conninfo
 
 from tests.benchmarks import command, installed
-from tests.benchmarks.capture import mysql, report
+from tests.benchmarks.capture import mysql, report, sqlite
 from tests.benchmarks.capture.candidates import NO_AUDIT, PEERS, candidates, prepare
 from tests.benchmarks.capture.figures import BULK, SINGLE, Figures, goals
 from tests.benchmarks.capture.picture import svg
@@ -47,11 +47,13 @@ def main() -> int:
     command.end_on_sigterm()
     parser = command.parser("capture", "What an audit costs a write.")
     parser.add_argument(
-        "--database", choices=("postgresql", "mysql"), default="postgresql", help="MariaDB is mysql too"
+        "--database", choices=("postgresql", "mysql", "sqlite"), default="postgresql", help="MariaDB is mysql too"
     )
     arguments = parser.parse_args()
     if arguments.database == "mysql":
         return _mysql(is_quick=arguments.quick, is_json=arguments.json)
+    if arguments.database == "sqlite":
+        return _sqlite(is_quick=arguments.quick, is_json=arguments.json)
     shapes = QUICK if arguments.quick else FULL
     try:
         with _databases(arguments.postgres) as databases:
@@ -91,6 +93,15 @@ def _mysql(*, is_quick: bool, is_json: bool) -> int:
     else:
         mysql.show(found)
     return 0 if found else 1
+
+
+def _sqlite(*, is_quick: bool, is_json: bool) -> int:
+    found = sqlite.document(size=2_000 if is_quick else 10_000, rounds=5)
+    if is_json:
+        command.output().print(json.dumps(found), soft_wrap=True, markup=False)
+    else:
+        sqlite.show(found)
+    return 0
 
 
 @contextmanager

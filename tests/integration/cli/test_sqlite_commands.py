@@ -31,13 +31,13 @@ def folder(tmp_path: Path) -> Path:
 def test_a_database_is_installed_compared_and_cleared_by_its_address(folder: Path) -> None:
     relative, whole = "sqlite:///shop.db", f"sqlite+aiosqlite:///{folder}/shop.db?timeout=3"
     plan = svc_pg("plan", "--database-url", relative, folder=folder)
-    assert (plan.returncode, plan.stdout.count("\n-- create trigger ")) == (0, 8)
+    assert (plan.returncode, plan.stdout.count("\n-- create trigger ")) == (0, 10)
     missing = svc_pg("status", folder=folder, variables={"DATABASE_URL": whole})
     assert missing.returncode == 3
     install = svc_pg("install", "--database-url", whole, "--backfill", folder=folder)
     assert (install.returncode, install.stderr.splitlines()[-2:]) == (
         0,
-        ["snapshot of 1 rows of main.customer", "10 changes."],
+        ["snapshot of 1 rows of main.customer", "12 changes."],
     )
     again = svc_pg("install", folder=folder, variables={"DATABASE_URL": relative})
     assert (again.returncode, again.stderr.count("Nothing to change")) == (0, 1)

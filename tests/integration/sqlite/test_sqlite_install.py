@@ -157,7 +157,7 @@ def test_renamed_tables_and_columns(conn: sqlite3.Connection) -> None:
     assert {(each.moved_to, each.needs_prune) for each in moved} == {("main.client", False)}
     audited(conn, "client")
     assert states(conn, config("client")) == {}
-    assert conn.execute("select count(*) from svc_installed_objects").fetchone() == (8,)
+    assert conn.execute("select count(*) from svc_installed_objects").fetchone() == (10,)
     run(conn, ["create table customer (id integer primary key)"])
     audited(conn, "client", "customer")
     run(conn, ["alter table client rename to elsewhere"])
@@ -173,7 +173,7 @@ def test_triggers_that_a_remade_table_has_lost_are_missing(conn: sqlite3.Connect
     run(conn, ["create table new_customer (id integer primary key, email varchar(9) unique)"])
     run(conn, ["insert into new_customer select * from customer", "drop table customer"])
     run(conn, ["alter table new_customer rename to customer"])
-    assert list(states(conn, wanted).values()) == ["missing"] * 5
+    assert list(states(conn, wanted).values()) == ["missing"] * 7
     schema.install(conn, wanted)
     assert states(conn, wanted) == {}
 
@@ -281,7 +281,7 @@ def test_uninstall_keeps_the_log_guarded_and_a_later_install_goes_on(conn: sqlit
     assert schema.uninstall(conn) == []
     audited(conn, "customer")
     conn.execute("insert into customer values (1, 'x')")
-    assert len(schema.uninstall(conn)) == 5
+    assert len(schema.uninstall(conn)) == 7
     assert schema.uninstall(conn) == []
     conn.execute("insert into customer values (2, 'x2')")
     with pytest.raises(Exception, match="append-only"):
@@ -367,4 +367,4 @@ def test_two_installs_at_once_wait_for_each_other(tmp_path: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join(60)
-    assert sorted(results) == [0, 0, 0, 0, 0, 13]
+    assert sorted(results) == [0, 0, 0, 0, 0, 15]

@@ -59,6 +59,15 @@ def test_a_number_that_is_given_anew_is_no_second_deletion(conn: sqlite3.Connect
     assert entries(conn)[7:] == [("INSERT", "1"), ("INSERT", "2")]
 
 
+def test_a_replaced_row_comes_before_the_new_one_also_if_one_trigger_was_made_anew(conn: sqlite3.Connection) -> None:
+    conn.execute("create table t (id integer primary key)")
+    audited(conn, "t")
+    conn.execute('drop trigger "00_svc_audit_insert_t"')
+    audited(conn, "t")
+    run(conn, ["insert into t values (1)", "replace into t values (1)"])
+    assert entries(conn) == [("INSERT", "1"), ("DELETE", "1"), ("INSERT", "1")]
+
+
 def test_what_ignore_kept_is_no_deletion_later(conn: sqlite3.Connection) -> None:
     conn.execute("create table t (id integer primary key, a unique)")
     audited(conn, "t")
