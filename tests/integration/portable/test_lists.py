@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jinja2 import Environment
 
 from svc_pg import audit
 from svc_pg.audit import AuditQuery
 from svc_pg.errors import NotInstalledError, QueryError
+from svc_pg.integrations.jinja import add_templates
 from tests.support.logs import Log, records
 from tests.support.pages import all_rows
 from tests.support.selections import NOW, SELECTED, WRITTEN
@@ -204,3 +206,13 @@ def test_the_last_changes_of_a_record_are_plain_values(log: Log, conn: Any) -> N
     assert (secret.is_redacted, secret.after) == (True, None)
     assert (number.name, number.after) == ("f00", "0")
     assert [change.id for change in audit.last_changes(conn, "public.t", [7, 2], limit=1)] == [last.id]
+
+
+def test_a_change_by_nobody_who_is_known_is_shown_as_somebodys(log: Log, conn: Any) -> None:
+    log.write(conn, "1", operation="INSERT")
+    environment = Environment()
+    add_templates(environment)
+    template = environment.get_template("svc_pg/who_changed.html")
+    shown = template.render(changes=audit.last_changes(conn, "t", "1"))
+    assert "somebody" in shown
+    assert "None" not in shown
