@@ -85,9 +85,7 @@ def _replaced(table: SqliteTable, rules: TableRules, operation: Operation) -> Sc
     )
 
 
-def _before(
-    table: SqliteTable, rules: TableRules, operation: Literal["INSERT", "UPDATE"], context: Sql
-) -> SchemaObject:
+def _before(table: SqliteTable, rules: TableRules, operation: Operation, context: Sql) -> SchemaObject:
     """The trigger that keeps the rows which REPLACE may delete."""
     is_update = operation == "UPDATE"
     matches = [_matches(key) for key in table.unique]
