@@ -2,6 +2,7 @@
 
 import re
 import sqlite3
+import stat
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any, Final
@@ -80,11 +81,15 @@ def _sqlite(file: SqliteFile) -> sqlite3.Connection:
     from svc_pg.schema.sqlite.session import hint_of
 
     path = file.path.absolute()
-    if not path.exists():
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
         raise SvcError(
             f"there is no file {path}", hint="svc-pg makes no database: let the application make its tables."
-        )
-    if not path.is_file():
+        ) from None
+    except OSError as error:
+        raise SvcError(f"{path} cannot be opened: {error.strerror}") from error
+    if not stat.S_ISREG(mode):
         raise SvcError(f"{path} is not a file")
     conn = None
     try:

@@ -106,6 +106,6 @@ def _json(actor: Actor | None) -> str | None:
     return json.dumps({**ids, **context})
 
 
-def _keyed_hash(text: str | None, key: bytes) -> str | None:
-    """HMAC-SHA-256 (RFC 2104), as PostgreSQL's ``svc.audit_hash``."""
-    return None if text is None else hmac.digest(key, text.encode(), hashlib.sha256).hex()
+def _keyed_hash(text: bytes | None, key: bytes) -> str | None:
+    """HMAC-SHA-256 (RFC 2104), as PostgreSQL's ``svc.audit_hash``, of a text as a blob: it may be no valid UTF-8."""
+    return None if text is None else hmac.digest(key, text, hashlib.sha256).hex()

@@ -1,5 +1,6 @@
 """Errors of the drivers of SQLite, MySQL and MariaDB as the errors of svc-pg that they stand for."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -9,6 +10,7 @@ from svc_pg.errors import AccessError, AppendOnlyError, NotInstalledError, SvcEr
 BUSY: Final = frozenset({1205, 1213, 3572})
 """MySQL's numbers of a lock that others hold: waited too long, a deadlock, or nobody should wait."""
 
+_NO_TABLE: Final = re.compile("no such table: (main.)?(svc_|sqlite_sequence)")
 _MISSING: Final = frozenset({1049, 1146})
 _DENIED: Final = frozenset({1044, 1142, 1143})
 _PROCESS: Final = 1227
@@ -47,7 +49,7 @@ def _translated(error: Exception) -> SvcError | None:
     text, code = str(error), number(error)
     if "append-only" in text:
         return AppendOnlyError("the audit log is append-only", hint="Entries leave it by svc-pg purge alone.")
-    if "no such table: svc_" in text or (code in _MISSING and "svc" in text):
+    if _NO_TABLE.search(text) or (code in _MISSING and "svc" in text):
         return NotInstalledError("the database has no audit log of svc-pg", hint="Run: svc-pg install")
     if code in _DENIED and "svc" in text.replace("audit_logs", "svc"):
         return AccessError(

@@ -5,7 +5,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 _TOKEN: Final = re.compile(
-    r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|/\*.*?(?:\*/|\Z)|[^\W]+|\s+|.", re.DOTALL
+    r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|/\*.*?(?:\*/|\Z)"
+    r"|[\w$\x80-\U0010ffff]+|\s+|.",
+    re.DOTALL,
 )
 _QUOTES: Final = {'"': '"', "`": "`", "[": "]", "'": "'"}
 

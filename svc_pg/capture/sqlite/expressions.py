@@ -93,7 +93,7 @@ class Sqlite:
         text = self.text(row, column)
         match how:
             case "hash":
-                return sql("svc_hash({}, (select key from svc_audit_hash_key))", text)
+                return sql("svc_hash(cast({} as blob), (select key from svc_audit_hash_key))", text)
             case "last4":
                 return sql(
                     "case when length({0}) >= 8 then '****' || substr({0}, -4) when {0} is not null then '****' end",

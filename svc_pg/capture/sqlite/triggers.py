@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 from svc_pg.capture.dialect import OPERATIONS, Operation
-from svc_pg.capture.entry_sql import NULL, changed_fields, entry_sql
+from svc_pg.capture.entry_sql import NULL, changed_fields, entry_sql, record_id
 from svc_pg.capture.rules import TableRules
 from svc_pg.capture.sqlite.expressions import Sqlite
 from svc_pg.capture.sqlite.table import SqliteTable, UniqueKey, trigger_name
@@ -82,6 +82,7 @@ def _replaced(table: SqliteTable, rules: TableRules, operation: Operation) -> Sc
         conflicts=_conflicts(table, operation),
         # an update that changes no key replaces nothing, and may be of a row that was kept in vain
         moves=_moves(table) if operation == "UPDATE" else None,
+        old_record_id=_old_record_id(table, rules) if operation == "UPDATE" else None,
     )
 
 
@@ -131,6 +132,14 @@ def _moves(table: SqliteTable) -> Sql:
     names = sorted({name for key in table.unique for name, _ in key.columns})
     parts = [sql("old.{0} is not new.{0} collate binary", _DIALECT.ident(name)) for name in names]
     return sql("({})", chained(" or ", parts))
+
+
+def _old_record_id(table: SqliteTable, rules: TableRules) -> Sql | None:
+    """The record_id before an update, if a key by which REPLACE may delete the row is redacted."""
+    if rules.redacted_columns.isdisjoint(name for key in table.unique for name, _ in key.columns):
+        return None
+    by_name = {column.name: column for column in table.columns}
+    return record_id(_DIALECT, "old", [by_name[name] for name in rules.key])
 
 
 def _conflicts(table: SqliteTable, operation: Operation) -> Sql:

@@ -116,7 +116,7 @@ def test_trust_that_ends_later_fails_writes(driver: Any, conn: Any, sqlite_notes
 
 
 def test_the_keyed_hash_is_that_of_rfc_4231(conn: Any) -> None:
-    hashed = "select svc_hash('what do ya want for nothing?', x'4a656665'), svc_hash(null, x'4a656665')"
+    hashed = "select svc_hash(cast('what do ya want for nothing?' as blob), x'4a656665'), svc_hash(null, x'4a656665')"
     assert with_audit(conn).execute(hashed).fetchone() == (
         "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
         None,

@@ -62,6 +62,8 @@ def test_an_address_with_a_slip_makes_no_database(folder: Path) -> None:
     assert (missing.returncode, missing.stderr.startswith(f"error: there is no file {folder}/shp.db\n")) == (1, True)
     for command in ("plan", "status", "uninstall"):
         assert svc_pg(command, "--database-url", "sqlite:///no/such/shop.db", folder=folder).returncode == 1
+    long = svc_pg("log", "--database-url", f"sqlite:///{'x' * 300}", folder=folder)
+    assert (long.returncode, long.stderr.endswith("cannot be opened: File name too long\n")) == (1, True)
     assert sorted(folder.iterdir()) == before
 
 

@@ -254,6 +254,28 @@ def test_a_connection_without_autocommit_sees_what_is_new_after_its_commit(log: 
         assert exported(own)[1].entries == 2
 
 
+@pytest.mark.parametrize("texts", [str, bytes])
+def test_texts_of_sqlite_that_are_no_unicode_are_read(log: Log, conn: Any, texts: type) -> None:
+    if not isinstance(log.at, Path):
+        pytest.skip("MySQL stores none")
+    conn.execute(
+        "insert into svc_audit_logs (table_name, operation, record_id, after_data)"
+        """ values ('main.t', 'INSERT', cast(x'ff41' as text), cast('{"a":"' || x'ff' || '"}' as text))"""
+    )
+    conn.text_factory = texts
+
+    async def read() -> Any:
+        async with aiosqlite.connect(log.at) as own:  # type: ignore[arg-type]
+            own.text_factory = texts
+            return (await audit.query().alist(own)).data
+
+    found = audit.query().list(conn).data
+    assert found == asyncio.run(read())
+    assert [(entry.record_id, entry.after_data) for entry in found] == [("\ufffdA", '{"a":"\ufffd"}')]
+    assert '"a":"\ufffd"' in exported(conn)[0].decode()
+    assert conn.text_factory is texts
+
+
 def test_the_async_export_is_the_same(log: Log, conn: Any) -> None:
     write_all(log, conn, hostile_entries(1))
 

@@ -1,5 +1,6 @@
 import asyncio
 import base64
+import io
 import json
 import sqlite3
 from collections.abc import Callable
@@ -179,6 +180,8 @@ def test_a_database_without_a_log_is_named_as_such(log: Log) -> None:
         try:
             with pytest.raises(NotInstalledError) as caught:
                 audit.query().list(conn)
+            with pytest.raises(NotInstalledError):
+                audit.export(conn, audit.query(), format="csv", out=io.BytesIO())
         finally:
             if not isinstance(log.at, Path):
                 cursor.execute("rename table svc.other to svc.audit_logs")

@@ -78,6 +78,32 @@ def test_rules_that_cannot_be_kept_are_refused(conn: sqlite3.Connection, options
     assert conn.execute("select count(*) from sqlite_schema where name like 'svc%'").fetchone() == (0,)
 
 
+@pytest.mark.parametrize("column", ["card$no", "💳", "💳💳", "a\u200dé", "_1"])
+def test_what_is_computed_from_a_redacted_column_is_found_whatever_its_name(
+    conn: sqlite3.Connection, column: str
+) -> None:
+    conn.execute(f"create table t (id integer primary key, {column} text, folded as (lower({column})))")
+    with pytest.raises(ConfigError, match='"folded" is computed from'):
+        audited(conn, {"name": "t", "redact": [column]})
+
+
+def test_texts_that_are_no_unicode_are_hashed_too(conn: sqlite3.Connection) -> None:
+    conn.execute("create table t (id integer primary key, a)")
+    audited(conn, {"name": "t", "redact": {"a": "hash"}})
+    with_audit(conn)
+    conn.execute("insert into t values (1, cast(x'ff41' as text))")
+    [[key]] = conn.execute("select key from svc_audit_hash_key").fetchall()
+    assert images(conn) == [{"id": 1, "a": hmac.digest(key, b"\xffA", "sha256").hex()}]
+
+
+def test_a_redacted_key_that_ignore_kept_is_nowhere_when_its_row_has_another(conn: sqlite3.Connection) -> None:
+    conn.execute("create table t (id integer primary key, a, email unique)")
+    audited(conn, {"name": "t", "redact": {"email": "mask"}})
+    run(conn, ["insert into t values (1, 1, 'secret')", "insert or ignore into t values (2, 2, 'secret')"])
+    run(conn, ["update t set email = 'another'"])
+    assert "secret" not in str(conn.execute("select * from svc_audit_replaced").fetchall())
+
+
 @pytest.mark.parametrize(
     ("test", "values"),
     [
