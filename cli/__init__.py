@@ -59,4 +59,12 @@ def _explained(error: Exception) -> Exception | None:
         return SvcError(f"this command needs {package}; run: pip install 'svc-pg[{_EXTRAS[package]}]'")
     if hasattr(error, "sqlstate"):  # psycopg's, which only some commands import
         return translate(error) or error
+    if (
+        getattr(error, "sqlite_errorname", "SQLITE_ERROR") != "SQLITE_ERROR"
+    ):  # of the file; others are of our statements
+        from svc_pg.schema.sqlite.session import hint_of
+
+        return SvcError(f"SQLite says: {error}", hint=hint_of(error))
+    if type(error).__module__ == "pymysql.err" and isinstance(error.args[0], int):  # sent by the server, or its loss
+        return SvcError(f"the server says: {error.args[-1]} ({error.args[0]})")
     return None

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import environment, svc_pg
-from tests.support.sqlite import connect, entries
+from tests.support.sqlite import audited, connect, entries
 
 TOML = """
 [[audit.tables]]
@@ -65,6 +65,19 @@ def test_an_address_with_a_slip_makes_no_database(folder: Path) -> None:
     long = svc_pg("log", "--database-url", f"sqlite:///{'x' * 300}", folder=folder)
     assert (long.returncode, long.stderr.endswith("cannot be opened: File name too long\n")) == (1, True)
     assert sorted(folder.iterdir()) == before
+
+
+def test_a_file_with_damage_is_named_as_such(folder: Path) -> None:
+    with closing(connect(database=folder / "shop.db")) as conn:
+        audited(conn, "customer")
+        conn.executemany("insert into customer (name) values (?)", [("x" * 2000,)] * 50)
+    content = bytearray((folder / "shop.db").read_bytes())
+    half = len(content) // 2
+    content[half:] = bytes(len(content) - half)
+    (folder / "shop.db").write_bytes(content)
+    for command in ("export", "log"):
+        done = svc_pg(command, "--database-url", "sqlite:///shop.db", folder=folder)
+        assert (done.returncode, done.stderr.splitlines()[-1]) == (1, "hint: Restore it from a backup.")
 
 
 @pytest.mark.parametrize(

@@ -265,7 +265,7 @@ def test_texts_of_sqlite_that_are_no_unicode_are_read(log: Log, conn: Any, texts
     conn.text_factory = texts
 
     async def read() -> Any:
-        async with aiosqlite.connect(log.at) as own:  # type: ignore[arg-type]
+        async with log.connect_async() as own:
             own.text_factory = texts
             return (await audit.query().alist(own)).data
 
