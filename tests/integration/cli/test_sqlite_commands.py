@@ -147,6 +147,17 @@ def test_a_file_that_another_program_writes_to_is_waited_for_as_long_as_was_said
         writer.execute("commit")
 
 
+def test_a_text_that_is_no_utf_8_hides_no_entry(folder: Path) -> None:
+    (folder / "svc-pg.toml").write_text('[[audit.tables]]\nname = "customer"\n')
+    assert svc_pg("install", "--database-url", "sqlite:///shop.db", folder=folder).returncode == 0
+    with closing(connect(database=folder / "shop.db")) as conn:
+        conn.execute("insert into customer values (2, cast(x'ff41' as text), 'x')")
+        conn.execute("insert into customer values (3, 'Bob', 'y')")
+    for command in (["log"], ["log", "--json"], ["export"]):
+        shown = svc_pg(*command, "--database-url", "sqlite:///shop.db", folder=folder)
+        assert (shown.returncode, shown.stdout.count("main.customer")) == (0, 2), shown.stderr
+
+
 def test_roles_are_refused(folder: Path) -> None:
     refused = svc_pg("install", "--roles", "--database-url", "sqlite:///shop.db", folder=folder)
     assert (refused.returncode, "roles are for PostgreSQL" in refused.stderr) == (1, True)
