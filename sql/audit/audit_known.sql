@@ -3,7 +3,6 @@
 create or replace function svc.audit_known(p_table text, p_time timestamptz, out truncated_at timestamptz)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
-set enable_sort = off  -- the index has the order
 as $svc$
 declare
     v_first timestamptz;
@@ -20,7 +19,11 @@ begin
             to_char(v_first at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
             using errcode = 'SV003', hint = 'Its first entry in the log is from then.';
     end if;
-    select max(l."timestamp") into audit_known.truncated_at from svc.audit_logs l
-     where l.table_name = p_table and l.record_id is null and l.operation = 'TRUNCATE' and l."timestamp" <= p_time;
+    select max(t."timestamp") into audit_known.truncated_at
+      from (
+        select l."timestamp" from svc.audit_logs l
+         where l.table_name = p_table and l.record_id is null and l.operation = 'TRUNCATE' and l."timestamp" <= p_time
+        offset 0
+      ) t;
 end
 $svc$;

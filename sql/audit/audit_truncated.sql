@@ -4,18 +4,22 @@ create or replace function svc.audit_truncated(p_table text, p_timestamp timesta
 returns timestamptz
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
-set enable_sort = off  -- the index has the order
 as $svc$
 begin
     return (
-        select t."timestamp" from svc.audit_logs t
-         where t.table_name = p_table and t.record_id is null and t.operation = 'TRUNCATE'
-           and t."timestamp" >= p_timestamp and (t."timestamp", t.id) > (p_timestamp, p_id)
+        select min(t."timestamp")
+          from (
+            -- first all of them, which are few: from the order of time the planner would read all of the log
+            select l."timestamp", l.id, l.table_oid from svc.audit_logs l
+             where l.table_name = p_table and l.record_id is null and l.operation = 'TRUNCATE'
+               and l."timestamp" >= p_timestamp
+            offset 0
+          ) t
+         where (t."timestamp", t.id) > (p_timestamp, p_id)
            and (not exists (select from pg_class c where c.oid = t.table_oid and c.relispartition)
                 or t.table_oid = (
                     select l.table_oid from svc.audit_logs l where l."timestamp" = p_timestamp and l.id = p_id
                 ))
-         order by t."timestamp", t.id limit 1
     );
 end
 $svc$;

@@ -11,6 +11,11 @@ returns table (
 language plpgsql stable rows 100
 set search_path = pg_catalog, pg_temp
 as $svc$
+declare
+    v_is_truncated constant boolean := exists (
+        select from svc.audit_logs t
+         where t.table_name = history.table_name and t.record_id is null and t.operation = 'TRUNCATE'
+    );
 begin
     return query
     select p.place_timestamp,
@@ -19,7 +24,8 @@ begin
                          select n."timestamp" from svc.audit_next_event(
                              history.table_name, history.record_id, p.place_timestamp, p.place_id
                          ) n
-                     ) end), svc.audit_truncated(history.table_name, p.place_timestamp, p.place_id)) end,
+                     ) end), case when v_is_truncated then
+                         svc.audit_truncated(history.table_name, p.place_timestamp, p.place_id) end) end,
            l.operation::text, l.actor_id::text, l.tenant_id::text, l.db_user::text, l.id, l.xact_id, l.before_data,
            case when l.record_id = history.record_id then l.after_data end, l.changed_fields, l.redacted_fields,
            case when l.record_id = history.record_id then l.moved_from::text end,

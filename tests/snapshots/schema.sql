@@ -706,8 +706,7 @@ create function svc.audit_keys(p_snapshot jsonb)
 
 create function svc.audit_known(p_table text, p_time timestamp with time zone, OUT truncated_at timestamp with time zone)
     returns timestamp with time zone language plpgsql stable
-    set search_path=pg_catalog, pg_temp
-    set enable_sort=off;
+    set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_last4(p_value text)
     returns text language sql immutable parallel safe;
@@ -776,8 +775,7 @@ create function svc.audit_state_before(p_table text, p_record text, p_timestamp 
 
 create function svc.audit_truncated(p_table text, p_timestamp timestamp with time zone, p_id bigint)
     returns timestamp with time zone language plpgsql stable
-    set search_path=pg_catalog, pg_temp
-    set enable_sort=off;
+    set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_unsupported(p_text text, p_reason text)
     returns jsonb language sql immutable parallel safe
