@@ -35,12 +35,13 @@ class MySql:
     JSON_OBJECT alone writes base64 of blobs and bits on MySQL, invalid JSON of them on MariaDB, and 1 and 0 of
     booleans. On MariaDB, where JSON is a text, an object is put together of texts, in half the time: its members are
     JSON, and never null. A trigger pays for each part of an expression, evaluated or not. Texts are compared as bytes,
-    because collations call ``a`` and ``A`` equal.
+    because collations call ``a`` and ``A`` equal. If it is not ``is_careful``, no value may be ``large``.
     """
 
     is_mariadb: bool = False
     old: Sql = _OLD
     new: Sql = _NEW
+    is_careful: bool = True
     values: Mapping[tuple[RowName, str], Sql] = field(default_factory=dict, hash=False)
 
     def ident(self, name: str) -> Sql:
@@ -68,10 +69,20 @@ class MySql:
     def json(self, row: RowName, column: Column) -> Sql:
         """The value as ``json_object`` takes it. A value that it could not write is told by its size and SHA-256."""
         value = self._json(row, column)
-        if not (isinstance(column, MySqlColumn) and column.is_large):
+        if not (self.is_careful and isinstance(column, MySqlColumn) and column.is_large):
             return value
         x = self._value(row, column)
-        return self._unless_large(sql("octet_length({}) > @@max_allowed_packet div 4", x), x, value, column)
+        return self._unless_large(sql(_LARGE, sql("octet_length({})", x)), x, value, column)
+
+    def large(self, rows: Sequence[RowName], columns: Sequence[MySqlColumn]) -> Sql | None:
+        """True if a value of these rows may be too long for the functions that write JSON; None if none can be."""
+        sizes = [
+            sql("ifnull(octet_length({}), 0)", self._value(row, column))
+            for row in rows
+            for column in columns
+            if column.is_large
+        ]
+        return sql(_LARGE, joined(" + ", sizes)) if sizes else None
 
     def _json(self, row: RowName, column: Column) -> Sql:
         x = self._value(row, column)
@@ -256,6 +267,7 @@ class MySql:
 
 _MOMENT: Final = """if({0} = 0, '0000-00-00T00:00:00+00:00',
         date_format('1970-01-01' + interval unix_timestamp({0}) second, '%Y-%m-%dT%H:%i:%s+00:00'))"""
+_LARGE: Final = "{} > @@max_allowed_packet div 4"
 _JSON_NUMBERS: Final = "'INTEGER', 'UNSIGNED INTEGER', 'DOUBLE', 'DECIMAL'"
 _JSON_SCALAR: Final = """case json_type({0}) when 'NULL' then null
         when 'BOOLEAN' then if(cast({0} as char) = 'true', 1, 0)

@@ -1,10 +1,10 @@
 """Render the triggers that record the changes of one table of MySQL or MariaDB."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Final
 
-from svc_pg.capture.dialect import OPERATIONS, Operation
+from svc_pg.capture.dialect import OPERATIONS, Operation, RowName
 from svc_pg.capture.entry_sql import NULL, entry_sql, json_list, record_id, snapshot
 from svc_pg.capture.mysql.expressions import MAX_IDENTIFIER, MySql
 from svc_pg.capture.mysql.table import MySqlTable
@@ -16,6 +16,7 @@ from svc_pg.table_names import TableName
 
 PREFIX: Final = "00_svc_audit_"
 
+_ROWS: Final[dict[Operation, tuple[RowName, ...]]] = {"INSERT": ("new",), "UPDATE": ("old", "new"), "DELETE": ("old",)}
 VERBS: Final[dict[Operation, Sql]] = {"INSERT": sql("insert"), "UPDATE": sql("update"), "DELETE": sql("delete")}
 
 
@@ -25,7 +26,10 @@ def capture_objects(dialect: MySql, table: MySqlTable, rules: TableRules) -> lis
 
 
 def _trigger(dialect: MySql, table: MySqlTable, rules: TableRules, operation: Operation) -> SchemaObject:
-    entry = entry_sql(dialect, rules, table.columns, operation)
+    kept = [column for column in table.columns if rules.columns is None or column.name in rules.columns]
+    shown = [column for column in kept if column.name not in rules.redactions]
+    large = None if rules.audited.max_value_bytes else dialect.large(_ROWS[operation], shown)
+    entry = entry_sql(replace(dialect, is_careful=False), rules, table.columns, operation)
     columns = {column.name: column for column in table.columns}
     changed = [
         sql("if({}, null, {})", dialect.same(columns[name]), dialect.literal(json_list([name])[1:-1]))
@@ -38,6 +42,8 @@ def _trigger(dialect: MySql, table: MySqlTable, rules: TableRules, operation: Op
         "mysql/capture/trigger.sql.j2",
         verb=VERBS[operation],
         e=entry,
+        large=large,
+        careful=entry_sql(dialect, rules, table.columns, operation) if large else None,
         changed_fields=joined(",\n        ", changed) if changed else None,
         is_hashed="hash" in rules.redactions.values(),
         warns=rules.audited.on_error == "warn",
