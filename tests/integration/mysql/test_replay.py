@@ -95,6 +95,8 @@ def parameter(value: Any, kind: str) -> tuple[str, Any]:
         "blob": lambda text: bytes.fromhex(text[2:]),
         "varbinary(9)": lambda text: bytes.fromhex(text[2:]),
         "bit(9)": lambda text: int(text, 2),
+        "double": float,  # a decimal ends at 65 digits
+        "float": float,
         "json": lambda document: json.dumps(document, default=float),
         "timestamp(3) null": lambda text: text.removesuffix("+00:00"),
     }
