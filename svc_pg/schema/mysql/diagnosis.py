@@ -5,7 +5,7 @@ from typing import Final
 from svc_pg.errors import InstallError, SvcError
 
 LOCKED: Final = frozenset({1205, 1213})
-_DENIED: Final = frozenset({1044, 1045, 1142, 1143, 1227, 1370})
+DENIED: Final = frozenset({1044, 1045, 1142, 1143, 1227, 1370})
 _LOST: Final = frozenset({0, 2006, 2013, 2055})
 _UNTRUSTED: Final = 1419
 UNTRUSTED_HINT: Final = (
@@ -39,7 +39,7 @@ def diagnose(error: Exception, *, table: str | None = None) -> SvcError:
         )
     if number == _UNTRUSTED:
         return InstallError("the server lets nobody make triggers who has not SUPER", hint=UNTRUSTED_HINT)
-    if number in _DENIED:
+    if number in DENIED:
         return InstallError(
             reason,
             hint="An install needs all rights on schema svc, and SELECT, TRIGGER and LOCK TABLES on the databases of"

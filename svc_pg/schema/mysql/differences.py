@@ -17,6 +17,7 @@ def status(conn: DbApiConnection, config: Config) -> list[Status]:
     """
     with pinned(conn) as server:
         preflight.check_server(server)
+        preflight.check_sight(conn)
         return look(conn, server, target_of(conn, server, config))
 
 

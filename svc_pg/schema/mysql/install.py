@@ -122,6 +122,7 @@ def uninstall(conn: DbApiConnection, *, drop_data: bool = False, wait_for_table:
     ``drop_data`` would take the log away from another database of the server, or a table stays locked.
     """
     with pinned(conn) as server, locked(conn, FOR_INSTALL, wait_for_table):
+        preflight.check_sight(conn)
         if "installed_objects" not in migrations.tables(conn):
             return []
         homes = {home for home, _ in installed.recorded(conn).values()} - {server.database, installed.SERVER}

@@ -3,7 +3,8 @@
 from typing import Final
 
 from svc_pg.dbapi import DbApiConnection, rows
-from svc_pg.errors import InstallError
+from svc_pg.errors import AccessError, InstallError
+from svc_pg.schema.mysql import diagnosis
 from svc_pg.schema.mysql.diagnosis import UNTRUSTED_HINT
 from svc_pg.schema.mysql.session import Server
 
@@ -17,6 +18,18 @@ def check_server(server: Server) -> None:
     if server.version < oldest:
         needed = ".".join(map(str, oldest))
         raise InstallError(f"the server is {server.text}, and svc-pg needs {name} {needed} or later")
+
+
+def check_sight(conn: DbApiConnection) -> None:
+    """Raise AccessError if the user may not see schema svc: to them, nothing would seem to be installed."""
+    try:
+        rows(conn, "select 1 from svc.migrations limit 0")
+    except Exception as error:
+        if diagnosis.error_number(error) in diagnosis.DENIED:
+            raise AccessError(
+                "the user may not read schema svc, which tells what is installed",
+                hint="Connect as the one who installs, or: grant select on svc.* to ...;",
+            ) from error
 
 
 def check_rights(conn: DbApiConnection) -> None:

@@ -11,6 +11,7 @@ import pytest
 from svc_pg.config import AuditConfig, AuditedTable, Config
 from svc_pg.dbapi import rows
 from svc_pg.errors import (
+    AccessError,
     ConfigError,
     DatabaseNewerError,
     InstallError,
@@ -308,6 +309,10 @@ def test_an_install_needs_no_superuser_and_an_application_no_rights_on_the_log(
     )
     with mysql_server.connect(name, user="app", password="pw") as app:
         run(app, "insert into t values (1, 'a')", "update t set v = 'b'", "delete from t")
+        with pytest.raises(AccessError, match="may not read schema svc"):
+            states(app, config("t"))
+        with pytest.raises(AccessError, match="may not read schema svc"):
+            uninstall(app)
         for statement in (
             "select * from svc.audit_logs",
             "insert into svc.audit_logs (table_name) values ('x')",
