@@ -19,7 +19,7 @@ PERMISSIONS: Sequence[Permission] = ("admin", "write", "read")
 """The one that sees all that others see comes first."""
 FILES = {"/audit/export", "/audit/entries/:id/:side"}
 """Files, which browsers save and do not show."""
-FOR_EVERYBODY = {"/sign-out", "/sessions/:id/revoke"}
+FOR_EVERYBODY = {"/sign-out", "/sessions/:id/revoke", "/theme"}
 """The actions of a session that may only read."""
 
 

@@ -192,8 +192,9 @@ def test_who_only_reads_is_offered_no_change_and_refused_each(
     for path in (f"/deliveries/{delivery}", f"/endpoints/{endpoint.id}", "/deliveries", "/endpoints"):
         page = reader.get(path)
         assert page.status_code == 200
-        assert set(re.findall(r'method="post" action="[^"]*/ui([^"]*)"', page.text)) == {"/sign-out", "/theme"}
-        assert page.text.count('method="post"') == 2
+        actions = re.findall(r'method="post" action="[^"]*/ui([^"]*)"', page.text)
+        assert set(actions) == {"/sign-out", "/theme"}
+        assert page.text.count('method="post"') == len(actions)
         assert "hush" not in page.text
         assert 'type="checkbox" name="id"' not in page.text
     verbs = ("pause", "resume", "ping", "rotate", "edit", "disable", "delete")
