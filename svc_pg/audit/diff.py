@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from svc_pg.audit.entry import Entry
 from svc_pg.audit.record_history import State
 from svc_pg.encoding import encode
+from svc_pg.errors import QueryError
 from svc_pg.query import RawJson
 
 _MISSING: Final = object()
@@ -55,14 +57,18 @@ class Diff:
 
 
 def diff(entry: Entry | State) -> Diff:
-    """The difference between the two snapshots of an entry, or of a state of a record."""
+    """The difference between the two snapshots of an entry, or of a state of a record.
+
+    Raises QueryError if a snapshot is nested too deeply to be compared.
+    """
     before, after = _side(entry.before_data), _side(entry.after_data)
     changed = set(entry.changed_fields or ())
     redacted = set(entry.redacted_fields or ())
-    return Diff(
-        fields=list(_fields(before, after, changed, redacted)),
-        steps=list(_steps("", _without(before, redacted), _without(after, redacted), depth=0)),
-    )
+    with _bounded():
+        return Diff(
+            fields=list(_fields(before, after, changed, redacted)),
+            steps=list(_steps("", _without(before, redacted), _without(after, redacted), depth=0)),
+        )
 
 
 class Number(RawJson):
@@ -77,8 +83,22 @@ class Number(RawJson):
 
 
 def document(snapshot: str) -> Any:
-    """The value of a snapshot, its numbers as they are written: 1.10 is not 1.1."""
-    return json.loads(snapshot, parse_int=Number, parse_float=Number)
+    """The value of a snapshot, its numbers as they are written: 1.10 is not 1.1.
+
+    Raises QueryError if it is nested too deeply, which databases allow and Python does not.
+    """
+    with _bounded():
+        return json.loads(snapshot, parse_int=Number, parse_float=Number)
+
+
+@contextmanager
+def _bounded() -> Iterator[None]:
+    try:
+        yield
+    except RecursionError:
+        raise QueryError(
+            "a snapshot is nested too deeply to be compared", hint="Export the entry, which writes it as it is."
+        ) from None
 
 
 def _side(snapshot: RawJson | None) -> Any:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_pg.audit import Entry, diff
+from svc_pg.errors import QueryError
 from svc_pg.query import RawJson
 
 names = st.sampled_from(["a", "b", "a/b", "~", "~1", "", "ä"])
@@ -94,3 +95,14 @@ def test_fields_that_differ_in_their_text_alone_are_told() -> None:
     assert [(each.field, each.before, each.after, each.is_redacted) for each in found.fields] == [
         ("a", "1", "1", False), ("b", None, None, True)
     ]  # fmt: skip
+
+
+def test_what_is_nested_too_deeply_to_be_compared_is_refused() -> None:
+    def of_depth(depth: int) -> Entry:
+        before, after = (RawJson('{"a":' + "[" * depth + value + "]" * depth + "}") for value in "12")
+        return replace(ENTRY, before_data=before, after_data=after)
+
+    assert [field.field for field in diff(of_depth(100)).fields] == ["a"]
+    for depth in (950, 5000):
+        with pytest.raises(QueryError, match="nested too deeply"):
+            diff(of_depth(depth))
