@@ -82,7 +82,7 @@ def _replaced(table: SqliteTable, rules: TableRules, operation: Operation) -> Sc
         conflicts=_conflicts(table, operation),
         # an update that changes no key replaces nothing, and may be of a row that was kept in vain
         moves=_moves(table) if operation == "UPDATE" else None,
-        old_record_id=_old_record_id(table, rules) if operation == "UPDATE" else None,
+        has_old_key=_has_old_key(table, rules) if operation == "UPDATE" else None,
     )
 
 
@@ -91,7 +91,7 @@ def _before(table: SqliteTable, rules: TableRules, operation: Operation, context
     is_update = operation == "UPDATE"
     matches = [_matches(key) for key in table.unique]
     found = sql("({})", chained(" or ", matches))
-    branches = [sql("when {} then {}", *pair) for pair in zip(matches, _each_conflict(table, operation), strict=True)]
+    branches = _branches(table, rules, list(zip(matches, _each_conflict(table, operation), strict=True)))
     return _trigger(
         rules,
         f"before_{operation.lower()}",
@@ -100,7 +100,7 @@ def _before(table: SqliteTable, rules: TableRules, operation: Operation, context
         e=entry_sql(_REPLACED, rules, table.columns, "DELETE", has_variable=False),
         matches=sql("{} and {}", found, _is_another(table)) if is_update else found,
         moves=_moves(table) if is_update else None,
-        conflict=sql("case {} end", joined(" ", branches)),
+        conflict=sql("case {} end", joined(" ", [sql("when {} then {}", *branch) for branch in branches])),
         conflicts=_conflicts(table, operation),
         context_function=context,
     )
@@ -134,12 +134,39 @@ def _moves(table: SqliteTable) -> Sql:
     return sql("({})", chained(" or ", parts))
 
 
-def _old_record_id(table: SqliteTable, rules: TableRules) -> Sql | None:
-    """The record_id before an update, if a key by which REPLACE may delete the row is redacted."""
-    if rules.redacted_columns.isdisjoint(name for key in table.unique for name, _ in key.columns):
+def _branches(table: SqliteTable, rules: TableRules, branches: Sequence[tuple[Sql, Sql]]) -> Sequence[tuple[Sql, Sql]]:
+    """The keys by which to tell a row that REPLACE may delete, redacted ones after the others: they are forgotten."""
+    redacted = _redacted_keys(table, rules)
+    if not redacted:
+        return branches
+    given = [
+        (sql("new.{} <> -1 and {}", _DIALECT.ident(key.columns[0][0]), match), conflict)
+        for key, (match, conflict) in zip(table.unique, branches, strict=True)
+        if key.is_rowid  # or else it is the number of a row that SQLite has yet to give
+    ]
+    numbers = sorted(range(len(branches)), key=lambda number: (table.unique[number].is_rowid, number in redacted))
+    return [*given, *(branches[number] for number in numbers)]
+
+
+def _redacted_keys(table: SqliteTable, rules: TableRules) -> Sequence[int]:
+    return [
+        number
+        for number, key in enumerate(table.unique)
+        if not rules.redacted_columns.isdisjoint(name for name, _ in key.columns)
+    ]
+
+
+def _has_old_key(table: SqliteTable, rules: TableRules) -> Sql | None:
+    """True of what is kept by a redacted key of the row that was updated; None if no key is redacted."""
+    if not (redacted := _redacted_keys(table, rules)):
         return None
     by_name = {column.name: column for column in table.columns}
-    return record_id(_DIALECT, "old", [by_name[name] for name in rules.key])
+    beginnings = [_DIALECT.literal(f"{verb} {number}:") for verb in ("INSERT", "UPDATE") for number in redacted]
+    return sql(
+        "record_id is {} and substr(conflict, 1, instr(conflict, ':')) in ({})",
+        record_id(_DIALECT, "old", [by_name[name] for name in rules.key]),
+        joined(", ", beginnings),
+    )
 
 
 def _conflicts(table: SqliteTable, operation: Operation) -> Sql:

@@ -104,6 +104,23 @@ def test_a_redacted_key_that_ignore_kept_is_nowhere_when_its_row_has_another(con
     assert "secret" not in str(conn.execute("select * from svc_audit_replaced").fetchall())
 
 
+def test_a_row_whose_redacted_key_a_trigger_moves_while_it_is_replaced_is_recorded(conn: sqlite3.Connection) -> None:
+    conn.execute("create table t (id integer primary key, email unique)")
+    conn.execute("create trigger before before insert on t begin update t set email = 'x' where id = new.id; end")
+    audited(conn, {"name": "t", "redact": {"email": "mask"}})
+    run(conn, ["insert into t values (1, 'secret')", "insert or replace into t values (1, 'secret')"])
+    assert entries(conn) == [("INSERT", "1"), ("UPDATE", "1"), ("DELETE", "1"), ("INSERT", "1")]
+    run(
+        conn,
+        [
+            "drop trigger before",
+            "insert into t values (-1, 'other')",
+            "insert or replace into t (email) values ('other')",
+        ],
+    )
+    assert entries(conn)[4:] == [("INSERT", "-1"), ("DELETE", "-1"), ("INSERT", "2")]
+
+
 @pytest.mark.parametrize(
     ("test", "values"),
     [
