@@ -1,4 +1,4 @@
-"""The findings of the demo, and whether all was recorded and delivered."""
+"""The steps and the findings of the demo, and whether all was recorded and delivered."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,21 +23,10 @@ _SECRETS: Final = ("password_hash",)
 
 
 @dataclass
-class Findings:
-    """``entries``, ``deliveries`` and ``alarms`` are as the console's API shows them.
-
-    ``entries`` are those since the demo's people came, at ``since``; ``alarms`` the critical ones of the hour before.
-    """
+class Steps:
+    """The steps of a demo, with the time that each took."""
 
     steps: list[dict[str, Any]] = field(default_factory=list)
-    since: str = ""
-    entries: list[dict[str, Any]] = field(default_factory=list)
-    alarms: list[dict[str, Any]] = field(default_factory=list)
-    deliveries: list[dict[str, Any]] = field(default_factory=list)
-    received: Sequence[dict[str, Any]] = ()
-    webhook: tuple[Mapping[str, str], str] = ({}, "")
-    console_url: str = ""
-    console_token: str = ""
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
@@ -46,6 +35,23 @@ class Findings:
         started = time.perf_counter()
         yield
         self.steps.append({"name": name, "seconds": round(time.perf_counter() - started, 3)})
+
+
+@dataclass
+class Findings(Steps):
+    """``entries``, ``deliveries`` and ``alarms`` are as the console's API shows them.
+
+    ``entries`` are those since the demo's people came, at ``since``; ``alarms`` the critical ones of the hour before.
+    """
+
+    since: str = ""
+    entries: list[dict[str, Any]] = field(default_factory=list)
+    alarms: list[dict[str, Any]] = field(default_factory=list)
+    deliveries: list[dict[str, Any]] = field(default_factory=list)
+    received: Sequence[dict[str, Any]] = ()
+    webhook: tuple[Mapping[str, str], str] = ({}, "")
+    console_url: str = ""
+    console_token: str = ""
 
     @property
     def sign_in_url(self) -> str:

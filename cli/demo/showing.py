@@ -1,5 +1,6 @@
 """Show the demo's findings to people."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from textwrap import shorten
 from typing import Any, Final
@@ -20,22 +21,17 @@ What to read next: README.md "Use it", docs/audit.md, docs/sending.md, docs/cons
 
 def show(findings: Findings) -> None:
     """Print tables, a webhook with its signature, and the way into the console."""
-    changes = [
-        [entry["actorId"], entry["operation"], entry["tableName"], _change(entry)]
-        for entry in reversed(findings.entries)
-    ]
     deliveries = [
         [sent["eventName"], sent["status"], f"{sent['attempts']} of {sent['maxAttempts']}", str(sent["lastStatusCode"])]
         for sent in reversed(findings.deliveries)
     ]
     alarms = [[entry["dbUser"], entry["label"], entry["description"]] for entry in findings.alarms]
-    steps = [[step["name"], f"{step['seconds'] * 1000:.0f}"] for step in findings.steps]
-    tables.show("Who changed what", ["actor", "operation", "table", "change"], changes, folding={"change"})
+    show_changes(findings.entries)
     output.data("password_hash is in the table of customers, and in no entry: it is redacted.")
     alarmed = f"Changed past the application, {TAMPERING // timedelta(minutes=1)} minutes ago"
     tables.show(alarmed, ["user of the database", "label", "change"], alarms, folding={"change"})
     tables.show("What was delivered", ["event", "status", "attempts", "last status"], deliveries)
-    tables.show("How long it took", ["step", "ms"], steps, folding={"step"})
+    show_steps(findings.steps)
     headers, body = findings.webhook
     output.data("\nThe last webhook, as it came, and as its receiver has verified it")
     for name in _SIGNED:
@@ -47,13 +43,31 @@ def show(findings: Findings) -> None:
     output.data(_NEXT)
 
 
+def show_changes(entries: Sequence[dict[str, Any]]) -> None:
+    """Print the entries, which come newest first, in the order of time."""
+    rows = [
+        [entry["actorId"] or "(nobody)", entry["operation"], entry["tableName"], _change(entry)]
+        for entry in reversed(entries)
+    ]
+    tables.show("Who changed what", ["actor", "operation", "table", "change"], rows, folding={"change"})
+
+
+def show_steps(steps: Sequence[dict[str, Any]]) -> None:
+    """Print what was done, and how long it took."""
+    rows = [[step["name"], f"{step['seconds'] * 1000:.0f}"] for step in steps]
+    tables.show("How long it took", ["step", "ms"], rows, folding={"step"})
+
+
 def _change(entry: dict[str, Any]) -> str:
     """The new row; of an update, the key and the changed fields, old and new."""
     before, after = entry["beforeData"], entry["afterData"]
     if before is None:
         row = ", ".join(f"{name}: {_short(str(value))}" for name, value in after.items())
         return shorten(row, width=64, placeholder=" …")
-    fields = (f"{name}: {before[name]} → {after[name]}" for name in entry["changedFields"])
+    fields = (
+        f"{name}: {before[name]} → {after[name]}" if name in before else f"{name}: (redacted)"
+        for name in entry["changedFields"]
+    )
     return ", ".join([f"id: {entry['recordId']}", *fields])
 
 

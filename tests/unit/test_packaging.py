@@ -130,6 +130,7 @@ def test_a_part_loads_the_packages_of_no_other(program: str, own: str, others: s
         (["webhooks", "list", "--help"], {"jinja2", "jsonschema"}),
         (["worker", "--help"], PARTS["console"] | {"jsonschema"}),
         (["serve", "--help"], PARTS["worker"] | {"jsonschema"}),
+        (["demo", "--database", "sqlite", "--once"], CRYPTOGRAPHY | {"jsonschema"}),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",  # a set has no order that stays
 )
