@@ -8,7 +8,7 @@ from typing import Any, Final, LiteralString, cast
 from svc_pg.audit.conditions import Condition
 from svc_pg.audit.entry import FIELDS, Entry, row_of
 from svc_pg.audit.portable.change_order import by_change
-from svc_pg.audit.portable.keys import HIGHEST, Key, beyond, in_order, moment, within
+from svc_pg.audit.portable.keys import HIGHEST, Key, beyond, forged, in_order, moment, within
 from svc_pg.audit.portable.phrases import (
     MYSQL,
     SQLITE,
@@ -106,7 +106,14 @@ def _reader(fields: Sequence[str]) -> Callable[[Sequence[Any]], Entry]:
     """Makes an entry of a row."""
     make = Entry if tuple(fields) == FIELDS else row_of(tuple(fields))
     readers = [_READERS.get(name, _as_it_is) for name in fields]
-    return lambda row: make(*(read(value) for read, value in zip(readers, row, strict=True)))
+
+    def entry(row: Sequence[Any]) -> Entry:
+        try:
+            return make(*(read(value) for read, value in zip(readers, row, strict=True)))
+        except ValueError as error:
+            raise forged(row[fields.index("id")]) from error
+
+    return entry
 
 
 def _as_it_is(value: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any, Final, LiteralString
 
 from svc_pg.audit.portable.phrases import Phrases
 from svc_pg.audit.portable.statements import Statement, Steps
+from svc_pg.errors import QueryError
 from svc_pg.pagination import Filter
 
 HIGHEST: Final = 2**63 - 1
@@ -57,7 +58,22 @@ def in_order(phrases: Phrases, found: Filter, *, is_falling: bool, limit: int | 
     if limit is not None:
         text, params = text + " limit %s", (*params, limit)
     rows = yield Statement(text, params)
-    return [Key(key, moment(time), table, record, size) for key, time, table, record, size in rows]
+    return [_key(*row) for row in rows]
+
+
+def _key(entry_id: int, time: Any, table: str, record: str | None, size: int) -> Key:
+    try:
+        return Key(entry_id, moment(time), table, record, size)
+    except ValueError as error:
+        raise forged(entry_id) from error
+
+
+def forged(entry_id: int) -> QueryError:
+    """The error for an entry that cannot be read: whoever can write the file of SQLite can write what they like."""
+    return QueryError(
+        f"entry {entry_id} of the log was not written by svc-pg: it cannot be read",
+        hint="Look at it with the database's own client, and at who may write to the log.",
+    )
 
 
 def moment(text: Any) -> datetime:

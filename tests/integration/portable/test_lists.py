@@ -188,6 +188,15 @@ def test_a_database_without_a_log_is_named_as_such(log: Log) -> None:
     assert caught.value.hint == "Run: svc-pg install"
 
 
+@pytest.mark.parametrize("column", ["timestamp", "changed_fields", "compliance"])
+def test_an_entry_that_somebody_has_forged_in_sqlite_is_named(log: Log, conn: Any, column: str) -> None:
+    if not isinstance(log.at, Path):
+        pytest.skip("MySQL's columns have types")
+    log.write(conn, "1", id=7, **{column: "8x"})
+    with pytest.raises(QueryError, match="entry 7 of the log was not written by svc-pg"):
+        audit.query().list(conn)
+
+
 def test_the_last_changes_of_a_record_are_plain_values(log: Log, conn: Any) -> None:
     fields = {f"f{number:02d}": number for number in range(25)} | {"long": "x" * 1000, "secret": None}
     log.write(
