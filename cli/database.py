@@ -5,7 +5,6 @@ import sqlite3
 import stat
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -95,8 +94,6 @@ def _sqlite(file: SqliteFile) -> sqlite3.Connection:
     conn = None
     try:
         conn = sqlite3.connect(f"file:{quote(str(path))}?mode=rw", uri=True, isolation_level=None)
-        # SQLite stores texts that are no UTF-8, and one of them must not hide all other entries
-        conn.text_factory = partial(str, encoding="utf-8", errors="replace")
         return with_audit(conn)
     except sqlite3.Error as error:
         if conn is not None:

@@ -68,8 +68,10 @@ def _order_of(phrases: Phrases, table: str, record: str | None, time: datetime) 
     """The ids of a record's entries of one time in the order of change, or of capture if the images do not tell."""
     at = phrases.time(time)
     # an UPDATE that moved another record to this key is its beginning, and one that moved it away its end
+    before_data, after_data, moved = (phrases.text(name) for name in ("before_data", "after_data", "moved_from"))
     rows = yield Statement(
-        "select id, operation, before_data, after_data, moved_from, record_id from "  # noqa: S608 - constants
+        "select id, operation, "  # noqa: S608 - constants
+        + (before_data + ", " + after_data + ", " + moved + ", " + phrases.text("record_id") + " from ")
         + phrases.log
         + " where table_name = %s and timestamp = %s and (record_id = %s or moved_from = %s) order by id",
         (table, at, record, record),
@@ -90,7 +92,8 @@ def _order_of(phrases: Phrases, table: str, record: str | None, time: datetime) 
 
 def _state_before(phrases: Phrases, table: str, record: str | None, at: str) -> Steps[Image]:
     earlier = yield Statement(
-        "select after_data from "  # noqa: S608 - constants
+        "select "  # noqa: S608 - constants
+        + (phrases.text("after_data") + " from ")
         + phrases.log
         + " where table_name = %s and record_id = %s and timestamp < %s order by timestamp desc, id desc limit 1",
         (table, record, at),

@@ -124,7 +124,11 @@ def _counted(phrases: Phrases, selection: Selection, size: int) -> Steps[_Counte
     )
     minute: LiteralString = "substr(" + phrases.timestamp + ", 1, 16)"
     values: LiteralString = "table_name, actor_id, tenant_id, operation, severity, label, compliance, " + minute
-    text: LiteralString = "select min(" + phrases.timestamp + "), max(" + phrases.timestamp + "), count(*), " + values
+    actor, tenant, label = phrases.text("actor_id"), phrases.text("tenant_id"), phrases.text("label")
+    text: LiteralString = (
+        "select min(" + phrases.timestamp + "), max(" + phrases.timestamp + "), count(*), table_name, "
+    )
+    text += actor + ", " + tenant + ", operation, severity, " + label + ", compliance, " + minute
     text += " from " + looked_at + found.clause + " group by " + values
     rows = yield Statement(text, (*params, *found.params))
     firsts = [moment(row[0]) for row in rows]

@@ -97,7 +97,8 @@ def _keys_beyond(
 
 
 def _select(phrases: Phrases, fields: Sequence[str], condition: LiteralString, *params: object) -> Statement:
-    known: Mapping[str, LiteralString] = {**_COLUMNS, "timestamp": phrases.timestamp}
+    texts = {name: phrases.text(column) for name, column in _TEXTS.items()}
+    known: Mapping[str, LiteralString] = {**_COLUMNS, **texts, "timestamp": phrases.timestamp}
     shown: LiteralString = ", ".join([known[name] for name in fields])
     return Statement("select " + shown + " from " + phrases.log + " where " + condition, params)  # noqa: S608
 
@@ -132,6 +133,11 @@ _COLUMNS: Final[Mapping[str, LiteralString]] = {
     "id": "id",
     "table_name": "table_name",
     "operation": "operation",
+    "severity": "severity",
+    "compliance": "compliance",
+    "xact_id": "xact_id",
+}
+_TEXTS: Final[Mapping[str, LiteralString]] = {
     "record_id": "record_id",
     "actor_id": "actor_id",
     "tenant_id": "tenant_id",
@@ -141,13 +147,11 @@ _COLUMNS: Final[Mapping[str, LiteralString]] = {
     "after_data": "after_data",
     "changed_fields": "changed_fields",
     "label": "label",
-    "severity": "severity",
-    "compliance": "compliance",
     "description": "description",
     "redacted_fields": "redacted_fields",
     "context": "context",
-    "xact_id": "xact_id",
 }
+"""Made of what applications write."""
 _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "id": str,
     "timestamp": moment,

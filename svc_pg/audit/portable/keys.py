@@ -51,7 +51,7 @@ def beyond(phrases: Phrases, found: Filter, edge: tuple[datetime, int] | None, *
 def in_order(phrases: Phrases, found: Filter, *, is_falling: bool, limit: int | None = None) -> Steps[list[Key]]:
     """The places of the entries in the order of the log."""
     size: LiteralString = " + ".join([phrases.size(column) for column in _LONG])
-    text: LiteralString = "select id, " + phrases.timestamp + ", table_name, record_id, " + size
+    text: LiteralString = "select id, " + phrases.timestamp + ", table_name, " + phrases.text("record_id") + ", " + size
     text += " from " + phrases.log + found.clause
     text += " order by timestamp desc, id desc" if is_falling else " order by timestamp, id"
     params = found.params

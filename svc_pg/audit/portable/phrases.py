@@ -42,7 +42,8 @@ class Phrases:
     """The words that differ. ``log_name`` is the log's own name in an entry, and ``timestamp`` the time of one.
 
     ``equals`` compares exactly, whatever the collation says, ``has`` looks for a text in a JSON array, ``ago`` is a
-    time before the database's now, ``time`` writes one as the log has it, and ``size`` is that of a text in bytes.
+    time before the database's now, ``time`` writes one as the log has it, ``size`` is that of a text in bytes, and
+    ``text`` reads one that applications made, on SQLite as bytes, because it need not be valid UTF-8 there.
     ``context`` are the actor, the tenant and the context of the session, as triggers read them.
     """
 
@@ -55,6 +56,7 @@ class Phrases:
     ago: Callable[[timedelta], Phrase]
     time: Callable[[datetime], str]
     size: Callable[[LiteralString], LiteralString]
+    text: Callable[[LiteralString], LiteralString]
     no_compliance: LiteralString
     context: LiteralString
     db_user: LiteralString
@@ -80,6 +82,8 @@ SQLITE: Final = Phrases(
     ),
     time=lambda time: _naive(time).replace(" ", "T") + "Z",
     size=lambda column: "coalesce(length(cast(" + column + " as blob)), 0)",
+    # bytes, which no driver decodes; those of a database in UTF-16 are no UTF-8, but SQLite makes its texts such
+    text=lambda column: "case cast('a' as blob) when x'61' then cast(" + column + " as blob) else " + column + " end",
     no_compliance="coalesce(json_array_length(compliance), 0) = 0",
     context="json_extract(printf(), '$.actor_id'), json_extract(printf(), '$.tenant_id'),"
     " json_extract(printf(), '$.context')",
@@ -99,6 +103,7 @@ MYSQL: Final = Phrases(
     ago=lambda age: ("utc_timestamp(6) - interval %s microsecond", (age // _MICROSECOND,)),
     time=_naive,
     size=lambda column: "coalesce(length(" + column + "), 0)",
+    text=lambda column: column,
     no_compliance="coalesce(json_length(compliance), 0) = 0",
     context="@svc_actor_id, @svc_tenant_id, @svc_context",
     db_user="user()",

@@ -1,8 +1,8 @@
 """Run statements on connections of any driver, sync or async: what a call does are steps, which take each answer."""
 
 import inspect
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, LiteralString, TypeVar, cast
 
@@ -34,7 +34,7 @@ def run(conn: object, steps: Steps[Result]) -> Result:
     """Take the steps on a connection of sqlite3, PyMySQL or another driver, or on one of SQLAlchemy's or Django's."""
     driver, is_sqlite = driver_connection(conn), dialect_of(conn) == "sqlite"
     answer: Answer | BaseException | None = None
-    with translating(), _readable(driver, is_sqlite=is_sqlite), closing(driver.cursor()) as cursor:
+    with translating(), closing(driver.cursor()) as cursor:
         while not isinstance(step := _next(steps, answer), _Done):
             try:
                 cursor.execute(_text(step, is_sqlite=is_sqlite), step.params)
@@ -48,7 +48,7 @@ async def arun(conn: object, steps: Steps[Result]) -> Result:
     """As ``run``, on a connection of aiosqlite, asyncmy or aiomysql."""
     driver, is_sqlite = driver_connection(conn), dialect_of(conn) == "sqlite"
     answer: Answer | BaseException | None = None
-    with translating(), _readable(driver, is_sqlite=is_sqlite):
+    with translating():
         cursor = driver.cursor()
         cursor = await cursor if inspect.isawaitable(cursor) else cursor
         try:
@@ -72,28 +72,16 @@ def _next(steps: Steps[Any], answer: Answer | BaseException | None) -> Statement
         return _Done(end.value)
 
 
-@contextmanager
-def _readable(driver: Any, *, is_sqlite: bool) -> Iterator[None]:
-    """Read also texts of SQLite that are no valid UTF-8, which the audited tables may have had."""
-    if not is_sqlite or driver.text_factory is not str:
-        yield
-        return
-    driver.text_factory = _decoded
-    try:
-        yield
-    finally:
-        driver.text_factory = str
-
-
-def _decoded(text: bytes | bytearray) -> str:
-    return bytes(text).decode(errors="replace")
-
-
 def _text(statement: Statement, *, is_sqlite: bool) -> str:
     return statement.text.replace("%s", "?") if is_sqlite else statement.text
 
 
 def _values(row: Any) -> Sequence[Any]:
-    """The values of a row, which may be a mapping if the application's cursors give such; texts as str."""
+    """The values of a row, which may be a mapping if the application's cursors give such; texts as str.
+
+    SQLite stores texts that are no UTF-8, which the audited tables may have had.
+    """
     values = row.values() if isinstance(row, Mapping) else row
-    return [_decoded(value) if isinstance(value, bytes | bytearray) else value for value in values]
+    return [
+        bytes(value).decode(errors="replace") if isinstance(value, bytes | bytearray) else value for value in values
+    ]

@@ -1,6 +1,7 @@
 import asyncio
 import io
 import json
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -14,9 +15,15 @@ from psycopg.types.json import Jsonb
 
 from svc_pg import audit
 from svc_pg.audit.export_fields import ExportReport, Format
+from svc_pg.audit.follow import follow
+from svc_pg.audit.portable.counts import counted_facets
+from svc_pg.audit.portable.entries import phrases_of
+from svc_pg.audit.portable.statements import run
+from svc_pg.audit.sample import Count
 from svc_pg.errors import AccessError, QueryError, TransactionError
 from tests.support.logs import Log
 from tests.support.selections import NOW
+from tests.support.sqlite import audited
 from tests.support.waiting import wait_until
 
 HOSTILE = [
@@ -259,8 +266,9 @@ def test_texts_of_sqlite_that_are_no_unicode_are_read(log: Log, conn: Any, texts
     if not isinstance(log.at, Path):
         pytest.skip("MySQL stores none")
     conn.execute(
-        "insert into svc_audit_logs (table_name, operation, record_id, after_data)"
-        """ values ('main.t', 'INSERT', cast(x'ff41' as text), cast('{"a":"' || x'ff' || '"}' as text))"""
+        "insert into svc_audit_logs (table_name, operation, record_id, moved_from, actor_id, label, after_data)"
+        " values ('main.t', 'INSERT', cast(x'ff41' as text), cast(x'fe' as text), cast(x'fe' as text),"
+        """ cast(x'fd' as text), cast('{"a":"' || x'ff' || '"}' as text))"""
     )
     conn.text_factory = texts
 
@@ -269,11 +277,43 @@ def test_texts_of_sqlite_that_are_no_unicode_are_read(log: Log, conn: Any, texts
             own.text_factory = texts
             return (await audit.query().alist(own)).data
 
+    factories = []
+    conn.set_trace_callback(lambda _: factories.append(conn.text_factory))
     found = audit.query().list(conn).data
-    assert found == asyncio.run(read())
-    assert [(entry.record_id, entry.after_data) for entry in found] == [("\ufffdA", '{"a":"\ufffd"}')]
     assert '"a":"\ufffd"' in exported(conn)[0].decode()
-    assert conn.text_factory is texts
+    assert set(factories) == {texts}, "other threads may use the connection meanwhile"
+    assert found == asyncio.run(read()) == [next(follow(conn, audit.query()))]
+    [entry] = found
+    assert (entry.record_id, entry.actor_id, entry.label) == ("\ufffdA", "\ufffd", "\ufffd")
+    assert entry.after_data == '{"a":"\ufffd"}'
+    counted = run(conn, counted_facets(phrases_of(conn), audit.query(), tells_reach=True))
+    assert ("actor", [Count("\ufffd", 1)]) in [(facet.name, facet.values) for facet in counted.facets]
+
+
+def test_images_that_are_no_unicode_are_put_in_the_order_of_change(log: Log, conn: Any) -> None:
+    if not isinstance(log.at, Path):
+        pytest.skip("MySQL stores none")
+    for before, after in ((2, 3), (1, 2)):
+        conn.execute(
+            "insert into svc_audit_logs (timestamp, table_name, operation, record_id, before_data, after_data)"
+            " values (?, 'main.t', 'UPDATE', 'r', cast('\"' || x'ff' || ? || '\"' as text),"
+            " cast('\"' || x'ff' || ? || '\"' as text))",
+            (f"{NOW:%Y-%m-%dT%H:%M:%S.%f}Z", before, after),
+        )
+    found = audit.query().record("r").order("oldest").list(conn)
+    assert [entry.after_data for entry in found] == ['"\ufffd2"', '"\ufffd3"']
+
+
+@pytest.mark.parametrize("encoding", ["UTF-16le", "UTF-16be"])
+def test_databases_in_utf_16_are_read(encoding: str) -> None:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as own:
+        own.execute(f"pragma encoding = '{encoding}'")
+        own.execute("create table t (id integer primary key, name text)")
+        audited(own, "t")
+        own.execute("insert into t values (1, 'é💳')")
+        [entry] = audit.query().list(own)
+    assert entry.after_data is not None
+    assert (entry.record_id, entry.after_data.value) == ("1", {"id": 1, "name": "é💳"})
 
 
 def test_the_async_export_is_the_same(log: Log, conn: Any) -> None:
