@@ -33,6 +33,7 @@ OWN_TABLES: Final = [
         [
             "id",
             "url",
+            "url_by",
             "description",
             "tenant",
             "events",

@@ -147,13 +147,13 @@ async def _buying(visit: Visit) -> Answer:
 
 def test_a_theme_is_chosen_without_a_script_and_kept_in_the_browser(client: httpx.Client) -> None:
     browser = signed_in(client, "read")
-    address, host = f"{BASE}/system?a=1", f"http://{client.base_url.netloc.decode()}"
-    assert "data-theme" not in browser.get("/system?a=1").text
+    address, host = f"{BASE}/nowhere?a=1", f"http://{client.base_url.netloc.decode()}"
+    assert "data-theme" not in browser.get("/nowhere?a=1").text
     for theme in ("dark", "light"):
         answer = browser.ask("POST", "/theme", {"theme": theme}, **OWN, Referer=f"{host}{address}")
         assert (answer.status_code, answer.headers["location"]) == (303, address)
         assert "Max-Age=31536000; HttpOnly; SameSite=Strict" in browser.set_cookies[0]
-        page = browser.get("/system?a=1").text
+        page = browser.get("/nowhere?a=1").text
         assert f'<html lang="en" data-theme="{theme}"' in page
         assert f'value="{theme}" aria-describedby="theme" aria-pressed="true"' in page
     for back in (f"https://evil.example{address}", "//evil.example", f"{host}{BASE}x", f"{host}/", "http://[", ""):
@@ -162,12 +162,12 @@ def test_a_theme_is_chosen_without_a_script_and_kept_in_the_browser(client: http
     assert browser.ask("POST", "/theme", {"theme": "dark"}, **{"Sec-Fetch-Site": "cross-site"}).status_code == 403
     assert browser.ask("POST", "/theme", {"theme": '"><script>'}, **OWN).status_code == 422
     browser.cookies["svc_theme"] = '"><script>alert(1)'
-    assert "data-theme" not in browser.get("/system").text
+    assert "data-theme" not in browser.get("/nowhere").text
     browser.cookies["svc_theme"] = "light; svc_theme=dark"  # the portal's own, and the console's after it
-    assert 'data-theme="light"' in browser.get("/system").text
+    assert 'data-theme="light"' in browser.get("/nowhere").text
     browser.ask("POST", "/theme", {"theme": "system"}, **OWN)
     assert "svc_theme" not in browser.cookies
-    assert "data-theme" not in browser.get("/system").text
+    assert "data-theme" not in browser.get("/nowhere").text
 
 
 def test_failures_become_pages_that_tell_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
