@@ -43,14 +43,14 @@ class Log:
     def connect(self) -> Any:
         """A connection of sqlite3 or PyMySQL, which commits each statement."""
         if isinstance(self.at, Path):
-            return sqlite3.connect(self.at, isolation_level=None)
+            return sqlite3.connect(self.at, timeout=30, isolation_level=None)
         return self.at.connect(self.schema)
 
     @asynccontextmanager
     async def connect_async(self) -> AsyncIterator[Any]:
         """Enter to get a connection of aiosqlite or asyncmy, which commits each statement."""
         if isinstance(self.at, Path):
-            async with aiosqlite.connect(self.at, isolation_level=None) as of_file:
+            async with aiosqlite.connect(self.at, timeout=30, isolation_level=None) as of_file:
                 yield of_file
             return
         conn: Any = await asyncmy.connect(
