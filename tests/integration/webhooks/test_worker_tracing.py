@@ -24,7 +24,7 @@ CONFIG = hooks_config("order.created")
 TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")  # a process has one provider, even if it takes the module's cases in two parts
 def exporter() -> InMemorySpanExporter:
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
