@@ -21,7 +21,7 @@ from psycopg import sql
 
 from svc_pg.advisory_locks import Lock
 from svc_pg.errors import RenderError
-from svc_pg.sql_text import Sql, joined
+from svc_pg.sql_text import Sql, checked, joined
 from svc_pg.storable_texts import MAX_IDENTIFIER_BYTES
 
 DOLLAR_TAG = "$svc$"
@@ -121,13 +121,7 @@ def _text(value: str) -> str:
 
 
 def _checked(value: str) -> str:
-    if "\0" in value:
-        raise RenderError(f"{value!r} contains NUL, which PostgreSQL cannot store")
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        raise RenderError(f"{value!r} is not valid Unicode: {error.reason}") from error
-    return value
+    return checked(value, nul="which PostgreSQL cannot store")
 
 
 def _refuse_undefined(value: object) -> None:

@@ -39,6 +39,17 @@ def chained(operator: LiteralString, parts: Sequence[Sql]) -> Sql:
     return chained(operator, [sql("({})", joined(operator, group)) for group in groups])
 
 
+def checked(text: str, *, nul: str) -> str:
+    """A text that a statement can contain. Raises RenderError; ``nul`` says why NUL is refused."""
+    if "\0" in text:
+        raise RenderError(f"{text!r} contains NUL, {nul}")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise RenderError(f"{text!r} is not valid Unicode: {error.reason}") from error
+    return text
+
+
 def _require(part: object) -> None:
     if not isinstance(part, Sql):
         raise RenderError(f"SQL is composed of SQL, not of {type(part).__name__}", hint="Quote the value first.")

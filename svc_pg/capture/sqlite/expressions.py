@@ -10,7 +10,7 @@ from svc_pg.capture.conditions import FALSE, value_tests
 from svc_pg.capture.dialect import Column, RowName, Variable
 from svc_pg.config.audit import Redaction, Scalar, ValueTest
 from svc_pg.errors import RenderError
-from svc_pg.sql_text import Sql, chained, joined, sql
+from svc_pg.sql_text import Sql, chained, checked, joined, sql
 
 _VARIABLES: Final[dict[Variable, Sql]] = {
     "actor_id": sql("given.v_actor_id"),
@@ -194,10 +194,4 @@ def _bytes(value: Sql) -> Sql:
 
 
 def _storable(text: str) -> str:
-    if "\0" in text:
-        raise RenderError(f"{text!r} contains NUL, which ends a statement of SQLite")
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise RenderError(f"{text!r} is not valid Unicode: {error.reason}") from error
-    return text
+    return checked(text, nul="which ends a statement of SQLite")
