@@ -105,17 +105,7 @@ def _mysql(server: MySqlServer) -> Any:
     import pymysql  # of the extra mysql
 
     try:
-        return pymysql.connect(
-            host=server.host,
-            port=server.port,
-            user=server.user,
-            password=server.password or "",
-            database=server.database,
-            unix_socket=server.unix_socket,
-            charset="utf8mb4",
-            autocommit=True,
-            connect_timeout=_CONNECT_SECONDS,
-        )
+        return pymysql.connect(**server.arguments, connect_timeout=_CONNECT_SECONDS)
     except pymysql.Error as error:
         raise SvcError(f"no connection to the database: {error.args[-1]}", hint=f"Tried {server}.") from error
 

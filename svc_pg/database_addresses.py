@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from svc_pg.conninfo import Conninfo
@@ -44,6 +44,20 @@ class MySqlServer:
     password: str | None = field(repr=False)
     database: str
     unix_socket: str | None = None
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of PyMySQL's ``connect``, for a connection that commits each statement."""
+        return {
+            "host": self.host,
+            "port": self.port,
+            "user": self.user,
+            "password": self.password or "",
+            "database": self.database,
+            "unix_socket": self.unix_socket,
+            "charset": "utf8mb4",
+            "autocommit": True,
+        }
 
     def __str__(self) -> str:
         place = self.unix_socket or f"{self.host}, port {self.port}"

@@ -42,14 +42,7 @@ def _mysql(server: MySqlServer, seconds: int) -> Any:
     import pymysql  # of the extra mysql
 
     conn: Any = pymysql.connect(
-        host=server.host,
-        port=server.port,
-        user=server.user,
-        password=server.password or "",
-        database=server.database,
-        unix_socket=server.unix_socket,
-        charset="utf8mb4",
-        autocommit=True,
+        **server.arguments,
         connect_timeout=_CONNECT_SECONDS,
         read_timeout=seconds + 1,
         write_timeout=seconds + 1,
