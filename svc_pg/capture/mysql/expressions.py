@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from svc_pg.capture.conditions import FALSE, TRUE, value_tests
 from svc_pg.capture.dialect import Column, RowName, Variable
+from svc_pg.capture.mysql import value_sql
 from svc_pg.capture.mysql.table import MySqlColumn
 from svc_pg.config.audit import Redaction, Scalar, ValueTest
 from svc_pg.errors import RenderError
-from svc_pg.sql_text import Sql, joined, sql
+from svc_pg.sql_text import Sql, checked, joined, sql
 
 MAX_IDENTIFIER: Final = 64  # characters
 _VARIABLES: Final[dict[Variable, Sql]] = {
@@ -93,7 +93,7 @@ class MySql:
                 case "json":
                     return x
                 case "number":
-                    return self._number(x, column)
+                    return value_sql.number(x, column)
             return self.text(row, column)
         match column.kind:
             case "boolean":
@@ -101,7 +101,7 @@ class MySql:
             case "json":  # a text with a constraint that a session can switch off
                 value = sql("if(json_valid({0}), {0}, json_quote({0}))", x)
             case "number":
-                value = self._number(x, column)
+                value = value_sql.number(x, column)
             case _:
                 value = sql("json_quote({})", self.text(row, column))
         is_given = isinstance(column, MySqlColumn) and column.is_required and (row, column.name) not in self.values
@@ -121,40 +121,8 @@ class MySql:
         return sql("json_extract(if({}, {}, json_quote({})), '$')", is_large, marker, value)
 
     def text(self, row: RowName, column: Column) -> Sql:
-        """Times are ISO 8601 whatever the session says; a timestamp is in UTC."""
-        x = self._value(row, column)
-        match column.kind:
-            case "boolean":  # tinyint(1), which holds other numbers too
-                return sql("case {0} when 0 then 'false' when 1 then 'true' else cast({0} as char) end", x)
-            case "bytes":
-                return sql("concat('\\\\x', lower(hex({})))", x)
-            case "bits":
-                return sql("lpad(bin({} + 0), {}, '0')", x, self.literal(column.digits))
-            case "shape":
-                text = sql("st_astext({})", x)
-                return sql("if(st_srid({0}) = 0, {1}, concat('SRID=', st_srid({0}), ';', {1}))", x, text)
-            case "datetime":
-                return _trimmed(sql("date_format({}, {})", x, _stamp(column)), column)
-            case "timestamp":
-                if not column.digits:
-                    return sql(_MOMENT, x)
-                utc = sql("date_format('1970-01-01' + interval unix_timestamp({}) second, {})", x, _stamp(column))
-                zero = "concat(if({} = 0, '0000-00-00T00:00:00', {}), '+00:00')"
-                return sql(zero, x, _trimmed(utc, column))
-            case "time":
-                return _trimmed(sql("cast({} as char)", x), column)
-            case "number":
-                return sql("cast({} as char)", self._number(x, column))
-            case "json" if self.is_mariadb:
-                return x
-        is_utf8 = isinstance(column, MySqlColumn) and column.is_utf8
-        return x if is_utf8 else sql("cast({} as char)", x)
-
-    def _number(self, x: Sql, column: Column) -> Sql:
-        """A float as a double, because MariaDB prints six digits of it, and JSON knows no zeros before a number."""
-        if isinstance(column, MySqlColumn) and column.is_float:
-            return sql("{} + 0e0", x)
-        return sql("{} + 0", x) if isinstance(column, MySqlColumn) and column.is_padded else x
+        """The value as a text: see ``value_sql.text``."""
+        return value_sql.text(self, self._value(row, column), column, is_mariadb=self.is_mariadb)
 
     def redacted(self, row: RowName, column: Column, how: Redaction) -> Sql:
         """The value in disguise. The hash is the one of PostgreSQL for the same key."""
@@ -212,26 +180,7 @@ class MySql:
 
     def test(self, row: RowName, column: Column, test: ValueTest) -> Sql:
         """The tests of a value. The type of a column's values is known beforehand, that of JSON's is not."""
-        x = self._value(row, column)
-
-        def is_of_type(limit: Scalar) -> Sql:
-            if isinstance(limit, bool):
-                return TRUE if column.kind == "boolean" else FALSE
-            if isinstance(limit, str):
-                return FALSE if column.kind in ("boolean", "number") else TRUE
-            return TRUE if column.kind == "number" else FALSE
-
-        def is_of_json_type(limit: Scalar) -> Sql:
-            if isinstance(limit, bool):
-                types = sql("'BOOLEAN'")
-            else:
-                types = sql("'STRING'") if isinstance(limit, str) else sql(_JSON_NUMBERS)
-            return sql("json_type({}) in ({})", x, types)
-
-        if column.kind == "json":
-            return value_tests(self, test, sql(_JSON_SCALAR, x), is_of_json_type)
-        is_plain = column.kind in ("boolean", "number")
-        return value_tests(self, test, x if is_plain else sql("cast({} as binary)", self.text(row, column)), is_of_type)
+        return value_sql.satisfies(self, test, self._value(row, column), column, text=self.text(row, column))
 
     def object(self, members: Sequence[tuple[str, Sql]]) -> Sql:
         """A JSON object."""
@@ -265,13 +214,7 @@ class MySql:
         return instead or sql("{}.{}", self.old if row == "old" else self.new, self.ident(column.name))
 
 
-_MOMENT: Final = """if({0} = 0, '0000-00-00T00:00:00+00:00',
-        date_format('1970-01-01' + interval unix_timestamp({0}) second, '%Y-%m-%dT%H:%i:%s+00:00'))"""
 _LARGE: Final = "{} > @@max_allowed_packet div 4"
-_JSON_NUMBERS: Final = "'INTEGER', 'UNSIGNED INTEGER', 'DOUBLE', 'DECIMAL'"
-_JSON_SCALAR: Final = """case json_type({0}) when 'NULL' then null
-        when 'BOOLEAN' then if(cast({0} as char) = 'true', 1, 0)
-        else cast(json_unquote(json_extract({0}, '$')) as binary) end"""
 
 
 def _or_null(value: Sql) -> Sql:
@@ -286,19 +229,5 @@ def _size_of(value: Sql) -> Sql:
     )
 
 
-def _stamp(column: Column) -> Sql:
-    return sql("'%Y-%m-%dT%H:%i:%s.%f'") if column.digits else sql("'%Y-%m-%dT%H:%i:%s'")
-
-
-def _trimmed(stamp: Sql, column: Column) -> Sql:
-    return sql("trim(trailing '.' from trim(trailing '0' from {}))", stamp) if column.digits else stamp
-
-
 def _storable(text: str) -> str:
-    if "\0" in text:
-        raise RenderError(f"{text!r} contains NUL, which PostgreSQL and MySQL store in no name")
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise RenderError(f"{text!r} is not valid Unicode: {error.reason}") from error
-    return text
+    return checked(text, nul="which PostgreSQL and MySQL store in no name")
