@@ -61,7 +61,7 @@ def following(
         if found.next_cursor is not None:
             return Page(found.data, encode((after, end.cursor, found.next_cursor)))
         after, row = end.cursor, ""
-        if found.data or end == reach:
+        if found.data or end.end >= reach.end:  # type: ignore[operator] # both are of one type
             return Page(found.data, encode((after, "", "")))
         end = replace(reach, after=end.end)
 

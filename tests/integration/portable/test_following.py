@@ -7,19 +7,21 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import sqlalchemy
 from sqlalchemy.pool import NullPool
 
 from svc_pg import audit
+from svc_pg.audit.entry import Entry
 from svc_pg.audit.follow import follow
 from svc_pg.audit.portable.change_order import walk
 from svc_pg.audit.portable.entries import one, phrases_of
 from svc_pg.audit.portable.follow import following
-from svc_pg.audit.portable.statements import run
+from svc_pg.audit.portable.statements import Steps, run
 from svc_pg.errors import QueryError, TransactionError
+from svc_pg.pagination import Page
 from tests.support.logs import Log, records
 from tests.support.pages import all_rows
 from tests.support.selections import NOW
@@ -77,6 +79,25 @@ def test_pages_that_follow_the_log_have_each_entry_once(log: Log, conn: Any) -> 
         found += page
     assert found == ["2", "3", "4", "5", "6"]
     assert after(cursor)[0] == []
+
+
+def test_a_page_ends_at_the_horizon_if_the_rest_of_its_stretch_is_not_wanted(log: Log, conn: Any) -> None:
+    def in_few(steps: Steps[Page[Entry]]) -> Steps[Page[Entry]]:
+        statement = next(steps)
+        for _ in range(20):
+            answer = yield statement
+            try:
+                statement = steps.send(answer)
+            except StopIteration as end:
+                return cast(Page[Entry], end.value)
+        raise AssertionError("it asks again and again")
+
+    for record in range(1, 4):
+        log.write(conn, str(record))
+    cut = run(conn, following(phrases_of(conn), audit.query().limit(1), "start"))
+    assert cut.next_cursor
+    log.write(conn, "4")
+    assert run(conn, in_few(following(phrases_of(conn), audit.query().actor("nobody"), cut.next_cursor))).data == []
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "W10", "WyJhIiwgIiIsICIiXQ", "WyIiLCAiIiwgIngiXQ"])
