@@ -15,6 +15,7 @@ SvcError
 │   └── RemovalRefusedError      install would take capture or an event away
 ├── AppendOnlyError              somebody tried to change the audit log
 ├── QueryError                   a filter, a cursor or a text is not acceptable
+│   └── UnsupportedQueryError    the database of the log cannot answer this
 ├── AccessError                  the database's role may not use schema svc
 ├── UnknownEventError            the event is not defined
 ├── PayloadError                 a webhook payload is too large or not JSON
@@ -107,6 +108,10 @@ class AppendOnlyError(SvcError):
 
 class QueryError(SvcError):
     """A filter, a cursor or a text of a call is not acceptable."""
+
+
+class UnsupportedQueryError(QueryError):
+    """The database of the audit log cannot answer this, and another one could."""
 
 
 class AccessError(SvcError):

@@ -23,7 +23,7 @@ from svc_pg.audit.conditions import (
 )
 from svc_pg.audit.entry import SEVERITIES
 from svc_pg.encoding import encode
-from svc_pg.errors import QueryError
+from svc_pg.errors import UnsupportedQueryError
 from svc_pg.pagination import ALL, Filter
 from svc_pg.table_names import TableName
 
@@ -119,7 +119,7 @@ _WITHOUT: Final[dict[Missable, LiteralString]] = {
 
 
 def filter_of(phrases: Phrases, conditions: Iterable[Condition], *, default_schema: str) -> Filter:
-    """The conditions, and their parameters. Raises QueryError for those that only PostgreSQL answers."""
+    """The conditions, and their parameters. Raises UnsupportedQueryError for those that only PostgreSQL answers."""
     return reduce(partial(_with, phrases, default_schema), conditions, ALL)
 
 
@@ -169,7 +169,7 @@ def _with(phrases: Phrases, default_schema: str, found: Filter, condition: Condi
         case BeforeTransaction(xact_id):
             return found.where("xact_id < %s", min(xact_id, _HIGHEST))
         case Contains() | HasWords():
-            raise QueryError(
+            raise UnsupportedQueryError(
                 "snapshots can be searched in an audit log on PostgreSQL only",
                 hint="Select by table, record, actor, changed fields or time.",
             )

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from svc_pg.audit.portable.driver_errors import is_busy, number
 from svc_pg.console.requests import Problem
 from svc_pg.database_addresses import MySqlServer, SqliteFile
-from svc_pg.errors import AccessError, NotInstalledError, QueryError
+from svc_pg.errors import AccessError, NotInstalledError, UnsupportedQueryError
 
 Address = SqliteFile | MySqlServer
 
@@ -64,11 +64,10 @@ def problem_of(error: Exception) -> Problem | None:
             return _unavailable("not_installed", "The database of the audit log has none. Run: svc-pg install")
         case AccessError():
             return _unavailable("access_denied", f"{_sentence(error.message)} {error.hint or ''}".strip())
-        case QueryError() if "on PostgreSQL only" in error.message:
+        case UnsupportedQueryError():
             return Problem(422, "not_supported", _sentence(error.message))
-    if isinstance(error, sqlite3.OperationalError) and "interrupted" in str(error):
-        code = 3024
-    if code in _LATE:
+    is_interrupted = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT
+    if is_interrupted or code in _LATE:
         return _unavailable("database_timeout", "The database took too long; ask for less.")
     if is_busy(error):
         return _unavailable("database_busy", "Other transactions are in the way; try again.")
