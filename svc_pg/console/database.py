@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from svc_pg.audit.actors.postgres import SET_ACTOR
 from svc_pg.audit.context import Actor, acting_as, parameters
 from svc_pg.conninfo import Conninfo
-from svc_pg.console.requests import AuthenticatedRequest, Problem
+from svc_pg.console.requests import AuthenticatedRequest, Problem, unavailable
 from svc_pg.console.server import Server
 from svc_pg.errors import AccessError, NotInstalledError, SvcError, translate
 
@@ -109,7 +109,7 @@ class Database:
         """
         if self._pool is None:
             logger.error("the console has no pool: give it one, or run its lifespan")
-            raise _unavailable("database_unavailable", "The console is not connected to a database.")
+            raise unavailable("database_unavailable", "The console is not connected to a database.")
         try:
             async with self._pooled(self._pool) as conn, conn.transaction():
                 # statements are short: to compile one takes longer than to run it
@@ -120,24 +120,24 @@ class Database:
                 yield conn
         except (PoolTimeout, TooManyRequests) as error:
             if not await self._server.is_reached(self._pool):
-                raise _unavailable("database_unavailable", _UNREACHABLE) from error
-            raise _unavailable("database_busy", "No connection to the database became free in time.") from error
+                raise unavailable("database_unavailable", _UNREACHABLE) from error
+            raise unavailable("database_busy", "No connection to the database became free in time.") from error
         except errors.QueryCanceled as error:
-            raise _unavailable("database_timeout", "The database took too long; ask for less.") from error
+            raise unavailable("database_timeout", "The database took too long; ask for less.") from error
         except (errors.DeadlockDetected, errors.LockNotAvailable, errors.SerializationFailure) as error:
-            raise _unavailable("database_busy", "Other transactions are in the way; try again.") from error
+            raise unavailable("database_busy", "Other transactions are in the way; try again.") from error
         except psycopg.OperationalError as error:
-            raise _unavailable("database_unavailable", _UNREACHABLE) from error
+            raise unavailable("database_unavailable", _UNREACHABLE) from error
         except psycopg.DataError as error:
             raise Problem(422, "invalid_value", "The database cannot read a value of the request.") from error
         except (psycopg.ProgrammingError, NotInstalledError, AccessError) as error:
             match error if isinstance(error, SvcError) else translate(error):
                 case NotInstalledError():
                     detail = "The database has no schema svc. Run: svc-pg install"
-                    raise _unavailable("not_installed", detail) from error
+                    raise unavailable("not_installed", detail) from error
                 case AccessError():
                     detail = "The console's role may not use schema svc: it needs the rights of svc_admin."
-                    raise _unavailable("access_denied", detail) from error
+                    raise unavailable("access_denied", detail) from error
             raise
 
     @asynccontextmanager
@@ -154,7 +154,3 @@ class Database:
                 yield conn
         finally:
             self._free.release()
-
-
-def _unavailable(code: str, detail: str) -> Problem:
-    return Problem(503, code, detail, headers={"Retry-After": "5"})

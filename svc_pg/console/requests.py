@@ -124,3 +124,8 @@ def rate_limited(retry_after: int, code: str = "rate_limited") -> Problem:
     """The problem of somebody who asks too often, and may ask again after so many seconds."""
     headers = {"Retry-After": str(retry_after)}
     return Problem(429, code, f"Too many requests; try again in {retry_after} s.", headers=headers)
+
+
+def unavailable(code: str, detail: str) -> Problem:
+    """The problem of a database that cannot answer now."""
+    return Problem(503, code, detail, headers={"Retry-After": "5"})

@@ -7,7 +7,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from svc_pg.audit.portable.driver_errors import is_busy, number
-from svc_pg.console.requests import Problem
+from svc_pg.console.requests import Problem, unavailable
 from svc_pg.database_addresses import MySqlServer, SqliteFile
 from svc_pg.errors import AccessError, NotInstalledError, UnsupportedQueryError
 
@@ -61,24 +61,20 @@ def problem_of(error: Exception) -> Problem | None:
     code = number(error)
     match error:
         case NotInstalledError():
-            return _unavailable("not_installed", "The database of the audit log has none. Run: svc-pg install")
+            return unavailable("not_installed", "The database of the audit log has none. Run: svc-pg install")
         case AccessError():
-            return _unavailable("access_denied", f"{_sentence(error.message)} {error.hint or ''}".strip())
+            return unavailable("access_denied", f"{_sentence(error.message)} {error.hint or ''}".strip())
         case UnsupportedQueryError():
             return Problem(422, "not_supported", _sentence(error.message))
     is_interrupted = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT
     if is_interrupted or code in _LATE:
-        return _unavailable("database_timeout", "The database took too long; ask for less.")
+        return unavailable("database_timeout", "The database took too long; ask for less.")
     if is_busy(error):
-        return _unavailable("database_busy", "Other transactions are in the way; try again.")
+        return unavailable("database_busy", "Other transactions are in the way; try again.")
     if code in _UNREACHABLE or isinstance(error, sqlite3.OperationalError | sqlite3.DatabaseError | OSError):
-        return _unavailable("database_unavailable", "The database of the audit log cannot be reached at the moment.")
+        return unavailable("database_unavailable", "The database of the audit log cannot be reached at the moment.")
     return None
 
 
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + "."
-
-
-def _unavailable(code: str, detail: str) -> Problem:
-    return Problem(503, code, detail, headers={"Retry-After": "5"})

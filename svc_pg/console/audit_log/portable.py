@@ -31,7 +31,7 @@ from svc_pg.config import Config
 from svc_pg.console.audit_log.connections import Address, opened, problem_of
 from svc_pg.console.audit_log.table_list import listed
 from svc_pg.console.parameters import PAGE_BYTES
-from svc_pg.console.requests import AuthenticatedRequest, Problem
+from svc_pg.console.requests import AuthenticatedRequest, Problem, unavailable
 from svc_pg.errors import ConfigError, InstallError, NotFoundError
 from svc_pg.pagination import Filter, Listing, Page
 
@@ -147,9 +147,7 @@ class PortableLog:
             async with asyncio.timeout(WAIT_SECONDS):
                 await self._free.acquire()
         except TimeoutError as error:
-            raise Problem(
-                503, "database_busy", "The audit log is read by many at the moment.", headers={"Retry-After": "5"}
-            ) from error
+            raise unavailable("database_busy", "The audit log is read by many at the moment.") from error
         try:
             return await run_sync(work, limiter=self._threads)
         except Exception as error:
