@@ -11,13 +11,12 @@ from typing import Any, Final
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_pg import Config, audit, schema
 from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.integrations.sqlite import with_audit
-from tests.matrix import MatrixError
 from tests.support import mysql
 from tests.support.postgres import new_database
 
@@ -135,10 +134,7 @@ def place(
             schema.install(file, config())
             yield Place(with_audit(file), "svc_audit_logs", "?", nullcontext)
         return
-    try:
-        server = mysql_servers(request.param)
-    except MatrixError as error:
-        pytest.skip(str(error))
+    server = mysql.found(mysql_servers, request.param)
     with server.new_database() as name, server.connect(name) as conn:
         with conn.cursor() as cursor:
             cursor.execute(TABLES["mysql"])
@@ -148,7 +144,6 @@ def place(
         yield Place(conn, "svc.audit_logs", "%s", nullcontext)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(business=BUSINESS)
 def test_entries_are_those_of_postgresql(reference: Place, place: Place, business: list[Step]) -> None:
     expected, found = entries_of(reference, business), entries_of(place, business)

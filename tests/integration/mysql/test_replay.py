@@ -49,7 +49,7 @@ kinds = ("insert", "replace", "upsert", "ignore", "update", "update all", "updat
 steps = st.lists(st.tuples(st.sampled_from(kinds), keys, choices), min_size=1, max_size=15)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(columns=columns, steps=steps)
 def test_replaying_the_log_rebuilds_the_table(
     shop: Connection, columns: list[str], steps: list[tuple[str, int, int]]
