@@ -66,7 +66,7 @@ def use_database(**database: Any) -> None:
         django.setup()
     connections["default"].close()
     del connections["default"]  # made for another engine, perhaps
-    connections.settings["default"].update({"ATOMIC_REQUESTS": False, "OPTIONS": {}, **database})
+    connections.settings["default"].update({"ATOMIC_REQUESTS": False, "CONN_MAX_AGE": 0, "OPTIONS": {}, **database})
 
 
 extractor = from_bearer(verify=SECRET)

@@ -201,8 +201,8 @@ def test_the_pages_show_it_and_offer_no_search(client: httpx.Client, conn: Any) 
 
 
 def test_what_takes_too_long_ends(client: httpx.Client, log: Log, conn: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(portable, "READ_SECONDS", 1)
-    with closing(log.connect()) as other, closing(other.cursor()) as cursor:
+    with monkeypatch.context() as patched, closing(log.connect()) as other, closing(other.cursor()) as cursor:
+        patched.setattr(portable, "READ_SECONDS", 1)
         if isinstance(log.at, Path):
             cursor.execute("begin exclusive")
         else:

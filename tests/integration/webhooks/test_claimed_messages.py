@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Collection
+from datetime import timedelta
 from threading import Event
 
 import psycopg
@@ -35,8 +36,9 @@ def test_a_claim_brings_the_first_eight_messages_but_no_large_one(database: str)
     endpoint(database, CONFIG, "http://127.0.0.1:9/hook", max_in_flight=20)
     with psycopg.connect(database) as conn:
         for number in range(12):
-            note = "x" * 2_100 if number == 2 else "x"
+            note = "x" * 2_100 if number == 0 else "x"
             webhooks.send(conn, "order.created", {"id": number, "note": note})
+            conn.commit()  # ids of one millisecond are in no order, and times of one transaction are one
     held, brought, read = asyncio.run(claimed(database))
     first = [lease.message_id for lease in held[:8]]
     assert (len(held), len(read)) == (12, 12)
@@ -73,6 +75,9 @@ def test_an_idle_worker_posts_before_it_has_told_senders_that_it_is_awake(
         assert not ids
         return {}
 
+    monkeypatch.setattr(
+        "svc_pg.webhooks.worker.wakeup._LONGEST_SLEEP", timedelta(minutes=1)
+    )  # none but a sender wakes it
     monkeypatch.setattr(Wakeup, "fall_asleep", noted)
     monkeypatch.setattr(Wakeup, "wake_up", late)
     monkeypatch.setattr(Dispatcher, "_read_messages", no_read)
