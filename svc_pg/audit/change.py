@@ -7,7 +7,7 @@ from typing import Final
 
 from svc_pg import times
 from svc_pg.audit.entry import Operation
-from svc_pg.config.audit import Severity
+from svc_pg.config.audited_table import Severity
 
 MAX_FIELDS: Final = 20
 MAX_CHARACTERS: Final = 200

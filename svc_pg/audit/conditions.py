@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
-from svc_pg.config.audit import Severity
+from svc_pg.config.audited_table import Severity
 
 Column = Literal["table_name", "record_id", "actor_id", "tenant_id", "operation", "label", "severity"]
 ListColumn = Literal["compliance", "changed_fields"]

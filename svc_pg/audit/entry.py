@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final, Literal, LiteralString, Protocol, TypeVar, cast, get_args
 
-from svc_pg.config.audit import Severity
+from svc_pg.config.audited_table import Severity
 from svc_pg.errors import QueryError
 from svc_pg.pagination import Keyset, aware_time, decode
 from svc_pg.query import RawJson

@@ -27,7 +27,7 @@ from svc_pg.audit.portable import entries
 from svc_pg.audit.portable.entries import phrases_of
 from svc_pg.audit.portable.statements import arun, run
 from svc_pg.audit.selection import Selection
-from svc_pg.config.audit import Severity
+from svc_pg.config.audited_table import Severity
 from svc_pg.dialects import dialect_of
 from svc_pg.errors import QueryError
 from svc_pg.pagination import Page, PointInTime, time_or_age

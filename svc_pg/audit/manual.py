@@ -7,7 +7,7 @@ from typing import Any, Final
 from svc_pg.audit.portable.entries import phrases_of
 from svc_pg.audit.portable.statements import run
 from svc_pg.audit.portable.written import write_entry
-from svc_pg.config.audit import Severity
+from svc_pg.config.audited_table import Severity
 from svc_pg.dialects import dialect_of
 from svc_pg.errors import translating
 from svc_pg.query import scalar

@@ -6,7 +6,8 @@ from functools import partial
 from typing import Any, Final, Literal
 
 from svc_pg.capture.postgres.own_tables import OWN_TABLES
-from svc_pg.config.audit import AuditConfig, AuditedTable, Operation, Redaction, Severity
+from svc_pg.config.audit import AuditConfig
+from svc_pg.config.audited_table import AuditedTable, Operation, Redaction, Severity
 from svc_pg.pagination import Filter, Keyset, Listing, decode
 
 Capture = Literal["recording", "disabled", "missing"]

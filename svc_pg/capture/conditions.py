@@ -6,7 +6,7 @@ from typing import Final, Literal, LiteralString
 
 from svc_pg.capture.dialect import Column, Dialect, Operation, RowName
 from svc_pg.config import Condition
-from svc_pg.config.audit import Scalar, ValueTest
+from svc_pg.config.condition import Scalar, ValueTest
 from svc_pg.errors import ConfigError
 from svc_pg.sql_text import Sql, chained, sql
 

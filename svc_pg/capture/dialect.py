@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
-from svc_pg.config.audit import Redaction, Scalar, ValueTest
+from svc_pg.config.audited_table import Redaction
+from svc_pg.config.condition import Scalar, ValueTest
 from svc_pg.sql_text import Sql
 
 Kind = Literal[

@@ -7,8 +7,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from svc_pg.config.audit import AuditConfig, AuditedTable, Condition, EnrichmentRule
+from svc_pg.config.audit import AuditConfig
+from svc_pg.config.audited_table import AuditedTable, EnrichmentRule
 from svc_pg.config.change_events import OnChange
+from svc_pg.config.condition import Condition
 from svc_pg.config.model import StrictModel, validated
 from svc_pg.config.webhooks import EventDefinition, Retry, WebhooksConfig
 from svc_pg.errors import ConfigError

@@ -5,7 +5,7 @@ from typing import Final
 from svc_pg.capture.conditions import FALSE, TRUE, value_tests
 from svc_pg.capture.dialect import Column, Dialect
 from svc_pg.capture.mysql.table import MySqlColumn
-from svc_pg.config.audit import Scalar, ValueTest
+from svc_pg.config.condition import Scalar, ValueTest
 from svc_pg.sql_text import Sql, sql
 
 _MOMENT: Final = """if({0} = 0, '0000-00-00T00:00:00+00:00',

@@ -10,7 +10,7 @@ from psycopg import Connection, sql
 from psycopg.sql import SQL, Composable
 
 from svc_pg.config import Condition, EnrichmentRule, description
-from svc_pg.config.audit import Scalar, ValueTest
+from svc_pg.config.condition import Scalar, ValueTest
 from svc_pg.errors import ConfigError
 
 Operation = Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE"]

@@ -8,7 +8,8 @@ from typing import Final
 
 from svc_pg.capture.conditions import FALSE, value_tests
 from svc_pg.capture.dialect import Column, RowName, Variable
-from svc_pg.config.audit import Redaction, Scalar, ValueTest
+from svc_pg.config.audited_table import Redaction
+from svc_pg.config.condition import Scalar, ValueTest
 from svc_pg.errors import RenderError
 from svc_pg.sql_text import Sql, chained, checked, joined, sql
 

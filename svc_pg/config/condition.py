@@ -1,0 +1,72 @@
+"""Conditions over the values of a row: when a rule applies."""
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field, field_validator, model_validator
+
+from svc_pg.config.model import StrictModel
+
+Scalar = bool | int | float | str
+
+
+def _test(value: object) -> object:
+    """A bare value means: equal to it; a list: one of these."""
+    if isinstance(value, dict | ValueTest):
+        return value
+    return {"in": value} if isinstance(value, list) else {"eq": value}
+
+
+class ValueTest(StrictModel):
+    """Tests of a column's value, which must all hold. A missing value satisfies only ``is_null``."""
+
+    eq: Scalar | None = None
+    ne: Scalar | None = None
+    gt: int | float | str | None = None
+    ge: int | float | str | None = None
+    lt: int | float | str | None = None
+    le: int | float | str | None = None
+    one_of: list[Scalar] | None = Field(default=None, alias="in", min_length=1)
+    is_null: bool | None = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> "ValueTest":
+        if not self.model_fields_set:
+            raise ValueError(
+                "an empty test; write a value, a list, or a table with eq, ne, gt, ge, lt, le, in, is_null"
+            )
+        return self
+
+
+Tests = dict[str, Annotated[ValueTest, BeforeValidator(_test)]]
+
+
+class Condition(StrictModel):
+    """The condition under which a rule applies. All its parts must hold, except those inside ``any`` and ``not``.
+
+    ``changed`` holds if one of these columns changed. ``sql`` is an expression over ``before`` and ``after``, both
+    jsonb, and ``actor_id``; it is put into the trigger unchanged.
+    """
+
+    changed: list[str] = []
+    before: Tests = {}
+    after: Tests = {}
+    all_of: list["Condition"] = Field(default=[], alias="all")
+    any_of: list["Condition"] = Field(default=[], alias="any")
+    none_of: "Condition | None" = Field(default=None, alias="not")
+    sql: str | None = None
+
+    @field_validator("changed", mode="before")
+    @classmethod
+    def _one_column(cls, value: object) -> object:
+        return [value] if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _says_something(self) -> "Condition":
+        if not any((self.changed, self.before, self.after, self.all_of, self.any_of, self.none_of, self.sql)):
+            raise ValueError("an empty condition; write changed, before, after, all, any, not or sql")
+        return self
+
+    def columns(self) -> set[str]:
+        """All columns that the condition names, apart from ``sql``."""
+        inner = [*self.all_of, *self.any_of, *([self.none_of] if self.none_of else [])]
+        return {*self.changed, *self.before, *self.after}.union(*(condition.columns() for condition in inner))
