@@ -10,10 +10,11 @@ from typer.core import TyperCommand, TyperGroup
 
 from cli.app import COMMANDS as SUMMARIES
 from cli.app import app, load
+from docs import generated
 from svc_pg.settings import Settings
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 COMMANDS = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
 EVERYWHERE = {"--database-url", "--config", "--json", "--help"}
 """Described once, for all commands."""
@@ -63,6 +64,24 @@ def test_no_option_is_documented_that_no_command_has() -> None:
     assert set(re.findall(r"`[^`\n]*?(--[a-z-]+)", COMMANDS)) - options == {"--help"}
 
 
+def test_the_generated_references_have_every_command_and_option_and_every_key() -> None:
+    text = generated.fill("<!-- generated: command_line -->\n")
+    sections = {part.splitlines()[0]: part for part in text.split("### ")}
+    assert {name: name in sections for name in ALL} == dict.fromkeys(ALL, True)
+    missing = {
+        f"{name} {option}"
+        for name, command in ALL.items()
+        for parameter in command.params
+        for option in parameter.opts
+        if not parameter.hidden and option.startswith("-") and f"`{option}" not in sections[name]
+    }
+    assert missing == set()
+    keys = generated.configuration()
+    assert "## [[audit.tables.enrich]]" in keys
+    assert '## [webhooks.events."NAME"]' in keys
+    assert '| `level` | `"row"`, `"statement"` | `row` |' in keys
+
+
 def test_docker_sets_no_variable_that_nothing_reads() -> None:
     text = "".join((ROOT / "docker" / name).read_text(encoding="utf-8") for name in ("Dockerfile", "compose.yaml"))
     options = {str(parameter.envvar) for command in ALL.values() for parameter in command.params if parameter.envvar}
@@ -83,7 +102,7 @@ def leads_somewhere(document: Path, target: str) -> bool:
     return not anchor or anchor in anchors
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: str(document.relative_to(ROOT)))
 def test_every_link_leads_to_a_document(document: Path) -> None:
     text = document.read_text(encoding="utf-8")
     targets = [target for target in re.findall(r"\]\s?\(([^)]+)\)", text) if "://" not in target]

@@ -1,0 +1,41 @@
+"""The site: ``sphinx-build -W --keep-going docs site``. Pages are Markdown, references come from the program."""
+
+import sys
+
+import django
+from django.conf import settings
+from sphinx.application import Sphinx
+
+import svc_pg
+
+project = "svc-pg"
+release = svc_pg.__version__
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+exclude_patterns = ["images"]
+highlight_language = "none"
+myst_heading_anchors = 4
+
+autodoc_default_options = {"members": True, "member-order": "bysource"}
+autodoc_typehints_format = "short"
+python_maximum_signature_line_length = 88
+python_use_unqualified_type_names = True
+
+html_theme = "furo"  # its fonts, styles and scripts are files of the site
+html_title = f"svc-pg {release}"
+html_copy_source = False
+html_show_copyright = False
+html_show_sphinx = False
+
+
+def setup(app: Sphinx) -> None:
+    """Fill the pages that ask for a part of the program. Django's models need its settings to be imported."""
+    contrib = ("admin", "auth", "contenttypes", "messages", "sessions")
+    settings.configure(INSTALLED_APPS=[*(f"django.contrib.{name}" for name in contrib), "svc_pg.integrations.django"])
+    django.setup()
+    sys.path[:0] = [str(app.confdir), str(app.confdir.parent)]
+    from generated import fill
+
+    def fill_page(_app: Sphinx, _page: str, source: list[str]) -> None:
+        source[0] = fill(source[0])
+
+    app.connect("source-read", fill_page)

@@ -1,0 +1,205 @@
+"""The references that the program itself tells: its commands, its configuration, its functions in Python."""
+
+import importlib
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+import typer
+from typer.core import TyperGroup
+
+from cli.app import COMMANDS, load
+from svc_pg import Config
+
+NAMES: Final = {
+    "svc_pg.integrations.asgi": ["ActorMiddleware"],
+    "svc_pg.integrations.wsgi": ["WsgiActorMiddleware"],
+    "svc_pg.integrations.django": ["actor_middleware"],
+    "svc_pg.integrations.django.admin": ["AuditHistoryMixin"],
+    "svc_pg.integrations.django.models": ["Entry"],
+    "svc_pg.integrations.extractors": ["from_bearer", "from_header", "from_cookie", "Request"],
+    "svc_pg.integrations.fastapi": ["signed_webhook"],
+    "svc_pg.integrations.jinja": ["add_templates"],
+    "svc_pg.integrations.psycopg": ["with_audit"],
+    "svc_pg.integrations.sqlalchemy": ["with_audit"],
+    "svc_pg.integrations.sqlite": ["with_audit"],
+    "svc_pg.integrations.mysql": ["with_audit"],
+    "svc_pg.maintenance": ["maintain", "Maintenance"],
+}
+"""The public names of modules without ``__all__``."""
+
+
+def fill(text: str) -> str:
+    """Replace each line ``<!-- generated: NAME ARGUMENT -->``, or ``.. generated: NAME ARGUMENT``."""
+
+    def part(found: re.Match[str]) -> str:
+        name, *arguments = found[1].split()
+        return PARTS[name](*arguments)
+
+    return re.sub(r"^(?:<!--|\.\.) generated: ([\w. ]+?)(?: -->)?$", part, text, flags=re.MULTILINE)
+
+
+def command_line() -> str:
+    """Every command with its arguments, options and defaults, as its ``--help`` has them."""
+    lines: list[str] = []
+    panel = ""
+    for name, summary in COMMANDS.items():
+        if summary.panel != panel:
+            panel = summary.panel
+            lines += [f"## {panel}", ""]
+        for path, command in _commands(load(name), "svc-pg", name):
+            lines += _command(path, command)
+    return "\n".join(lines)
+
+
+def _commands(command: Any, *path: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(command, TyperGroup):
+        for name, member in command.commands.items():
+            yield from _commands(member, *path, name)
+    else:
+        yield " ".join(path), command
+
+
+def _command(path: str, command: Any) -> Iterator[str]:
+    context = typer.Context(command, info_name=path)
+    parameters = [each for each in command.params if not each.hidden]
+    yield from [f"### {path}", "", "```text", " ".join([path, *command.collect_usage_pieces(context)]), "```", ""]
+    yield from [inspect.cleandoc(command.help or ""), ""]
+    if parameters:
+        yield from ["| Argument or option | Meaning | Default |", "|---|---|---|"]
+        yield from (_parameter(each, context) for each in parameters)
+        yield ""
+
+
+def _parameter(parameter: Any, context: Any) -> str:
+    value = parameter.metavar or parameter.display_type(context).strip("<>")
+    if parameter.param_type_name == "argument":
+        names = [value]
+    else:
+        names = [*parameter.opts, *parameter.secondary_opts]
+        names[-1] += f" {value}" if value and not parameter.is_flag else ""
+    default = "required" if parameter.required else ""
+    if not parameter.required and not callable(parameter.default):
+        default = _default(parameter.default or None)
+    meaning = [parameter.help or ""]
+    meaning += ["Repeatable."] if parameter.multiple else []
+    meaning += [f"Variable: `{parameter.envvar}`."] if parameter.envvar else []
+    return _row(", ".join(f"`{name}`" for name in names), " ".join(meaning), default)
+
+
+def configuration() -> str:
+    """Every table and key of the configuration, with types and defaults, from the models that validate them."""
+    schema = Config.model_json_schema()
+    models: Mapping[str, Any] = schema["$defs"]
+    lines: list[str] = []
+    seen: set[str] = set()
+
+    def describe(name: str, path: str) -> None:
+        if name in seen:
+            return
+        seen.add(name)
+        model = models[name]
+        lines.extend([f"## {path}", "", model.get("description", ""), ""])
+        lines.extend(["| Key | Value | Default |", "|---|---|---|"])
+        inner: list[tuple[str, str]] = []
+        for key, field in model["properties"].items():
+            default = "required" if key in model.get("required", ()) else _default(field.get("default"))
+            lines.append(_row(f"`{key}`", _type(field), default))
+            inner += [(member, _path(path, key, field)) for member in _models(field)]
+        lines.append("")
+        for member, place in inner:
+            describe(member, place)
+
+    for section, field in schema["properties"].items():
+        for name in _models(field):
+            describe(name, f"[{section}]")
+    return "\n".join(lines)
+
+
+def _models(field: Any) -> Iterator[str]:
+    """The models that a field of a schema holds, also in lists and maps."""
+    if isinstance(field, dict):
+        if "$ref" in field:
+            yield field["$ref"].rpartition("/")[2]
+        for key in ("anyOf", "items", "additionalProperties"):
+            yield from _models(field.get(key))
+        yield from _models([*field.get("patternProperties", {}).values()])
+    elif isinstance(field, list):
+        for each in field:
+            yield from _models(each)
+
+
+def _path(path: str, key: str, field: Mapping[str, Any]) -> str:
+    inner = f"{path.strip('[]')}.{key}"
+    if field.get("type") == "array":
+        return f"[[{inner}]]"
+    return f'[{inner}."NAME"]' if field.get("type") == "object" else f"[{inner}]"
+
+
+def _type(field: Any) -> str:
+    if "anyOf" in field:
+        return " or ".join(dict.fromkeys(_type(each) for each in field["anyOf"] if each.get("type") != "null"))
+    if "$ref" in field:
+        return "a table"
+    if "enum" in field or "const" in field:
+        return ", ".join(f'`"{value}"`' for value in field.get("enum", [field.get("const")]))
+    match field.get("type"):
+        case "array":
+            return f"a list: {_type(field['items'])}" if "$ref" not in field["items"] else "tables"
+        case "object":
+            values = next(iter(field.get("patternProperties", {}).values()), field.get("additionalProperties"))
+            return f"a table: {_type(values)} for each name" if isinstance(values, dict) else "a table"
+        case "integer" | "number":
+            bounds = [f"{word} {field[key]}" for key, word in (("minimum", "from"), ("maximum", "to")) if key in field]
+            return " ".join(["a number", *bounds])
+        case "boolean":
+            return "`true` or `false`"
+        case _:
+            return "a duration" if field.get("format") == "duration" else "a text"
+
+
+def _default(value: object) -> str:
+    if value in (None, "", [], {}):
+        return ""
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def python(module_name: str) -> str:
+    """The public names of a module, in reStructuredText for Sphinx's autodoc."""
+    module = importlib.import_module(module_name)
+    lines = [module_name, "-" * len(module_name), "", inspect.cleandoc(module.__doc__ or "").split("\n\n")[0], ""]
+    for name in NAMES.get(module_name) or module.__all__:
+        value = getattr(module, name)
+        if not inspect.ismodule(value) and not name.startswith("_"):
+            lines += [f".. {_directive(value)}:: {module_name}.{name}", ""]
+    return "\n".join(lines)
+
+
+def _directive(value: object) -> str:
+    if not inspect.isclass(value):
+        return "autofunction" if inspect.isroutine(value) else "autodata"
+    return "autoexception" if issubclass(value, BaseException) else "autoclass"
+
+
+def errors() -> str:
+    """The tree of errors, as its module draws it, and each with its meaning."""
+    module = importlib.import_module("svc_pg.errors")
+    found = [
+        name for name, value in vars(module).items() if inspect.isclass(value) and issubclass(value, module.SvcError)
+    ]
+    summary, tree = inspect.cleandoc(module.__doc__ or "").split("\n\n", 1)
+    lines = [f"{summary}", "", ".. code-block:: text", "", *(f"    {line}" for line in tree.splitlines()), ""]
+    return "\n".join(lines + [f".. autoexception:: svc_pg.errors.{name}\n" for name in found])
+
+
+def _row(*cells: str) -> str:
+    return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
+
+
+PARTS: Final[Mapping[str, Callable[..., str]]] = {
+    "command_line": command_line,
+    "configuration": configuration,
+    "errors": errors,
+    "python": python,
+}
