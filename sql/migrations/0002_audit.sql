@@ -76,6 +76,43 @@ pads as (
 )
 insert into svc.audit_hash_key (inner_pad, outer_pad) select inner_pad, outer_pad from pads;
 
+-- The seals: each commits to the entries of a stretch of the log and to the seal before it, and is signed with a key
+-- that the database never sees. Neither seals nor their leaves are ever changed; svc.audit_guard refuses it.
+create table svc.audit_seals (
+    number bigint primary key check (number > 0),
+    epoch text not null,
+    epoch_began_at timestamptz not null,
+    from_xact_id bigint not null,
+    until_xact_id bigint not null check (until_xact_id >= from_xact_id),
+    after_id bigint not null,
+    until_id bigint not null check (until_id >= after_id),
+    entries integer not null check (entries >= 0),
+    root bytea not null check (length(root) = 32),
+    previous bytea not null check (length(previous) = 32),
+    sealed_at timestamptz not null,
+    key_id text not null,
+    signature bytea not null check (length(signature) = 64)
+);
+create index audit_seals_xact on svc.audit_seals (until_xact_id);
+create table svc.audit_seal_leaves (
+    seal bigint references svc.audit_seals,
+    block integer check (block >= 0),
+    first_id bigint not null,
+    last_id bigint not null,
+    newest timestamptz not null,
+    leaves bytea not null check (length(leaves) between 48 and 49152 and length(leaves) % 48 = 0),
+    primary key (seal, block)
+);
+-- digests do not compress
+alter table svc.audit_seal_leaves alter leaves set storage external;
+create table svc.audit_removed_leaves (
+    id bigint primary key,
+    "timestamp" timestamptz not null,
+    xact_id bigint not null,
+    table_name text collate "C" not null,
+    leaf bytea not null check (length(leaf) = 32)
+);
+
 -- A month that nobody made in time must not stop the application's writes.
 create table svc.audit_logs_default partition of svc.audit_logs default;
 
@@ -110,7 +147,41 @@ comment on column svc.audit_logs.description is 'The change in a sentence, as a 
 comment on column svc.audit_logs.redacted_fields is
     'The columns whose values are not recorded, or are disguised; {*} if all are.';
 comment on column svc.audit_logs.context is 'Facts about the request, as the application set them: svc.context.';
-comment on column svc.audit_logs.erased_leaf is 'Internal: reserved.';
+comment on column svc.audit_logs.erased_leaf is
+    'Of an erased entry, the digest of its fields before that, which its seal knows: svc.audit_leaf.';
+
+comment on table svc.audit_seals is
+    'The seals of the audit log: each commits to the entries of a stretch and to the seal before. Append-only.';
+comment on column svc.audit_seals.number is 'The seal''s number: 1, 2, 3.';
+comment on column svc.audit_seals.epoch is 'The epoch of the entries: each restore of the log begins one.';
+comment on column svc.audit_seals.epoch_began_at is 'The time from which entries belong to the epoch.';
+comment on column svc.audit_seals.from_xact_id is 'The lowest number of a transaction whose entries it seals.';
+comment on column svc.audit_seals.until_xact_id is 'The number before which those of its transactions lie.';
+comment on column svc.audit_seals.after_id is 'The id after which its entries lie.';
+comment on column svc.audit_seals.until_id is 'The highest id that its entries may have.';
+comment on column svc.audit_seals.entries is 'The number of entries.';
+comment on column svc.audit_seals.root is 'The root of the hash tree over the entries (RFC 9162).';
+comment on column svc.audit_seals.previous is 'The SHA-256 of the signed text of the seal before; zeros in the first.';
+comment on column svc.audit_seals.sealed_at is 'When the seal was made.';
+comment on column svc.audit_seals.key_id is 'The id of the key that signed.';
+comment on column svc.audit_seals.signature is 'The signature (Ed25519) of the seal''s text.';
+
+comment on table svc.audit_seal_leaves is 'Internal: the sealed entries, so that verify can tell which one differs.';
+comment on column svc.audit_seal_leaves.seal is 'The seal.';
+comment on column svc.audit_seal_leaves.block is 'The number of the block in the seal, from 0.';
+comment on column svc.audit_seal_leaves.first_id is 'The lowest id.';
+comment on column svc.audit_seal_leaves.last_id is 'The highest id.';
+comment on column svc.audit_seal_leaves.newest is 'The time of the newest entry.';
+comment on column svc.audit_seal_leaves.leaves is
+    'Of each entry, in the order of ids: its id, its microseconds since 2000, and svc.audit_leaf; 8, 8 and 32 bytes.';
+
+comment on table svc.audit_removed_leaves is
+    'Internal: entries that a purge removed one by one, while their seal stays.';
+comment on column svc.audit_removed_leaves.id is 'The entry''s id.';
+comment on column svc.audit_removed_leaves."timestamp" is 'When the entry was written.';
+comment on column svc.audit_removed_leaves.xact_id is 'The entry''s transaction.';
+comment on column svc.audit_removed_leaves.table_name is 'The entry''s table.';
+comment on column svc.audit_removed_leaves.leaf is 'The digest of its fields: svc.audit_leaf.';
 
 comment on table svc.audit_hash_key is 'Internal: the key of hashed columns. Nobody may read it.';
 comment on column svc.audit_hash_key.is_only is 'There is one row.';

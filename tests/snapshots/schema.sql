@@ -62,6 +62,60 @@ CREATE INDEX audit_logs_xact ON ONLY svc.audit_logs USING brin (xact_id) WITH (p
 CREATE TRIGGER audit_guard_row BEFORE DELETE OR UPDATE ON svc.audit_logs FOR EACH ROW EXECUTE FUNCTION svc.audit_guard();
 CREATE TRIGGER audit_guard_truncate BEFORE TRUNCATE ON svc.audit_logs FOR EACH STATEMENT EXECUTE FUNCTION svc.audit_guard();
 
+create table svc.audit_removed_leaves (
+    id bigint not null,
+    "timestamp" timestamp with time zone not null,
+    xact_id bigint not null,
+    table_name text collate "C" not null,
+    leaf bytea not null,
+    constraint audit_removed_leaves_leaf_check CHECK ((length(leaf) = 32)),
+    constraint audit_removed_leaves_pkey PRIMARY KEY (id)
+);
+CREATE TRIGGER audit_guard_row BEFORE DELETE OR UPDATE ON svc.audit_removed_leaves FOR EACH ROW EXECUTE FUNCTION svc.audit_guard();
+CREATE TRIGGER audit_guard_truncate BEFORE TRUNCATE ON svc.audit_removed_leaves FOR EACH STATEMENT EXECUTE FUNCTION svc.audit_guard();
+
+create table svc.audit_seal_leaves (
+    seal bigint not null,
+    block integer not null,
+    first_id bigint not null,
+    last_id bigint not null,
+    newest timestamp with time zone not null,
+    leaves bytea not null,
+    constraint audit_seal_leaves_block_check CHECK ((block >= 0)),
+    constraint audit_seal_leaves_leaves_check CHECK ((((length(leaves) >= 48) AND (length(leaves) <= 49152)) AND ((length(leaves) % 48) = 0))),
+    constraint audit_seal_leaves_pkey PRIMARY KEY (seal, block),
+    constraint audit_seal_leaves_seal_fkey FOREIGN KEY (seal) REFERENCES svc.audit_seals(number)
+);
+CREATE TRIGGER audit_guard_row BEFORE DELETE OR UPDATE ON svc.audit_seal_leaves FOR EACH ROW EXECUTE FUNCTION svc.audit_guard();
+CREATE TRIGGER audit_guard_truncate BEFORE TRUNCATE ON svc.audit_seal_leaves FOR EACH STATEMENT EXECUTE FUNCTION svc.audit_guard();
+
+create table svc.audit_seals (
+    number bigint not null,
+    epoch text not null,
+    epoch_began_at timestamp with time zone not null,
+    from_xact_id bigint not null,
+    until_xact_id bigint not null,
+    after_id bigint not null,
+    until_id bigint not null,
+    entries integer not null,
+    root bytea not null,
+    previous bytea not null,
+    sealed_at timestamp with time zone not null,
+    key_id text not null,
+    signature bytea not null,
+    constraint audit_seals_check CHECK ((until_xact_id >= from_xact_id)),
+    constraint audit_seals_check1 CHECK ((until_id >= after_id)),
+    constraint audit_seals_entries_check CHECK ((entries >= 0)),
+    constraint audit_seals_number_check CHECK ((number > 0)),
+    constraint audit_seals_pkey PRIMARY KEY (number),
+    constraint audit_seals_previous_check CHECK ((length(previous) = 32)),
+    constraint audit_seals_root_check CHECK ((length(root) = 32)),
+    constraint audit_seals_signature_check CHECK ((length(signature) = 64))
+);
+CREATE INDEX audit_seals_xact ON svc.audit_seals USING btree (until_xact_id);
+CREATE TRIGGER audit_guard_row BEFORE DELETE OR UPDATE ON svc.audit_seals FOR EACH ROW EXECUTE FUNCTION svc.audit_guard();
+CREATE TRIGGER audit_guard_truncate BEFORE TRUNCATE ON svc.audit_seals FOR EACH STATEMENT EXECUTE FUNCTION svc.audit_guard();
+
 create table svc.console_events (
     id bigint generated always as identity not null,
     occurred_at timestamp with time zone default now() not null,
@@ -649,6 +703,9 @@ create function svc.audit_changed(p_before jsonb, p_after jsonb)
     returns text[] language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_content(l svc.audit_logs)
+    returns text language sql stable parallel safe;
+
 create function svc.audit_drifted(p_table text)
     returns jsonb language plpgsql stable parallel safe
     set search_path=pg_catalog, pg_temp;
@@ -710,6 +767,9 @@ create function svc.audit_known(p_table text, p_time timestamp with time zone, O
 
 create function svc.audit_last4(p_value text)
     returns text language sql immutable parallel safe;
+
+create function svc.audit_leaf(l svc.audit_logs)
+    returns bytea language sql stable parallel safe;
 
 create function svc.audit_mask_all(p_snapshot jsonb)
     returns jsonb language sql immutable parallel safe
@@ -1277,12 +1337,16 @@ grant execute on function svc.audit_changed to svc_admin;
 grant execute on function svc.audit_changed to svc_writer;
 grant select on table svc.audit_changes to svc_admin;
 grant select on table svc.audit_changes to svc_reader;
+grant execute on function svc.audit_content to svc_admin;
+grant execute on function svc.audit_content to svc_reader;
+grant execute on function svc.audit_content to svc_writer;
 grant execute on function svc.audit_drifted to svc_admin;
 grant execute on function svc.audit_drifted to svc_writer;
 grant execute on function svc.audit_ends to svc_admin;
 grant execute on function svc.audit_ends to svc_reader;
 grant execute on function svc.audit_ends to svc_writer;
 grant execute on function svc.audit_ensure_partitions to svc_admin;
+grant select on table svc.audit_epochs to svc_admin;
 grant select on table svc.audit_epochs to svc_reader;
 grant execute on function svc.audit_events to svc_admin;
 grant execute on function svc.audit_events to svc_reader;
@@ -1306,6 +1370,9 @@ grant execute on function svc.audit_known to svc_reader;
 grant execute on function svc.audit_known to svc_writer;
 grant execute on function svc.audit_last4 to svc_admin;
 grant execute on function svc.audit_last4 to svc_writer;
+grant execute on function svc.audit_leaf to svc_admin;
+grant execute on function svc.audit_leaf to svc_reader;
+grant execute on function svc.audit_leaf to svc_writer;
 grant select on table svc.audit_log_export to svc_admin;
 grant select on table svc.audit_log_export to svc_reader;
 grant select on table svc.audit_logs to svc_admin;
@@ -1338,6 +1405,12 @@ grant execute on function svc.audit_purge_partition to svc_admin;
 grant execute on function svc.audit_purge_plan to svc_admin;
 grant execute on function svc.audit_record_id to svc_admin;
 grant execute on function svc.audit_record_id to svc_writer;
+grant select on table svc.audit_removed_leaves to svc_admin;
+grant select on table svc.audit_removed_leaves to svc_reader;
+grant select on table svc.audit_seal_leaves to svc_admin;
+grant select on table svc.audit_seal_leaves to svc_reader;
+grant select on table svc.audit_seals to svc_admin;
+grant select on table svc.audit_seals to svc_reader;
 grant execute on function svc.audit_state_before to svc_admin;
 grant execute on function svc.audit_state_before to svc_reader;
 grant execute on function svc.audit_state_before to svc_writer;

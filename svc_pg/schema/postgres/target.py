@@ -29,6 +29,7 @@ from svc_pg.webhooks.worker.backoff import max_attempts
 # Each file has one function or view, of the same name
 _FUNCTIONS = ("audit", "console", "webhooks")
 _VIEWS = ("views",)
+_GUARDED = ("audit_logs", "audit_seals", "audit_seal_leaves", "audit_removed_leaves")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +100,14 @@ def guards() -> list[SchemaObject]:
 
 
 def _guard_triggers() -> list[SchemaObject]:
-    """The triggers on the log itself; svc.audit_ensure_partitions makes those on its partitions."""
+    """The triggers on the log itself and its seals; svc.audit_ensure_partitions makes those on partitions."""
     return [
         SchemaObject(
             "trigger",
-            f"{trigger} on svc.audit_logs",
-            render("capture/guard_trigger.sql.j2", trigger=trigger, truncate=truncate),
+            f"{trigger} on svc.{table}",
+            render("capture/guard_trigger.sql.j2", table=table, trigger=trigger, truncate=truncate),
         )
+        for table in _GUARDED
         for trigger, truncate in (("audit_guard_row", False), ("audit_guard_truncate", True))
     ]
 

@@ -44,6 +44,31 @@ def test_the_log_and_each_partition_refuse_every_change(db: psycopg.Connection[A
         db.rollback()
 
 
+@pytest.mark.parametrize("role", ["origin", "replica"])
+def test_seals_and_their_leaves_refuse_every_change(db: psycopg.Connection[Any], role: str) -> None:
+    digest, pair = bytes(32), bytes(64)
+    rows: dict[str, list[object]] = {
+        "audit_seals": [1, "a", "-infinity", 1, 9, 0, 9, 1, digest, digest, "2026-01-31", "s1", pair],
+        "audit_seal_leaves": [1, 0, 1, 1, "2026-01-31", bytes(48)],
+        "audit_removed_leaves": [1, "2026-01-31", 1, "public.t", digest],
+    }
+    for table, row in rows.items():
+        db.execute(f"insert into svc.{table} values ({', '.join(['%s'] * len(row))})", row)
+    db.commit()
+    db.execute("select set_config('session_replication_role', %s, false)", (role,))
+    db.commit()
+    for table in rows:
+        column = "leaves" if table == "audit_seal_leaves" else "xact_id" if "removed" in table else "signature"
+        for statement in (f"update svc.{table} set {column} = {column}", f"delete from svc.{table}"):
+            with pytest.raises(psycopg.DatabaseError, match=f"{table} refused: seals are append-only") as caught:
+                db.execute(statement)
+            assert isinstance(translate(caught.value), AppendOnlyError)
+            db.rollback()
+        with pytest.raises(psycopg.DatabaseError, match="append-only"):
+            db.execute(f"truncate svc.{table} cascade")
+        db.rollback()
+
+
 def test_this_month_and_the_next_three_have_partitions(db: psycopg.Connection[Any]) -> None:
     months = scalar(
         db,
