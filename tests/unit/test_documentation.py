@@ -73,7 +73,7 @@ def test_the_generated_references_have_every_command_and_option_and_every_key() 
         for name, command in ALL.items()
         for parameter in command.params
         for option in parameter.opts
-        if not parameter.hidden and option.startswith("-") and f"`{option}" not in sections[name]
+        if not getattr(parameter, "hidden", False) and option.startswith("-") and f"`{option}" not in sections[name]
     }
     assert missing == set()
     keys = generated.configuration()
