@@ -34,7 +34,7 @@ COMMANDS: Final = {
     "diff": Summary("Audit", "time_travel", "Show what an entry or a transaction changed."),
     "blame": Summary("Audit", "time_travel", "Show who last changed each field of a record."),
     "revert": Summary("Audit", "time_travel", "Print the SQL that takes a change back."),
-    "export": Summary("Audit", "audit", "Write the audit log as JSON or CSV."),
+    "export": Summary("Audit", "export", "Write the audit log as JSON or CSV."),
     "purge": Summary("Audit", "audit", "Remove old entries of the audit log."),
     "send": Summary("Webhooks", "send", "Send an event."),
     "worker": Summary("Webhooks", "worker", "Deliver webhooks and maintain the database."),
