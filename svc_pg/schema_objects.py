@@ -1,19 +1,43 @@
 """Functions, views and triggers as values, which svc_pg.schema installs."""
 
+import re
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Final, Literal, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
 from svc_pg.storable_texts import MAX_IDENTIFIER_BYTES
-from svc_pg.table_names import TableName
+from svc_pg.table_names import TableName, quoted, unquoted
 
 # The names of functions and triggers that send changes contain one of these; of those that record changes, none does
 CHANGE_EVENTS: Final = "change_events"
 SEND_CHANGES: Final = "send_changes"
 
+_IDENTITY: Final = re.compile(r'(?:(?P<quoted>"(?:[^"]|"")*")|(?P<plain>(?!").*?)) on (?P<table>.*)', re.DOTALL)
+
 ObjectKind = Literal["function", "view", "trigger"]
 
 OBJECT_KINDS: Final[tuple[ObjectKind, ...]] = get_args(ObjectKind)
+
+
+class Trigger(NamedTuple):
+    """A trigger and the table that it is on.
+
+    Its text is the identity of a trigger: ``name on schema.table``, where a name that contains " on " is quoted.
+    """
+
+    name: str
+    table: TableName
+
+    def __str__(self) -> str:
+        is_plain = " on " not in self.name and not self.name.startswith('"')
+        return f"{self.name if is_plain else quoted(self.name)} on {self.table}"
+
+    @classmethod
+    def parse(cls, identity: str) -> "Trigger":
+        """Read an identity."""
+        match = _IDENTITY.fullmatch(identity)
+        assert match is not None, identity  # noqa: S101 - it is our own text
+        return cls(match["plain"] or unquoted(match["quoted"]), TableName.parse(match["table"]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,8 +33,18 @@ class TableName(NamedTuple):
 
 
 def _spelled(part: str) -> str:
-    return '"' + part.replace('"', '""') + '"' if set('."') & set(part) else part
+    return quoted(part) if set('."') & set(part) else part
 
 
 def _plain(part: str) -> str:
-    return part[1:-1].replace('""', '"') if part.startswith('"') else part
+    return unquoted(part) if part.startswith('"') else part
+
+
+def quoted(name: str) -> str:
+    """The name in double quotes."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def unquoted(text: str) -> str:
+    """The name that ``quoted`` made this text of."""
+    return text[1:-1].replace('""', '"')

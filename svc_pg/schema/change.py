@@ -8,7 +8,7 @@ from svc_pg.errors import InstallError
 from svc_pg.schema.comparison import Key
 from svc_pg.schema.migration_files import Migration
 from svc_pg.schema.status import Status
-from svc_pg.schema_objects import SchemaObject
+from svc_pg.schema_objects import SchemaObject, Trigger
 from svc_pg.sql_text import Sql
 
 
@@ -24,15 +24,24 @@ class Fingerprint(NamedTuple):
     source_after: str | None
 
 
+class Removal(NamedTuple):
+    """A trigger to remove, and the identity by which it is recorded: another, if its table was renamed."""
+
+    trigger: Trigger
+    recorded_as: str
+
+    @classmethod
+    def of(cls, step: Status) -> "Removal":
+        """The removal of the trigger of a step."""
+        return cls(Trigger.parse(step.identity), step.recorded_as or step.identity)
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Migrations to run, triggers to remove, and triggers to make.
-
-    A trigger to remove has its identity, and the one by which it is recorded: another, if its table was renamed.
-    """
+    """Migrations to run, triggers to remove, and triggers to make."""
 
     migrations: Sequence[Migration]
-    removals: Sequence[tuple[str, str]]
+    removals: Sequence[Removal]
     items: Sequence[SchemaObject]
     fingerprints: Sequence[Fingerprint]
 
@@ -48,7 +57,7 @@ def change_of(steps: Sequence[Status], released: Iterable[Migration], notes: Map
         after = step.item.source_sha256 if step.item else None
         fingerprints.append(Fingerprint("trigger", identity, notes.get(("trigger", identity)), after))
     items = [step.item for step in triggers if step.item is not None]
-    removals = [(step.identity, step.recorded_as or step.identity) for step in triggers if step.item is None]
+    removals = [Removal.of(step) for step in triggers if step.item is None]
     return Change(migrations, removals, items, fingerprints)
 
 
@@ -56,7 +65,7 @@ def reversal_of(steps: Sequence[Status], kept: Iterable[SchemaObject], *, is_fir
     """Remove what the steps created, but nothing in ``kept``; of a later script whole captures only."""
     stays = {item.identity for item in kept}
     made = [
-        (step.identity, step.identity)
+        Removal.of(step)
         for step in steps
         if step.item is not None and step.action == "create" and step.identity not in stays
         if is_first or step.audited_table
@@ -78,4 +87,4 @@ def removal_of(found: Sequence[Status], table: str, quoted: Sql) -> tuple[Change
     made = [step.item for step in items if step.item is not None]
     removed = [Fingerprint("trigger", item.identity, item.source_sha256, None) for item in made]
     restored = [Fingerprint("trigger", item.identity, None, item.source_sha256) for item in made]
-    return Change([], [(item.identity, item.identity) for item in made], [], removed), Change([], [], made, restored)
+    return Change([], list(map(Removal.of, items)), [], removed), Change([], [], made, restored)

@@ -18,7 +18,7 @@ class Found:
     """An object of ours in the catalog: the digest of its text there, and the statement that drops it.
 
     ``table`` is the one that a trigger is on, as entries name it. ``recorded_as`` is the identity by which an object
-    that moved with a renamed table was recorded; None if that is its own.
+    that moved with a renamed table was recorded; None or its own identity if it has not moved.
     """
 
     kind: ObjectKind
@@ -32,6 +32,11 @@ class Found:
     def key(self) -> Key:
         """The kind and the identity."""
         return self.kind, self.identity
+
+    @property
+    def recorded_key(self) -> Key:
+        """The kind and the identity by which it was recorded, if it was."""
+        return self.kind, self.recorded_as or self.identity
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +55,10 @@ class Recorded:
         return self.kind, self.identity
 
 
-def compare(
-    wanted: Iterable[SchemaObject], found: Iterable[Found], recorded: Iterable[Recorded], *, covered: Iterable[str] = ()
-) -> list[Status]:
+def compare(wanted: Iterable[SchemaObject], found: Iterable[Found], recorded: Iterable[Recorded]) -> list[Status]:
     """The state of every wanted object, in the given order, then all other objects of ours, as orphans.
 
-    An orphan is superseded if its table, also under its new name, is among those audited now, or in ``covered``.
+    An orphan is superseded if its table, also under its new name, is among those audited now.
     """
     by_key = {item.key: item for item in found}
     notes = {note.key: note for note in recorded}
@@ -71,13 +74,13 @@ def compare(
         )
         for key, item in wanted_by_key.items()
     ]
-    served = {item.audited_table for item in wanted_by_key.values() if item.audited_table}.union(covered)
+    served = {item.audited_table for item in wanted_by_key.values() if item.audited_table}
     moved = _moved(by_key.values(), notes)
-    found_notes = {(item.kind, item.recorded_as or item.identity) for item in by_key.values()}
+    found_notes = {item.recorded_key for item in by_key.values()}
     orphans = [item for key, item in by_key.items() if key not in wanted_by_key]
     lost = [note for key, note in notes.items() if key not in wanted_by_key and key not in found_notes]
     for item in orphans:
-        note = _note(item, notes)
+        note = notes.get(item.recorded_key)
         table = note.audited_table if note else item.table
         recorded_as = item.recorded_as if item.recorded_as != item.identity else None
         states.append(_orphan(item.key, table, item.drop_sql, served, moved, recorded_as))
@@ -96,15 +99,11 @@ def _state(item: SchemaObject, found: Found | None, note: Recorded | None) -> St
     return "ok" if note.catalog_sha256 == found.sha256 else "tampered"
 
 
-def _note(item: Found, notes: Mapping[Key, Recorded]) -> Recorded | None:
-    return notes.get((item.kind, item.recorded_as or item.identity))
-
-
 def _moved(found: Iterable[Found], notes: Mapping[Key, Recorded]) -> dict[str, str]:
     """The audited tables that were renamed, with their names now: most of their triggers are there."""
     places: dict[str, Counter[str]] = {}
     for item in found:
-        note = _note(item, notes)
+        note = notes.get(item.recorded_key)
         if note and note.audited_table and item.table:
             places.setdefault(note.audited_table, Counter())[item.table] += 1
     return {table: names.most_common(1)[0][0] for table, names in places.items() if table not in names}

@@ -46,7 +46,6 @@ def test_a_record_of_what_is_gone_is_an_orphan_with_nothing_to_drop() -> None:
 def test_an_orphan_whose_table_is_audited_is_superseded() -> None:
     other = replace(ITEM, identity="other on main.a")
     assert [entry.is_superseded for entry in compare([other], [FOUND], [NOTE])] == [False, True]
-    assert [entry.is_superseded for entry in compare([], [FOUND], [NOTE], covered=["main.a"])] == [True]
 
 
 def test_a_trigger_that_moved_with_its_table_says_where_to() -> None:

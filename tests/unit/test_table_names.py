@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_pg.errors import ConfigError
+from svc_pg.schema_objects import Trigger
 from svc_pg.table_names import TableName
 
 parts = st.text(st.sampled_from('ab."\n é') | st.characters(), min_size=1)
@@ -50,3 +51,17 @@ def test_any_text_is_a_table_name_or_a_config_error(text: str) -> None:
     except ConfigError:
         return
     assert all(name)
+
+
+words = st.lists(st.sampled_from(["on", "a", '"', '"on"', "b.c"]), min_size=1).map(" ".join)
+
+
+@given(words, words, words)
+def test_a_trigger_is_read_from_its_identity_whatever_the_names(name: str, schema: str, table: str) -> None:
+    trigger = Trigger(name, TableName(schema, table))
+    assert Trigger.parse(str(trigger)) == trigger
+
+
+def test_the_identity_of_a_trigger_quotes_a_name_only_if_it_must() -> None:
+    assert str(Trigger("insert_a", TableName("main", "on b"))) == "insert_a on main.on b"
+    assert str(Trigger("insert_a on b", TableName("main", "a on b"))) == '"insert_a on b" on main.a on b'

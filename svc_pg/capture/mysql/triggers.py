@@ -10,7 +10,7 @@ from svc_pg.capture.mysql.expressions import MAX_IDENTIFIER, MySql
 from svc_pg.capture.mysql.table import MySqlTable
 from svc_pg.capture.rules import TableRules
 from svc_pg.render import render_for
-from svc_pg.schema_objects import SchemaObject
+from svc_pg.schema_objects import SchemaObject, Trigger
 from svc_pg.sql_text import Sql, joined, sql
 from svc_pg.table_names import TableName
 
@@ -110,7 +110,7 @@ def trigger_object(dialect: MySql, kind: str, table: TableName, template: str, /
         is_mariadb=dialect.is_mariadb,
         **values,
     )
-    return SchemaObject("trigger", f"{name} on {table}", text, audited_table=str(table))
+    return SchemaObject("trigger", str(Trigger(name, table)), text, audited_table=str(table))
 
 
 def trigger_name(kind: str, table: TableName) -> str:

@@ -9,7 +9,7 @@ from svc_pg.capture.rules import TableRules
 from svc_pg.capture.sqlite.expressions import Sqlite
 from svc_pg.capture.sqlite.table import SqliteTable, UniqueKey, trigger_name
 from svc_pg.render import render_for
-from svc_pg.schema_objects import SchemaObject
+from svc_pg.schema_objects import SchemaObject, Trigger
 from svc_pg.sql_text import Sql, chained, joined, sql
 
 Unattributed = Literal["record", "refuse"]
@@ -109,7 +109,7 @@ def _before(table: SqliteTable, rules: TableRules, operation: Operation, context
 def _trigger(rules: TableRules, kind: str, template: str, **values: object) -> SchemaObject:
     name, table_name = trigger_name(kind, rules.table.name), str(rules.table.name)
     text = render_for(_DIALECT, template, trigger=name, table=rules.table.name.table, table_name=table_name, **values)
-    return SchemaObject("trigger", f"{name} on {table_name}", text, audited_table=table_name)
+    return SchemaObject("trigger", str(Trigger(name, rules.table.name)), text, audited_table=table_name)
 
 
 def _matches(key: UniqueKey) -> Sql:

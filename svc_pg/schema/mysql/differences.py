@@ -8,6 +8,7 @@ from svc_pg.schema.mysql import installed, migrations, preflight
 from svc_pg.schema.mysql.session import Server, pinned
 from svc_pg.schema.mysql.target import Target, target_of
 from svc_pg.schema.status import Status
+from svc_pg.schema_objects import Trigger
 
 
 def status(conn: DbApiConnection, config: Config) -> list[Status]:
@@ -44,11 +45,7 @@ def look(conn: DbApiConnection, server: Server, target: Target) -> list[Status]:
             )
     ours = [note for key, (_, note) in notes.items() if key not in others]
     identities = [note.identity for note in ours] + [item.identity for item in target.objects]
-    places = [installed.place_of(identity)[1].schema for identity in identities]
-    found = installed.found(conn, [server.database, *places], notes)
-    made = compare(
-        target.objects,
-        [each for each in found if (each.kind, each.recorded_as or each.identity) not in others],
-        ours,
-    )
+    places = [Trigger.parse(identity).table.schema for identity in identities]
+    found = installed.found(conn, [server.database, *places], [note for _, note in notes.values()])
+    made = compare(target.objects, [each for each in found if each.recorded_key not in others], ours)
     return sorted([*steps, *made], key=lambda entry: entry.action == "remove")

@@ -8,14 +8,15 @@ from svc_pg import __version__
 from svc_pg.config import Config
 from svc_pg.dbapi import DbApiConnection, execute
 from svc_pg.errors import InstallError
+from svc_pg.schema.change import Removal
 from svc_pg.schema.mysql import diagnosis, installed, migrations, preflight
 from svc_pg.schema.mysql.diagnosis import diagnose
 from svc_pg.schema.mysql.differences import look
+from svc_pg.schema.mysql.installed import Exchange, exchanges
 from svc_pg.schema.mysql.session import is_lost, locked, pinned
 from svc_pg.schema.mysql.target import Target, guards, target_of
 from svc_pg.schema.refusals import refuse_lost, refuse_newer, refuse_removals
 from svc_pg.schema.status import Status
-from svc_pg.table_names import TableName
 
 TRIES: Final = 3  # to get the lock of a table
 FOR_INSTALL: Final = timedelta(seconds=60)
@@ -70,43 +71,41 @@ def _make_schema(conn: DbApiConnection, steps: Iterable[Status]) -> list[Status]
     return done
 
 
-def _exchange(conn: DbApiConnection, steps: Iterable[Status], home: str, *, prune: bool) -> list[Status]:
-    """Exchange the triggers of one table after the other: those of a renamed table end where the new ones begin."""
-    by_table: dict[TableName, list[Status]] = {}
-    done: list[Status] = []
-    for step in steps:
-        if step.action == "remove" and not step.sql:  # gone with its table
-            installed.forget(conn, step.identity)
-            done.append(step)
-        elif step.action != "remove" or prune or not step.needs_prune:
-            by_table.setdefault(installed.place_of(step.identity)[1], []).append(step)
+def _exchange(conn: DbApiConnection, steps: Iterable[Status], database: str, *, prune: bool) -> list[Status]:
+    """Exchange the triggers of one table after the other."""
+    taken = [step for step in steps if prune or not step.needs_prune]
+    removals = [(step, Removal.of(step)) for step in taken if step.item is None]
+    for step, removal in removals:
+        if not step.sql:  # gone with its table
+            installed.forget(conn, removal.recorded_as)
+    left = exchanges(
+        [step.item for step in taken if step.item is not None], [removal for step, removal in removals if step.sql]
+    )
     failures: dict[str, str] = {}
-    for table, together in by_table.items():
+    for exchange in list(left):
+        table = str(exchange.tables[0])
         try:
-            _exchange_table(conn, table, together, installed.SERVER if table.schema == "svc" else home)
+            _exchange_table(conn, exchange, database)
         except Exception as error:  # noqa: BLE001 - each driver has errors of its own
-            problem = diagnose(error, table=str(table))
-            failures[str(table)] = f"{problem.message} ({problem.hint})" if problem.hint else problem.message
+            problem = diagnose(error, table=table)
+            failures[table] = f"{problem.message} ({problem.hint})" if problem.hint else problem.message
             if is_lost(conn):
                 break
         else:
-            done += together
+            left.remove(exchange)
     if failures:
-        left = [str(table) for table in by_table if table not in {installed.place_of(s.identity)[1] for s in done}]
         raise InstallError(
-            f"not installed: {', '.join(left)} (the rest is)\n"
+            f"not installed: {', '.join(str(exchange.tables[0]) for exchange in left)} (the rest is)\n"
             + "\n".join(f"{table}: {reason}" for table, reason in failures.items()),
             hint="Install again when the cause is gone; it goes on with what is left.",
         )
-    return done
+    return taken
 
 
-def _exchange_table(conn: DbApiConnection, table: TableName, steps: list[Status], home: str) -> None:
-    items = [step.item for step in steps if step.item is not None]
-    drops = [step.identity for step in steps if step.item is None]
+def _exchange_table(conn: DbApiConnection, exchange: Exchange, database: str) -> None:
     for left in reversed(range(TRIES)):
         try:
-            installed.replace(conn, table, items, drops, home)
+            installed.replace(conn, exchange, database)
         except Exception as error:
             if not left or diagnosis.error_number(error) not in diagnosis.LOCKED:
                 raise

@@ -1,15 +1,17 @@
 """The triggers of ours in the catalog, and our record of them; make and remove them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Final
 
 from svc_pg.capture.mysql.expressions import MySql
 from svc_pg.capture.mysql.triggers import PREFIX
 from svc_pg.dbapi import DbApiConnection, execute, rows
+from svc_pg.schema.change import Removal
 from svc_pg.schema.comparison import Found, Key, Recorded
-from svc_pg.schema_objects import SchemaObject
-from svc_pg.sql_text import Sql, sql
+from svc_pg.schema_objects import SchemaObject, Trigger
+from svc_pg.sql_text import joined, sql
 from svc_pg.table_names import TableName
 
 SERVER: Final = ""
@@ -20,12 +22,12 @@ FACTS: Final = (
     *("sql_mode", "character_set_client", "collation_connection", "action_statement"),
 )
 """The columns of the catalog that the digest of a trigger is of: a zero byte stands between their values."""
+_FROM_CATALOG: Final = f"select {', '.join(FACTS)} from information_schema.triggers"  # noqa: S608 - constants
 _TRIGGERS: Final = f"""
-select {", ".join(FACTS)}
-  from information_schema.triggers
- where trigger_schema in (%s, 'svc') and (trigger_schema = 'svc' or left(trigger_name, char_length(%s)) = %s)
- order by trigger_schema, trigger_name
-"""  # noqa: S608 - constants
+{_FROM_CATALOG} where trigger_schema = %s and (trigger_schema = 'svc' or left(trigger_name, char_length(%s)) = %s)
+ order by trigger_name
+"""
+_TRIGGER: Final = f"{_FROM_CATALOG} where trigger_schema = %s and trigger_name = %s"
 _RECORDED: Final = """
 select kind, identity, home, audited_table, source_sha256, catalog_sha256 from svc.installed_objects
 """
@@ -43,89 +45,106 @@ def recorded(conn: DbApiConnection) -> dict[Key, tuple[str, Recorded]]:
     }
 
 
-def found(conn: DbApiConnection, schemas: Iterable[str], notes: Iterable[Key]) -> list[Found]:
+def home_of(trigger: Trigger, database: str) -> str:
+    """The database whose install made a trigger."""
+    return SERVER if trigger.table.schema == "svc" else database
+
+
+def found(conn: DbApiConnection, schemas: Iterable[str], notes: Iterable[Recorded]) -> list[Found]:
     """The triggers of ours in these databases and in svc. A renamed table takes its triggers along."""
-    by_name = {_trigger_of(identity): identity for _, identity in notes}
+    by_name = {_key(Trigger.parse(note.identity)): note.identity for note in notes}
     return [
         _found(facts, by_name)
-        for schema in dict.fromkeys(schemas)
+        for schema in dict.fromkeys((*schemas, "svc"))
         for facts in rows(conn, _TRIGGERS, (schema, PREFIX, PREFIX))
     ]
 
 
-def _found(facts: Sequence[Any], by_name: dict[tuple[str, str], str]) -> Found:
+def _found(facts: Sequence[Any], by_name: Mapping[tuple[str, str], str]) -> Found:
     schema, name, table, *_ = facts
-    identity = f"{name} on {TableName(schema, table)}"
-    known = by_name.get((schema, name))
+    trigger = Trigger(name, TableName(schema, table))
     return Found(
         kind="trigger",
-        identity=identity,
-        sha256=sha256("\0".join(map(str, facts)).encode()).hexdigest(),
-        drop_sql=drop_sql(schema, name),
-        table=str(TableName(schema, table)),
-        recorded_as=None if known == identity else known,
+        identity=str(trigger),
+        sha256=_digest(facts),
+        drop_sql=drop_sql(trigger),
+        table=str(trigger.table),
+        recorded_as=by_name.get((schema, name)),
     )
 
 
-def _trigger_of(identity: str) -> tuple[str, str]:
-    """The schema and the name of a trigger."""
-    name, table = place_of(identity)
-    return table.schema, name
+def _digest(facts: Sequence[Any]) -> str:
+    return sha256("\0".join(map(str, facts)).encode()).hexdigest()
 
 
-def place_of(identity: str) -> tuple[str, TableName]:
-    """The name of a trigger, and its table."""
-    name, _, table = identity.rpartition(" on ")
-    return name, TableName.parse(table)
+def _key(trigger: Trigger) -> tuple[str, str]:
+    """The schema and the name of a trigger: no other of the server has them."""
+    return trigger.table.schema, trigger.name
 
 
-def drop_sql(schema: str, name: str) -> str:
+def drop_sql(trigger: Trigger) -> str:
     """The statement that drops a trigger."""
-    return sql("drop trigger if exists {}.{}", _QUOTE.ident(schema), _QUOTE.ident(name)).text
+    return sql("drop trigger if exists {}.{}", *map(_QUOTE.ident, _key(trigger))).text
 
 
-def replace(
-    conn: DbApiConnection, table: TableName, items: Sequence[SchemaObject], drops: Sequence[str], home: str
-) -> None:
-    """Drop triggers on one table, make others and record them, while no writer can come between.
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """The triggers to make on the first of these tables, and those to remove, while all of them are locked."""
 
-    ``drops`` are identities; also those of triggers that are made anew. Each step is recorded right after it, because
-    DDL commits: after a kill, the next install goes on with what is left.
+    tables: list[TableName]
+    items: list[SchemaObject] = field(default_factory=list)
+    removals: list[Removal] = field(default_factory=list)
+
+
+def exchanges(items: Iterable[SchemaObject], removals: Iterable[Removal]) -> list[Exchange]:
+    """One exchange for each table: the triggers of a renamed one end where the new ones begin.
+
+    A trigger may be on another table than the one to make under its name, which has taken the place of that.
     """
-    execute(conn, sql("lock tables {} write, svc.installed_objects write", _qualified(table)).text)
+    by_table: dict[TableName, Exchange] = {}
+    by_name: dict[tuple[str, str], Exchange] = {}
+    for item in items:
+        trigger = Trigger.parse(item.identity)
+        by_name[_key(trigger)] = exchange = by_table.setdefault(trigger.table, Exchange([trigger.table]))
+        exchange.items.append(item)
+    for removal in removals:
+        table = removal.trigger.table
+        if (made := by_name.get(_key(removal.trigger))) is None:
+            by_table.setdefault(table, Exchange([table])).removals.append(removal)
+        elif table not in made.tables:
+            made.tables.append(table)
+    return list(by_table.values())
+
+
+def replace(conn: DbApiConnection, exchange: Exchange, database: str) -> None:
+    """Make triggers and record them, and remove others, while no writer can come between.
+
+    Each step is recorded right after it, because DDL commits: after a kill, the next install goes on with what is left.
+    """
+    tables = [sql("{}.{} write", *map(_QUOTE.ident, table)) for table in exchange.tables]
+    execute(conn, sql("lock tables {}, svc.installed_objects write", joined(", ", tables)).text)
     try:
-        for item in items:
-            name, place = place_of(item.identity)
-            execute(conn, drop_sql(place.schema, name))
+        for item in exchange.items:
+            execute(conn, drop_sql(Trigger.parse(item.identity)))
             execute(conn, item.sql)
-            _record(conn, item, home)
-        for identity in drops:
-            name, place = place_of(identity)
-            execute(conn, drop_sql(place.schema, name))
-            forget(conn, identity)
+            _record(conn, item, database)
+        for removal in exchange.removals:
+            execute(conn, drop_sql(removal.trigger))
+            forget(conn, removal.recorded_as)
     finally:
         execute(conn, "unlock tables")
 
 
-def _record(conn: DbApiConnection, item: SchemaObject, home: str) -> None:
-    _, place = place_of(item.identity)
-    [made] = [each for each in found(conn, [place.schema], []) if each.identity == item.identity]
-    execute(
-        conn,
-        _RECORD,
-        (item.kind, item.identity, home, item.audited_table, item.source_sha256, made.sha256),
-    )
+def _record(conn: DbApiConnection, item: SchemaObject, database: str) -> None:
+    trigger = Trigger.parse(item.identity)
+    [facts] = rows(conn, _TRIGGER, _key(trigger))
+    home = home_of(trigger, database)
+    note = (item.kind, item.identity, home, item.audited_table, item.source_sha256, _digest(facts))
+    execute(conn, _RECORD, note)
     execute(conn, "commit")
 
 
 def forget(conn: DbApiConnection, identity: str) -> None:
-    """Forget a trigger that is gone, also if it was recorded with the name that its table had before."""
-    gone = _trigger_of(identity)
-    for kind, known in recorded(conn):
-        if _trigger_of(known) == gone:
-            execute(conn, "delete from svc.installed_objects where kind = %s and identity = %s", (kind, known))
+    """Forget a trigger that is gone, by the identity that it was recorded with."""
+    execute(conn, "delete from svc.installed_objects where kind = 'trigger' and identity = %s", (identity,))
     execute(conn, "commit")
-
-
-def _qualified(table: TableName) -> Sql:
-    return sql("{}.{}", _QUOTE.ident(table.schema), _QUOTE.ident(table.table))

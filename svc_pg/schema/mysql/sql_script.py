@@ -1,9 +1,8 @@
 """The steps of an install as a script for the shell of MySQL or MariaDB, Alembic or Django."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, count
-from typing import Final
+from typing import Final, NamedTuple
 
 from svc_pg import __version__
 from svc_pg.capture.mysql.expressions import MySql
@@ -11,7 +10,7 @@ from svc_pg.config import Config
 from svc_pg.dbapi import DbApiConnection
 from svc_pg.errors import InstallError
 from svc_pg.render import render_for
-from svc_pg.schema.change import Change, change_of, removal_of, reversal_of
+from svc_pg.schema.change import Change, Removal, change_of, removal_of, reversal_of
 from svc_pg.schema.comparison import Key
 from svc_pg.schema.export.script import Script
 from svc_pg.schema.mysql import installed, migrations, preflight
@@ -19,7 +18,7 @@ from svc_pg.schema.mysql.differences import look
 from svc_pg.schema.mysql.session import COLLATION, SQL_MODE, Server, pinned
 from svc_pg.schema.mysql.target import guards, target_of
 from svc_pg.schema.refusals import refuse_lost, refuse_newer, refuse_removals
-from svc_pg.schema_objects import SchemaObject
+from svc_pg.schema_objects import SchemaObject, Trigger
 from svc_pg.sql_text import Sql
 from svc_pg.table_names import TableName
 
@@ -30,24 +29,20 @@ insert ignore into svc.audit_hash_key (is_only, inner_pad, outer_pad) values (1,
 """
 
 
-@dataclass(frozen=True, slots=True)
-class _Made:
+class _Made(NamedTuple):
     """A trigger to make and record."""
 
-    trigger: tuple[str, str]
+    item: SchemaObject
+    trigger: Trigger
     statement: Sql
-    identity: str
     home: str
-    audited_table: str | None
-    source_sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Together:
-    """The triggers of one table, which are exchanged while it is locked; or records of one that is gone."""
+class _Together(NamedTuple):
+    """The triggers that are exchanged while their tables are locked; or records of some that are gone."""
 
-    table: TableName | None
-    removals: Sequence[tuple[tuple[str, str], str]]
+    tables: Sequence[TableName]
+    removals: Sequence[Removal]
     made: Sequence[_Made]
 
 
@@ -73,7 +68,7 @@ def script(conn: DbApiConnection, config: Config, *, prune: bool = False) -> Scr
             f"a script cannot make the key of hashed columns on MariaDB {server.text}",
             hint="Run svc-pg install the first time.",
         )
-    gone = {step.identity for step in steps if step.kind == "trigger" and not step.sql}
+    gone = {step.recorded_as or step.identity for step in steps if step.kind == "trigger" and not step.sql}
     back = reversal_of(steps, guards(), is_first=not notes)
     tables = [step.audited_table for step in steps if step.audited_table and step.item is not None]
     return _script(server, [(change, __version__)], [(back, None)], tables, gone)
@@ -143,29 +138,17 @@ def _text(server: Server, change: Change, version: str | None, end: Sql, gone: s
     )
 
 
-def _together(change: Change, home: str, gone: set[str]) -> Iterator[_Together]:
-    lost = [(_trigger(identity), recorded) for identity, recorded in change.removals if identity in gone]
-    if lost:
-        yield _Together(None, lost, [])
-    removals = [(identity, recorded) for identity, recorded in change.removals if identity not in gone]
-    identities = [identity for identity, _ in removals] + [item.identity for item in change.items]
-    for table in dict.fromkeys(installed.place_of(identity)[1] for identity in identities):
-        yield _Together(
-            table,
-            [(_trigger(each), recorded) for each, recorded in removals if installed.place_of(each)[1] == table],
-            [_made(item, home) for item in change.items if installed.place_of(item.identity)[1] == table],
-        )
+def _together(change: Change, database: str, gone: set[str]) -> Iterator[_Together]:
+    if lost := [removal for removal in change.removals if removal.recorded_as in gone]:
+        yield _Together([], lost, [])
+    removals = [removal for removal in change.removals if removal.recorded_as not in gone]
+    for exchange in installed.exchanges(change.items, removals):
+        yield _Together(exchange.tables, exchange.removals, [_made(item, database) for item in exchange.items])
 
 
-def _trigger(identity: str) -> tuple[str, str]:
-    name, table = installed.place_of(identity)
-    return table.schema, name
-
-
-def _made(item: SchemaObject, home: str) -> _Made:
-    trigger = _trigger(item.identity)
-    place = installed.SERVER if trigger[0] == "svc" else home
-    return _Made(trigger, Sql(item.sql), item.identity, place, item.audited_table, item.source_sha256)
+def _made(item: SchemaObject, database: str) -> _Made:
+    trigger = Trigger.parse(item.identity)
+    return _Made(item, trigger, Sql(item.sql), installed.home_of(trigger, database))
 
 
 def _notes(conn: DbApiConnection) -> dict[Key, str]:

@@ -23,6 +23,7 @@ from svc_pg.schema.postgres.target import Target, guards, target_of
 from svc_pg.schema.postgres.transactions import Patience, locked
 from svc_pg.schema.refusals import refuse_lost, refuse_newer, refuse_removals
 from svc_pg.schema.status import Status
+from svc_pg.schema_objects import Trigger
 from svc_pg.table_names import TableName
 
 Result = TypeVar("Result")
@@ -165,7 +166,7 @@ def _with_triggers(steps: list[Status]) -> Iterator[TableName]:
     """The tables whose triggers are made or dropped."""
     for step in steps:
         if step.kind == "trigger":
-            yield TableName.parse(step.identity.partition(" on ")[2])
+            yield Trigger.parse(step.identity).table
 
 
 def uninstall(

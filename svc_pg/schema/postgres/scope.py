@@ -7,7 +7,7 @@ from typing import Any, Final, LiteralString
 from psycopg import Connection, RawCursor
 from psycopg.rows import tuple_row
 
-from svc_pg.schema_objects import SchemaObject
+from svc_pg.schema_objects import SchemaObject, Trigger
 from svc_pg.table_names import TableName
 
 _SCHEMA: Final = "svc."
@@ -26,7 +26,7 @@ class Scope:
         names, tables = [], []
         for item in items:
             if item.kind == "trigger":
-                tables.append(TableName.parse(item.identity.partition(" on ")[2]))
+                tables.append(Trigger.parse(item.identity).table)
             else:
                 names.append(item.identity.removeprefix(_SCHEMA))
         return cls(names, list(dict.fromkeys(tables)))

@@ -16,7 +16,7 @@ from svc_pg.capture.sqlite.table import TRIGGER_PREFIX
 from svc_pg.schema import comparison
 from svc_pg.schema.comparison import Found, Recorded
 from svc_pg.schema.status import Status
-from svc_pg.schema_objects import SchemaObject
+from svc_pg.schema_objects import SchemaObject, Trigger
 from svc_pg.sql_text import sql
 from svc_pg.table_names import TableName
 
@@ -31,7 +31,6 @@ on conflict do update set audited_table = excluded.audited_table, source_sha256 
     catalog_sha256 = excluded.catalog_sha256
 """
 _FORGET: Final = "delete from main.svc_installed_objects where kind = ? and identity = ?"
-_LOG: Final = str(TableName(SCHEMA, "svc_audit_logs"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ class _Trigger:
 
     @property
     def identity(self) -> str:
-        return f"{self.name} on {TableName(SCHEMA, self.table)}"
+        return str(Trigger(self.name, TableName(SCHEMA, self.table)))
 
     @property
     def drop_sql(self) -> str:
@@ -58,7 +57,7 @@ def compare(cursor: sqlite3.Cursor, wanted: Iterable[SchemaObject], *, is_record
     """The state of every wanted trigger and of all others of ours, then the triggers of others on our tables."""
     triggers = [_Trigger(*row) for row in cursor.execute(_TRIGGERS)]
     recorded = notes(cursor) if is_recorded else []
-    names = {_name(note): note.identity for note in recorded}
+    names = {Trigger.parse(note.identity).name: note.identity for note in recorded}
     found = [
         Found(
             kind="trigger",
@@ -105,9 +104,10 @@ def notes(cursor: sqlite3.Cursor) -> list[Recorded]:
 
 def create(cursor: sqlite3.Cursor, items: Iterable[SchemaObject]) -> None:
     """Create or replace triggers in order, and record them."""
-    recorded = {_name(note): note for note in notes(cursor)}
+    # by the trigger's own name, which is unique in a database, and which it keeps when its table is renamed
+    recorded = {Trigger.parse(note.identity).name: note for note in notes(cursor)}
     for item in items:
-        name = _name(item)
+        name = Trigger.parse(item.identity).name
         if name in recorded:  # perhaps on a table that was renamed since, with its triggers
             cursor.execute(_FORGET, recorded[name].key)
         cursor.execute(sql("drop trigger if exists main.{}", Sqlite().ident(name)).text)
@@ -129,12 +129,7 @@ def remove(cursor: sqlite3.Cursor, steps: Iterable[Status]) -> None:
 
 @cache
 def _guards() -> frozenset[str]:
-    return frozenset(map(_name, guards()))
-
-
-def _name(item: SchemaObject | Recorded) -> str:
-    """The trigger's own name, which is unique in a database, and which it keeps when its table is renamed."""
-    return item.identity.removesuffix(f" on {item.audited_table or _LOG}")
+    return frozenset(Trigger.parse(guard.identity).name for guard in guards())
 
 
 def _digest(definition: str) -> str:

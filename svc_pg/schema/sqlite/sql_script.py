@@ -20,7 +20,7 @@ from svc_pg.schema.sqlite import installed, inventory
 from svc_pg.schema.sqlite.differences import installation, look
 from svc_pg.schema.sqlite.session import reading
 from svc_pg.schema.sqlite.target import target_of
-from svc_pg.schema_objects import SchemaObject
+from svc_pg.schema_objects import SchemaObject, Trigger
 from svc_pg.sql_text import Sql, sql
 from svc_pg.table_names import TableName
 
@@ -74,7 +74,7 @@ def _text(change: Change, *, version: str | None = None) -> str:
         # a script runs again after its own reversal, which keeps tables
         migrations=[(each, Sql(_CREATE.sub(r"create \1 if not exists ", each.sql))) for each in change.migrations],
         change=change,
-        removals=[(_name(identity), recorded) for identity, recorded in change.removals],
+        removals=change.removals,
         made=_recorded(change.items),
         version=version,
     )
@@ -82,10 +82,6 @@ def _text(change: Change, *, version: str | None = None) -> str:
 
 def _in_file(name: TableName) -> TableName:
     return TableName(SCHEMA, name.table) if name.schema == "public" else name
-
-
-def _name(identity: str) -> str:
-    return identity.rpartition(" on ")[0]
 
 
 def _recorded(items: Sequence[SchemaObject]) -> list[tuple[str, Sql, tuple[str | None, ...]]]:
@@ -100,7 +96,7 @@ def _recorded(items: Sequence[SchemaObject]) -> list[tuple[str, Sql, tuple[str |
         notes = {note.identity: note for note in installed.notes(cursor)}
     return [
         (
-            _name(item.identity),
+            Trigger.parse(item.identity).name,
             Sql(item.sql),
             (item.kind, item.identity, item.audited_table, item.source_sha256, notes[item.identity].catalog_sha256),
         )

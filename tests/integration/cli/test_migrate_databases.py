@@ -181,6 +181,41 @@ def test_mysql_around_a_change_of_a_table(mysql: Place) -> None:
     )
 
 
+def a_name_that_reads_like_two(place: Place, quoted: str) -> None:
+    """The identity of a trigger is its name, " on " and its table, and either may have " on " in it."""
+    place.query(f"create table {quoted} (id integer primary key)")
+    config = configuration(place.folder, '[[audit.tables]]\nname = "a on b"\n')
+    made = place.script(config)
+    place.apply(made)
+    assert place.states(config) == {"ok"}
+    removal = place.removal(config, "a on b")
+    place.apply(removal)
+    assert place.states(config) == {"ok", "missing"}
+    place.apply(removal, back=True)
+    assert place.states(config) == {"ok"}
+    place.apply(made, back=True)
+    with closing(place.connect()) as conn:
+        schema.install(conn, config)
+        place.query(f"alter table {quoted} rename to renamed")
+        moved = configuration(place.folder, '[[audit.tables]]\nname = "renamed"\n')
+        place.apply(place.script(moved))
+        assert place.states(moved) == {"ok"}
+        place.query(f"alter table renamed rename to {quoted}")
+        schema.install(conn, config)
+        assert place.states(config) == {"ok"}
+        place.query(f"drop table {quoted}")
+        schema.install(conn, Config(), prune=True)
+    assert place.states(Config()) == {"ok"}
+
+
+def test_sqlite_takes_a_trigger_apart_from_its_table(sqlite: Place) -> None:
+    a_name_that_reads_like_two(sqlite, '"a on b"')
+
+
+def test_mysql_takes_a_trigger_apart_from_its_table(mysql: Place) -> None:
+    a_name_that_reads_like_two(mysql, "`a on b`")
+
+
 def refuses_what_does_not_fit(place: Place, failure: type[Exception]) -> None:
     config = configuration(place.folder, CONFIG)
     first = place.script(config)

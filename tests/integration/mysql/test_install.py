@@ -147,6 +147,16 @@ def test_a_renamed_table_records_on_under_its_old_name_until_the_next_install(sh
     assert states(shop, Config()) == {}
 
 
+def test_a_table_that_takes_the_place_of_another_is_recorded_in_its_stead(shop: Connection) -> None:
+    """As tools that change tables online do it: the triggers go along with the old one."""
+    audit(shop, TABLE)
+    run(shop, "create table new like t", "rename table t to old, new to t")
+    install(shop, config("t"))
+    assert states(shop, config("t")) == {}
+    run(shop, "insert into t values (1, 'a')", "insert into old values (2, 'b')")
+    assert [name.split(".")[1] for (name,) in facts(shop, "table_name")] == ["t"]
+
+
 def test_captures_are_removed_with_prune_only(shop: Connection) -> None:
     audit(shop, TABLE, CHILD, tables=["t", "child"])
     with pytest.raises(RemovalRefusedError, match=r"\.t"):
