@@ -85,7 +85,10 @@ begin
                 select * from svc.audit_history(v_record.in_table, v_record.record, v_found.first, v_found.last) h
                  where v_record.entries > 1 or p_entry_id is not null
               ) h
-              join svc.audit_logs l on l."timestamp" = h.entry_timestamp and l.id = h.entry_id
+             -- one after the other: the planner expects fewer entries of a transaction than there may be
+             cross join lateral (
+                select * from svc.audit_logs x where x."timestamp" = h.entry_timestamp and x.id = h.entry_id offset 0
+              ) l
              where l.xact_id = v_found.xact_id and l.operation <> 'SNAPSHOT'
                and (p_entry_id is null or l.id = p_entry_id)
           ) c;

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from svc_pg.audit.entry import Operation
 from svc_pg.query import Query, RawJson
@@ -76,11 +76,24 @@ class NetChange:
 
 
 @dataclass(frozen=True, slots=True)
+class Referring:
+    """A foreign key: ``columns`` of ``table`` refer to the columns ``of`` another one.
+
+    If it ``deletes``, a row that goes takes those that refer to it along, or changes them.
+    """
+
+    table: TableName
+    columns: list[str]
+    of: list[str]
+    deletes: bool
+
+
+@dataclass(frozen=True, slots=True)
 class TableFacts:
     """A table as it is now.
 
     ``fixed`` columns are GENERATED ALWAYS AS IDENTITY, which no UPDATE may set. ``referring`` are the foreign keys to
-    it, of which some delete or change what refers.
+    it.
     """
 
     schema: str
@@ -91,7 +104,7 @@ class TableFacts:
     fixed: list[str]
     json_columns: list[str]
     key: list[str]
-    referring: RawJson
+    referring: Sequence[Referring]
 
     @property
     def name(self) -> TableName:
@@ -106,4 +119,12 @@ def net_changes(*, transaction: int | None = None, entry: int | None = None) -> 
 
 def facts_of(tables: Sequence[TableName]) -> Query[TableFacts]:
     """The facts of these tables, of those that exist."""
-    return Query(_FACTS, ([name.schema for name in tables], [name.table for name in tables]), TableFacts)
+    return Query(_FACTS, ([name.schema for name in tables], [name.table for name in tables]), _facts)
+
+
+def _facts(*, referring: RawJson, **members: Any) -> TableFacts:
+    keys = [
+        Referring(TableName(key["schema"], key["table"]), key["columns"], key["of"], key["deletes"])
+        for key in referring.value
+    ]
+    return TableFacts(**members, referring=keys)

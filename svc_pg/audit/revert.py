@@ -1,6 +1,6 @@
 """Print the SQL that takes back what a transaction or an entry did, if nothing has changed it since."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -8,7 +8,8 @@ from psycopg import AsyncConnection, Connection
 
 from svc_pg.audit.diff import document
 from svc_pg.audit.net_changes import NetChange, TableFacts, facts_of, net_changes
-from svc_pg.audit.revert_sql import RevertedRow, is_marker, revert_sql
+from svc_pg.audit.revert_sql import revert_sql
+from svc_pg.audit.reverted_row import RevertedRow, is_marker
 from svc_pg.dialects import require_postgres
 from svc_pg.errors import ConflictError, QueryError
 from svc_pg.query import RawJson, afetch, fetch
@@ -103,18 +104,10 @@ def _reverted(what: str, changes: Sequence[NetChange], facts: Sequence[TableFact
 def _rejoined(changes: Sequence[NetChange]) -> list[NetChange]:
     """The changes, of which the end of one key and the beginning of another are one row that moved."""
     left = {(change.table_name, change.record_id): change for change in changes}
-    is_done = False
-    while not is_done:
-        is_done = True
-        for change in list(left.values()):
-            before = left.get((change.table_name, change.moved_from)) if change.moved_from else None
-            is_beginning = change.before_data is None and change.after_data is not None
-            if before is None or not is_beginning or before.after_data is not None:
-                continue
-            if before.moved_to != change.record_id or before is change:
-                continue
+    for place in list(left):
+        while (change := left.get(place)) and (before := _moved(change, left)):
             del left[before.table_name, before.record_id]
-            left[change.table_name, change.record_id] = replace(
+            left[place] = replace(
                 change,
                 before_data=before.before_data,
                 changed_fields=[*(before.changed_fields or ()), *(change.changed_fields or ())],
@@ -125,9 +118,16 @@ def _rejoined(changes: Sequence[NetChange]) -> list[NetChange]:
                 later_operation=change.later_operation if change.later_entry else before.later_operation,
                 later_fields=change.later_fields if change.later_entry else before.later_fields,
             )
-            is_done = False
-            break
     return list(left.values())
+
+
+def _moved(change: NetChange, others: Mapping[tuple[str, str | None], NetChange]) -> NetChange | None:
+    """The end of the key that a row had before it began with this one."""
+    before = others.get((change.table_name, change.moved_from)) if change.moved_from else None
+    is_beginning = change.before_data is None and change.after_data is not None
+    if before is None or before is change or not is_beginning or before.after_data is not None:
+        return None
+    return before if before.moved_to == change.record_id else None
 
 
 def _problems(change: NetChange, table: TableFacts | None) -> Iterator[str]:

@@ -114,6 +114,27 @@ def test_what_changes_between_printing_and_running_stops_it(db: Connection) -> N
         db.execute(text.encode())
 
 
+def test_its_length_grows_with_the_rows_alone(db: Connection) -> None:
+    install(db, SHOP, "parent", "child")
+    lengths: list[int] = []
+    for last in (20, 40):
+        db.execute("select set_config('test.last', %s, false)", [str(last)])
+        number = done(
+            db,
+            "insert into parent select n from generate_series(3, current_setting('test.last')::int) n",
+            "insert into child (parent) select n from generate_series(3, current_setting('test.last')::int) n",
+        )
+        text = audit.revert(db, transaction=number)
+        lengths.append(len(text))
+        with db.transaction(force_rollback=True):
+            db.execute("insert into child (parent) values (17)")
+            with pytest.raises(psycopg.DatabaseError, match=r"rows of public\.child refer to public\.parent 17"):
+                db.execute(text.encode())
+        db.execute(text.encode())
+        assert scalar(db, "select count(*) from parent") == 2
+    assert lengths[1] < 2.5 * lengths[0]
+
+
 def test_a_trigger_that_stands_in_the_way_is_told_and_its_field_may_be_left(db: Connection) -> None:
     install(
         db,
