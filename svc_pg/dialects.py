@@ -1,5 +1,6 @@
 """The SQL that a connection speaks: PostgreSQL's, SQLite's, or that of MySQL and MariaDB."""
 
+from inspect import ismethod
 from typing import Any, Final, Literal, cast, get_args
 
 from svc_pg.errors import ConfigError
@@ -12,17 +13,46 @@ _DRIVERS: Final[dict[str, Dialect]] = {
     **dict.fromkeys(("pymysql", "MySQLdb", "mysql", "asyncmy", "aiomysql", "mariadb"), "mysql"),
 }
 _PROXIED: Final = ("driver_connection", "dbapi_connection", "connection")
-"""The attributes by which SQLAlchemy and Django hand out the connection of the driver."""
+"""The attributes by which SQLAlchemy and Django hand out the connection of the driver, and cursors theirs."""
+_SQLALCHEMY: Final[dict[str, Dialect]] = {
+    "postgresql": "postgresql",
+    "sqlite": "sqlite",
+    "mysql": "mysql",
+    "mariadb": "mysql",
+}
+_OPENERS: Final = {
+    "Engine": "with engine.begin() as conn:",
+    "AsyncEngine": "async with engine.begin() as conn:",
+    "sessionmaker": "with Session() as session:",
+    "async_sessionmaker": "async with Session() as session:",
+    "ConnectionPool": "with pool.connection() as conn:",
+    "AsyncConnectionPool": "async with pool.connection() as conn:",
+    "Pool": "async with pool.acquire() as conn:",
+}
+"""What opens connections, which people pass in their place."""
 
 
-def dialect_of(conn: object) -> Dialect:
-    """The dialect of a connection: of a driver's, of SQLAlchemy's raw one, or of Django's.
+def dialect_of(conn: Any) -> Dialect:
+    """The dialect of a connection: of a driver's or its cursor, of SQLAlchemy's or a session, or of Django's.
 
     Decided by the class alone, subclasses included. Raises ConfigError for anything else.
     """
     if (vendor := getattr(conn, "vendor", None)) in get_args(Dialect):  # Django's, also before it has connected
         return cast(Dialect, vendor)
+    bound = conn.get_bind() if is_session(conn) else conn
+    if (dialect := _SQLALCHEMY.get(getattr(getattr(bound, "dialect", None), "name", ""))) and _opener(conn) is None:
+        return dialect
     return _known(conn)[1]
+
+
+def is_session(conn: object) -> bool:
+    """True if it is a session of SQLAlchemy, or a scoped one, sync or async."""
+    return is_of(conn, "sqlalchemy") and hasattr(conn, "get_bind")
+
+
+def is_of(value: object, *packages: str) -> bool:
+    """True if the class of the value, or one that it is derived from, is in one of these packages."""
+    return any(kind.__module__.partition(".")[0] in packages for kind in type(value).__mro__)
 
 
 def driver_connection(conn: Any) -> Any:
@@ -36,18 +66,27 @@ def driver_connection(conn: Any) -> Any:
 
 
 def _known(conn: object) -> tuple[object, Dialect]:
-    for kind in type(conn).__mro__:
-        if dialect := _DRIVERS.get(kind.__module__.partition(".")[0].removeprefix("_")):
-            return conn, dialect
-    for attribute in _PROXIED:
-        inner = getattr(conn, attribute, None)
-        if inner is not None and inner is not conn:
-            return _known(inner)
+    opener = _opener(conn)
+    if opener is None:
+        if not type(conn).__name__.lower().endswith("cursor"):
+            for kind in type(conn).__mro__:
+                if dialect := _DRIVERS.get(kind.__module__.partition(".")[0].removeprefix("_")):
+                    return conn, dialect
+        for attribute in _PROXIED:
+            inner = getattr(conn, attribute, None)
+            if inner is not None and inner is not conn and not ismethod(inner):
+                return _known(inner)
     kind = type(conn)
     raise ConfigError(
         f"{kind.__module__}.{kind.__qualname__} is not a connection to a database that svc-pg knows",
-        hint="Pass one of psycopg, sqlite3, PyMySQL or another driver of PostgreSQL, SQLite, MySQL or MariaDB.",
+        hint=f"Write: {opener}"
+        if opener
+        else "Pass one of psycopg, sqlite3, PyMySQL or another driver of PostgreSQL, SQLite, MySQL or MariaDB.",
     )
+
+
+def _opener(conn: object) -> str | None:
+    return next((line for kind in type(conn).__mro__ if (line := _OPENERS.get(kind.__name__))), None)
 
 
 def require_postgres(conn: object, feature: str) -> None:

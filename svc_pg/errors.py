@@ -191,10 +191,9 @@ def _translated(state: str, source: BaseException) -> SvcError | None:
     diag = getattr(source, "diag", None)
     message = getattr(diag, "message_primary", None) or str(source)
     if state in BY_SQLSTATE:
-        detail = getattr(diag, "message_detail", None)
-        known = BY_SQLSTATE[state](
-            f"{message} ({detail})" if detail else message, hint=getattr(diag, "message_hint", None)
-        )
+        detail = getattr(diag, "message_detail", None) or getattr(source, "detail", None)
+        hint = getattr(diag, "message_hint", None) or getattr(source, "hint", None)
+        known = BY_SQLSTATE[state](f"{message} ({detail})" if detail else message, hint=hint)
         if isinstance(known, EndpointError):
             known.field = getattr(diag, "column_name", None)
         return known

@@ -12,6 +12,7 @@ from psycopg.abc import Buffer
 from psycopg.adapt import Loader
 from psycopg.rows import BaseRowFactory, RowMaker, kwargs_row, scalar_row
 
+from svc_pg.connections import apsycopg_connection, psycopg_connection
 from svc_pg.errors import NotFoundError, translating
 
 Row = TypeVar("Row")
@@ -47,7 +48,11 @@ class Query(Generic[Row]):
 
 
 def fetch(conn: Connection[Any], query: Query[Row]) -> list[Row]:
-    """Run ``query`` on ``conn`` and return all rows. Never commits. Raises an SvcError for an SQLSTATE of ours."""
+    """Run ``query`` and return all rows. Never commits. Raises an SvcError for an SQLSTATE of ours.
+
+    ``conn`` may be whatever leads to a connection of psycopg: see ``svc_pg.connections``.
+    """
+    conn = psycopg_connection(conn)
     cursor = keep_json(conn.cursor(row_factory=kwargs_row(query.row)))
     with translating():
         return _present(query, cursor.execute(query.text, query.params or None).fetchall())
@@ -55,6 +60,7 @@ def fetch(conn: Connection[Any], query: Query[Row]) -> list[Row]:
 
 async def afetch(conn: AsyncConnection[Any], query: Query[Row]) -> list[Row]:
     """As ``fetch``, on an async connection."""
+    conn = await apsycopg_connection(conn)
     cursor = keep_json(conn.cursor(row_factory=kwargs_row(query.row)))
     with translating():
         return _present(query, await (await cursor.execute(query.text, query.params or None)).fetchall())
@@ -67,6 +73,7 @@ async def afetch_within(conn: AsyncConnection[Any], query: Query[Row], *, max_by
     """
     rows: list[Row] = []
     used = 0
+    conn = await apsycopg_connection(conn)
     cursor = keep_json(conn.cursor(row_factory=_sized(query.row)))
     with translating():
         # row by row, as the server makes them: it waits when its client has not taken the ones before

@@ -13,7 +13,7 @@ from svc_pg.audit.entry import keyset
 from svc_pg.audit.portable.entries import phrases_of
 from svc_pg.audit.portable.last_changes import changes_of
 from svc_pg.audit.portable.statements import arun, run
-from svc_pg.dbapi import DbApiConnection
+from svc_pg.connections import async_connection, dbapi_connection, is_asyncpg, numbered
 from svc_pg.dialects import dialect_of
 from svc_pg.errors import QueryError, translating
 from svc_pg.pagination import ALL, Filter
@@ -57,17 +57,19 @@ select json_build_object(
 _OF_ENTRY: Final[LiteralString] = _COLUMNS + " from svc.audit_logs where id = %s"
 
 
-def last_changes(conn: DbApiConnection, table: str, record: object, *, limit: int = DEFAULT_CHANGES) -> list[Change]:
+def last_changes(conn: Any, table: str, record: object, *, limit: int = DEFAULT_CHANGES) -> list[Change]:
     """The last changes of one record, newest first: at most ``limit``, which may be 1 to 100.
 
     ``record`` is its key: the value of the column, or a list or tuple of several columns' values.
 
-    ``conn`` is any DB-API connection to PostgreSQL, SQLite or MySQL, SQLAlchemy's raw one or Django's. It needs the
-    right to read the log, and the right of the reader to see this record is for the caller to check. Never commits.
+    ``conn`` is a connection or cursor of a driver of PostgreSQL, SQLite or MySQL, one or a session of SQLAlchemy, or
+    Django's. It needs the right to read the log, and the right of the reader to see this record is for the caller to
+    check. Never commits.
     Raises QueryError for a wrong argument, ConfigError for a name that is no table's, NotInstalledError and
     AccessError.
     """
     _check(limit)
+    conn = dbapi_connection(conn, twin="await audit.alast_changes(conn, ...)")
     if dialect_of(conn) != "postgresql":
         return run(conn, changes_of(phrases_of(conn), log.query().resource(table).record(record_id(record)), limit))
     query = _query(table, record, limit)
@@ -77,19 +79,22 @@ def last_changes(conn: DbApiConnection, table: str, record: object, *, limit: in
 
 
 async def alast_changes(conn: Any, table: str, record: object, *, limit: int = DEFAULT_CHANGES) -> list[Change]:
-    """As ``last_changes``, on an async connection: psycopg's, aiosqlite's, asyncmy's or aiomysql's."""
+    """As ``last_changes``, on an async connection: psycopg's, aiosqlite's, asyncmy's, aiomysql's or SQLAlchemy's."""
     _check(limit)
+    conn = await async_connection(conn, twin="audit.last_changes(conn, ...)")
     if dialect_of(conn) != "postgresql":
         return await arun(
             conn, changes_of(phrases_of(conn), log.query().resource(table).record(record_id(record)), limit)
         )
     query = _query(table, record, limit)
     with translating():
+        if is_asyncpg(conn):
+            return _changes(await conn.fetch(numbered(query.text), *query.params))
         async with conn.cursor() as cursor:
             return _changes(await (await cursor.execute(query.text, query.params)).fetchall())
 
 
-def change_of(conn: DbApiConnection, entry_id: int) -> Change | None:
+def change_of(conn: Any, entry_id: int) -> Change | None:
     """One entry as a change, if there is one with this id."""
     with translating(), closing(conn.cursor()) as cursor:
         cursor.execute(_OF_ENTRY, (entry_id,))

@@ -28,6 +28,7 @@ from svc_pg.audit.portable.entries import phrases_of
 from svc_pg.audit.portable.statements import arun, run
 from svc_pg.audit.selection import Selection
 from svc_pg.config.audited_table import Severity
+from svc_pg.connections import async_connection, sync_connection
 from svc_pg.dialects import dialect_of
 from svc_pg.errors import QueryError
 from svc_pg.pagination import Page, PointInTime, time_or_age
@@ -163,20 +164,22 @@ class AuditQuery(Selection):
         return replace(self, fields=chosen(fields))
 
     def list(self, conn: Any) -> Page[Entry]:
-        """Run on a connection of psycopg, sqlite3, PyMySQL or another driver, or on one of SQLAlchemy's or Django's.
+        """Run on a connection or cursor of psycopg, sqlite3 or another driver, a session, or SQLAlchemy's or Django's.
 
         Never commits. Raises NotInstalledError, and QueryError for what only PostgreSQL answers.
         """
+        conn = sync_connection(conn, twin="await query.alist(conn)")
         if dialect_of(conn) == "postgresql":
             return listing(self).list(conn)
         return run(conn, entries.page(phrases_of(conn), self))
 
     async def alist(self, conn: Any, *, max_bytes: int | None = None) -> Page[Entry]:
-        """As ``list``, on a connection of psycopg's AsyncConnection, aiosqlite, asyncmy or aiomysql.
+        """As ``list``, on an async connection: psycopg's, aiosqlite's, asyncmy's, or SQLAlchemy's on one of these.
 
         With ``max_bytes``, which PostgreSQL needs a transaction for, a page ends before it has more, but not before its
         first row.
         """
+        conn = await async_connection(conn, twin="query.list(conn)")
         if dialect_of(conn) == "postgresql":
             return await listing(self).alist(conn, max_bytes=max_bytes)
         return await arun(conn, entries.page(phrases_of(conn), self, max_bytes=max_bytes))

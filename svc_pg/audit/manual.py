@@ -8,9 +8,10 @@ from svc_pg.audit.portable.entries import phrases_of
 from svc_pg.audit.portable.statements import run
 from svc_pg.audit.portable.written import write_entry
 from svc_pg.config.audited_table import Severity
+from svc_pg.connections import dbapi_connection
+from svc_pg.dbapi import rows
 from svc_pg.dialects import dialect_of
 from svc_pg.errors import translating
-from svc_pg.query import scalar
 from svc_pg.storable_texts import refuse_unstorable
 
 _CAPTURE: Final = "select svc.capture_log(%s, %s, %s, %s::jsonb, %s::jsonb, %s, %s, %s, %s)::text"
@@ -45,6 +46,7 @@ def capture_log(
         compliance="".join(compliance),
         description=description,
     )
+    conn = dbapi_connection(conn, twin="select svc.capture_log(...)")
     if dialect_of(conn) != "postgresql":
         entry = write_entry(
             phrases_of(conn),
@@ -61,8 +63,8 @@ def capture_log(
         return run(conn, entry)
     values = (table_name, operation, record_id, _json(before), _json(after), label, severity)
     with translating():
-        entry_id: str = scalar(conn, _CAPTURE, (*values, list(compliance) or None, description))
-    return entry_id
+        [[entry_id]] = rows(conn, _CAPTURE, (*values, list(compliance) or None, description))
+    return str(entry_id)
 
 
 def _json(snapshot: Mapping[str, Any] | None) -> str | None:

@@ -3,17 +3,14 @@
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final, LiteralString, TypeVar
+from typing import Any, Final, LiteralString, TypeVar
 from uuid import UUID
 
-from svc_pg.dbapi import DbApiConnection
+from svc_pg.connections import async_connection, dbapi_connection, is_asyncpg, numbered
 from svc_pg.errors import PayloadError, sqlstate, translating
 from svc_pg.storable_texts import refuse_unstorable
 from svc_pg.webhooks.payloads import Payload, SchemaCheck, json_text
 from svc_pg.webhooks.tracing import current_traceparent
-
-if TYPE_CHECKING:
-    from psycopg import AsyncConnection
 
 Answer = TypeVar("Answer")
 Statement = tuple[LiteralString, tuple[object, ...]]
@@ -21,12 +18,12 @@ Statement = tuple[LiteralString, tuple[object, ...]]
 # One round trip: if the event has a schema, nothing is sent unless the payload is known to fit that very schema
 _SEND: Final = """
 select case when e.schema is null or e.sha256 = %s
-            then svc.send(%s, %s::json, %s, %s, %s::interval, %s, %s)::text end as id,
+            then svc.send(%s, %s::text::json, %s, %s, %s::interval, %s, %s)::text end as id,
        case when e.sha256 <> %s then e.schema::text end as schema
 """
 _SEND_MANY: Final = """
 select case when e.schema is null or e.sha256 = %s
-            then svc.send_many(%s, %s::json[], %s, %s, %s::interval, %s, %s)::text[] end as ids,
+            then svc.send_many(%s, %s::text[]::json[], %s, %s, %s::interval, %s, %s)::text[] end as ids,
        case when e.sha256 <> %s then e.schema::text end as schema
 """
 _EVENT: Final = """
@@ -40,7 +37,7 @@ _checks: dict[str, SchemaCheck] = {}  # by event, for the schema that it had whe
 
 
 def send(
-    conn: DbApiConnection,
+    conn: Any,
     event: str,
     payload: Payload,
     *,
@@ -51,6 +48,8 @@ def send(
 ) -> UUID:
     """Send ``event`` to its subscribers once the caller's transaction commits; return the message's id.
 
+    ``conn`` is a connection or cursor of psycopg or psycopg2, a connection or session of SQLAlchemy, or Django's.
+
     ``payload`` is anything that JSON can hold, or, as ``str``, a JSON text that is stored byte for byte. Another send
     with the same ``idempotency_key`` and tenant stores nothing and returns the first message's id. Never commits.
 
@@ -60,11 +59,11 @@ def send(
     Raises UnknownEventError, PayloadError, also if the payload does not fit the event's JSON Schema, and
     NotInstalledError; as after any error of the database, the transaction is then aborted.
     """
-    return UUID(_run(conn, _sent_one(event, payload, idempotency_key, tenant, delay, key)))
+    return UUID(_run(_sync(conn, "send"), _sent_one(event, payload, idempotency_key, tenant, delay, key)))
 
 
 async def asend(
-    conn: "AsyncConnection[Any]",
+    conn: Any,
     event: str,
     payload: Payload,
     *,
@@ -73,12 +72,12 @@ async def asend(
     delay: timedelta = _AT_ONCE,
     key: str | None = None,
 ) -> UUID:
-    """As ``send``, for an async connection of psycopg."""
-    return UUID(await _arun(conn, _sent_one(event, payload, idempotency_key, tenant, delay, key)))
+    """As ``send``, for an async connection of psycopg or asyncpg, or an async connection or session of SQLAlchemy."""
+    return UUID(await _arun(await _async(conn, "send"), _sent_one(event, payload, idempotency_key, tenant, delay, key)))
 
 
 def send_many(
-    conn: DbApiConnection,
+    conn: Any,
     event: str,
     payloads: Sequence[Payload],
     *,
@@ -91,12 +90,13 @@ def send_many(
 
     ``idempotency_keys`` and ``keys`` have one for each payload, or None.
     """
+    conn = _sync(conn, "send_many")
     ids = _run(conn, _sent_many(event, payloads, idempotency_keys, tenant, delay, keys)) if payloads else []
     return [UUID(text) for text in ids]
 
 
 async def asend_many(
-    conn: "AsyncConnection[Any]",
+    conn: Any,
     event: str,
     payloads: Sequence[Payload],
     *,
@@ -105,7 +105,8 @@ async def asend_many(
     delay: timedelta = _AT_ONCE,
     keys: Sequence[str | None] | None = None,
 ) -> list[UUID]:
-    """As ``send_many``, for an async connection of psycopg."""
+    """As ``send_many``, for the connections of ``asend``."""
+    conn = await _async(conn, "send_many")
     ids = await _arun(conn, _sent_many(event, payloads, idempotency_keys, tenant, delay, keys)) if payloads else []
     return [UUID(text) for text in ids]
 
@@ -163,7 +164,15 @@ def _sent(
         fits = True
 
 
-def _run(conn: DbApiConnection, steps: Generator[Statement, Sequence[Any], Answer]) -> Answer:
+def _sync(conn: Any, name: str) -> Any:
+    return dbapi_connection(conn, twin=f"await webhooks.a{name}(conn, ...)")
+
+
+async def _async(conn: Any, name: str) -> Any:
+    return await async_connection(conn, twin=f"webhooks.{name}(conn, ...)")
+
+
+def _run(conn: Any, steps: Generator[Statement, Sequence[Any], Answer]) -> Answer:
     with _translating(), closing(conn.cursor()) as cursor:
         statement = next(steps)
         while True:
@@ -174,16 +183,22 @@ def _run(conn: DbApiConnection, steps: Generator[Statement, Sequence[Any], Answe
                 return end.value  # type: ignore[no-any-return] # the type that the generator returns
 
 
-async def _arun(conn: "AsyncConnection[Any]", steps: Generator[Statement, Sequence[Any], Answer]) -> Answer:
+async def _arun(conn: Any, steps: Generator[Statement, Sequence[Any], Answer]) -> Answer:
     with _translating():
-        async with conn.cursor() as cursor:
-            statement = next(steps)
-            while True:
-                await cursor.execute(*statement)
-                try:
-                    statement = steps.send(_values(await cursor.fetchone()))
-                except StopIteration as end:
-                    return end.value  # type: ignore[no-any-return] # the type that the generator returns
+        statement = next(steps)
+        while True:
+            try:
+                statement = steps.send(await _row(conn, *statement))
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return] # the type that the generator returns
+
+
+async def _row(conn: Any, text: LiteralString, parameters: tuple[object, ...]) -> Sequence[Any]:
+    if is_asyncpg(conn):
+        return list(await conn.fetchrow(numbered(text), *parameters))
+    async with conn.cursor() as cursor:
+        await cursor.execute(text, parameters)
+        return _values(await cursor.fetchone())
 
 
 @contextmanager

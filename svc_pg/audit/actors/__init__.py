@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from svc_pg.audit.actors import mysql, postgres, sqlite
 from svc_pg.audit.context import Actor
-from svc_pg.dialects import Dialect, dialect_of, driver_connection
+from svc_pg.connections import async_connection, sync_connection
+from svc_pg.dialects import Dialect, dialect_of
 
 _BLOCKS: Final[Mapping[Dialect, Callable[[Any, Actor], AbstractContextManager[None]]]] = {
     "postgresql": postgres.block,
@@ -26,7 +27,8 @@ def actor(
 ) -> Iterator[None]:
     """Name ``actor_id`` as the actor of changes that the connection makes in the block, with tenant and context.
 
-    ``conn`` is a driver's connection (psycopg, sqlite3, PyMySQL or another of MySQL), SQLAlchemy's or Django's.
+    ``conn`` is a connection or cursor of a driver (psycopg, psycopg2, sqlite3, PyMySQL or another of MySQL), a
+    connection or session of SQLAlchemy, or Django's.
     ``context`` is stored as JSON with every entry, for example ``{"request_id": "r-81"}``. Leaving the block restores
     the actor before. The block is an ``acting`` block too. Raises as ``Actor`` does.
 
@@ -35,7 +37,8 @@ def actor(
     a transaction: the actor would last for one statement only. The other databases need no transaction.
     """
     who = Actor(actor_id, tenant, context)
-    with _BLOCKS[dialect_of(conn)](driver_connection(conn), who):
+    driver = sync_connection(conn, twin="async with audit.aactor(conn, ...):")
+    with _BLOCKS[dialect_of(driver)](driver, who):
         yield
 
 
@@ -43,7 +46,8 @@ def actor(
 async def aactor(
     conn: Any, actor_id: str, *, tenant: str | None = None, context: Mapping[str, object] | None = None
 ) -> AsyncIterator[None]:
-    """As ``actor``, for an async connection of psycopg, aiosqlite, asyncmy or aiomysql."""
+    """As ``actor``, for an async connection: of psycopg, asyncpg, aiosqlite, asyncmy, aiomysql, or SQLAlchemy's."""
     who = Actor(actor_id, tenant, context)
-    async with _ASYNC_BLOCKS[dialect_of(conn)](driver_connection(conn), who):
+    driver = await async_connection(conn, twin="with audit.actor(conn, ...):")
+    async with _ASYNC_BLOCKS[dialect_of(driver)](driver, who):
         yield

@@ -1,15 +1,15 @@
 """The actor on PostgreSQL: settings of the transaction."""
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, closing, contextmanager
 from typing import Any, Final
 
-from psycopg import AsyncConnection, Connection
 from psycopg.pq import TransactionStatus
-from psycopg.rows import dict_row
 
+from svc_pg.audit.actors import asyncpg
 from svc_pg.audit.context import Actor, acting_as, parameters
-from svc_pg.errors import TransactionError
+from svc_pg.connections import is_asyncpg
+from svc_pg.errors import ConfigError, TransactionError
 
 SET_ACTOR: Final = """
 select set_config('svc.actor_id', %(actor_id)s, true), set_config('svc.tenant_id', %(tenant_id)s, true),
@@ -19,39 +19,57 @@ _GET_ACTOR: Final = """
 select current_setting('svc.actor_id', true) as actor_id, current_setting('svc.tenant_id', true) as tenant_id,
        current_setting('svc.context', true) as context
 """
+_NAMES: Final = ("actor_id", "tenant_id", "context")
 
 
 @contextmanager
-def block(conn: Connection[Any], who: Actor) -> Iterator[None]:
-    """Make it the transaction's actor until the block ends."""
+def block(conn: Any, who: Actor) -> Iterator[None]:
+    """Make it the transaction's actor until the block ends, on a connection of psycopg or psycopg2."""
     _require_transaction(conn)
-    cursor = conn.cursor(row_factory=dict_row)
-    before = cursor.execute(_GET_ACTOR).fetchone()
-    try:
-        with acting_as(who):
-            cursor.execute(SET_ACTOR, parameters(who))
-            yield
-    finally:
-        if conn.info.transaction_status == TransactionStatus.INTRANS:
-            cursor.execute(SET_ACTOR, before)
+    with closing(conn.cursor()) as cursor:
+        cursor.execute(_GET_ACTOR)
+        before = _texts(cursor.fetchone())
+        try:
+            with acting_as(who):
+                cursor.execute(SET_ACTOR, parameters(who))
+                yield
+        finally:
+            if conn.info.transaction_status == TransactionStatus.INTRANS:
+                cursor.execute(SET_ACTOR, before)
 
 
 @asynccontextmanager
-async def ablock(conn: AsyncConnection[Any], who: Actor) -> AsyncIterator[None]:
-    """As ``block``, for an async connection."""
-    _require_transaction(conn)
-    cursor = conn.cursor(row_factory=dict_row)
-    before = await (await cursor.execute(_GET_ACTOR)).fetchone()
-    try:
-        with acting_as(who):
-            await cursor.execute(SET_ACTOR, parameters(who))
+async def ablock(conn: Any, who: Actor) -> AsyncIterator[None]:
+    """As ``block``, for an async connection of psycopg or asyncpg."""
+    if is_asyncpg(conn):
+        async with asyncpg.ablock(conn, who):
             yield
-    finally:
-        if conn.info.transaction_status == TransactionStatus.INTRANS:
-            await cursor.execute(SET_ACTOR, before)
+        return
+    _require_transaction(conn)
+    async with conn.cursor() as cursor:
+        await cursor.execute(_GET_ACTOR)
+        before = _texts(await cursor.fetchone())
+        try:
+            with acting_as(who):
+                await cursor.execute(SET_ACTOR, parameters(who))
+                yield
+        finally:
+            if conn.info.transaction_status == TransactionStatus.INTRANS:
+                await cursor.execute(SET_ACTOR, before)
 
 
-def _require_transaction(conn: Connection[Any] | AsyncConnection[Any]) -> None:
+def _texts(row: Any) -> dict[str, Any]:
+    """The settings of a row, which may be a mapping if the application's cursors give such."""
+    values = row.values() if isinstance(row, Mapping) else row
+    return dict(zip(_NAMES, values, strict=True))
+
+
+def _require_transaction(conn: Any) -> None:
+    if not hasattr(conn, "info"):
+        raise ConfigError(
+            f"{type(conn).__module__} does not tell the state of its transactions",
+            hint="Use psycopg or asyncpg, or run: select set_config('svc.actor_id', ..., true)",
+        )
     if conn.autocommit and conn.info.transaction_status == TransactionStatus.IDLE:
         raise TransactionError(
             "an actor needs a transaction, and this autocommit connection is outside one",

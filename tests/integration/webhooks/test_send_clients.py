@@ -9,15 +9,17 @@ from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
+import asyncpg  # type: ignore[import-untyped] # published without types
 import django
 import psycopg
 import psycopg2  # type: ignore[import-untyped] # published without types
 import pytest
 from django.db import connection as django_connection
 from django.db.backends.postgresql.features import DatabaseFeatures
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import dict_row
 from sqlalchemy import create_engine
-from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.orm import Session
 
 from svc_pg import webhooks
@@ -82,13 +84,7 @@ def psycopg2_client(conninfo: str) -> Iterator[Client]:
 def sqlalchemy_connection(conninfo: str, driver: Any) -> Iterator[Client]:
     engine = create_engine(f"postgresql+{driver.__name__}://", creator=partial(driver.connect, conninfo))
     with engine.connect() as conn:
-
-        def begun() -> Any:
-            if not conn.in_transaction():
-                conn.begin()  # it begins by itself only with a statement of its own
-            return conn.connection
-
-        yield sync_client(conn, begun)
+        yield sync_client(conn)
     engine.dispose()
 
 
@@ -96,8 +92,67 @@ def sqlalchemy_connection(conninfo: str, driver: Any) -> Iterator[Client]:
 def sqlalchemy_session(conninfo: str, driver: Any) -> Iterator[Client]:
     engine = create_engine(f"postgresql+{driver.__name__}://", creator=partial(driver.connect, conninfo))
     with Session(engine) as session:
+        yield sync_client(session)
+    engine.dispose()
+
+
+@contextmanager
+def raw_of_session(conninfo: str) -> Iterator[Client]:
+    engine = create_engine("postgresql+psycopg://", creator=partial(psycopg.connect, conninfo))
+    with Session(engine) as session:
         yield sync_client(session, lambda: session.connection().connection)
     engine.dispose()
+
+
+@contextmanager
+def async_of_sqlalchemy(conninfo: str, driver: str, held: Callable[[Any], Any]) -> Iterator[Client]:
+    """Sends with an async connection or session of SQLAlchemy itself."""
+    connect: Any = connect_asyncpg if driver == "asyncpg" else psycopg.AsyncConnection.connect
+    with asyncio.Runner() as runner:
+        engine = create_async_engine(f"postgresql+{driver}://", async_creator=partial(connect, conninfo))
+        conn = held(engine)
+        if isinstance(conn, AsyncConnection):
+            runner.run(entered(conn))
+        yield Client(
+            lambda *args, **options: runner.run(webhooks.asend(conn, *args, **options)),
+            lambda *args, **options: runner.run(webhooks.asend_many(conn, *args, **options)),
+            lambda: runner.run(conn.commit()),
+            lambda: runner.run(conn.rollback()),
+        )
+        runner.run(conn.close())
+        runner.run(engine.dispose())
+
+
+async def entered(conn: AsyncConnection) -> None:
+    await conn.start()
+
+
+@contextmanager
+def asyncpg_client(conninfo: str) -> Iterator[Client]:
+    with asyncio.Runner() as runner:
+        conn = runner.run(connect_asyncpg(conninfo))
+        transaction: list[Any] = []
+
+        async def send(function: Callable[..., Awaitable[Any]], *args: Any, **options: Any) -> Any:
+            if not transaction:
+                transaction.append(conn.transaction())
+                await transaction[0].start()
+            return await function(conn, *args, **options)
+
+        yield Client(
+            lambda *args, **options: runner.run(send(webhooks.asend, *args, **options)),
+            lambda *args, **options: runner.run(send(webhooks.asend_many, *args, **options)),
+            lambda: runner.run(transaction.pop().commit()),
+            lambda: runner.run(transaction.pop().rollback()),
+        )
+        runner.run(conn.close())
+
+
+async def connect_asyncpg(conninfo: str) -> Any:
+    parts = conninfo_to_dict(conninfo)
+    return await asyncpg.connect(
+        **{name: parts.get(name) for name in ("host", "port", "user", "password")}, database=parts["dbname"]
+    )
 
 
 @contextmanager
@@ -147,6 +202,11 @@ CLIENTS: dict[str, Callable[[str], Any]] = {
     "SQLAlchemy session on psycopg": partial(sqlalchemy_session, driver=psycopg),
     "SQLAlchemy session on psycopg2": partial(sqlalchemy_session, driver=psycopg2),
     "SQLAlchemy async session": sqlalchemy_async_session,
+    "a connection of SQLAlchemy's session": raw_of_session,
+    "AsyncSession on psycopg": partial(async_of_sqlalchemy, driver="psycopg", held=AsyncSession),
+    "AsyncConnection on psycopg": partial(async_of_sqlalchemy, driver="psycopg", held=AsyncEngine.connect),
+    "AsyncSession on asyncpg": partial(async_of_sqlalchemy, driver="asyncpg", held=AsyncSession),
+    "asyncpg": asyncpg_client,
     "Django": django_client,
 }
 
