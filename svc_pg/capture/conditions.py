@@ -36,7 +36,7 @@ class Rows:
 
 
 def applies(dialect: Dialect, when: Condition | None, rows: Rows) -> Sql | None:
-    """The condition under which a rule applies; None if it always does."""
+    """The condition under which a rule applies, or a change is recorded; None if it always does, or always is."""
     return None if when is None else _condition(dialect, when, rows)
 
 

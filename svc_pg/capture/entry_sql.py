@@ -21,8 +21,9 @@ class EntrySql:
 
     ``rule`` computes the number of the rule that applies, the variable that label, severity, compliance and description
     read; it is None if none can apply, or the first always does. ``changed`` pairs a field's name with the condition
-    under which it changed, in the order of changed_fields; it is empty for other operations than UPDATE. ``moved_from``
-    is the record_id before, if an UPDATE changed it. Compliance and ``redacted`` are texts of JSON arrays.
+    under which it changed, in the order of changed_fields; it is empty for other operations than UPDATE. The entry is
+    written if ``recorded`` holds, or always if that is None. ``moved_from`` is the record_id before, if an UPDATE
+    changed it. Compliance and ``redacted`` are texts of JSON arrays.
     """
 
     operation: Operation
@@ -31,6 +32,7 @@ class EntrySql:
     before: Sql
     after: Sql
     changed: Sequence[tuple[str, Sql]]
+    recorded: Sql | None
     redacted: Sql
     rule: Sql | None
     label: Sql
@@ -70,6 +72,7 @@ def entry_sql(
         before=NULL if operation == "INSERT" else snapshot(dialect, "old", rules, columns),
         after=NULL if operation == "DELETE" else snapshot(dialect, "new", rules, columns),
         changed=_changed(dialect, columns) if operation == "UPDATE" else [],
+        recorded=applies(dialect, rules.audited.record_when, words.rows),
         redacted=dialect.literal(json_list(redacted)) if redacted else NULL,
         rule=choice if has_variable else None,
         label=chooses([dialect.literal(rule.label) for rule in chosen]),

@@ -15,8 +15,8 @@ from svc_pg.table_names import TableName
 class TableRules:
     """A table and the rules for it, which fit each other.
 
-    ``key`` are the columns that identify a record. ``redactions`` are those of columns that the table has. ``columns``
-    are the only ones recorded, the key among them; None records all.
+    ``key`` are the columns that identify a record. ``redactions`` are those of columns that the table has, as are the
+    ``ignored`` ones. ``columns`` are the only ones recorded, the key among them; None records all.
     """
 
     table: Table
@@ -24,6 +24,12 @@ class TableRules:
     key: list[str]
     redactions: Mapping[str, Redaction]
     columns: set[str] | None
+    ignored: Sequence[str]
+
+    @property
+    def leaves_out(self) -> bool:
+        """True if not every change is recorded."""
+        return bool(self.ignored) or self.audited.record_when is not None
 
     @property
     def is_redacted(self) -> bool:
@@ -65,17 +71,21 @@ def rules_for(table: Table, audited: AuditedTable) -> TableRules:
         key=key,
         redactions={column: kind for column, kind in audited.redactions.items() if column in table.columns},
         columns=None if audited.columns is None else {*audited.columns, *key},
+        ignored=sorted({*audited.ignore}.intersection(table.columns)),
     )
 
 
 def check_pattern(audited: AuditedTable, tables: Sequence[Table]) -> None:
-    """Raise ConfigError if a column that a pattern redacts is in none of its tables: it is misspelt, then."""
+    """Raise ConfigError if a column that a pattern redacts or ignores is in none of its tables: it is misspelt."""
+    if not audited.is_pattern:
+        return
     columns = {column for table in tables for column in table.columns}
-    for column in audited.redactions if audited.is_pattern else ():
+    named = [("redact", column) for column in audited.redactions] + [("ignore", column) for column in audited.ignore]
+    for option, column in named:
         if column not in columns:
             near = get_close_matches(column, columns, n=1)
             raise ConfigError(
-                f'pattern "{audited.name}": redact names "{column}", and no table has such a column',
+                f'pattern "{audited.name}": {option} names "{column}", and no table has such a column',
                 hint=f'Did you mean "{near[0]}"?' if near else None,
             )
 
@@ -94,7 +104,9 @@ def check_partitions(tables: Mapping[TableName, Table]) -> None:
 def _check_columns(table: Table, audited: AuditedTable) -> None:
     named = [("key", audited.key), ("columns", audited.columns or [])]
     if not audited.is_pattern:  # of a pattern's tables, some have the column and some have not
-        named.append(("redact", list(audited.redactions)))
+        named += [("redact", list(audited.redactions)), ("ignore", audited.ignore)]
+    if audited.record_when is not None:
+        named.append(("record_when", sorted(audited.record_when.columns())))
     named += [("when", sorted(rule.when.columns())) for rule in audited.enrich if rule.when]
     named += [("description", _described(audited))]
     for option, columns in named:
@@ -121,6 +133,11 @@ def _check_redactions(table: Table, audited: AuditedTable, key: Sequence[str]) -
             raise ConfigError(
                 f'table "{table.name}": redact names "{column}", which is part of the key',
                 hint="The key is every entry's record_id. Name another key, or leave the column.",
+            )
+        if column in audited.ignore:
+            raise ConfigError(
+                f'table "{table.name}": ignore names "{column}", which is part of the key',
+                hint="A record that gets another key is always on record. Leave the column out of ignore.",
             )
 
 

@@ -1,6 +1,6 @@
 """A table as capture sees it: its columns, its keys and its partitions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
@@ -17,7 +17,7 @@ class Table:
     below the table except foreign tables, ``parent`` is the table of which it is a partition. A table ``holds_json`` if
     a column of type json is anywhere in its rows, and ``has_simple_types`` if no setting of a session but the time zone
     and the digits of floats changes a snapshot. ``generated`` has the columns from which each stored generated column
-    is computed.
+    is computed. ``domains`` are the columns whose type is a domain.
     """
 
     name: TableName
@@ -33,6 +33,7 @@ class Table:
     has_simple_types: bool = False
     generated: Mapping[str, list[str]] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
+    domains: Sequence[str] = ()
 
 
 def check_column(table: Table, option: str, column: str) -> None:

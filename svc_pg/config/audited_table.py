@@ -56,6 +56,9 @@ class AuditedTable(StrictModel):
       its place, ``hash`` an HMAC that is equal for equal values, ``last4`` the end of a text of at least eight
       characters.
     - ``columns``: record only these, and the key.
+    - ``ignore``: columns whose change alone writes no entry. Their values are in the snapshots of other changes.
+    - ``record_when``: the condition under which an INSERT, UPDATE or DELETE writes an entry at all. A TRUNCATE always
+      does. ``before`` has no values on INSERT, ``after`` none on DELETE, and ``changed`` holds on UPDATE only.
     - ``max_value_bytes``: a larger value is replaced by its size and SHA-256.
     - ``on_drift``: the reaction if a redacted column no longer exists: ``mask_all`` of the snapshot, or ``raise``.
     - ``on_error``: the reaction if an entry cannot be written: ``raise``, so that nothing goes unrecorded, or ``warn``,
@@ -71,6 +74,8 @@ class AuditedTable(StrictModel):
     key: list[str] = []
     redact: Annotated[dict[str, Redaction], BeforeValidator(_by_column)] = {}
     columns: list[str] | None = Field(default=None, min_length=1)
+    ignore: list[str] = []
+    record_when: Condition | None = None
     max_value_bytes: int | None = Field(default=None, ge=MIN_VALUE_BYTES)
     on_drift: Literal["mask_all", "raise"] = "mask_all"
     on_error: Literal["raise", "warn"] = "raise"
@@ -102,3 +107,9 @@ class AuditedTable(StrictModel):
     def redactions(self) -> dict[str, Redaction]:
         """The redaction of each column; the table's own overrides that of a rule."""
         return {column: kind for rule in reversed(self.enrich) for column, kind in rule.redact.items()} | self.redact
+
+    @property
+    def conditions(self) -> list[Condition]:
+        """All conditions: that of the table, then those of its rules."""
+        wanted = [self.record_when, *(rule.when for rule in self.enrich)]
+        return [condition for condition in wanted if condition is not None]

@@ -1,4 +1,4 @@
-"""Conditions over the values of a row: when a rule applies."""
+"""Conditions over the values of a row: when a rule applies, or a change is recorded."""
 
 from typing import Annotated
 
@@ -41,10 +41,11 @@ Tests = dict[str, Annotated[ValueTest, BeforeValidator(_test)]]
 
 
 class Condition(StrictModel):
-    """The condition under which a rule applies. All its parts must hold, except those inside ``any`` and ``not``.
+    """The condition under which a rule applies, or a change is recorded.
 
-    ``changed`` holds if one of these columns changed. ``sql`` is an expression over ``before`` and ``after``, both
-    jsonb, and ``actor_id``; it is put into the trigger unchanged.
+    All its parts must hold, except those inside ``any`` and ``not``. ``changed`` holds if one of these columns changed.
+    ``sql`` is an expression over ``before`` and ``after``, both jsonb, and ``actor_id``; it is put into the trigger
+    unchanged.
     """
 
     changed: list[str] = []
@@ -68,5 +69,13 @@ class Condition(StrictModel):
 
     def columns(self) -> set[str]:
         """All columns that the condition names, apart from ``sql``."""
-        inner = [*self.all_of, *self.any_of, *([self.none_of] if self.none_of else [])]
-        return {*self.changed, *self.before, *self.after}.union(*(condition.columns() for condition in inner))
+        return {*self.changed, *self.before, *self.after}.union(*(part.columns() for part in self._parts))
+
+    @property
+    def has_sql(self) -> bool:
+        """True if any part of the condition is SQL."""
+        return self.sql is not None or any(part.has_sql for part in self._parts)
+
+    @property
+    def _parts(self) -> list["Condition"]:
+        return [*self.all_of, *self.any_of, *([self.none_of] if self.none_of else [])]

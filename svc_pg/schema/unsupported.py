@@ -1,8 +1,8 @@
 """Refuse a configuration that asks of a database what only PostgreSQL does."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
-from svc_pg.config import AuditedTable, Condition, Config
+from svc_pg.config import AuditedTable, Config
 from svc_pg.errors import ConfigError
 
 
@@ -31,12 +31,5 @@ def _of_table(table: AuditedTable) -> Iterator[str]:
         yield f'{where}: level = "statement" needs transition tables'
     if table.replica:
         yield f"{where}: replica is about PostgreSQL's logical replication"
-    if any(rule.when and _has_sql(rule.when) for rule in table.enrich):
+    if any(condition.has_sql for condition in table.conditions):
         yield f"{where}: a condition in SQL is written for PostgreSQL's jsonb"
-
-
-def _has_sql(condition: Condition) -> bool:
-    inner: Sequence[Condition] = [*condition.all_of, *condition.any_of]
-    if condition.none_of is not None:
-        inner = [*inner, condition.none_of]
-    return condition.sql is not None or any(map(_has_sql, inner))

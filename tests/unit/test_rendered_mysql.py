@@ -12,7 +12,7 @@ from svc_pg.capture.mysql.triggers import capture_objects
 from svc_pg.capture.rules import rules_for
 from svc_pg.config import AuditedTable
 from svc_pg.table_names import TableName
-from tests.unit.test_rendered_sql import CUSTOMER, RULES, SNAPSHOTS, UPDATE
+from tests.unit.test_rendered_sql import CUSTOMER, LEFT_OUT, RULES, SNAPSHOTS, UPDATE
 
 KINDS = {"id": "number", "credit": "number", "settings": "json"}
 TABLE = MySqlTable(
@@ -26,6 +26,7 @@ TABLE = MySqlTable(
 CASES: dict[str, tuple[bool, dict[str, Any]]] = {
     "mysql_customer": (False, {}),
     "mysql_customer_with_rules": (False, {"max_value_bytes": 65536, "on_error": "warn"} | RULES),
+    "mysql_customer_left_out": (False, LEFT_OUT),
     "mysql_customer_of_mariadb": (True, RULES),
 }
 

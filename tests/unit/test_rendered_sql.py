@@ -56,10 +56,16 @@ RULES = {
         {"operation": "*", "label": "customer changed", "severity": "low"},
     ],
 }
+LEFT_OUT = {
+    "ignore": ["settings", "credit"],
+    "record_when": {"any": [{"before": {"status": "live"}}, {"after": {"status": "live"}}]},
+}
 CASES = {
     "customer_row": (CUSTOMER, {"name": "customer"}),
     "customer_row_with_rules": (CUSTOMER, {"name": "customer", "max_value_bytes": 65536} | RULES),
     "customer_statement_with_rules": (CUSTOMER, {"name": "customer", "level": "statement"} | RULES),
+    "customer_row_left_out": (replace(CUSTOMER, domains=["credit"]), {"name": "customer"} | LEFT_OUT),
+    "customer_statement_left_out": (CUSTOMER, {"name": "customer", "level": "statement"} | LEFT_OUT),
     "line_row_partitioned": (LINE, {"name": "shop.Order Line", "on_error": "warn", "replica": True}),
 }
 CHANGE_EVENTS: dict[str, tuple[Table, list[dict[str, Any]]]] = {

@@ -13,7 +13,7 @@ from svc_pg.capture.sqlite.table import SqliteTable, UniqueKey
 from svc_pg.capture.sqlite.triggers import capture_objects
 from svc_pg.config import AuditedTable
 from svc_pg.table_names import TableName
-from tests.unit.test_rendered_sql import CUSTOMER, LINE, RULES, SNAPSHOTS, UPDATE
+from tests.unit.test_rendered_sql import CUSTOMER, LEFT_OUT, LINE, RULES, SNAPSHOTS, UPDATE
 
 TABLES = {
     "customer": SqliteTable(
@@ -32,6 +32,7 @@ TABLES = {
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "sqlite_customer": ("customer", {}),
     "sqlite_customer_with_rules": ("customer", {"max_value_bytes": 65536} | RULES),
+    "sqlite_customer_left_out": ("customer", LEFT_OUT),
     "sqlite_line": ("line", {}),
 }
 

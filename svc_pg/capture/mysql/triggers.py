@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Final
 
+from svc_pg.capture.conditions import Rows, applies
 from svc_pg.capture.dialect import OPERATIONS, Operation, RowName
 from svc_pg.capture.entry_sql import NULL, entry_sql, json_list, record_id, snapshot
 from svc_pg.capture.mysql.expressions import MAX_IDENTIFIER, MySql
@@ -31,10 +32,11 @@ def _trigger(dialect: MySql, table: MySqlTable, rules: TableRules, operation: Op
     large = None if rules.audited.max_value_bytes else dialect.large(_ROWS[operation], shown)
     entry = entry_sql(replace(dialect, is_careful=False), rules, table.columns, operation)
     columns = {column.name: column for column in table.columns}
-    changed = [
-        sql("if({}, null, {})", dialect.same(columns[name]), dialect.literal(json_list([name])[1:-1]))
+    changed = {
+        name: sql("if({}, null, {})", dialect.same(columns[name]), dialect.literal(json_list([name])[1:-1]))
         for name, _ in entry.changed
-    ]
+    }
+    ignored = [field for name, field in changed.items() if name in rules.ignored]
     return trigger_object(
         dialect,
         operation.lower(),
@@ -44,7 +46,8 @@ def _trigger(dialect: MySql, table: MySqlTable, rules: TableRules, operation: Op
         e=entry,
         large=large,
         careful=entry_sql(dialect, rules, table.columns, operation) if large else None,
-        changed_fields=joined(",\n        ", changed) if changed else None,
+        changed_fields=joined(",\n        ", list(changed.values())) if changed else None,
+        ignored_fields=joined(",\n        ", ignored) if ignored else None,
         is_hashed="hash" in rules.redactions.values(),
         warns=rules.audited.on_error == "warn",
         undone=undone(dialect, table) if operation == "UPDATE" and dialect.is_mariadb else None,
@@ -94,6 +97,7 @@ def snapshot_sql(dialect: MySql, table: MySqlTable, rules: TableRules, *, trunca
         image=snapshot(child, "new", rules, table.columns),
         redacted=dialect.literal(json_list(redacted)) if redacted else NULL,
         is_hashed="hash" in rules.redactions.values(),
+        recorded=applies(child, rules.audited.record_when, Rows(columns, "INSERT")),
         truncated=truncated,
     )
 

@@ -24,6 +24,7 @@ class _Relation:
     kind: str
     columns: list[str]
     types: RawJson
+    domains: list[str]
     json_columns: list[str]
     holds_json: bool
     has_simple_types: bool
@@ -52,6 +53,8 @@ select n.nspname as schema, c.relname as "table", c.relkind::text as kind,
           from pg_attribute a join pg_type t on t.oid = a.atttypid
           join pg_type b on b.oid = case t.typtype when 'd' then t.typbasetype else t.oid end
          where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped) as types,
+       array(select a.attname::text from pg_attribute a join pg_type t on t.oid = a.atttypid
+              where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and t.typtype = 'd') as domains,
        array(select a.attname::text from pg_attribute a join pg_type t on t.oid = a.atttypid
               where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
                 -- a domain has the category of its type, which for json and jsonb is U
@@ -151,6 +154,7 @@ def _table(name: TableName, relation: _Relation) -> Table:
         name=name,
         columns=[column for column in relation.columns if column not in relation.virtual],
         types=relation.types.value,
+        domains=relation.domains,
         json_columns=relation.json_columns,
         holds_json=relation.holds_json,
         has_simple_types=relation.has_simple_types,

@@ -9,7 +9,7 @@ import psycopg
 from psycopg import Connection, sql
 from psycopg.sql import SQL, Composable
 
-from svc_pg.config import Condition, EnrichmentRule, description
+from svc_pg.config import AuditedTable, Condition, EnrichmentRule, description
 from svc_pg.config.condition import Scalar, ValueTest
 from svc_pg.errors import ConfigError
 
@@ -54,13 +54,11 @@ def enrichment(rules: Sequence[EnrichmentRule], operation: Operation | None) -> 
     return Enrichment(_case(SQL(""), numbers), *(_chosen(column) for column in columns))
 
 
-def check_conditions(conn: Connection[Any], table: str, rules: Sequence[EnrichmentRule]) -> None:
+def check_conditions(conn: Connection[Any], table: str, audited: AuditedTable) -> None:
     """Let PostgreSQL parse every condition. Raises ConfigError if it cannot."""
-    for rule in rules:
-        if rule.when is None:
-            continue
+    for wanted in audited.conditions:
         try:
-            parse(conn, _PROBE.format(condition(rule.when)))
+            parse(conn, _PROBE.format(condition(wanted)))
         except psycopg.Error as error:
             raise ConfigError(
                 f'table "{table}": a condition cannot be evaluated: {error.diag.message_primary}',

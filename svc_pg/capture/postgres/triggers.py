@@ -8,6 +8,7 @@ from psycopg.sql import SQL, Composable, Identifier, Literal
 
 from svc_pg.capture.postgres.expressions import Operation, enrichment, texts
 from svc_pg.capture.postgres.history_objects import history_objects
+from svc_pg.capture.postgres.recording import recorded, without_ignored
 from svc_pg.capture.rules import TableRules
 from svc_pg.render import render
 from svc_pg.schema_objects import SchemaObject, function_name
@@ -45,6 +46,7 @@ def snapshot_sql(rules: TableRules, image: Composable) -> str:
         record_id=_record_id(rules, _AFTER),
         after=_recorded(rules, _AFTER, _newer(rules)),
         redacted=_redacted_fields(rules, _newer(rules)),
+        recorded=recorded(rules, "INSERT"),
     )
 
 
@@ -85,11 +87,13 @@ def _capture_function(rules: TableRules) -> SchemaObject:
         "known": sorted(table.columns),
         "before": _recorded(rules, _BEFORE, newer),
         "after": _recorded(rules, _AFTER, newer),
-        "has_simple_types": table.has_simple_types and not rules.audited.enrich,  # conditions may depend on settings
+        # conditions may depend on settings
+        "has_simple_types": table.has_simple_types and not rules.audited.enrich and not rules.audited.record_when,
         "is_redacted": rules.is_redacted,
         "has_redact_function": rules.has_redact_function,
         "redacted": _redacted_fields(rules, newer),
         "on_error": rules.audited.on_error,
+        "recorded": {operation: recorded(rules, operation) for operation in _OPERATIONS},
     }
     if rules.audited.level == "row":
         template = "capture/function.sql.j2"
@@ -218,6 +222,7 @@ def _triggers(rules: TableRules) -> Iterable[SchemaObject]:
             level=rules.audited.level,
             function=function_name("capture", table.name),
             replica=rules.audited.replica,
+            without_ignored=without_ignored(rules),
         )
         return SchemaObject("trigger", f"{name} on {on}", sql, audited_table=str(table.name))
 

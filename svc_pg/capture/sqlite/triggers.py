@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Final, Literal
 
+from svc_pg.capture.conditions import FALSE
 from svc_pg.capture.dialect import OPERATIONS, Operation
-from svc_pg.capture.entry_sql import NULL, changed_fields, entry_sql, record_id
+from svc_pg.capture.entry_sql import NULL, EntrySql, changed_fields, entry_sql, record_id
 from svc_pg.capture.rules import TableRules
 from svc_pg.capture.sqlite.expressions import Sqlite
 from svc_pg.capture.sqlite.table import SqliteTable, UniqueKey, trigger_name
@@ -51,6 +52,7 @@ def snapshot_sql(table: SqliteTable, rules: TableRules, *, unattributed: Unattri
         record_id=entry.record_id,
         after=entry.after,
         redacted=entry.redacted,
+        recorded=entry.recorded,
         context_function=_CONTEXT_FUNCTIONS[unattributed],
     )
 
@@ -64,11 +66,19 @@ def _after(table: SqliteTable, rules: TableRules, operation: Operation, context:
         "sqlite/capture/trigger.sql.j2",
         verb=_VERBS[operation],
         e=entry,
-        differs=chained(" or ", [differs for _, differs in entry.changed]),
+        condition=_condition(entry, rules),
         changed_fields=sql("'[' || substr({}, 3) || ']'", chained(" || ", parts)) if parts else NULL,
         context_function=context,
         has_replaced=bool(table.unique),
     )
+
+
+def _condition(entry: EntrySql, rules: TableRules) -> Sql | None:
+    """The condition under which a change makes an entry; None if every one does."""
+    if not entry.changed:
+        return entry.recorded
+    differs = chained(" or ", [each for name, each in entry.changed if name not in rules.ignored] or [FALSE])
+    return differs if entry.recorded is None else sql("({}) and {}", differs, entry.recorded)
 
 
 def _replaced(table: SqliteTable, rules: TableRules, operation: Operation) -> SchemaObject:
@@ -91,13 +101,14 @@ def _before(table: SqliteTable, rules: TableRules, operation: Operation, context
     is_update = operation == "UPDATE"
     matches = [_matches(key) for key in table.unique]
     found = sql("({})", chained(" or ", matches))
+    entry = entry_sql(_REPLACED, rules, table.columns, "DELETE", has_variable=False)
     branches = _branches(table, rules, list(zip(matches, _each_conflict(table, operation), strict=True)))
     return _trigger(
         rules,
         f"before_{operation.lower()}",
         "sqlite/capture/replace_trigger.sql.j2",
         verb=_VERBS[operation],
-        e=entry_sql(_REPLACED, rules, table.columns, "DELETE", has_variable=False),
+        e=entry,
         matches=sql("{} and {}", found, _is_another(table)) if is_update else found,
         moves=_moves(table) if is_update else None,
         conflict=sql("case {} end", joined(" ", [sql("when {} then {}", *branch) for branch in branches])),

@@ -123,7 +123,7 @@ def _of_tables(
         check_pattern(pattern, [tables[name] for name in audited if audited[name] is pattern])
     check_partitions({name: tables[name] for name in audited})
     for name, rules in audited.items():
-        check_conditions(conn, str(name), rules.enrich)
+        check_conditions(conn, str(name), rules)
     recorded = {name: rules_for(tables[name], rules) for name, rules in audited.items()}
     check_cascades(conn, [name for name, rules in audited.items() if rules.level == "statement"])
     own = [rules_for(table, rules) for table, rules in OWN_TABLES]

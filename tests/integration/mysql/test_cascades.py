@@ -202,3 +202,25 @@ def test_a_tree_whose_rows_lose_their_parent_is_recorded(shop: Connection) -> No
     assert sorted(entry[1:3] for entry in kept(shop)[:2]) == [("DELETE", "1"), ("UPDATE", "2")]
     assert rows(shop, "select * from t") == []
     assert [entry[2] for entry in kept(shop)[2:] if entry[1] == "DELETE"] == ["2", "3"]
+
+
+def test_what_the_rules_of_a_table_leave_out_is_left_out_of_cascades(shop: Connection) -> None:
+    live = {"any": [{"before": {"status": "live"}}, {"changed": "status"}]}
+    audit(
+        shop,
+        "create table agent (id int primary key)",
+        """create table customer (id int primary key, status varchar(9), agent int, deputy int,
+            foreign key (agent) references agent (id) on delete cascade on update cascade,
+            foreign key (deputy) references agent (id) on delete set null on update cascade)""",
+        tables={"customer": {"ignore": ["deputy"], "record_when": live}},
+    )
+    run(shop, "insert into agent values (1), (2), (3)")
+    run(shop, "insert into customer values (10, 'live', 1, 1), (20, 'draft', 1, 1), (30, 'live', 2, 1)")
+    run(
+        shop, "update agent set id = 4 where id = 1", "delete from agent where id = 4", "delete from agent where id = 2"
+    )
+    assert facts(shop, "operation", "record_id", "changed_fields") == [
+        ("UPDATE", "10", ["agent", "deputy"]),
+        ("DELETE", "10", None),
+        ("DELETE", "30", None),
+    ]

@@ -46,15 +46,28 @@ RULES: Final = {
         {"label": "customer changed", "severity": "low", "when": {"changed": ["status", "card_number"]}},
     ],
 }
+LEFT_OUT: Final = {
+    "ignore": ["joined_at", "password_hash"],
+    "record_when": {
+        "any": [
+            {"changed": ["email", "credit", "settings", "password_hash"]},
+            {"before": {"credit": {"gt": 100}}, "not": {"after": {"is_active": True}}},
+            {"after": {"status": ["a@x", "demo"], "settings": {"is_null": False}}},
+            {"before": {"card_number": {"is_null": True}}, "after": {"photo": {"is_null": True}}},
+        ]
+    },
+}
+AUDITED: Final = {"customer": RULES, "prospect": RULES | LEFT_OUT}
+"""Equal tables, each with its rules."""
 KEYED: Final = "primary key (branch, number)"
 TABLES: Final = {
-    "postgresql": f"""create table customer (branch text, number bigint, email text, status text,
+    "postgresql": f"""create table {{name}} (branch text, number bigint, email text, status text,
         credit numeric(12,2), is_active boolean, settings jsonb, photo bytea, joined_at timestamp, password_hash text,
         card_number text, {KEYED})""",
-    "sqlite": f"""create table customer (branch text not null, number bigint not null, email text collate nocase,
+    "sqlite": f"""create table {{name}} (branch text not null, number bigint not null, email text collate nocase,
         status text, credit numeric(12,2), is_active boolean, settings json, photo blob, joined_at text,
         password_hash text, card_number text, {KEYED})""",
-    "mysql": f"""create table customer (branch varchar(20), number bigint, email varchar(200), status varchar(20),
+    "mysql": f"""create table {{name}} (branch varchar(20), number bigint, email varchar(200), status varchar(20),
         credit decimal(12,2), is_active boolean, settings json, photo longblob, joined_at datetime(6),
         password_hash text, card_number varchar(40), {KEYED})""",
 }
@@ -111,13 +124,19 @@ class Place:
 
 
 def config() -> Config:
-    return Config(audit=AuditConfig(tables=[AuditedTable.model_validate({"name": "customer"} | RULES)]))
+    tables = [AuditedTable.model_validate({"name": name} | rules) for name, rules in AUDITED.items()]
+    return Config(audit=AuditConfig(tables=tables))
+
+
+def create(cursor: Any, database: str) -> None:
+    for name in AUDITED:
+        cursor.execute(TABLES[database].format(name=name))
 
 
 @pytest.fixture(scope="module")
 def reference(postgres: str) -> Iterator[Place]:
     with new_database(postgres) as conninfo, psycopg.connect(conninfo) as conn:
-        conn.execute(TABLES["postgresql"])
+        create(conn.cursor(), "postgresql")
         conn.commit()
         schema.install(conn, config())
         yield Place(conn, "svc.audit_logs", "%s", conn.transaction)
@@ -130,33 +149,34 @@ def place(
     if request.param == "sqlite":
         path: Path = tmp_path_factory.mktemp("equal") / "shop.db"
         with closing(sqlite3.connect(path, isolation_level=None)) as file:
-            file.execute(TABLES["sqlite"])
+            create(file, "sqlite")
             schema.install(file, config())
             yield Place(with_audit(file), "svc_audit_logs", "?", nullcontext)
         return
     server = mysql.found(mysql_servers, request.param)
     with server.new_database() as name, server.connect(name) as conn:
         with conn.cursor() as cursor:
-            cursor.execute(TABLES["mysql"])
+            create(cursor, "mysql")
         schema.install(conn, config())
         with conn.cursor() as cursor:
             cursor.execute("set time_zone = '+05:30'")
         yield Place(conn, "svc.audit_logs", "%s", nullcontext)
 
 
+@pytest.mark.parametrize("table", AUDITED)
 @given(business=BUSINESS)
-def test_entries_are_those_of_postgresql(reference: Place, place: Place, business: list[Step]) -> None:
-    expected, found = entries_of(reference, business), entries_of(place, business)
+def test_entries_are_those_of_postgresql(reference: Place, place: Place, table: str, business: list[Step]) -> None:
+    expected, found = entries_of(reference, table, business), entries_of(place, table, business)
     assert found == expected
 
 
-def entries_of(place: Place, business: Sequence[Step]) -> list[dict[str, Any]]:
+def entries_of(place: Place, table: str, business: Sequence[Step]) -> list[dict[str, Any]]:
     """Do the business in an empty table, and return its entries, as values."""
-    do(place, None, "delete from customer", [])
+    do(place, None, f"delete from {table}", [])
     [(last,)] = do(place, None, f"select coalesce(max(id), 0) from {place.log}", [])
     known: set[tuple[str, int]] = set()
     for step in business:
-        take(place, known, step)
+        take(place, table, known, step)
     fields = ", ".join(FIELDS)
     found = do(place, None, f"select {fields} from {place.log} where id > {place.hole} order by id", [last])
     return [entry(dict(zip(FIELDS, row, strict=True))) for row in found]
@@ -170,7 +190,7 @@ def entry(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def take(place: Place, known: set[tuple[str, int]], step: Step) -> None:
+def take(place: Place, table: str, known: set[tuple[str, int]], step: Step) -> None:
     """One step, if the key that it needs is there or is free."""
     kind, who, branch, number, values = step
     key = (branch, number)
@@ -181,16 +201,16 @@ def take(place: Place, known: set[tuple[str, int]], step: Step) -> None:
         known.add(key)
         row = {"branch": branch, "number": number} | values
         holes = ", ".join([place.hole] * len(COLUMNS))
-        do(place, who, f"insert into customer ({', '.join(COLUMNS)}) values ({holes})", [row[name] for name in COLUMNS])
+        do(place, who, f"insert into {table} ({', '.join(COLUMNS)}) values ({holes})", [row[name] for name in COLUMNS])
     elif kind == "delete":
         known.remove(key)
-        do(place, who, f"delete from customer {where}", [*key])
+        do(place, who, f"delete from {table} {where}", [*key])
     elif values and (kind == "update" or (branch, values["number"]) not in known):
         if kind == "move":
             known.remove(key)
             known.add((branch, values["number"]))
         assignments = ", ".join(f"{name} = {place.hole}" for name in values)
-        do(place, who, f"update customer set {assignments} {where}", [*values.values(), *key])
+        do(place, who, f"update {table} set {assignments} {where}", [*values.values(), *key])
 
 
 def do(place: Place, who: str | None, statement: str, params: Sequence[Any]) -> list[Any]:

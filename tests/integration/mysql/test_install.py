@@ -446,3 +446,11 @@ def test_a_backfill_writes_what_the_log_does_not_know_once(shop: Connection) -> 
     [first] = [entry for entry in entries(shop) if entry["record_id"] == "1"]
     assert len(first["after_data"]["v"]) == 64
     assert first["redacted_fields"] == ["v"]
+
+
+def test_a_backfill_leaves_out_what_an_insert_would(shop: Connection) -> None:
+    ddl = "create table t (id int primary key, status varchar(9))"
+    config = audit(shop, ddl, record_when={"after": {"status": "live"}})
+    run(shop, "insert into t values (1, 'live'), (2, 'draft')")
+    purge(shop)
+    assert [backfill(shop, config) for _ in range(2)] == [{f"{database(shop)}.t": n} for n in (1, 0)]

@@ -68,6 +68,10 @@ def test_the_columns_that_are_named_are_recorded_with_the_key_and_no_others(conn
         ({"level": "statement"}, "transition tables"),
         ({"replica": True}, "logical replication"),
         ({"on_error": "warn"}, "handler of errors"),
+        ({"ignore": ["emails"]}, 'ignore names "emails", and there is no such column'),
+        ({"ignore": ["id"]}, "part of the key"),
+        ({"record_when": {"changed": "emails"}}, "there is no such column"),
+        ({"record_when": {"all": [{"sql": "after ? 'x'"}]}}, "PostgreSQL's jsonb"),
         ({"enrich": [{"when": {"not": {"any": [{"sql": "after ? 'x'"}]}}}]}, "PostgreSQL's jsonb"),
     ],
 )  # fmt: skip
@@ -243,3 +247,34 @@ def test_backfill_records_each_row_once(conn: sqlite3.Connection) -> None:
     assert found[0] == ("SNAPSHOT", "1", "main.t", '["b"]', None)
     assert images(conn)[-1]["a"] == "z"
     assert not conn.in_transaction
+
+
+def test_what_the_rules_of_a_table_leave_out_is_in_no_entry_also_of_rows_that_are_replaced(
+    conn: sqlite3.Connection,
+) -> None:
+    conn.execute("create table t (id integer primary key, status, seen, email unique)")
+    live = {"any": [{"before": {"status": "live"}}, {"after": {"status": "live"}}]}
+    table = {"name": "t", "ignore": ["seen"], "record_when": live}
+    run(conn, ["insert into t values (8, 'live', 1, 'old'), (9, 'draft', 1, 'older')"])
+    audited(conn, table)
+    assert schema.backfill(conn, config(table)) == {"main.t": 1}
+    run(
+        conn,
+        [
+            "insert into t values (1, 'draft', 1, 'a'), (2, 'live', 1, 'b')",
+            "update t set seen = 2",
+            "update t set seen = 3, email = email || '2'  where id <= 2",
+            "insert into t values (2, 'x', 1, 'y') on conflict do update set seen = 4",
+            "insert or replace into t values (3, 'draft', 1, 'a2'), (4, 'draft', 1, 'b2')",
+            "insert or ignore into t values (5, 'draft', 1, 'b2')",
+            "delete from t",
+        ],
+    )
+    assert entries(conn, "operation, record_id, changed_fields") == [
+        ("SNAPSHOT", "8", None),
+        ("INSERT", "2", None),
+        ("UPDATE", "2", '["email", "seen"]'),
+        ("DELETE", "2", None),
+        ("DELETE", "8", None),
+    ]
+    assert conn.execute("select count(*) from svc_audit_replaced").fetchone() == (0,)

@@ -1,0 +1,44 @@
+"""Choose the changes that are recorded, by expressions over the variables of the capture templates."""
+
+import json
+
+from psycopg.sql import SQL, Composable
+
+from svc_pg.capture.postgres.expressions import Operation, condition, texts
+from svc_pg.capture.rules import TableRules
+
+
+def recorded(rules: TableRules, operation: Operation) -> Composable | None:
+    """True if a change is recorded, and never null; None if all are, as each TRUNCATE is.
+
+    It reads v_before, v_after and, for an UPDATE, v_changed. At level ``statement`` an UPDATE may have no row before or
+    after.
+    """
+    parts = []
+    if rules.ignored and operation == "UPDATE":
+        # an UPDATE that only changes how a value is written has no changed fields
+        ignored = SQL("(v_changed <@ {} and v_changed <> '{{}}') is not true")
+        parts.append(ignored.format(texts(rules.ignored)))
+    if rules.audited.record_when is not None and operation != "TRUNCATE":
+        # a column that is gone may have another name now, and its absence must not silence the capture
+        known = SQL("not coalesce(v_after, v_before) ?& {}").format(texts(_needed(rules)))
+        parts.append(SQL("({} or {})").format(condition(rules.audited.record_when), known))
+    return SQL(" and ").join(parts) if parts else None
+
+
+def without_ignored(rules: TableRules) -> str | None:
+    """JSON that, put into a row, leaves nothing of its ignored columns; None if there are none.
+
+    So two rows are compared without a call of the capture function, and without naming a column: a trigger that names
+    one is dropped with it. A column of a domain keeps its value, because the domain may refuse NULL.
+    """
+    empty = [column for column in rules.ignored if column not in rules.table.domains]
+    return json.dumps(dict.fromkeys(empty), ensure_ascii=False) if empty else None
+
+
+def _needed(rules: TableRules) -> list[str]:
+    """The columns that the condition may name: in SQL it may be any of the table."""
+    wanted = rules.audited.record_when
+    if wanted is None:
+        return []
+    return sorted(rules.table.columns) if wanted.has_sql else sorted(wanted.columns())

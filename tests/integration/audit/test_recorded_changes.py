@@ -1,0 +1,233 @@
+"""The changes that a table's rules leave out of the log, at both levels of capture, and those that they must not."""
+
+from collections.abc import Callable
+from typing import Any, LiteralString
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from svc_pg import Config, audit, schema
+from svc_pg.config import AuditConfig, AuditedTable
+from svc_pg.errors import ConfigError
+from tests.support.tables import create_and_audit, log
+
+Connect = Callable[..., psycopg.Connection[Any]]
+
+DDL = "create table t (id int primary key, status text, total numeric, secret text, updated_at timestamptz)"
+
+
+@pytest.fixture(params=["row", "statement"])
+def connect(request: pytest.FixtureRequest, database: str) -> Any:
+    """Create and audit a table, at each level in turn, and connect."""
+    opened = []
+
+    def connected(ddl: LiteralString = DDL, **options: Any) -> psycopg.Connection[Any]:
+        create_and_audit(database, ddl, of_table(level=request.param, **options))
+        opened.append(psycopg.connect(database))
+        return opened[-1]
+
+    yield connected
+    for conn in opened:
+        conn.close()
+
+
+def of_table(**options: Any) -> Config:
+    return Config(audit=AuditConfig(tables=[AuditedTable.model_validate({"name": "t"} | options)]))
+
+
+def brief(conn: psycopg.Connection[Any]) -> list[tuple[Any, ...]]:
+    return [(e["operation"], e["record_id"], e["changed_fields"]) for e in log(conn)]
+
+
+def test_an_update_of_ignored_columns_alone_leaves_no_entry_and_others_tell_the_truth(connect: Connect) -> None:
+    conn = connect(ignore=["updated_at", "secret"], redact=["secret"])
+    conn.execute("insert into t values (1, 'new', 1, 'a', '2026-01-01Z'), (2, 'new', 1, 'b', '2026-01-01Z')")
+    conn.execute("update t set updated_at = '2026-01-02Z'")
+    conn.execute("update t set secret = 'c', updated_at = null")
+    conn.execute("update t set updated_at = '2026-01-03Z', status = case id when 1 then 'paid' else status end")
+    conn.execute("delete from t where id = 2")
+    assert brief(conn)[2:] == [("UPDATE", "1", ["status", "updated_at"]), ("DELETE", "2", None)]
+    entries = log(conn)
+    assert (entries[2]["before_data"], entries[2]["after_data"]["updated_at"]) == (
+        {"id": 1, "status": "new", "total": 1, "updated_at": None},
+        "2026-01-03T00:00:00+00:00",
+    )
+
+
+def test_ignored_columns_may_be_unrecorded_json_or_of_a_domain(connect: Connect) -> None:
+    conn = connect(
+        "create domain touched as timestamptz not null default now();"
+        "create table t (id int primary key, a int, seen json, at touched, n int)",
+        columns=["a"],
+        ignore=["seen", "at", "n"],
+    )
+    conn.execute("insert into t (id, a, seen) values (1, 1, '{}')")
+    conn.execute("""update t set seen = '{"by": "bob"}'""")
+    conn.execute("update t set at = '2026-01-01Z', n = 2")
+    conn.execute("update t set a = 2, n = 3")
+    assert brief(conn)[1:] == [("UPDATE", "1", ["a", "n"])]
+    assert log(conn)[1]["after_data"] == {"id": 1, "a": 2}
+
+
+def test_a_column_that_is_generated_from_an_ignored_one_is_a_change_of_its_own(connect: Connect) -> None:
+    ddl = "create table t (id int primary key, n int, twice int generated always as (n * 2) stored)"
+    conn = connect(ddl, ignore=["n"])
+    conn.execute("insert into t values (1, 1)")
+    conn.execute("update t set n = 2")
+    assert brief(conn)[1:] == [("UPDATE", "1", ["n", "twice"])]
+
+
+def test_an_ignored_column_that_is_renamed_or_dropped_is_ignored_no_more_and_breaks_no_write(connect: Connect) -> None:
+    conn = connect(ignore=["updated_at", "total"])
+    conn.execute("insert into t values (1, 'new', 1, 'a', '2026-01-01Z')")
+    conn.execute("alter table t rename updated_at to modified_at; alter table t drop total")
+    conn.execute("update t set modified_at = '2026-01-02Z'")
+    conn.execute("alter table t add total int")
+    conn.execute("update t set total = 5")
+    changed = [set(fields) for _, _, fields in brief(conn)[1:]]
+    assert changed == [{"modified_at"}]
+
+
+def test_a_change_of_the_key_is_always_on_record(connect: Connect) -> None:
+    conn = connect(ignore=["updated_at"])
+    conn.execute("insert into t (id) values (1)")
+    conn.execute("update t set id = 2, updated_at = now()")
+    assert {e["operation"] for e in log(conn)[1:]} in ({"UPDATE"}, {"DELETE", "INSERT"})
+
+
+def test_a_row_that_moves_to_another_partition_is_on_record_whatever_moved_it(database: str) -> None:
+    ddl = """create table t (id int, region text, seen int) partition by list (region);
+        create table t_a (seen int, region text, id int);
+        alter table t attach partition t_a for values in ('a');
+        create table t_b partition of t for values in ('b', 'c')"""
+    create_and_audit(database, ddl, of_table(key=["id"], ignore=["region", "seen"]))
+    with psycopg.connect(database) as conn:
+        conn.execute("insert into t values (1, 'a', 0), (2, 'b', 0)")
+        conn.execute("update t set seen = 1; update t_a set seen = 2; update t set region = 'c' where id = 2")
+        conn.execute("update t set region = 'b' where id = 1")
+        assert sorted(brief(conn)[2:]) == [("DELETE", "1", None), ("INSERT", "1", None)]
+
+
+def test_a_condition_decides_what_is_recorded_and_every_truncate_is(connect: Connect) -> None:
+    conn = connect(
+        record_when={"any": [{"before": {"status": "live"}}, {"after": {"status": "live"}}]},
+        redact=["status"],
+        enrich=[{"label": "ended", "when": {"not": {"after": {"status": "live"}}}}],
+    )
+    with audit.actor(conn, "alice"):
+        conn.execute("insert into t (id, status) values (1, 'draft'), (2, 'live')")
+        conn.execute("update t set total = 1")
+        conn.execute("update t set status = 'live' where id = 1")
+        conn.execute("update t set status = 'gone' where id = 1")
+        conn.execute("update t set status = 'gone' where id = 2")
+        conn.execute("update t set total = 2")
+        conn.execute("delete from t where id = 1")
+        conn.execute("truncate t")
+    assert [(e["operation"], e["record_id"], e["label"]) for e in log(conn)] == [
+        ("INSERT", "2", None),
+        ("UPDATE", "2", None),
+        ("UPDATE", "1", None),
+        ("UPDATE", "1", "ended"),
+        ("UPDATE", "2", "ended"),
+        ("TRUNCATE", None, "ended"),
+    ]
+    assert all("status" not in (e["after_data"] or {}) for e in log(conn))
+
+
+CONDITIONS: list[tuple[dict[str, Any], set[str]]] = [
+    ({"changed": "status"}, {"UPDATE"}),
+    ({"not": {"changed": "total"}}, {"INSERT", "UPDATE", "DELETE"}),
+    ({"before": {"status": {"is_null": True}}}, {"INSERT"}),
+    ({"after": {"status": {"is_null": True}}}, {"DELETE"}),
+    ({"before": {"status": "new"}}, {"UPDATE"}),
+    ({"sql": "before is null or (after ->> 'total')::numeric > 5"}, {"INSERT", "UPDATE"}),
+    ({"all": [{"changed": "secret"}]}, set()),
+]
+
+
+@pytest.mark.parametrize(("condition", "operations"), CONDITIONS)
+def test_before_is_missing_on_insert_and_after_on_delete(
+    connect: Connect, condition: dict[str, Any], operations: set[str]
+) -> None:
+    conn = connect(record_when=condition)
+    conn.execute("insert into t values (1, 'new')")
+    conn.execute("update t set status = 'old', total = 6" if "sql" in condition else "update t set status = 'old'")
+    conn.execute("delete from t")
+    assert {e["operation"] for e in log(conn)} == operations
+
+
+def test_both_rules_together_record_what_neither_leaves_out(connect: Connect) -> None:
+    conn = connect(ignore=["updated_at"], record_when={"after": {"status": "live"}})
+    conn.execute("insert into t (id, status) values (1, 'live'), (2, 'draft')")
+    conn.execute("update t set updated_at = now()")
+    conn.execute("update t set total = 1, updated_at = null")
+    assert brief(conn) == [("INSERT", "1", None), ("UPDATE", "1", ["total", "updated_at"])]
+
+
+@pytest.mark.parametrize("condition", [{"after": {"status": "live"}}, {"sql": "after ->> 'status' = 'live'"}])
+def test_a_column_of_the_condition_that_is_gone_silences_nothing(connect: Connect, condition: dict[str, Any]) -> None:
+    conn = connect(record_when=condition)
+    conn.execute("alter table t rename status to state")
+    conn.execute("insert into t (id, state) values (1, 'draft')")
+    conn.execute("delete from t")
+    assert [e["operation"] for e in log(conn)] == ["INSERT", "DELETE"]
+
+
+def test_a_backfill_records_the_rows_whose_insert_would_be_on_record(connect: Connect) -> None:
+    conn = connect(record_when={"after": {"status": "live"}}, ignore=["updated_at"], redact={"status": "mask"})
+    conn.execute("set session_replication_role = replica")
+    conn.execute("insert into t (id, status) values (1, 'live'), (2, 'draft'), (3, null)")
+    conn.commit()
+    config = of_table(record_when={"after": {"status": "live"}}, redact={"status": "mask"})
+    assert [schema.backfill(conn, config) for _ in range(2)] == [{"public.t": 1}, {"public.t": 0}]
+    assert brief(conn) == [("SNAPSHOT", "1", None)]
+
+
+def test_a_backfill_runs_no_condition_in_sql(connect: Connect) -> None:
+    conn = connect(record_when={"sql": "after ->> 'status' = 'live'"})
+    conn.execute("insert into t values (1, 'live')")
+    conn.commit()
+    with pytest.raises(ConfigError, match=r'table "public\.t": record_when has SQL, which a backfill does not run'):
+        schema.backfill(conn, of_table(record_when={"sql": "after ->> 'status' = 'live'"}))
+    assert [e["operation"] for e in log(conn)] == ["INSERT"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message", "hint"),
+    [
+        ({"ignore": ["updated"]}, 'table "public.t": ignore names "updated", and there is no such', "updated_at"),
+        ({"ignore": ["id"]}, 'table "public.t": ignore names "id", which is part of the key', "always on record"),
+        ({"ignore": ["total"], "key": ["total"]}, "part of the key", "always on record"),
+        ({"record_when": {"changed": "stats"}}, 'record_when names "stats"', "status"),
+        ({"record_when": {"sql": "no such"}}, "a condition cannot be evaluated", "jsonb"),
+        ({"name": "public.*", "ignore": ["updated"]}, 'pattern "public.\\*": ignore names "updated"', "updated_at"),
+    ],
+)
+def test_rules_that_do_not_fit_the_table_are_refused(
+    database: str, options: dict[str, Any], message: str, hint: str
+) -> None:
+    with psycopg.connect(database) as conn:
+        conn.execute(sql.SQL(DDL))
+        conn.commit()
+        with pytest.raises(ConfigError, match=message) as caught:
+            schema.install(conn, of_table(**options))
+        assert hint in (caught.value.hint or "")
+
+
+def test_a_pattern_ignores_a_column_of_those_tables_that_have_it(database: str) -> None:
+    config = of_table(name="public.*", ignore=["updated_at"])
+    create_and_audit(database, "create table a (id int primary key, n int);" + DDL, config)
+    with psycopg.connect(database) as conn:
+        conn.execute("insert into t (id) values (1); insert into a values (1, 1)")
+        conn.execute("update t set updated_at = now(); update a set n = 2")
+        assert [(e["table_name"], e["operation"]) for e in log(conn)[2:]] == [("public.a", "UPDATE")]
+
+
+def test_nobody_hides_a_change_by_the_settings_of_a_session(connect: Connect) -> None:
+    conn = connect("create table t (id int primary key, f float8, seen int)", ignore=["seen"])
+    conn.execute("insert into t values (1, 0.1, 1)")
+    conn.execute("set extra_float_digits = -15")
+    conn.execute("set search_path = pg_temp")
+    conn.execute("update public.t set f = 0.10000000000000002, seen = 2")
+    assert brief(conn)[1:] == [("UPDATE", "1", ["f", "seen"])]

@@ -1,0 +1,278 @@
+-- The way of this table's entries into the log, and of no others: the capture function belongs to the table's owner,
+-- who may insert here and nowhere else. Number, time, transaction and user of an entry are always the log's own.
+create or replace view svc."record_public_customer" as
+    select table_name, table_oid, operation, record_id, moved_from, actor_id, tenant_id, db_role, before_data,
+           after_data, changed_fields, redacted_fields, context, label, severity, compliance, description
+      from svc.audit_logs
+     where table_name = 'public.customer'
+      with check option;
+comment on view svc."record_public_customer" is 'Internal: the way of a table''s entries into the log.';
+
+create or replace function svc."capture_public_customer"() returns trigger
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+set "TimeZone" = 'UTC'
+set extra_float_digits = 1
+set "DateStyle" = 'ISO, YMD'
+set "IntervalStyle" = 'iso_8601'
+set bytea_output = 'hex'
+set lc_monetary = 'C'
+set enable_nestloop = off  -- the plan is kept from a first statement of one row, and would be quadratic for many
+as $svc$
+-- made by svc-pg from its configuration for public.customer; change it there
+declare
+    v_actor text := nullif(current_setting('svc.actor_id', true), '');
+    v_tenant text := nullif(current_setting('svc.tenant_id', true), '');
+    v_role text := nullif(current_setting('role'), 'none');
+    v_context jsonb := nullif(current_setting('svc.context', true), '')::jsonb;
+begin
+    -- the aliases have a space, because a column of the same name would hide the row
+    if tg_op = 'INSERT' then
+        insert into svc."record_public_customer" (
+            table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
+            changed_fields, redacted_fields, context
+        )
+        select 'public.customer', tg_relid, v_operation::svc.audit_operation, v_record_id,
+               v_actor, v_tenant, v_role, v_before, v_after,
+               v_changed, v_redacted, v_context
+          from (
+            -- rules see the whole row, descriptions what may be recorded of it
+            select v_operation, v_changed, case when coalesce(v_after, v_before) ?& array['id']::text[] then coalesce(v_after, v_before) ->> 'id' else svc.audit_record_id(tg_relid, coalesce(v_after, v_before)) end as v_record_id,
+                   null::text[] as v_redacted,
+                   v_before as v_before, v_after as v_after
+              from (
+                select 'INSERT' as v_operation, null::jsonb as v_before, case when pg_column_size("svc new") <= 500000 then to_jsonb("svc new") else svc.audit_image("svc new", tg_relid) end - array['display_name']::text[] as v_after,
+                       null::text[] as v_changed
+                  from new_rows "svc new"
+                offset 0
+            ) change
+             where ((((coalesce((v_before -> 'status') = '"live"'::jsonb, false)) or (coalesce((v_after -> 'status') = '"live"'::jsonb, false)))) or not coalesce(v_after, v_before) ?& array['status']::text[])
+            offset 0
+          ) entry;
+    elsif tg_op = 'UPDATE' then
+        insert into svc."record_public_customer" (
+            table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
+            changed_fields, redacted_fields, context
+        )
+        select 'public.customer', tg_relid, v_operation::svc.audit_operation, v_record_id,
+               v_actor, v_tenant, v_role, v_before, v_after,
+               v_changed, v_redacted, v_context
+          from (
+            -- rules see the whole row, descriptions what may be recorded of it
+            select v_operation, v_changed, case when coalesce(v_after, v_before) ?& array['id']::text[] then coalesce(v_after, v_before) ->> 'id' else svc.audit_record_id(tg_relid, coalesce(v_after, v_before)) end as v_record_id,
+                   null::text[] as v_redacted,
+                   v_before as v_before, v_after as v_after
+              from (
+                -- rows are paired by their key; one that moved to another key is a DELETE and an INSERT
+                select case when v_before is null then 'INSERT'
+                            when v_after is null then 'DELETE'
+                            else 'UPDATE' end as v_operation,
+                       v_before, v_after,
+                       case when v_before is not null and v_after is not null then
+                           array_remove(array[
+                               case when v_before ->> 'card_number'
+                                   is distinct from v_after ->> 'card_number' then 'card_number' end,
+                               case when v_before ->> 'credit'
+                                   is distinct from v_after ->> 'credit' then 'credit' end,
+                               case when v_before ->> 'email'
+                                   is distinct from v_after ->> 'email' then 'email' end,
+                               case when v_before ->> 'id'
+                                   is distinct from v_after ->> 'id' then 'id' end,
+                               case when v_before ->> 'name'
+                                   is distinct from v_after ->> 'name' then 'name' end,
+                               case when v_before ->> 'password_hash'
+                                   is distinct from v_after ->> 'password_hash' then 'password_hash' end,
+                               case when v_before ->> 'status'
+                                   is distinct from v_after ->> 'status' then 'status' end,
+                               case when v_before -> 'settings'
+                                   is distinct from v_after -> 'settings' then 'settings' end,
+                               null
+                           ]::text[], null)
+                           -- columns that are newer than this function
+                           || case when v_after - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[] <> '{}' then svc.audit_changed(
+                               v_before - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[],
+                               v_after - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]
+                           ) end
+                       end as v_changed
+                  from (
+                    select "svc old" as row, case when pg_column_size("svc old") <= 500000 then to_jsonb("svc old") else svc.audit_image("svc old", tg_relid) end - array['display_name']::text[] as v_before from old_rows "svc old" offset 0
+                  ) o
+                  full join (
+                    select "svc new" as row, case when pg_column_size("svc new") <= 500000 then to_jsonb("svc new") else svc.audit_image("svc new", tg_relid) end - array['display_name']::text[] as v_after from new_rows "svc new" offset 0
+                  ) n on v_before -> 'id' = v_after -> 'id'
+                 -- strict, so null if a side is missing
+                 where (o.row operator(pg_catalog.*<>) n.row) is not false
+                offset 0
+            ) change
+             where (v_changed <@ array['credit', 'settings']::text[] and v_changed <> '{}') is not true and ((((coalesce((v_before -> 'status') = '"live"'::jsonb, false)) or (coalesce((v_after -> 'status') = '"live"'::jsonb, false)))) or not coalesce(v_after, v_before) ?& array['status']::text[])
+            offset 0
+          ) entry;
+    elsif tg_op = 'DELETE' then
+        insert into svc."record_public_customer" (
+            table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
+            changed_fields, redacted_fields, context
+        )
+        select 'public.customer', tg_relid, v_operation::svc.audit_operation, v_record_id,
+               v_actor, v_tenant, v_role, v_before, v_after,
+               v_changed, v_redacted, v_context
+          from (
+            -- rules see the whole row, descriptions what may be recorded of it
+            select v_operation, v_changed, case when coalesce(v_after, v_before) ?& array['id']::text[] then coalesce(v_after, v_before) ->> 'id' else svc.audit_record_id(tg_relid, coalesce(v_after, v_before)) end as v_record_id,
+                   null::text[] as v_redacted,
+                   v_before as v_before, v_after as v_after
+              from (
+                select 'DELETE' as v_operation, case when pg_column_size("svc old") <= 500000 then to_jsonb("svc old") else svc.audit_image("svc old", tg_relid) end - array['display_name']::text[] as v_before, null::jsonb as v_after,
+                       null::text[] as v_changed
+                  from old_rows "svc old"
+                offset 0
+            ) change
+             where ((((coalesce((v_before -> 'status') = '"live"'::jsonb, false)) or (coalesce((v_after -> 'status') = '"live"'::jsonb, false)))) or not coalesce(v_after, v_before) ?& array['status']::text[])
+            offset 0
+          ) entry;
+    elsif tg_op = 'TRUNCATE' then
+        insert into svc."record_public_customer" (
+            table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
+            changed_fields, redacted_fields, context
+        )
+        select 'public.customer', tg_relid, v_operation::svc.audit_operation, v_record_id,
+               v_actor, v_tenant, v_role, v_before, v_after,
+               v_changed, v_redacted, v_context
+          from (
+            -- rules see the whole row, descriptions what may be recorded of it
+            select v_operation, v_changed, case when coalesce(v_after, v_before) ?& array['id']::text[] then coalesce(v_after, v_before) ->> 'id' else svc.audit_record_id(tg_relid, coalesce(v_after, v_before)) end as v_record_id,
+                   null::text[] as v_redacted,
+                   v_before as v_before, v_after as v_after
+              from (
+                select 'TRUNCATE' as v_operation, null::jsonb as v_before, null::jsonb as v_after,
+                       null::text[] as v_changed
+                offset 0
+            ) change
+            offset 0
+          ) entry;
+    end if;
+    return null;
+end
+$svc$;
+revoke all on function svc."capture_public_customer"() from public;
+
+do $svc$
+declare
+    v_create text := 'create ';
+begin
+    if current_setting('server_version_num')::integer >= 140000 then
+        v_create := 'create or replace ';
+    elsif exists (
+        select from pg_trigger
+         where tgrelid = '"public"."customer"'::regclass
+           and tgname = '00_svc_audit_insert'
+    ) then
+        drop trigger "00_svc_audit_insert" on "public"."customer";
+    end if;
+    execute v_create || 'trigger "00_svc_audit_insert"
+    after insert on "public"."customer" referencing new table as new_rows for each statement
+    execute function svc."capture_public_customer"()';
+end
+$svc$;
+
+do $svc$
+declare
+    v_create text := 'create ';
+begin
+    if current_setting('server_version_num')::integer >= 140000 then
+        v_create := 'create or replace ';
+    elsif exists (
+        select from pg_trigger
+         where tgrelid = '"public"."customer"'::regclass
+           and tgname = '00_svc_audit_update'
+    ) then
+        drop trigger "00_svc_audit_update" on "public"."customer";
+    end if;
+    execute v_create || 'trigger "00_svc_audit_update"
+    after update on "public"."customer" referencing old table as old_rows new table as new_rows for each statement
+    execute function svc."capture_public_customer"()';
+end
+$svc$;
+
+do $svc$
+declare
+    v_create text := 'create ';
+begin
+    if current_setting('server_version_num')::integer >= 140000 then
+        v_create := 'create or replace ';
+    elsif exists (
+        select from pg_trigger
+         where tgrelid = '"public"."customer"'::regclass
+           and tgname = '00_svc_audit_delete'
+    ) then
+        drop trigger "00_svc_audit_delete" on "public"."customer";
+    end if;
+    execute v_create || 'trigger "00_svc_audit_delete"
+    after delete on "public"."customer" referencing old table as old_rows for each statement
+    execute function svc."capture_public_customer"()';
+end
+$svc$;
+
+do $svc$
+declare
+    v_create text := 'create ';
+begin
+    if current_setting('server_version_num')::integer >= 140000 then
+        v_create := 'create or replace ';
+    elsif exists (
+        select from pg_trigger
+         where tgrelid = '"public"."customer"'::regclass
+           and tgname = '00_svc_audit_truncate'
+    ) then
+        drop trigger "00_svc_audit_truncate" on "public"."customer";
+    end if;
+    execute v_create || 'trigger "00_svc_audit_truncate"
+    after truncate on "public"."customer" for each statement
+    execute function svc."capture_public_customer"()';
+end
+$svc$;
+
+-- Write a SNAPSHOT entry for every row that is new to the log, or that the log last saw deleted. The table is locked.
+set local "TimeZone" = 'UTC';
+set local extra_float_digits = 1;
+set local "DateStyle" = 'ISO, YMD';
+set local "IntervalStyle" = 'iso_8601';
+set local bytea_output = 'hex';
+set local lc_monetary = 'C';
+-- an error is better than the rows that a policy shows
+set local row_security = off;
+with truncated as materialized (
+    select distinct on (leaf) null::oid as leaf, "timestamp", id
+      from svc.audit_logs
+     where table_name = 'public.customer' and operation = 'TRUNCATE'
+     order by leaf, "timestamp" desc, id desc
+)
+insert into svc.audit_logs (
+    table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, after_data, redacted_fields, context
+)
+select 'public.customer', v_table, 'SNAPSHOT', v_record_id,
+       nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
+       nullif(current_setting('role'), 'none'), v_after,
+       null::text[], nullif(current_setting('svc.context', true), '')::jsonb
+  from (
+    select v_table, v_before, v_after, v_after ->> 'id' as v_record_id
+      from (
+        select "svc row".tableoid as v_table, null::jsonb as v_before, to_jsonb("svc row") - array['display_name']::text[] as v_after, null::text[] as v_changed
+          from only "public"."customer" "svc row"
+        offset 0
+      ) image
+     where ((((coalesce((v_before -> 'status') = '"live"'::jsonb, false)) or (coalesce((v_after -> 'status') = '"live"'::jsonb, false)))) or not coalesce(v_after, v_before) ?& array['status']::text[])
+    offset 0
+  ) row
+  left join truncated t on true
+  left join lateral (
+    select l.operation, l."timestamp", l.id
+      from svc.audit_logs l
+     where l.table_name = 'public.customer' and l.record_id = v_record_id
+     order by l."timestamp" desc, l.id desc limit 1
+  ) last on true
+ where last.id is null
+    or last.operation = 'DELETE'  -- by its number; a trigger may have brought the row back before that was recorded
+       and coalesce(svc.audit_state_before(
+           'public.customer', v_record_id, last."timestamp", last.id + 1
+       ), '') = ''
+    or (last."timestamp", last.id) < (t."timestamp", t.id);

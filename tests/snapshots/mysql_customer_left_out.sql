@@ -1,0 +1,87 @@
+create trigger `shop`.`00_svc_audit_insert_customer` after insert on `shop`.`customer` for each row
+svc: begin
+-- made by svc-pg from its configuration for shop.customer; change it there
+    if not (((1 = 0) or ((coalesce(1 = 1 and cast(new.`status` as binary) = 'live', 1 = 0))))) then
+        leave svc;
+    end if;
+    insert into svc.audit_logs (
+        `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, moved_from,
+        before_data, after_data, changed_fields, redacted_fields, label, severity, compliance, description
+    ) values (
+        utc_timestamp(6) + interval greatest(timestampdiff(microsecond, now(6), sysdate(6)), 0) microsecond,
+        @svc_xact_id, left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
+        convert(nullif(@svc_context, '') using utf8mb4),
+        'shop.customer', 'INSERT', cast(new.`id` as char),
+        null,
+        null,
+        json_object('id', new.`id`, 'name', new.`name`, 'email', new.`email`, 'password_hash', new.`password_hash`, 'card_number', new.`card_number`, 'status', new.`status`, 'credit', new.`credit`, 'settings', new.`settings`),
+        null,
+        null,
+        null, null, null,
+        null
+    );
+end
+
+create trigger `shop`.`00_svc_audit_update_customer` after update on `shop`.`customer` for each row
+svc: begin
+-- made by svc-pg from its configuration for shop.customer; change it there
+    declare v_changed longtext character set utf8mb4 collate utf8mb4_bin default concat_ws(', ',
+        if(cast(old.`card_number` as binary) <=> new.`card_number`, null, '"card_number"'),
+        if(old.`credit` <=> new.`credit`, null, '"credit"'),
+        if(cast(old.`email` as binary) <=> new.`email`, null, '"email"'),
+        if(old.`id` <=> new.`id`, null, '"id"'),
+        if(cast(old.`name` as binary) <=> new.`name`, null, '"name"'),
+        if(cast(old.`password_hash` as binary) <=> new.`password_hash`, null, '"password_hash"'),
+        if(cast(old.`status` as binary) <=> new.`status`, null, '"status"'),
+        if(cast(old.`settings` as binary) <=> cast(new.`settings` as binary), null, '"settings"')
+    );
+    if v_changed = concat_ws(', ',
+        if(old.`credit` <=> new.`credit`, null, '"credit"'),
+        if(cast(old.`settings` as binary) <=> cast(new.`settings` as binary), null, '"settings"')
+    ) then
+        leave svc;
+    end if;
+    if not ((((coalesce(1 = 1 and cast(old.`status` as binary) = 'live', 1 = 0))) or ((coalesce(1 = 1 and cast(new.`status` as binary) = 'live', 1 = 0))))) then
+        leave svc;
+    end if;
+    insert into svc.audit_logs (
+        `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, moved_from,
+        before_data, after_data, changed_fields, redacted_fields, label, severity, compliance, description
+    ) values (
+        utc_timestamp(6) + interval greatest(timestampdiff(microsecond, now(6), sysdate(6)), 0) microsecond,
+        @svc_xact_id, left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
+        convert(nullif(@svc_context, '') using utf8mb4),
+        'shop.customer', 'UPDATE', cast(new.`id` as char),
+        if(not (old.`id` <=> new.`id`), cast(old.`id` as char), null),
+        json_object('id', old.`id`, 'name', old.`name`, 'email', old.`email`, 'password_hash', old.`password_hash`, 'card_number', old.`card_number`, 'status', old.`status`, 'credit', old.`credit`, 'settings', old.`settings`),
+        json_object('id', new.`id`, 'name', new.`name`, 'email', new.`email`, 'password_hash', new.`password_hash`, 'card_number', new.`card_number`, 'status', new.`status`, 'credit', new.`credit`, 'settings', new.`settings`),
+        concat('[', v_changed, ']'),
+        null,
+        null, null, null,
+        null
+    );
+end
+
+create trigger `shop`.`00_svc_audit_delete_customer` after delete on `shop`.`customer` for each row
+svc: begin
+-- made by svc-pg from its configuration for shop.customer; change it there
+    if not ((((coalesce(1 = 1 and cast(old.`status` as binary) = 'live', 1 = 0))) or (1 = 0))) then
+        leave svc;
+    end if;
+    insert into svc.audit_logs (
+        `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, moved_from,
+        before_data, after_data, changed_fields, redacted_fields, label, severity, compliance, description
+    ) values (
+        utc_timestamp(6) + interval greatest(timestampdiff(microsecond, now(6), sysdate(6)), 0) microsecond,
+        @svc_xact_id, left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
+        convert(nullif(@svc_context, '') using utf8mb4),
+        'shop.customer', 'DELETE', cast(old.`id` as char),
+        null,
+        json_object('id', old.`id`, 'name', old.`name`, 'email', old.`email`, 'password_hash', old.`password_hash`, 'card_number', old.`card_number`, 'status', old.`status`, 'credit', old.`credit`, 'settings', old.`settings`),
+        null,
+        null,
+        null,
+        null, null, null,
+        null
+    );
+end
