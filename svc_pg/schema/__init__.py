@@ -1,7 +1,7 @@
 """Install svc-pg into a database, and list its differences from the configuration: by the dialect of the connection."""
 
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any
 
 from svc_pg.config import Config
 from svc_pg.dialects import Dialect, dialect_of, driver_connection
@@ -9,6 +9,7 @@ from svc_pg.errors import ConfigError
 from svc_pg.schema.mysql import backfill as mysql_backfill
 from svc_pg.schema.mysql import differences as mysql_differences
 from svc_pg.schema.mysql import install as mysql_install
+from svc_pg.schema.patience import FOR_INSTALL, FOR_TABLE
 from svc_pg.schema.postgres import backfill as postgres_backfill
 from svc_pg.schema.postgres import differences as postgres_differences
 from svc_pg.schema.postgres import install as postgres_install
@@ -19,9 +20,6 @@ from svc_pg.schema.status import Status
 
 __all__ = ["Status", "backfill", "install", "plan", "status", "uninstall"]
 
-_FOR_INSTALL: Final = timedelta(seconds=60)
-_FOR_TABLE: Final = timedelta(seconds=5)
-
 
 def install(
     conn: Any,
@@ -29,8 +27,8 @@ def install(
     *,
     prune: bool = False,
     roles: bool | None = None,
-    wait_for_table: timedelta = _FOR_TABLE,
-    wait_for_install: timedelta = _FOR_INSTALL,
+    wait_for_table: timedelta = FOR_TABLE,
+    wait_for_install: timedelta = FOR_INSTALL,
 ) -> list[Status]:
     """Make the database equal to ``config``. Returns the steps taken: none if it was equal already.
 
@@ -94,7 +92,7 @@ def status(conn: Any, config: Config) -> list[Status]:
             return mysql_differences.status(driver_connection(conn), config)
 
 
-def uninstall(conn: Any, *, drop_data: bool = False, wait_for_table: timedelta = _FOR_TABLE) -> list[Status]:
+def uninstall(conn: Any, *, drop_data: bool = False, wait_for_table: timedelta = FOR_TABLE) -> list[Status]:
     """Remove our triggers, views and functions, and with ``drop_data`` the log and all other data of svc-pg.
 
     Without ``drop_data`` the tables stay, the audit log is still guarded against change, and a later install continues

@@ -7,6 +7,7 @@ from hashlib import sha256
 from importlib.resources import files
 
 from svc_pg.errors import DatabaseNewerError, MigrationChangedError
+from svc_pg.schema.status import Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,15 @@ def released(folder: str) -> tuple[Migration, ...]:
         number, _, name = file.name.removesuffix(".sql").partition("_")
         found.append(Migration(int(number), name, file.read_text(encoding="utf-8")))
     return tuple(sorted(found, key=lambda migration: migration.number))
+
+
+def states(folder: str, applied: Mapping[int, tuple[str, str]]) -> list[Status]:
+    """All migrations of this program, missing or ok. Raises the errors of ``pending``."""
+    missing = {migration.number for migration in pending(folder, applied)}
+    return [
+        Status("migration", str(migration), "missing" if migration.number in missing else "ok", migration.sql)
+        for migration in released(folder)
+    ]
 
 
 def pending(folder: str, applied: Mapping[int, tuple[str, str]]) -> list[Migration]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from psycopg import Connection, Error
 
@@ -13,6 +13,7 @@ from svc_pg.capture.postgres.code_of_others import check_partition_keys
 from svc_pg.config import Config, Grants
 from svc_pg.errors import InstallError
 from svc_pg.query import scalar
+from svc_pg.schema.patience import FOR_INSTALL, FOR_TABLE, TRIES
 from svc_pg.schema.postgres import access, diagnosis, installation, inventory, partitions, preflight, search_indexes
 from svc_pg.schema.postgres.differences import look
 from svc_pg.schema.postgres.installation import Installation, look_around, next_revision
@@ -28,9 +29,6 @@ from svc_pg.table_names import TableName
 
 Result = TypeVar("Result")
 
-_TRIES: Final = 3  # to get the lock of a table
-_PATIENCE: Final = Patience()
-
 
 def install(
     conn: Connection[Any],
@@ -38,8 +36,8 @@ def install(
     *,
     prune: bool = False,
     roles: bool | None = None,
-    wait_for_table: timedelta = _PATIENCE.for_table,
-    wait_for_install: timedelta = _PATIENCE.for_install,
+    wait_for_table: timedelta = FOR_TABLE,
+    wait_for_install: timedelta = FOR_INSTALL,
 ) -> list[Status]:
     """Make the database equal to ``config``. Returns the steps taken: none if it was equal already.
 
@@ -91,7 +89,7 @@ def install(
 
 def _unit(conn: Connection[Any], patience: Patience, work: Callable[[], Result], *, table: str | None = None) -> Result:
     """Do ``work`` in a transaction that holds the install lock; try again if others hold another lock."""
-    tries = _TRIES
+    tries = TRIES
     while True:
         tries -= 1
         try:
@@ -169,9 +167,7 @@ def _with_triggers(steps: list[Status]) -> Iterator[TableName]:
             yield Trigger.parse(step.identity).table
 
 
-def uninstall(
-    conn: Connection[Any], *, drop_data: bool = False, wait_for_table: timedelta = _PATIENCE.for_table
-) -> list[Status]:
+def uninstall(conn: Connection[Any], *, drop_data: bool = False, wait_for_table: timedelta = FOR_TABLE) -> list[Status]:
     """Remove our triggers, views and functions, and with ``drop_data`` the schema ``svc`` with the log and the queue.
 
     Without ``drop_data`` the tables stay, the audit log is still guarded against change, and a later install continues

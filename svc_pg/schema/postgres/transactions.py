@@ -12,14 +12,15 @@ from psycopg.pq import TransactionStatus
 
 from svc_pg.advisory_locks import Lock
 from svc_pg.errors import InstallError, TransactionError
+from svc_pg.schema.patience import FOR_INSTALL, FOR_TABLE
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
     """The longest waits for another install, and, each time, for the lock of a table."""
 
-    for_install: timedelta = timedelta(seconds=60)
-    for_table: timedelta = timedelta(seconds=5)
+    for_install: timedelta = FOR_INSTALL
+    for_table: timedelta = FOR_TABLE
 
 
 _SETTINGS: Final = "set transaction isolation level read committed; set local search_path = pg_catalog, pg_temp"

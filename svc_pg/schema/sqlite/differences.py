@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from svc_pg.config import Config
 from svc_pg.errors import InstallError
-from svc_pg.schema.migration_files import pending, released
+from svc_pg.schema.migration_files import states
 from svc_pg.schema.sqlite import installed, inventory
 from svc_pg.schema.sqlite.session import reading
 from svc_pg.schema.sqlite.target import target_of
@@ -51,16 +51,13 @@ def installation(cursor: sqlite3.Cursor) -> Installation:
 
 def look(cursor: sqlite3.Cursor, present: Installation, wanted: Sequence[SchemaObject]) -> list[Status]:
     """The states of all objects, those that are to be removed last."""
-    missing = set(pending(inventory.FOLDER, present.migrations))
+    migrations = states(inventory.FOLDER, present.migrations)
     lost = inventory.compare(cursor, sorted(present.migrations))
     is_recorded = bool(present.migrations) and ("svc_installed_objects" not in [each.identity for each in lost])
     made = installed.compare(cursor, wanted, is_recorded=is_recorded)
     found = [
         *lost,
-        *(
-            Status("migration", str(migration), "missing" if migration in missing else "ok", migration.sql)
-            for migration in released(inventory.FOLDER)
-        ),
+        *migrations,
         *(entry for entry in made if not entry.audited_table),
         *(entry for entry in made if entry.audited_table),
     ]

@@ -10,6 +10,7 @@ from svc_pg.capture.sqlite.guards import guards
 from svc_pg.capture.sqlite.own_tables import OWN_TABLES
 from svc_pg.config import Config
 from svc_pg.schema.migration_files import released
+from svc_pg.schema.patience import FOR_TABLE
 from svc_pg.schema.refusals import refuse_lost, refuse_newer, refuse_removals
 from svc_pg.schema.sqlite import installed, inventory
 from svc_pg.schema.sqlite.differences import installation, look
@@ -17,7 +18,6 @@ from svc_pg.schema.sqlite.session import writing
 from svc_pg.schema.sqlite.target import target_of
 from svc_pg.schema.status import Status
 
-PATIENCE: Final = timedelta(seconds=5)
 _VERSION: Final = """
 insert into main.svc_installation (is_only, version) values (1, ?)
 on conflict do update set version = excluded.version
@@ -25,7 +25,7 @@ on conflict do update set version = excluded.version
 
 
 def install(
-    conn: sqlite3.Connection, config: Config, *, prune: bool = False, wait: timedelta = PATIENCE
+    conn: sqlite3.Connection, config: Config, *, prune: bool = False, wait: timedelta = FOR_TABLE
 ) -> list[Status]:
     """Make the database equal to ``config``. Returns the steps taken: none if it was equal already.
 
@@ -39,10 +39,10 @@ def install(
         if not prune:
             refuse_removals(steps)
         refuse_lost(steps)
-        _take(cursor, steps)
-        made = {step.item.audited_table for step in steps if step.item is not None}
+        made = {step.item.audited_table for step in steps if step.item is not None and step.item.audited_table}
+        _take(cursor, [step for step in steps if step.item is None or not step.item.audited_table])
         # all of a table in their order, by which they fire, if any is new
-        installed.create(cursor, [item for item in wanted if item.audited_table and item.audited_table in made])
+        installed.create(cursor, [item for item in wanted if item.audited_table in made])
         if steps:  # of rows that were kept, nothing was heard while triggers were missing
             cursor.execute("delete from main.svc_audit_replaced")
         if present.version != __version__:
@@ -50,7 +50,7 @@ def install(
     return steps
 
 
-def uninstall(conn: sqlite3.Connection, *, drop_data: bool = False, wait: timedelta = PATIENCE) -> list[Status]:
+def uninstall(conn: sqlite3.Connection, *, drop_data: bool = False, wait: timedelta = FOR_TABLE) -> list[Status]:
     """Remove our triggers, and with ``drop_data`` our tables with the log. Returns the steps taken.
 
     Without ``drop_data`` the log is still guarded against change, and a later install continues with it.
