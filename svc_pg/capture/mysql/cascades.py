@@ -11,6 +11,7 @@ from svc_pg.capture.mysql.foreign_keys import ForeignKey, Way, ways_to
 from svc_pg.capture.mysql.table import MySqlTable
 from svc_pg.capture.mysql.triggers import trigger_object, undone
 from svc_pg.capture.rules import TableRules
+from svc_pg.config import AuditedTable
 from svc_pg.errors import ConfigError
 from svc_pg.schema_objects import SchemaObject
 from svc_pg.sql_text import Sql, chained, joined, sql
@@ -36,11 +37,13 @@ class Entries:
         return str(self.table)
 
 
-def roots(audited: Audited, keys: Mapping[TableName, Sequence[ForeignKey]]) -> dict[TableName, list[Way]]:
+def roots(
+    audited: Mapping[TableName, AuditedTable], keys: Mapping[TableName, Sequence[ForeignKey]]
+) -> dict[TableName, list[Way]]:
     """The tables that get triggers, with the ways from there. Raises the errors of ``ways_to``."""
     found: dict[TableName, list[Way]] = {}
-    for name, (_, rules) in audited.items():
-        if rules.audited.cascades == "recorded":
+    for name, rules in audited.items():
+        if rules.cascades == "recorded":
             for way in ways_to(name, keys):
                 found.setdefault(way.root, []).append(way)
     return found

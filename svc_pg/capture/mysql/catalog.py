@@ -101,7 +101,7 @@ def read_tables(conn: DbApiConnection, names: Iterable[TableName], *, is_mariadb
     columns = _grouped(rows(conn, holes(_COLUMNS, schemas), schemas))
     keys = _grouped(rows(conn, holes(_KEYS, schemas), schemas))
     linked: dict[TableName, set[str]] = {}
-    for schema, table, column, to_schema, to_table, to_column in rows(conn, _FOREIGN):
+    for schema, table, column, to_schema, to_table, to_column in rows(conn, _FOREIGN) if is_mariadb else ():
         linked.setdefault(TableName(schema, table), set()).add(column)
         linked.setdefault(TableName(to_schema, to_table), set()).add(to_column)
     return {

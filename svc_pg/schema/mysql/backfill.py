@@ -8,10 +8,10 @@ from svc_pg.capture.mysql.triggers import snapshot_sql
 from svc_pg.capture.rules import TableRules
 from svc_pg.config import Config
 from svc_pg.dbapi import DbApiConnection, execute, rows
-from svc_pg.schema.mysql.diagnosis import LOCKED, diagnose, error_number
-from svc_pg.schema.mysql.install import FOR_INSTALL, FOR_TABLE, TRIES
-from svc_pg.schema.mysql.session import locked, pinned
-from svc_pg.schema.mysql.target import target_of
+from svc_pg.schema.mysql.diagnosis import diagnose
+from svc_pg.schema.mysql.session import locked, patiently, pinned
+from svc_pg.schema.mysql.target import audited_tables
+from svc_pg.schema.patience import FOR_INSTALL, FOR_TABLE
 from svc_pg.sql_text import sql
 from svc_pg.table_names import TableName
 
@@ -25,19 +25,22 @@ def backfill(conn: DbApiConnection, config: Config) -> dict[str, int]:
     """
     with pinned(conn) as server, locked(conn, FOR_INSTALL, FOR_TABLE):
         dialect = MySql(server.is_mariadb)
-        target = target_of(conn, server, config)
-        return {str(name): _write(conn, dialect, name, *facts) for name, facts in target.tables.items()}
+        audited, _ = audited_tables(conn, server, config)
+        return {str(name): _write(conn, dialect, name, *facts) for name, facts in audited.items()}
 
 
 def _write(conn: DbApiConnection, dialect: MySql, name: TableName, table: MySqlTable, rules: TableRules) -> int:
-    for left in reversed(range(TRIES)):
+    def write() -> int:
         try:
             return _write_once(conn, dialect, name, table, rules)
-        except Exception as error:
+        except Exception:
             execute(conn, "rollback")
-            if not left or error_number(error) not in LOCKED:
-                raise diagnose(error, table=str(name)) from error
-    raise AssertionError  # the last try returns or raises
+            raise
+
+    try:
+        return patiently(write)
+    except Exception as error:
+        raise diagnose(error, table=str(name)) from error
 
 
 def _write_once(conn: DbApiConnection, dialect: MySql, name: TableName, table: MySqlTable, rules: TableRules) -> int:

@@ -1,14 +1,17 @@
 """The differences of a database of MySQL or MariaDB from a configuration."""
 
+from collections.abc import Sequence
+
 from svc_pg.config import Config
 from svc_pg.dbapi import DbApiConnection
-from svc_pg.errors import ConfigError
+from svc_pg.errors import ConfigError, InstallError
 from svc_pg.schema.comparison import compare
 from svc_pg.schema.mysql import installed, migrations, preflight
+from svc_pg.schema.mysql.installation import Installation, read_installation
 from svc_pg.schema.mysql.session import Server, pinned
-from svc_pg.schema.mysql.target import Target, target_of
+from svc_pg.schema.mysql.target import target_of
 from svc_pg.schema.status import Status
-from svc_pg.schema_objects import Trigger
+from svc_pg.schema_objects import SchemaObject, Trigger
 
 
 def status(conn: DbApiConnection, config: Config) -> list[Status]:
@@ -19,7 +22,7 @@ def status(conn: DbApiConnection, config: Config) -> list[Status]:
     with pinned(conn) as server:
         preflight.check_server(server)
         preflight.check_sight(conn)
-        return look(conn, server, target_of(conn, server, config))
+        return look(conn, server, read_installation(conn), target_of(conn, server, config))
 
 
 def plan(conn: DbApiConnection, config: Config) -> list[Status]:
@@ -27,25 +30,24 @@ def plan(conn: DbApiConnection, config: Config) -> list[Status]:
     return [step for step in status(conn, config) if step.action != "keep"]
 
 
-def look(conn: DbApiConnection, server: Server, target: Target) -> list[Status]:
+def look(conn: DbApiConnection, server: Server, present: Installation, wanted: Sequence[SchemaObject]) -> list[Status]:
     """As ``status``. What other databases of the server have installed is not looked at."""
-    pending = set(migrations.pending(conn))
-    steps = migrations.missing(conn)
-    steps += [
-        Status("migration", str(migration), "missing" if migration in pending else "ok", migration.sql)
-        for migration in migrations.released()
-    ]
-    notes = installed.recorded(conn) if "installed_objects" in migrations.tables(conn) else {}
-    others = {key: home for key, (home, _) in notes.items() if home not in (server.database, installed.SERVER)}
-    for item in target.objects:
+    if present.is_of_others:
+        raise InstallError(
+            "a schema svc exists on this server, and svc-pg did not make it",
+            hint="Rename or drop it; the name is fixed.",
+        )
+    steps = [*migrations.missing(conn, present.tables), *migrations.states(present.migrations)]
+    others = {key: home for key, (home, _) in present.notes.items() if home not in (server.database, installed.SERVER)}
+    for item in wanted:
         if home := others.get((item.kind, item.identity)):
             raise ConfigError(
                 f'table "{item.audited_table}" is audited from database "{home}" already',
                 hint="Name it in one configuration only.",
             )
-    ours = [note for key, (_, note) in notes.items() if key not in others]
-    identities = [note.identity for note in ours] + [item.identity for item in target.objects]
+    ours = [note for key, (_, note) in present.notes.items() if key not in others]
+    identities = [note.identity for note in ours] + [item.identity for item in wanted]
     places = [Trigger.parse(identity).table.schema for identity in identities]
-    found = installed.found(conn, [server.database, *places], [note for _, note in notes.values()])
-    made = compare(target.objects, [each for each in found if each.recorded_key not in others], ours)
+    found = installed.found(conn, [server.database, *places], [note for _, note in present.notes.values()])
+    made = compare(wanted, [each for each in found if each.recorded_key not in others], ours)
     return sorted([*steps, *made], key=lambda entry: entry.action == "remove")

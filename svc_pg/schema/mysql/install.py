@@ -2,25 +2,23 @@
 
 from collections.abc import Iterable
 from datetime import timedelta
-from typing import Final
+from functools import partial
 
 from svc_pg import __version__
 from svc_pg.config import Config
 from svc_pg.dbapi import DbApiConnection, execute
 from svc_pg.errors import InstallError
 from svc_pg.schema.change import Removal
-from svc_pg.schema.mysql import diagnosis, installed, migrations, preflight
+from svc_pg.schema.mysql import installed, migrations, preflight
 from svc_pg.schema.mysql.diagnosis import diagnose
 from svc_pg.schema.mysql.differences import look
-from svc_pg.schema.mysql.installed import Exchange, exchanges
-from svc_pg.schema.mysql.session import is_lost, locked, pinned
-from svc_pg.schema.mysql.target import Target, guards, target_of
+from svc_pg.schema.mysql.installation import Installation, read_installation
+from svc_pg.schema.mysql.installed import exchanges
+from svc_pg.schema.mysql.session import is_lost, locked, patiently, pinned
+from svc_pg.schema.mysql.target import guards, target_of
+from svc_pg.schema.patience import FOR_INSTALL, FOR_TABLE
 from svc_pg.schema.refusals import refuse_lost, refuse_newer, refuse_removals
 from svc_pg.schema.status import Status
-
-TRIES: Final = 3  # to get the lock of a table
-FOR_INSTALL: Final = timedelta(seconds=60)
-FOR_TABLE: Final = timedelta(seconds=5)
 
 
 def install(
@@ -45,17 +43,18 @@ def install(
     with pinned(conn) as server, locked(conn, wait_for_install, wait_for_table):
         preflight.check_server(server)
         preflight.check_rights(conn)
-        refuse_newer(migrations.version(conn))
-        target = target_of(conn, server, config)
-        steps = [step for step in look(conn, server, target) if step.action != "keep"]
+        present = read_installation(conn)
+        refuse_newer(present.version)
+        wanted = target_of(conn, server, config)
+        steps = [step for step in look(conn, server, present, wanted) if step.action != "keep"]
         refuse_lost(steps)
         if not prune:
             refuse_removals(steps)
-        done = _make_schema(conn, steps)
+        done = _make_schema(conn, present, steps)
         return done + _exchange(conn, [step for step in steps if step.kind == "trigger"], server.database, prune=prune)
 
 
-def _make_schema(conn: DbApiConnection, steps: Iterable[Status]) -> list[Status]:
+def _make_schema(conn: DbApiConnection, present: Installation, steps: Iterable[Status]) -> list[Status]:
     known = {str(migration): migration for migration in migrations.released()}
     done = [step for step in steps if step.kind == "migration"]
     try:
@@ -63,7 +62,7 @@ def _make_schema(conn: DbApiConnection, steps: Iterable[Status]) -> list[Status]
             migrations.apply(conn, known[step.identity])
         if done:
             migrations.finish(conn)
-        if migrations.version(conn) != __version__:
+        if present.version != __version__:
             execute(conn, "replace into svc.installation (is_only, version) values (1, %s)", (__version__,))
             execute(conn, "commit")
     except Exception as error:
@@ -85,7 +84,7 @@ def _exchange(conn: DbApiConnection, steps: Iterable[Status], database: str, *, 
     for exchange in list(left):
         table = str(exchange.tables[0])
         try:
-            _exchange_table(conn, exchange, database)
+            patiently(partial(installed.replace, conn, exchange, database))
         except Exception as error:  # noqa: BLE001 - each driver has errors of its own
             problem = diagnose(error, table=table)
             failures[table] = f"{problem.message} ({problem.hint})" if problem.hint else problem.message
@@ -102,17 +101,6 @@ def _exchange(conn: DbApiConnection, steps: Iterable[Status], database: str, *, 
     return taken
 
 
-def _exchange_table(conn: DbApiConnection, exchange: Exchange, database: str) -> None:
-    for left in reversed(range(TRIES)):
-        try:
-            installed.replace(conn, exchange, database)
-        except Exception as error:
-            if not left or diagnosis.error_number(error) not in diagnosis.LOCKED:
-                raise
-        else:
-            return
-
-
 def uninstall(conn: DbApiConnection, *, drop_data: bool = False, wait_for_table: timedelta = FOR_TABLE) -> list[Status]:
     """Remove the triggers of this database, and with ``drop_data`` the schema ``svc`` with the log of all databases.
 
@@ -122,15 +110,16 @@ def uninstall(conn: DbApiConnection, *, drop_data: bool = False, wait_for_table:
     """
     with pinned(conn) as server, locked(conn, FOR_INSTALL, wait_for_table):
         preflight.check_sight(conn)
-        if "installed_objects" not in migrations.tables(conn):
+        present = read_installation(conn)
+        if "installed_objects" not in present.tables:
             return []
-        homes = {home for home, _ in installed.recorded(conn).values()} - {server.database, installed.SERVER}
+        homes = {home for home, _ in present.notes.values()} - {server.database, installed.SERVER}
         if drop_data and homes:
             raise InstallError(
                 f"the log in schema svc is that of other databases too: {', '.join(sorted(homes))}",
                 hint="Uninstall there first, or leave out --drop-data.",
             )
-        steps = [step for step in look(conn, server, Target({}, guards())) if step.action == "remove"]
+        steps = [step for step in look(conn, server, present, guards()) if step.action == "remove"]
         done = _exchange(conn, steps, server.database, prune=True)
         if drop_data:
             done.append(Status("schema", "svc", "orphan", "drop database svc"))

@@ -2,10 +2,10 @@
 
 import re
 import secrets
+from collections.abc import Mapping, Set
 from typing import Final
 
 from svc_pg.dbapi import DbApiConnection, execute, rows
-from svc_pg.errors import InstallError
 from svc_pg.schema import migration_files
 from svc_pg.schema.migration_files import Migration
 from svc_pg.schema.status import Status
@@ -25,40 +25,14 @@ RECORD: Final = (
 """The statements that record what the migrations have made."""
 
 
-def tables(conn: DbApiConnection) -> set[str]:
-    """The tables of schema svc; none if it does not exist."""
-    found = rows(conn, "select table_name from information_schema.tables where table_schema = 'svc'")
-    return {name for (name,) in found}
-
-
-def version(conn: DbApiConnection) -> str | None:
-    """The version of the svc-pg that has installed on this server."""
-    if "installation" not in tables(conn):
-        return None
-    return next((version for (version,) in rows(conn, "select version from svc.installation")), None)
-
-
 def released() -> tuple[Migration, ...]:
     """All migrations of this program, in order."""
     return migration_files.released(_FOLDER)
 
 
-def pending(conn: DbApiConnection) -> list[Migration]:
-    """The migrations that this server has not run.
-
-    Raises the errors of ``svc_pg.schema.migration_files.pending``, and InstallError if a schema ``svc`` exists that is
-    not ours.
-    """
-    present = tables(conn)
-    if "migrations" not in present:
-        if present:
-            raise InstallError(
-                "a schema svc exists on this server, and svc-pg did not make it",
-                hint="Rename or drop it; the name is fixed.",
-            )
-        return list(released())
-    applied = rows(conn, "select number, name, sha256 from svc.migrations")
-    return migration_files.pending(_FOLDER, {number: (name, digest) for number, name, digest in applied})
+def states(applied: Mapping[int, tuple[str, str]]) -> list[Status]:
+    """All migrations, missing or not. Raises the errors of ``svc_pg.schema.migration_files.pending``."""
+    return migration_files.states(_FOLDER, applied)
 
 
 def statements(migration: Migration) -> list[str]:
@@ -92,13 +66,11 @@ def finish(conn: DbApiConnection) -> None:
     execute(conn, "commit")
 
 
-def missing(conn: DbApiConnection) -> list[Status]:
-    """The tables and columns of ours that are gone; of a table, not its columns."""
-    present = set(rows(conn, _PRESENT))
-    known = tables(conn)
+def missing(conn: DbApiConnection, known: Set[str]) -> list[Status]:
+    """The tables and columns of ours that are gone; of a table, not its columns. ``known`` are the tables of svc."""
     if "installed_inventory" not in known:
         return []
-    gone = set(rows(conn, "select kind, identity from svc.installed_inventory")) - present
+    gone = set(rows(conn, "select kind, identity from svc.installed_inventory")) - set(rows(conn, _PRESENT))
     return [
         Status(kind, identity, "missing", "")
         for kind, identity in sorted(gone)

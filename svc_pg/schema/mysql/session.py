@@ -1,14 +1,17 @@
 """The session of the installer: outside a transaction, with the settings that triggers keep, and with our lock."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
+from typing import Final, TypeVar
 
 from svc_pg.dbapi import DbApiConnection, execute, rows
 from svc_pg.errors import ConfigError, InstallError, TransactionError
-from svc_pg.schema.mysql.diagnosis import error_number
+from svc_pg.schema.mysql.diagnosis import LOCKED, error_number
+from svc_pg.schema.patience import TRIES
+
+Result = TypeVar("Result")
 
 _IN_TRANSACTION: Final = 1568
 _LOCK: Final = "svc-pg"
@@ -81,6 +84,17 @@ def locked(conn: DbApiConnection, wait_for_install: timedelta, wait_for_table: t
     finally:
         if not is_lost(conn):
             rows(conn, "select release_lock(%s)", (_LOCK,))
+
+
+def patiently(work: Callable[[], Result]) -> Result:
+    """Do ``work``; try again if others keep a lock."""
+    for left in reversed(range(TRIES)):
+        try:
+            return work()
+        except Exception as error:
+            if not left or error_number(error) not in LOCKED:
+                raise
+    raise AssertionError  # the last try returns or raises
 
 
 def is_lost(conn: DbApiConnection) -> bool:

@@ -11,10 +11,10 @@ from svc_pg.dbapi import DbApiConnection
 from svc_pg.errors import InstallError
 from svc_pg.render import render_for
 from svc_pg.schema.change import Change, Removal, change_of, removal_of, reversal_of
-from svc_pg.schema.comparison import Key
 from svc_pg.schema.export.script import Script
 from svc_pg.schema.mysql import installed, migrations, preflight
 from svc_pg.schema.mysql.differences import look
+from svc_pg.schema.mysql.installation import read_installation
 from svc_pg.schema.mysql.session import COLLATION, SQL_MODE, Server, pinned
 from svc_pg.schema.mysql.target import guards, target_of
 from svc_pg.schema.refusals import refuse_lost, refuse_newer, refuse_removals
@@ -54,9 +54,11 @@ def script(conn: DbApiConnection, config: Config, *, prune: bool = False) -> Scr
     """
     with pinned(conn) as server:
         preflight.check_server(server)
-        refuse_newer(migrations.version(conn))
-        steps = [step for step in look(conn, server, target_of(conn, server, config)) if step.action != "keep"]
-        notes = _notes(conn)
+        present = read_installation(conn)
+        refuse_newer(present.version)
+        wanted = target_of(conn, server, config)
+        steps = [step for step in look(conn, server, present, wanted) if step.action != "keep"]
+    notes = {key: note.source_sha256 for key, (_, note) in present.notes.items()}
     if not prune:
         refuse_removals(steps)
     refuse_lost(steps)
@@ -77,7 +79,7 @@ def script(conn: DbApiConnection, config: Config, *, prune: bool = False) -> Scr
 def removal(conn: DbApiConnection, config: Config, tables: Sequence[str]) -> Script:
     """The script that removes the capture of tables, before their columns change. Its downgrade brings it back."""
     with pinned(conn) as server:
-        found = look(conn, server, target_of(conn, server, config))
+        found = look(conn, server, read_installation(conn), target_of(conn, server, config))
     names = [_in_database(TableName.parse(table), server) for table in tables]
     changes = [removal_of(found, str(name), _QUOTE.ident(name.table)) for name in names]
     up: list[tuple[Change, str | None]] = [(change, None) for change, _ in changes]
@@ -149,9 +151,3 @@ def _together(change: Change, database: str, gone: set[str]) -> Iterator[_Togeth
 def _made(item: SchemaObject, database: str) -> _Made:
     trigger = Trigger.parse(item.identity)
     return _Made(item, trigger, Sql(item.sql), installed.home_of(trigger, database))
-
-
-def _notes(conn: DbApiConnection) -> dict[Key, str]:
-    if "installed_objects" not in migrations.tables(conn):
-        return {}
-    return {key: note.source_sha256 for key, (_, note) in installed.recorded(conn).items()}

@@ -1,11 +1,13 @@
 """The triggers that a configuration asks for on MySQL or MariaDB."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from svc_pg.capture.mysql.cascades import Audited, cascade_objects, roots
 from svc_pg.capture.mysql.catalog import read_tables, table_names
 from svc_pg.capture.mysql.expressions import MySql
-from svc_pg.capture.mysql.foreign_keys import read_foreign_keys
+from svc_pg.capture.mysql.foreign_keys import Way, read_foreign_keys
+from svc_pg.capture.mysql.table import MySqlTable
 from svc_pg.capture.mysql.triggers import capture_objects
 from svc_pg.capture.patterns import resolve
 from svc_pg.capture.rules import check_pattern, rules_for
@@ -18,33 +20,36 @@ from svc_pg.schema_objects import SchemaObject
 from svc_pg.sql_text import sql
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """The audited tables with their rules, and the triggers."""
+class Above(NamedTuple):
+    """A table by which foreign keys change audited ones, and the ways from there."""
 
-    tables: Audited
-    objects: list[SchemaObject]
+    table: MySqlTable
+    ways: Sequence[Way]
 
 
-def target_of(conn: DbApiConnection, server: Server, config: Config) -> Target:
-    """Render everything. Raises UnknownTableError, which names every missing table, and ConfigError."""
+def audited_tables(conn: DbApiConnection, server: Server, config: Config) -> tuple[Audited, list[Above]]:
+    """The tables to record, and those above them, whether they are audited themselves or not.
+
+    Raises ConfigError, and UnknownTableError that names every missing table.
+    """
     others = ['audit.unattributed = "refuse"'] if config.audit.unattributed == "refuse" else []
     refuse_unsupported(config, "MariaDB" if server.is_mariadb else "MySQL", others)
     audited = resolve(config.audit.tables, table_names(conn, server.database), default_schema=server.database)
-    tables = read_tables(conn, audited, is_mariadb=server.is_mariadb)
+    ways = roots(audited, read_foreign_keys(conn))
+    tables = read_tables(conn, [*audited, *sorted(ways)], is_mariadb=server.is_mariadb)
     for pattern in config.audit.tables:
         check_pattern(pattern, [tables[name].table for name in audited if audited[name] is pattern])
+    fitted = {name: (tables[name], rules_for(tables[name].table, rules)) for name, rules in audited.items()}
+    return fitted, [Above(tables[name], ways[name]) for name in sorted(ways)]
+
+
+def target_of(conn: DbApiConnection, server: Server, config: Config) -> list[SchemaObject]:
+    """The guards of the log, then the triggers of tables and of those above them. Raises as ``audited_tables``."""
     dialect = MySql(server.is_mariadb)
-    fitted = {name: (table, rules_for(table.table, audited[name])) for name, table in tables.items()}
-    captures = [item for table, rules in fitted.values() for item in capture_objects(dialect, table, rules)]
-    return Target(fitted, [*guards(), *captures, *_cascades(conn, dialect, fitted)])
-
-
-def _cascades(conn: DbApiConnection, dialect: MySql, audited: Audited) -> list[SchemaObject]:
-    """The triggers of the tables above, whether they are audited themselves or not."""
-    ways = roots(audited, read_foreign_keys(conn))
-    tables = read_tables(conn, sorted(ways), is_mariadb=dialect.is_mariadb)
-    return [item for name, table in tables.items() for item in cascade_objects(dialect, table, ways[name], audited)]
+    audited, above = audited_tables(conn, server, config)
+    captures = [item for table, rules in audited.values() for item in capture_objects(dialect, table, rules)]
+    cascades = [item for each in above for item in cascade_objects(dialect, each.table, each.ways, audited)]
+    return [*guards(), *captures, *cascades]
 
 
 def guards() -> list[SchemaObject]:
