@@ -6,7 +6,7 @@ from dataclasses import fields, is_dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, Literal
 from uuid import UUID
 
 from pydantic.alias_generators import to_camel
@@ -14,13 +14,13 @@ from pydantic.alias_generators import to_camel
 from svc_pg.query import RawJson
 
 
-def encode(value: object) -> bytes:
-    """One JSON document in UTF-8.
+def encode(value: object, *, errors: Literal["strict", "backslashreplace"] = "strict") -> bytes:
+    """One JSON document in UTF-8; ``backslashreplace`` escapes half a character, which UTF-8 has not.
 
     Names of a dataclass's fields become camelCase; keys of a mapping are data and stay. A RawJson is written verbatim.
     Raises TypeError for other types and ValueError for NaN, infinity and a time without a zone.
     """
-    return _text(value).encode()
+    return _text(value).encode(errors=errors)
 
 
 _write: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode

@@ -53,7 +53,7 @@ class Diff:
     @property
     def patch(self) -> RawJson:
         """The JSON Patch as a text."""
-        return RawJson(encode([_members(step) for step in self.steps]).decode())
+        return _written([_members(step) for step in self.steps])
 
 
 def diff(entry: Entry | State) -> Diff:
@@ -138,7 +138,11 @@ def _steps(path: str, before: Any, after: Any, *, depth: int) -> Iterator[PatchS
 
 
 def _text(value: Any) -> RawJson | None:
-    return None if value is _MISSING else RawJson(encode(value).decode())
+    return None if value is _MISSING else _written(value)
+
+
+def _written(value: object) -> RawJson:
+    return RawJson(encode(value, errors="backslashreplace").decode())
 
 
 def _members(step: PatchStep) -> dict[str, object]:

@@ -106,3 +106,10 @@ def test_what_is_nested_too_deeply_to_be_compared_is_refused() -> None:
     for depth in (950, 5000):
         with pytest.raises(QueryError, match="nested too deeply"):
             diff(of_depth(depth))
+
+
+def test_half_a_character_is_escaped() -> None:
+    found = diff(entry({"a": "\ud800", "b": 1}, {"a": "x", "b": "\ud800"}))
+    assert [field.before for field in found.fields] == [r'"\ud800"', "1"]
+    assert json.loads(found.patch)[1] == {"op": "replace", "path": "/b", "value": "\ud800"}
+    assert found.patch.encode()
