@@ -10,7 +10,7 @@ from typing import Any, Final, LiteralString
 from svc_pg.audit import facets, stats
 from svc_pg.audit.facets import Facet, Facets
 from svc_pg.audit.portable.entries import wanted
-from svc_pg.audit.portable.keys import moment
+from svc_pg.audit.portable.keys import forged, moment
 from svc_pg.audit.portable.phrases import Phrases
 from svc_pg.audit.portable.statements import Statement, Steps
 from svc_pg.audit.sample import Count
@@ -68,7 +68,7 @@ def counted_facets(phrases: Phrases, selection: Selection, *, tells_reach: bool)
     is_complete = counted.looked_at < facets.MAX_ENTRIES
     tags: Counter[str | None] = Counter()
     for group in counted.groups:
-        for tag in json.loads(group.tags or "[]") or [None]:
+        for tag in _tags(group.tags):
             tags[tag] += group.entries
     found = [Facet(name, _greatest(_by(counted.groups, name), facets.MAX_VALUES)) for name in _NAMES]
     return Facets(
@@ -77,6 +77,15 @@ def counted_facets(phrases: Phrases, selection: Selection, *, tells_reach: bool)
         is_complete=is_complete,
         facets=[*found, Facet("compliance", _greatest(tags, facets.MAX_VALUES))],
     )
+
+
+def _tags(text: str | None) -> Sequence[str | None]:
+    """The tags of an entry; None stands for none, and for what somebody has forged."""
+    try:
+        found = json.loads(text or "[]")
+    except ValueError:
+        found = []
+    return found if found and isinstance(found, list) and all(isinstance(tag, str) for tag in found) else [None]
 
 
 def counted_stats(
@@ -131,16 +140,16 @@ def _counted(phrases: Phrases, selection: Selection, size: int) -> Steps[_Counte
     text += actor + ", " + tenant + ", operation, severity, " + label + ", compliance, " + minute
     text += " from " + looked_at + found.clause + " group by " + values
     rows = yield Statement(text, (*params, *found.params))
-    firsts = [moment(row[0]) for row in rows]
-    lasts = [moment(row[1]) for row in rows]
-    groups = [_Group(*[*row[3:10], row[10].replace(" ", "T"), row[2]]) for row in rows]
-    return _Counted(
-        looked_at=count,
-        oldest=None if oldest is None else moment(oldest),
-        first=min(firsts, default=None),
-        last=max(lasts, default=None),
-        groups=groups,
-    )
+    try:
+        return _Counted(
+            looked_at=count,
+            oldest=None if oldest is None else moment(oldest),
+            first=min((moment(row[0]) for row in rows), default=None),
+            last=max((moment(row[1]) for row in rows), default=None),
+            groups=[_Group(*[*row[3:10], row[10].replace(" ", "T"), row[2]]) for row in rows],
+        )
+    except ValueError as error:
+        raise forged(None) from error
 
 
 def _by(groups: Iterable[_Group], name: str) -> Counter[Any]:

@@ -30,12 +30,12 @@ def translating() -> Iterator[None]:
 
 
 def is_busy(error: BaseException) -> bool:
-    """Whether others hold a lock for too long."""
-    return number(error) in BUSY or "database is locked" in str(error) or "database table is locked" in str(error)
+    """True if others hold a lock for too long."""
+    return number(error) in BUSY or getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
 
 
 def is_denied(error: BaseException) -> bool:
-    """Whether the user lacks the right to a table or a database."""
+    """True if the user lacks the right to a table or a database."""
     return number(error) in _DENIED
 
 

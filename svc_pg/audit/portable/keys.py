@@ -68,10 +68,11 @@ def _key(entry_id: int, time: Any, table: str, record: str | None, size: int) ->
         raise forged(entry_id) from error
 
 
-def forged(entry_id: int) -> QueryError:
+def forged(entry_id: int | None) -> QueryError:
     """The error for an entry that cannot be read: whoever can write the file of SQLite can write what they like."""
+    which = "an entry" if entry_id is None else f"entry {entry_id}"
     return QueryError(
-        f"entry {entry_id} of the log was not written by svc-pg: it cannot be read",
+        f"{which} of the log was not written by svc-pg: it cannot be read",
         hint="Look at it with the database's own client, and at who may write to the log.",
     )
 

@@ -73,7 +73,8 @@ SQLITE: Final = Phrases(
     now="strftime('%Y-%m-%dT%H:%M:%f000Z', 'now')",
     equals=lambda column, value: (column + " = %s", (value,)),
     has=lambda column, value: (
-        "exists (select 1 from json_each(" + column + ") where value = %s)",  # noqa: S608 - a column of ours
+        "exists (select 1 from json_each(case when json_valid(" + column + ") then " + column + " end)"  # noqa: S608
+        " where value = %s)",
         (value,),
     ),
     ago=lambda age: (
@@ -84,7 +85,7 @@ SQLITE: Final = Phrases(
     size=lambda column: "coalesce(length(cast(" + column + " as blob)), 0)",
     # bytes, which no driver decodes; those of a database in UTF-16 are no UTF-8, but SQLite makes its texts such
     text=lambda column: "case cast('a' as blob) when x'61' then cast(" + column + " as blob) else " + column + " end",
-    no_compliance="coalesce(json_array_length(compliance), 0) = 0",
+    no_compliance="case when json_valid(compliance) then json_array_length(compliance) else 0 end = 0",
     context="json_extract(printf(), '$.actor_id'), json_extract(printf(), '$.tenant_id'),"
     " json_extract(printf(), '$.context')",
     db_user="null",

@@ -14,7 +14,10 @@ from jinja2 import Environment
 
 from svc_pg import audit
 from svc_pg.audit import AuditQuery
-from svc_pg.errors import NotInstalledError, QueryError
+from svc_pg.audit.portable.counts import counted_facets
+from svc_pg.audit.portable.entries import phrases_of
+from svc_pg.audit.portable.statements import run
+from svc_pg.errors import ConfigError, NotInstalledError, QueryError
 from svc_pg.integrations.jinja import add_templates
 from tests.support.logs import Log, records
 from tests.support.pages import all_rows
@@ -188,6 +191,11 @@ def test_a_database_without_a_log_is_named_as_such(log: Log) -> None:
     assert caught.value.hint == "Run: svc-pg install"
 
 
+def test_what_only_postgresql_tells_is_refused(conn: Any) -> None:
+    with pytest.raises(ConfigError, match="what a transaction did is there on PostgreSQL only"):
+        audit.transaction(7).list(conn)
+
+
 @pytest.mark.parametrize("column", ["timestamp", "changed_fields", "compliance"])
 def test_an_entry_that_somebody_has_forged_in_sqlite_is_named(log: Log, conn: Any, column: str) -> None:
     if not isinstance(log.at, Path):
@@ -195,6 +203,14 @@ def test_an_entry_that_somebody_has_forged_in_sqlite_is_named(log: Log, conn: An
     log.write(conn, "1", id=7, **{column: "8x"})
     with pytest.raises(QueryError, match="entry 7 of the log was not written by svc-pg"):
         audit.query().list(conn)
+    assert not audit.query().compliance("gdpr").list(conn).data
+    assert not audit.query().changed("a").list(conn).data
+    counting = counted_facets(phrases_of(conn), audit.query().missing("compliance"), tells_reach=True)
+    if column == "timestamp":
+        with pytest.raises(QueryError, match="an entry of the log was not written by svc-pg"):
+            run(conn, counting)
+    else:
+        assert run(conn, counting).entries == 1
 
 
 def test_the_last_changes_of_a_record_are_plain_values(log: Log, conn: Any) -> None:
