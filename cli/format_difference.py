@@ -1,0 +1,42 @@
+"""A difference of the audit log as text for a terminal."""
+
+from datetime import UTC, datetime
+from typing import Final
+
+from svc_pg.audit import Diff, FieldDiff
+from svc_pg.query import RawJson
+
+from .json_text import printable
+
+_LONGEST: Final = 60  # characters of a value in a line
+_MOST_FIELDS: Final = 20  # in a line
+
+
+def differences(found: Diff) -> str:
+    """All fields that differ in a line; of very many the first."""
+    shown = [field_text(field) for field in found.fields[:_MOST_FIELDS]]
+    more = len(found.fields) - len(shown)
+    return ", ".join(shown) + (f", and {more} more" if more else "")
+
+
+def field_text(field: FieldDiff) -> str:
+    """A field with its value before and after."""
+    name = printable(field.field)
+    if field.is_redacted:
+        return f"{name}: (redacted)"
+    if field.before is None:
+        return f"{name}: {value_text(field.after)}"
+    if field.after is None:
+        return f"{name}: {value_text(field.before)} removed"
+    return f"{name}: {value_text(field.before)} -> {value_text(field.after)}"
+
+
+def value_text(value: RawJson | None) -> str:
+    """A value, shortened to fit into a line."""
+    text = "null" if value is None else printable(value)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def time_text(time: datetime) -> str:
+    """A time in UTC, to the second."""
+    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z"
