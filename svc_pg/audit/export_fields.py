@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, LiteralString, get_args
+from typing import Final, Literal, LiteralString, NamedTuple, get_args
 
-Format = Literal["json", "ndjson", "csv"]
+TextFormat = Literal["json", "ndjson", "csv"]
+Format = Literal["json", "ndjson", "csv", "parquet"]
 
+TEXT_FORMATS: Final[Sequence[TextFormat]] = get_args(TextFormat)
 FORMATS: Final[Sequence[Format]] = get_args(Format)
-PROGRESS_EVERY: Final = 10_000  # entries
-HEADS: Final[dict[Format, bytes]] = {"json": b"[", "ndjson": b"", "csv": b""}
-TAILS: Final[dict[Format, bytes]] = {"json": b"]\n", "ndjson": b"", "csv": b""}
 
 # The fields of Entry under the names of the API, each with its expression
 FIELDS: Final[dict[LiteralString, LiteralString]] = {
@@ -37,6 +36,31 @@ ARRAYS: Final = frozenset({"changedFields", "compliance", "redactedFields"})
 FREE_TEXTS: Final = frozenset(
     {"tableName", "recordId", "actorId", "tenantId", "dbUser", "dbRole", "label", "description"}
 )
+
+
+class Shape(NamedTuple):
+    """The bytes around the records of a file: each has an ``end``, and the first a ``head`` or ``first`` before it."""
+
+    head: bytes = b""
+    first: bytes = b""
+    separator: bytes = b""
+    end: bytes = b"\n"
+    tail: bytes = b""
+
+    def part(self, records: Sequence[bytes], *, is_first: bool) -> bytes:
+        """Some records as they stand in the file, after its head if ``is_first``."""
+        before = self.head if is_first else b""
+        if not records:
+            return before
+        before += self.first if is_first else self.separator
+        return before + (self.end + self.separator).join(records) + self.end
+
+
+SHAPES: Final[dict[TextFormat, Shape]] = {
+    "json": Shape(head=b"[", first=b"\n", separator=b",", tail=b"]\n"),
+    "ndjson": Shape(),
+    "csv": Shape(head=",".join(FIELDS).encode() + b"\r\n", end=b"\r\n"),
+}
 
 
 @dataclass(frozen=True, slots=True)

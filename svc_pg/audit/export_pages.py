@@ -4,13 +4,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, LiteralString, NamedTuple
+from typing import Any, Final, LiteralString
 
 from psycopg import AsyncConnection
 
 from svc_pg.audit.entry import keyset
-from svc_pg.audit.export import csv_cell
-from svc_pg.audit.export_fields import FIELDS, Format
+from svc_pg.audit.export_copy import csv_cell
+from svc_pg.audit.export_fields import FIELDS, SHAPES, TextFormat
 from svc_pg.audit.horizon import horizon_after
 from svc_pg.audit.listing import filter_of
 from svc_pg.audit.log import AuditQuery
@@ -23,17 +23,6 @@ PART_BYTES: Final = 4 * 1024 * 1024
 Connect = Callable[[], AbstractAsyncContextManager[AsyncConnection[Any]]]
 
 
-class _Shape(NamedTuple):
-    """A file: ``head``, each ``line`` with its ``end``, the first after ``opening``, the others after ``separator``."""
-
-    line: LiteralString
-    head: str = ""
-    opening: str = ""
-    separator: str = ""
-    end: str = "\n"
-    tail: str = ""
-
-
 @dataclass(frozen=True, slots=True)
 class _Line:
     timestamp: datetime
@@ -41,29 +30,29 @@ class _Line:
     line: str
 
 
-async def export_pages(connect: Connect, query: AuditQuery, *, format: Format) -> AsyncIterator[bytes]:  # noqa: A002
+async def export_pages(connect: Connect, query: AuditQuery, *, format: TextFormat) -> AsyncIterator[bytes]:  # noqa: A002
     """All entries that ``query`` selects, the oldest first, as ``export`` writes them.
 
     Each part has up to 500 entries and 4 MiB, but at least one entry. It is read in a transaction of its own, whose
     connection is returned before the part is yielded. Entries of transactions that have not ended at the beginning are
     left out. The query's order, limit and cursor are ignored. Raises NotInstalledError.
     """
-    shape = _SHAPES[format]
-    select = 'select "timestamp", id::text, ' + shape.line + " as line from svc.audit_logs"  # noqa: S608 - only constants
+    shape = SHAPES[format]
+    select = 'select "timestamp", id::text, ' + _LINES[format] + " as line from svc.audit_logs"  # noqa: S608 - only constants
     async with connect() as conn:
         horizon = await afetch_one(conn, horizon_after(None))
     wanted = horizon.settled(filter_of(query.conditions))
     listing = Listing(keyset("oldest", select, _Line), wanted).limit(PAGE_SIZE)
-    before = shape.head + shape.opening
+    is_first = True
     while True:
         async with connect() as conn:
             page = await listing.alist(conn, max_bytes=PART_BYTES)
-        text = shape.separator.join(each.line + shape.end for each in page)
+        part = shape.part([each.line.encode() for each in page], is_first=is_first)
         if page.next_cursor is None:
-            yield ((before + text if page.data else shape.head) + shape.tail).encode()
+            yield part + shape.tail
             return
-        yield (before + text).encode()
-        before, listing = shape.separator, listing.after(page.next_cursor)
+        yield part
+        is_first, listing = False, listing.after(page.next_cursor)
 
 
 def _json_line() -> LiteralString:
@@ -78,8 +67,4 @@ def _csv_line() -> LiteralString:
     return " || ',' || ".join(cells)
 
 
-_SHAPES: Final[dict[Format, _Shape]] = {
-    "json": _Shape(_json_line(), head="[", opening="\n", separator=",", tail="]\n"),
-    "ndjson": _Shape(_json_line()),
-    "csv": _Shape(_csv_line(), head=",".join(FIELDS) + "\r\n", end="\r\n"),
-}
+_LINES: Final[dict[TextFormat, LiteralString]] = {"json": _json_line(), "ndjson": _json_line(), "csv": _csv_line()}

@@ -1,14 +1,15 @@
-"""Export entries as JSON, NDJSON or CSV, in parts that are bounded in entries and bytes."""
+"""Export entries as JSON, NDJSON, CSV or Parquet, in parts that are bounded in entries and bytes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import BinaryIO, Final
+from typing import Final
 
 from svc_pg.audit.entry import Entry
-from svc_pg.audit.export_fields import FIELDS, HEADS, PROGRESS_EVERY, TAILS, ExportReport, Format
+from svc_pg.audit.export_fields import ExportReport, Format
+from svc_pg.audit.export_file import ExportFile
 from svc_pg.audit.portable.entries import entries_of, wanted
-from svc_pg.audit.portable.export_lines import LINES
+from svc_pg.audit.portable.export_records import RECORDS
 from svc_pg.audit.portable.horizon import horizon
 from svc_pg.audit.portable.keys import beyond, in_order, within
 from svc_pg.audit.portable.phrases import Phrases
@@ -32,13 +33,12 @@ def exporting(
     phrases: Phrases,
     selection: Selection,
     form: Format,
-    out: BinaryIO,
+    file: ExportFile,
     *,
     after: str | None,
     is_settled: bool,
-    progress: Callable[[int], None],
 ) -> Steps[ExportReport]:
-    """Write the selected entries to ``out``, the oldest first: see ``svc_pg.audit.export``."""
+    """Write the selected entries to ``file``, the oldest first: see ``svc_pg.audit.export``."""
     found = yield from wanted(phrases, selection.conditions)
     reach = None
     held_back = 0
@@ -48,17 +48,14 @@ def exporting(
     if is_settled and reach is not None:
         held_back = yield from _count(phrases, reach.held_back(phrases, found))
         found = reach.settled(phrases, found)
-    out.write(HEADS[form] if form != "csv" else ",".join(FIELDS).encode() + b"\r\n")
     number = 0
     part = yield from part_after(phrases, found, None)
     while part.edge is not None:
         for entry in part.entries:
-            if number % PROGRESS_EVERY == 0:
-                progress(number)
-            out.write(line(entry, form, is_first=number == 0))
-            number += 1
+            file.add(RECORDS[form](entry))
+        number += len(part.entries)
         part = yield from part_after(phrases, found, part.edge)
-    out.write(TAILS[form])
+    file.end()
     return ExportReport(number, held_back, "" if reach is None else reach.cursor)
 
 
@@ -68,18 +65,6 @@ def part_after(phrases: Phrases, found: Filter, edge: tuple[datetime, int] | Non
     keys = within((yield from in_order(phrases, later, is_falling=False, limit=PART_ENTRIES)), PART_BYTES)
     entries = yield from entries_of(phrases, keys)
     return Part(entries, (keys[-1].timestamp, keys[-1].id) if keys else None)
-
-
-def line(entry: Entry, form: Format, *, is_first: bool) -> bytes:
-    """An entry as it stands in the file."""
-    text = LINES[form](entry)
-    match form:
-        case "json":
-            return f"{chr(10) if is_first else ','}{text}\n".encode()
-        case "ndjson":
-            return f"{text}\n".encode()
-        case "csv":
-            return f"{text}\r\n".encode()
 
 
 def _count(phrases: Phrases, found: Filter) -> Steps[int]:

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Protocol
 
 from svc_pg.audit.entry import Entry
-from svc_pg.audit.export_fields import Format
+from svc_pg.audit.export_fields import TextFormat
 from svc_pg.audit.facets import Facets
 from svc_pg.audit.log import AuditQuery
 from svc_pg.audit.purge_report import PurgeReport
@@ -40,7 +40,7 @@ class AuditLog(Protocol):
     async def stats(self, query: AuditQuery, *, bucket: Bucket | None, tells_reach: bool) -> AuditStats:
         """Counts by time, table, actor, operation and severity."""
 
-    def export(self, query: AuditQuery, *, form: Format) -> AsyncIterator[bytes]:
+    def export(self, query: AuditQuery, *, form: TextFormat) -> AsyncIterator[bytes]:
         """All entries as parts of a file."""
 
     async def purge(self, request: AuthenticatedRequest, older_than: timedelta, *, is_dry_run: bool) -> PurgeReport:

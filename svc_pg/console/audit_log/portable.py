@@ -13,12 +13,13 @@ from anyio.to_thread import run_sync
 from svc_pg import audit, schema
 from svc_pg.audit.around import check_size
 from svc_pg.audit.entry import Entry
-from svc_pg.audit.export_fields import FIELDS, HEADS, TAILS, Format
+from svc_pg.audit.export_fields import SHAPES, TextFormat
 from svc_pg.audit.facets import Facets
 from svc_pg.audit.log import AuditQuery, number_of
 from svc_pg.audit.portable import counts, entries
 from svc_pg.audit.portable.entries import phrases_of
-from svc_pg.audit.portable.export import Part, line, part_after
+from svc_pg.audit.portable.export import part_after
+from svc_pg.audit.portable.export_records import RECORDS
 from svc_pg.audit.portable.follow import following
 from svc_pg.audit.portable.horizon import horizon
 from svc_pg.audit.portable.phrases import Phrases
@@ -88,21 +89,18 @@ class PortableLog:
             lambda phrases: counts.counted_stats(phrases, query, bucket=bucket, tells_reach=tells_reach)
         )
 
-    async def export(self, query: AuditQuery, *, form: Format) -> AsyncIterator[bytes]:
+    async def export(self, query: AuditQuery, *, form: TextFormat) -> AsyncIterator[bytes]:
         """All entries as parts of a file, each read by a connection of its own."""
         found = await self._read(lambda phrases: _settled(phrases, query))
-        yield HEADS[form] if form != "csv" else ",".join(FIELDS).encode() + b"\r\n"
-        part = Part([], None)
-        is_first = True
-        while True:
+        shape, is_first = SHAPES[form], True
+        part = await self._read(lambda phrases: part_after(phrases, found, None))
+        while part.edge is not None:
             edge = part.edge
+            if part.entries:
+                yield shape.part([RECORDS[form](entry) for entry in part.entries], is_first=is_first)
+                is_first = False
             part = await self._read(lambda phrases, edge=edge: part_after(phrases, found, edge))  # type: ignore[misc]
-            if part.edge is None:
-                break
-            lines = [line(entry, form, is_first=is_first and not number) for number, entry in enumerate(part.entries)]
-            is_first = is_first and not lines
-            yield b"".join(lines)
-        yield TAILS[form]
+        yield shape.part([], is_first=is_first) + shape.tail
 
     async def purge(self, request: AuthenticatedRequest, older_than: timedelta, *, is_dry_run: bool) -> PurgeReport:
         """Remove old entries, in the name of the session."""

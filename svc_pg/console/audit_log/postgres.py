@@ -8,7 +8,7 @@ from functools import partial
 from svc_pg.audit import log
 from svc_pg.audit.around import around
 from svc_pg.audit.entry import Entry
-from svc_pg.audit.export_fields import Format
+from svc_pg.audit.export_fields import TextFormat
 from svc_pg.audit.export_pages import export_pages
 from svc_pg.audit.facets import Facets, afacets
 from svc_pg.audit.follow_pages import following
@@ -63,7 +63,7 @@ class PostgresLog:
         async with self.database.connection() as conn:
             return await astats(conn, query, bucket=bucket, tells_reach=tells_reach)
 
-    def export(self, query: AuditQuery, *, form: Format) -> AsyncIterator[bytes]:
+    def export(self, query: AuditQuery, *, form: TextFormat) -> AsyncIterator[bytes]:
         """All entries as parts of a file."""
         return export_pages(self.database.connection, query, format=form)
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Final, get_args
 
 from svc_pg import durations
-from svc_pg.audit.export_fields import Format
+from svc_pg.audit.export_fields import TextFormat
 from svc_pg.audit.log import query
 from svc_pg.audit.purge_report import OLDEST_AGE, YOUNGEST_AGE, PurgeReport
 from svc_pg.console.audit_log import AuditLog
@@ -18,7 +18,7 @@ from svc_pg.console.parameters import FilterParameter, documented, filtered, one
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
 
-_MEDIA_TYPES: Final[dict[Format, str]] = {
+_MEDIA_TYPES: Final[dict[TextFormat, str]] = {
     "ndjson": "application/x-ndjson",
     "json": "application/json",
     "csv": "text/csv; charset=utf-8",
@@ -27,7 +27,7 @@ _MEDIA_TYPES: Final[dict[Format, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Export(Asked):
-    format: Format = "ndjson"
+    format: TextFormat = "ndjson"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class _Purge:
     is_dry_run: bool = False
 
 
-_FORMATS: Final[Sequence[Format]] = get_args(Format)
+_FORMATS: Final[Sequence[TextFormat]] = get_args(TextFormat)
 _format: Final = one_among(_FORMATS)
 
 

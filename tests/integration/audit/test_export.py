@@ -16,6 +16,7 @@ from psycopg.types.json import Jsonb
 from pydantic.alias_generators import to_camel
 
 from svc_pg import audit
+from svc_pg.audit import export_fields
 from svc_pg.audit.export import aexport, export
 from svc_pg.audit.export_fields import ExportReport, Format
 from svc_pg.encoding import encode
@@ -140,7 +141,7 @@ def test_the_async_export_writes_the_same(
         assert (report.entries, report.held_back) == ((20, 1) if is_settled else (21, 0))
         db.commit()
         assert asyncio.run(run()) == (written, report)
-    assert told == [0]
+    assert told == [report.entries]
 
 
 @pytest.mark.parametrize(("form", "nothing"), [("json", []), ("ndjson", None), ("csv", None)])
@@ -153,6 +154,28 @@ def test_nothing_to_export_is_valid_and_empty(db: psycopg.Connection[Any], form:
         assert written == b""
     else:
         assert written.decode() == ",".join(FIELDS) + "\r\n"
+
+
+def test_every_byte_of_json_is_that_of_row_to_json(db: psycopg.Connection[Any]) -> None:
+    texts = [*HOSTILE, "\x01\x02", "null", "\\", "\\.", "%b %s", "\u2028"]
+    with db.cursor().copy(
+        "copy svc.audit_logs (table_name, table_oid, operation, record_id, actor_id, label, description, compliance,"
+        " before_data, after_data, context, xact_id) from stdin"
+    ) as rows:
+        for number, text in enumerate(texts):
+            values = (text, text, text, text, [text, text], Jsonb(text), Jsonb({text: [None, 1.50]}), Jsonb(None))
+            rows.write_row(("t", 0, "UPDATE", *values, -number))
+        rows.write_row(("t", 0, "DELETE", *[None] * 8, 7))
+    db.commit()
+    cells = ", ".join(f'{value} as "{name}"' for name, value in export_fields.FIELDS.items())
+    with db.cursor() as cursor:
+        cursor.execute(
+            f"select row_to_json(e)::text from (select {cells} from svc.audit_logs"
+            " order by audit_logs.timestamp, audit_logs.id) e"
+        )
+        lines = [line for (line,) in cursor]
+    assert exported(db, "ndjson")[0].decode() == "".join(f"{line}\n" for line in lines)
+    assert exported(db, "json")[0].decode() == "[\n" + "\n,".join(lines) + "\n]\n"
 
 
 def test_ndjson_is_an_object_a_line(db: psycopg.Connection[Any]) -> None:

@@ -1,0 +1,89 @@
+"""Write entries of the audit log as Parquet, in row groups of a bounded size."""
+
+import json
+from collections.abc import Callable
+from typing import Any, BinaryIO, Final
+
+from svc_pg.audit.export_fields import ARRAYS, FIELDS
+from svc_pg.errors import ConfigError
+
+GROUP_ENTRIES: Final = 65_536
+GROUP_BYTES: Final = 16 * 1024 * 1024
+
+_NUMBERS: Final = frozenset({"id", "xactId"})
+
+
+class ParquetFile:
+    """Records of CSV, whose columns get types: numbers, times of UTC, lists of texts; snapshots are JSON texts."""
+
+    def __init__(self, out: BinaryIO, progress: Callable[[int], None]) -> None:
+        self._arrow = _arrow()
+        self._out = out
+        self._progress = progress
+        self._file: Any = None
+        self._records: list[bytes] = []
+        self._bytes = 0
+        self._entries = 0
+
+    def add(self, record: bytes) -> None:
+        """One more entry, as a record of CSV."""
+        self._records.append(record)
+        self._bytes += len(record)
+        if self._bytes >= GROUP_BYTES or len(self._records) == GROUP_ENTRIES:
+            self._write()
+
+    def end(self) -> None:
+        """Write what is left, and the index of the row groups."""
+        self._write()
+        self._file.close()
+
+    def _write(self) -> None:
+        pa = self._arrow
+        if self._file is None:
+            self._file = pa.parquet.ParquetWriter(self._out, self._schema(), compression="zstd")
+        if not self._records:
+            return
+        self._file.write_table(self._table(b"\n".join(self._records)))
+        self._entries += len(self._records)
+        self._records.clear()
+        self._bytes = 0
+        self._progress(self._entries)
+
+    def _schema(self) -> Any:
+        pa = self._arrow
+        types = dict.fromkeys(FIELDS, pa.string())
+        types |= dict.fromkeys(_NUMBERS, pa.int64()) | dict.fromkeys(ARRAYS, pa.list_(pa.string()))
+        return pa.schema(types | {"timestamp": pa.timestamp("us", tz="UTC")})
+
+    def _table(self, records: bytes) -> Any:
+        pa, schema = self._arrow, self._schema()
+        table = pa.csv.read_csv(
+            pa.BufferReader(records),
+            read_options=pa.csv.ReadOptions(
+                column_names=schema.names, use_threads=False, block_size=max(len(records), 1 << 20)
+            ),
+            parse_options=pa.csv.ParseOptions(newlines_in_values=True),
+            convert_options=pa.csv.ConvertOptions(
+                column_types={field.name: pa.string() if field.name in ARRAYS else field.type for field in schema},
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,  # an empty text has quotes, and a missing one has none
+            ),
+        )
+        return pa.table([self._lists(table[n]) if n in ARRAYS else table[n] for n in schema.names], schema=schema)
+
+    def _lists(self, column: Any) -> Any:
+        """The lists of a column of JSON, of which few differ."""
+        pa = self._arrow
+        texts = column.combine_chunks().dictionary_encode()
+        return pa.array(map(json.loads, texts.dictionary.to_pylist()), pa.list_(pa.string())).take(texts.indices)
+
+
+def _arrow() -> Any:
+    try:
+        import pyarrow
+        import pyarrow.csv
+        import pyarrow.parquet
+    except ModuleNotFoundError as error:
+        raise ConfigError("parquet needs pyarrow", hint="Run: pip install 'svc-pg[parquet]'") from error
+    return pyarrow
