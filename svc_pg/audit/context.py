@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 MAX_ID_LENGTH: Final = 512
@@ -51,7 +51,8 @@ def acting(actor_id: str, *, tenant: str | None = None, context: Mapping[str, ob
     """Name ``actor_id`` as the actor of changes that the block makes through connections ``with_audit``.
 
     Holds for the tasks that the block starts and for threads of ``asyncio.to_thread`` and anyio, but not for a bare
-    ``threading.Thread``. Blocks nest: the innermost applies, with its own tenant and context. Raises as ``Actor`` does.
+    ``threading.Thread``. Blocks nest: the innermost applies, with its own tenant. Its context has the members of the
+    blocks around it too, and its own member wins over another of the same name. Raises as ``Actor`` does.
     """
     with acting_as(Actor(actor_id, tenant, context)):
         yield
@@ -60,11 +61,31 @@ def acting(actor_id: str, *, tenant: str | None = None, context: Mapping[str, ob
 @contextmanager
 def acting_as(actor: Actor | None) -> Iterator[None]:
     """As ``acting``, for an existing ``Actor``. None stands for nobody, whoever acts outside the block."""
-    token = _current.set(actor)
+    token = _current.set(None if actor is None else within(actor, parameters(_current.get())["context"]))
     try:
         yield
     finally:
         _current.reset(token)
+
+
+def within(actor: Actor, context: str | None) -> Actor:
+    """The actor with the members of ``context``, the JSON of a block around it; what is no object has none."""
+    around = _members(context)
+    own = _members(actor._parameters["context"])
+    if not around or (actor._parameters["context"] and own is None):
+        return actor
+    return replace(actor, context={**around, **(own or {})})
+
+
+def _members(text: str | None) -> Mapping[str, object] | None:
+    if not text:
+        return None
+    try:
+        found = json.loads(text)
+        json.dumps(found, allow_nan=False)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _check(what: str, text: str) -> None:

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from svc_pg.audit.context import Actor, acting_as, parameters
+from svc_pg.audit.context import Actor, acting_as, current_actor, parameters, within
 from svc_pg.errors import TransactionError, sqlstate
 
 _SET: Final = """
@@ -26,9 +26,9 @@ async def ablock(conn: Any, who: Actor) -> AsyncIterator[None]:
             hint="Write: async with conn.transaction(), audit.aactor(conn, ...):",
         )
     before = await conn.fetchrow(_GET)
-    given = parameters(who)
     try:
-        with acting_as(who):
+        with acting_as(within(who, before[2])):
+            given = parameters(current_actor())
             await conn.fetchrow(_SET, given["actor_id"], given["tenant_id"], given["context"])
             yield
     finally:

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from typing import Any, Final
 
-from svc_pg.audit.context import Actor, acting_as, parameters
+from svc_pg.audit.context import Actor, acting_as, current_actor, parameters
 
 _GET_ACTOR: Final = """
 select hex(convert(@svc_actor_id using utf8mb4)) as actor_id, hex(convert(@svc_tenant_id using utf8mb4)) as tenant_id,
@@ -33,7 +33,7 @@ def block(conn: Any, who: Actor) -> Iterator[None]:
         before = _before(cursor.fetchall())
     try:
         with acting_as(who):
-            _run(conn, set_actor(who))
+            _run(conn, set_actor(current_actor()))
             yield
     except BaseException:
         with suppress(Exception):  # of a lost connection
@@ -50,7 +50,7 @@ async def ablock(conn: Any, who: Actor) -> AsyncIterator[None]:
         before = _before(await cursor.fetchall())
     try:
         with acting_as(who):
-            await _arun(conn, set_actor(who))
+            await _arun(conn, set_actor(current_actor()))
             yield
     except BaseException:
         with suppress(Exception):

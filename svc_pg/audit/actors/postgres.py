@@ -7,7 +7,7 @@ from typing import Any, Final
 from psycopg.pq import TransactionStatus
 
 from svc_pg.audit.actors import asyncpg
-from svc_pg.audit.context import Actor, acting_as, parameters
+from svc_pg.audit.context import Actor, acting_as, current_actor, parameters, within
 from svc_pg.connections import is_asyncpg
 from svc_pg.errors import ConfigError, TransactionError
 
@@ -30,8 +30,8 @@ def block(conn: Any, who: Actor) -> Iterator[None]:
         cursor.execute(_GET_ACTOR)
         before = _texts(cursor.fetchone())
         try:
-            with acting_as(who):
-                cursor.execute(SET_ACTOR, parameters(who))
+            with acting_as(within(who, before["context"])):
+                cursor.execute(SET_ACTOR, parameters(current_actor()))
                 yield
         finally:
             if conn.info.transaction_status == TransactionStatus.INTRANS:
@@ -50,8 +50,8 @@ async def ablock(conn: Any, who: Actor) -> AsyncIterator[None]:
         await cursor.execute(_GET_ACTOR)
         before = _texts(await cursor.fetchone())
         try:
-            with acting_as(who):
-                await cursor.execute(SET_ACTOR, parameters(who))
+            with acting_as(within(who, before["context"])):
+                await cursor.execute(SET_ACTOR, parameters(current_actor()))
                 yield
         finally:
             if conn.info.transaction_status == TransactionStatus.INTRANS:

@@ -110,7 +110,7 @@ def single(_request: HttpRequest, note: int) -> HttpResponse:
 def nested(_request: HttpRequest, note: int) -> HttpResponse:
     with transaction.atomic():
         insert(note)
-        with acting("bob"):
+        with acting("bob", context={"step": 1}):
             try:
                 with transaction.atomic():
                     insert(note + 1)

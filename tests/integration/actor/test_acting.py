@@ -33,6 +33,41 @@ def test_blocks_nest_and_restore_the_actor_before() -> None:
     assert current_actor() is None
 
 
+def test_a_block_has_the_context_of_those_around_it_and_its_own_members_win() -> None:
+    given: dict[str, object] = {"request_id": "r-1", "step": 1}
+    with acting("alice", context=given):
+        given["later"] = True
+        with acting("bob", context={"step": 2, "job": "import"}):
+            assert current_actor() == Actor("bob", None, {"request_id": "r-1", "step": 2, "job": "import"})
+            with acting_as(Actor("carol", "acme")):
+                assert current_actor() == Actor("carol", "acme", {"request_id": "r-1", "step": 2, "job": "import"})
+            with acting_as(None), acting("dave", context={"step": 3}):
+                assert current_actor() == Actor("dave", None, {"step": 3})
+        assert current_actor() == Actor("alice", None, {"request_id": "r-1", "step": 1})
+
+
+@pytest.mark.parametrize("setting", ['{"batch": 7, "step": 1}', "[1]", "7", "", '{"broken', '{"n": 1e999}', "NaN"])
+def test_an_actor_by_hand_has_the_context_that_sql_gave_the_transaction(notes: str, setting: str) -> None:
+    async def write() -> None:
+        async with await psycopg.AsyncConnection.connect(notes) as conn:
+            await conn.execute("select set_config('svc.context', %s, true)", [setting])
+            async with audit.aactor(conn, "alice", context={"step": 2}):
+                await conn.execute(INSERT, [2])
+
+    asyncio.run(write())
+    with psycopg.connect(notes) as conn:
+        conn.execute("select set_config('svc.context', %s, true)", [setting])
+        with acting("zoe", context={"request_id": "r-1", "batch": 6}), audit.actor(conn, "alice", context={"step": 2}):
+            conn.execute(INSERT, [1])
+        assert conn.execute("select current_setting('svc.context')").fetchone() == (setting,)
+    found = {int(entry.record_id or 0): entry.context for entry in entries(notes)}
+    batch = {"batch": 7} if "batch" in setting else {}
+    assert {note: context and context.value for note, context in found.items()} == {
+        1: {"request_id": "r-1", "batch": 6, "step": 2} | batch,
+        2: {"step": 2} | batch,
+    }
+
+
 def test_threads_of_asyncio_and_anyio_and_tasks_keep_the_actor() -> None:
     async def names() -> list[str | None]:
         with acting("alice"):

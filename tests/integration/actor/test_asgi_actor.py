@@ -15,7 +15,7 @@ from litestar.middleware import DefineMiddleware
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 from websockets.sync.client import connect
 
-from svc_pg.audit import Actor, current_actor
+from svc_pg.audit import Actor, acting, current_actor
 from svc_pg.integrations.asgi import ActorMiddleware
 from svc_pg.integrations.extractors import ACTOR_HEADER, Extractor, from_bearer, from_header
 from svc_pg.integrations.extractors import Request as Seen
@@ -48,6 +48,11 @@ def shop(notes: str, extractor: Extractor, **options: Any) -> FastAPI:
         await write(note)
         actor = current_actor()
         return actor.id if actor else None
+
+    @app.post("/nested/{note}")
+    async def nested(note: int) -> None:
+        with acting("job", context={"step": 1}):
+            await write(note)
 
     @app.post("/in-a-thread/{note}")
     def add_in_a_thread(note: int) -> None:
@@ -162,15 +167,19 @@ def test_another_trusted_header_does_not_open_the_actor_header(notes: str) -> No
 
 def test_an_async_extractor_brings_a_whole_actor(notes: str) -> None:
     async def extract(request: Seen) -> Actor | None:
-        assert request.scope["path"] == "/notes/1"
+        assert request.scope["path"] in ("/notes/1", "/nested/2")
         return Actor(request.headers["x-user"], "acme")
 
     with serving_asgi(shop(notes, extract, records_request=True)) as url:
         httpx.post(f"{url}/notes/1", headers={"x-user": "alice", "x-request-id": "r-81"})
-    (entry,) = entries(notes)
+        httpx.post(f"{url}/nested/2", headers={"x-user": "alice", "x-request-id": "r-82"})
+    entry, inner = entries(notes)
     assert (entry.actor_id, entry.tenant_id) == ("alice", "acme")
     assert entry.context is not None
     assert entry.context.value == {"request_id": "r-81", "ip": "127.0.0.1"}
+    assert (inner.actor_id, inner.tenant_id) == ("job", None)
+    assert inner.context is not None
+    assert inner.context.value == {"request_id": "r-82", "ip": "127.0.0.1", "step": 1}
 
 
 def test_a_key_function_does_not_hold_up_the_event_loop(notes: str) -> None:

@@ -87,9 +87,11 @@ def test_a_streamed_response_writes_as_the_actor(client: httpx.Client, notes: st
 
 def test_entries_have_the_context_of_their_request(client: httpx.Client, notes: str) -> None:
     client.get("/single/1", headers={"x-request-id": "r-81"} | bearer("alice"))
-    (entry,) = entries(notes)
-    assert entry.context is not None
-    assert entry.context.value == {"request_id": "r-81", "ip": "127.0.0.1"}
+    client.get("/nested/2", headers={"x-request-id": "r-82"} | bearer("alice"))
+    found = {entry.record_id: entry.context and entry.context.value for entry in entries(notes)}
+    outer = {"request_id": "r-82", "ip": "127.0.0.1"}
+    assert found["1"] == {"request_id": "r-81", "ip": "127.0.0.1"}
+    assert (found["2"], found["4"], found["5"]) == (outer, outer | {"step": 1}, outer)
 
 
 @pytest.mark.parametrize("name", [ACTOR_HEADER, ACTOR_HEADER.replace("-", "_")])

@@ -64,7 +64,7 @@ def test_each_statement_has_the_actor_of_its_moment(mysql_notes: Notes) -> None:
         conn.commit()
     hostile = Told(HOSTILE, "acme", {"request_id": "r-81", "name": HOSTILE})
     nobody = Told(None, None, None)
-    bob = Told("bob", None, None)
+    bob = Told("bob", None, hostile.context)
     assert mysql_notes.told() == {1: hostile, 2: bob, 3: bob, 4: nobody, 5: hostile, 6: nobody}
 
 
@@ -151,7 +151,7 @@ def test_an_actor_of_a_block_ends_with_it(mysql_notes: Notes, options: dict[str,
     with closing(mysql_notes.connect(**options, sql_mode=mode)) as conn:
         with audit.actor(conn, HOSTILE, tenant="acme", context={"name": HOSTILE}):
             execute(conn, INSERT, 1)
-            with audit.actor(conn, "bob"):
+            with audit.actor(conn, "bob", context={"step": 1}):
                 execute(conn, INSERT, 2)
                 conn.rollback()
                 execute(conn, INSERT, 3)
@@ -164,7 +164,10 @@ def test_an_actor_of_a_block_ends_with_it(mysql_notes: Notes, options: dict[str,
     hostile = Told(HOSTILE, "acme", {"name": HOSTILE})
     told = mysql_notes.told()
     assert [told[note] for note in (4, 6, 7)] == [hostile, hostile, Told(None, None, None)]
-    assert [told[note].actor_id for note in (3, 5)] == ["bob", "carol"]
+    assert [told[note] for note in (3, 5)] == [
+        Told("bob", None, {"name": HOSTILE, "step": 1}),
+        Told("carol", None, {"name": HOSTILE}),
+    ]
 
 
 def test_an_actor_of_a_block_is_that_of_a_wrapped_connection_too(conn: Any, mysql_notes: Notes) -> None:

@@ -37,13 +37,14 @@ def test_each_row_has_the_actor_of_its_moment(conn: Any, sqlite_notes: Notes) ->
     with conn:
         with acting("alice", tenant="acme", context={"request_id": "r-81", "name": "Жени \"'"}):
             conn.execute(INSERT, [1])
-            with acting("bob"):
+            with acting("bob", context={"name": "Bob", "step": 1}):
                 conn.executemany(INSERT, [[2], [3]])
             with acting_as(None):
                 conn.execute(INSERT, [4])
         conn.execute("update note set body = 'x' where id = 1")
     alice = Told("alice", "acme", {"request_id": "r-81", "name": "Жени \"'"})
-    assert sqlite_notes.told() == [alice, *[Told("bob", None, None)] * 2, *[Told(None, None, None)] * 2]
+    bob = Told("bob", None, {"request_id": "r-81", "name": "Bob", "step": 1})
+    assert sqlite_notes.told() == [alice, bob, bob, *[Told(None, None, None)] * 2]
 
 
 def test_savepoints_rollbacks_and_autocommit_need_nothing(driver: ModuleType, sqlite_notes: Notes) -> None:

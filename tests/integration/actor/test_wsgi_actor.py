@@ -9,7 +9,7 @@ import pytest
 from flask import Flask, Response, request, stream_with_context
 from psycopg_pool import ConnectionPool
 
-from svc_pg.audit import current_actor
+from svc_pg.audit import acting, current_actor
 from svc_pg.integrations.extractors import ACTOR_HEADER, Extractor, from_bearer, from_header
 from svc_pg.integrations.psycopg import with_audit
 from svc_pg.integrations.wsgi import WsgiActorMiddleware
@@ -39,6 +39,12 @@ def shop(pool: ConnectionPool[Any], extractor: Extractor, *, records_request: bo
         write(note)
         actor = current_actor()
         return actor.id if actor else ""
+
+    @app.post("/nested/<int:note>")
+    def nested(note: int) -> str:
+        with acting("job", context={"step": 1}):
+            write(note)
+        return ""
 
     @app.post("/streamed/<int:note>")
     def stream(note: int) -> Response:
@@ -118,7 +124,10 @@ def test_a_forged_actor_header_is_dropped(client: httpx.Client, notes: str, name
 def test_an_actor_header_counts_where_the_host_trusts_it(pool: ConnectionPool[Any], notes: str) -> None:
     with serving_wsgi(shop(pool, from_header(ACTOR_HEADER), records_request=True)) as url:
         httpx.post(f"{url}/notes/1", headers={ACTOR_HEADER: "alice", "x-request-id": "r-81"})
-    (entry,) = entries(notes)
-    assert entry.actor_id == "alice"
+        httpx.post(f"{url}/nested/2", headers={ACTOR_HEADER: "alice", "x-request-id": "r-82"})
+    entry, inner = entries(notes)
+    assert (entry.actor_id, inner.actor_id) == ("alice", "job")
     assert entry.context is not None
     assert entry.context.value == {"request_id": "r-81", "ip": "127.0.0.1"}
+    assert inner.context is not None
+    assert inner.context.value == {"request_id": "r-82", "ip": "127.0.0.1", "step": 1}
