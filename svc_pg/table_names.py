@@ -1,12 +1,16 @@
 """Names of tables as people write them: ``public.customer``, ``customer``, ``public."odd.name"``."""
 
 import re
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from svc_pg.errors import ConfigError
 
 _PART = r'"(?:[^"\0\ud800-\udfff]|"")+"|[^."\0\ud800-\udfff]+'  # PostgreSQL stores no NUL and no lone surrogate
 _QUALIFIED = re.compile(rf"(?:(?P<schema>{_PART})\.)?(?P<table>{_PART})")
+
+
+DEFAULT_SCHEMA: Final = "public"
+"""The schema of a name without one. It stands for the default schema of every database."""
 
 
 class TableName(NamedTuple):
@@ -29,7 +33,11 @@ class TableName(NamedTuple):
         if match is None:
             raise ConfigError(f"{text!r} is not a table name", hint='Write schema.table, or schema."odd.table".')
         schema, table = match["schema"], match["table"]
-        return cls("public" if schema is None else _plain(schema), _plain(table))
+        return cls(DEFAULT_SCHEMA if schema is None else _plain(schema), _plain(table))
+
+    def within(self, default_schema: str) -> "TableName":
+        """The table in a database whose default schema is called so."""
+        return self._replace(schema=default_schema) if self.schema == DEFAULT_SCHEMA else self
 
 
 def _spelled(part: str) -> str:

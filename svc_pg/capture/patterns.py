@@ -5,13 +5,11 @@ from fnmatch import fnmatchcase
 
 from svc_pg.config import AuditedTable
 from svc_pg.errors import ConfigError, UnknownTableError
-from svc_pg.table_names import TableName
-
-_PUBLIC = "public"
+from svc_pg.table_names import DEFAULT_SCHEMA, TableName
 
 
 def resolve(
-    wanted: Sequence[AuditedTable], found: Sequence[TableName], *, default_schema: str = _PUBLIC
+    wanted: Sequence[AuditedTable], found: Sequence[TableName], *, default_schema: str = DEFAULT_SCHEMA
 ) -> dict[TableName, AuditedTable]:
     """The rules of each table: a pattern stands for every table of ``found`` that it covers and that no rule names.
 
@@ -21,7 +19,7 @@ def resolve(
     named: dict[TableName, AuditedTable] = {}
     for rules in wanted:
         if not rules.is_pattern:
-            name = in_database(TableName.parse(rules.name), default_schema)
+            name = TableName.parse(rules.name).within(default_schema)
             if name in named:
                 raise ConfigError(f'table "{name}" is named twice: as {named[name].name} and as {rules.name}')
             named[name] = rules
@@ -41,16 +39,11 @@ def resolve(
     return covered | named
 
 
-def in_database(name: TableName, default_schema: str) -> TableName:
-    """The name with the schema that ``public`` stands for."""
-    return name._replace(schema=default_schema) if name.schema == _PUBLIC else name
-
-
 def _matches(rules: AuditedTable, table: TableName, default_schema: str) -> bool:
     """True if the pattern covers the table by its own name, and excludes it by none of its names."""
     names = {str(table)}
     if table.schema == default_schema:
-        names.add(str(table._replace(schema=_PUBLIC)))
+        names.add(str(table._replace(schema=DEFAULT_SCHEMA)))
     return any(fnmatchcase(name, rules.name) for name in names) and not any(
         fnmatchcase(name, pattern) for name in names for pattern in rules.exclude
     )

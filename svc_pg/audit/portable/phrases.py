@@ -25,10 +25,7 @@ from svc_pg.audit.entry import SEVERITIES
 from svc_pg.encoding import encode
 from svc_pg.errors import UnsupportedQueryError
 from svc_pg.pagination import ALL, Filter
-from svc_pg.table_names import TableName
-
-DEFAULT_SCHEMA: Final = "public"
-"""Stands for the schema of tables without one, in every database."""
+from svc_pg.table_names import DEFAULT_SCHEMA, TableName
 
 _HIGHEST: Final = 2**63 - 1
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -137,8 +134,7 @@ def names_default_schema(conditions: Iterable[Condition]) -> bool:
 
 def real_name(table: str, default_schema: str) -> str:
     """The name of a table as entries have it."""
-    name = TableName.parse(table)
-    return str(name._replace(schema=default_schema) if name.schema == DEFAULT_SCHEMA else name)
+    return str(TableName.parse(table).within(default_schema))
 
 
 def _with(phrases: Phrases, default_schema: str, found: Filter, condition: Condition) -> Filter:

@@ -6,7 +6,7 @@ from svc_pg.audit.tables import Audited, Capture, Rules, rules_of
 from svc_pg.config import AuditConfig
 from svc_pg.pagination import Listing, Page
 from svc_pg.schema import Status
-from svc_pg.table_names import TableName
+from svc_pg.table_names import DEFAULT_SCHEMA, TableName
 
 
 def listed(statuses: Iterable[Status], config: AuditConfig, wanted: Listing[Audited]) -> Page[Audited]:
@@ -27,5 +27,5 @@ def listed(statuses: Iterable[Status], config: AuditConfig, wanted: Listing[Audi
 
 def _rules(config: AuditConfig, name: str) -> Rules | None:
     """Its rules; the configuration may call the schema of tables without one by its name in every database."""
-    in_default = str(TableName.parse(name)._replace(schema="public"))
+    in_default = str(TableName.parse(name)._replace(schema=DEFAULT_SCHEMA))
     return rules_of(config.tables, name) or rules_of(config.tables, in_default)
