@@ -16,6 +16,7 @@ from svc_pg.schema.export.orm_migrations import alembic_address, alembic_revisio
 from svc_pg.schema.export.script import Script
 from svc_pg.schema.mysql import sql_script as mysql_script
 from svc_pg.schema.postgres.sql_script import script as postgres_script
+from svc_pg.schema.refusals import refuse_roles
 from svc_pg.schema.sqlite import sql_script as sqlite_script
 from svc_pg.settings import Settings
 
@@ -89,10 +90,9 @@ def migrate(
 
 def _script(conn: Any, wanted: Config, *, prune: bool, roles: bool | None) -> Script | None:
     dialect = dialect_of(conn)
+    refuse_roles(dialect, roles=roles)
     if dialect == "postgresql":
         return postgres_script(conn, wanted, prune=prune, roles=roles)
-    if roles:
-        raise ConfigError("roles are for PostgreSQL", hint="Leave them out.")
     make = sqlite_script.script if dialect == "sqlite" else mysql_script.script
     return make(conn, wanted, prune=prune)
 

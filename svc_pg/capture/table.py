@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from svc_pg.errors import ConfigError
+from svc_pg.errors import ConfigError, UnknownTableError
 from svc_pg.table_names import TableName
 
 
@@ -34,6 +34,20 @@ class Table:
     generated: Mapping[str, list[str]] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
     domains: Sequence[str] = ()
+
+
+def refuse_unknown(problems: Sequence[UnknownTableError]) -> None:
+    """Raise the problem, or one error that names all of them; nothing if there is none."""
+    if len(problems) == 1:
+        raise problems[0]
+    if problems:
+        lines = [f"{each.message}; {each.hint}" if each.hint else each.message for each in problems]
+        raise UnknownTableError("\n".join(lines), hint="Nothing has been changed.")
+
+
+def did_you_mean(names: Sequence[str]) -> str | None:
+    """The hint that tells the names nearest to one that does not exist."""
+    return f"Did you mean {' or '.join(names)}?" if names else None
 
 
 def check_column(table: Table, option: str, column: str) -> None:

@@ -4,8 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 from svc_pg.config import Config
-from svc_pg.dialects import Dialect, dialect_of, driver_connection
-from svc_pg.errors import ConfigError
+from svc_pg.dialects import dialect_of, driver_connection
 from svc_pg.schema.mysql import backfill as mysql_backfill
 from svc_pg.schema.mysql import differences as mysql_differences
 from svc_pg.schema.mysql import install as mysql_install
@@ -13,10 +12,11 @@ from svc_pg.schema.patience import FOR_INSTALL, FOR_TABLE
 from svc_pg.schema.postgres import backfill as postgres_backfill
 from svc_pg.schema.postgres import differences as postgres_differences
 from svc_pg.schema.postgres import install as postgres_install
+from svc_pg.schema.refusals import refuse_roles
 from svc_pg.schema.sqlite import backfill as sqlite_backfill
 from svc_pg.schema.sqlite import differences as sqlite_differences
 from svc_pg.schema.sqlite import install as sqlite_install
-from svc_pg.schema.status import Status
+from svc_pg.schema.status import Status, steps_of
 
 __all__ = ["Status", "backfill", "install", "plan", "status", "uninstall"]
 
@@ -50,7 +50,9 @@ def install(
     the installer's rights do not fit. Raises InstallError if a table could not be finished or the connection was lost:
     the finished tables stay, and the next install continues.
     """
-    match _known(conn, roles=roles):
+    dialect = dialect_of(conn)
+    refuse_roles(dialect, roles=roles)
+    match dialect:
         case "postgresql":
             return postgres_install.install(
                 conn, config, prune=prune, roles=roles, wait_for_table=wait_for_table, wait_for_install=wait_for_install
@@ -69,13 +71,7 @@ def install(
 
 def plan(conn: Any, config: Config, *, roles: bool | None = None) -> list[Status]:
     """The steps of an install, in its order; removals are last and only done with ``prune``. Changes nothing."""
-    match _known(conn, roles=roles):
-        case "postgresql":
-            return postgres_differences.plan(conn, config, roles=roles)
-        case "sqlite":
-            return sqlite_differences.plan(driver_connection(conn), config)
-        case "mysql":
-            return mysql_differences.plan(driver_connection(conn), config)
+    return steps_of(_status(conn, config, roles=roles))
 
 
 def status(conn: Any, config: Config) -> list[Status]:
@@ -83,9 +79,15 @@ def status(conn: Any, config: Config) -> list[Status]:
 
     ``conn`` must be outside a transaction. Raises the errors of ``install`` that come before any change.
     """
-    match dialect_of(conn):
+    return _status(conn, config, roles=None)
+
+
+def _status(conn: Any, config: Config, *, roles: bool | None) -> list[Status]:
+    dialect = dialect_of(conn)
+    refuse_roles(dialect, roles=roles)
+    match dialect:
         case "postgresql":
-            return postgres_differences.status(conn, config)
+            return postgres_differences.status(conn, config, roles=roles)
         case "sqlite":
             return sqlite_differences.status(driver_connection(conn), config)
         case "mysql":
@@ -125,10 +127,3 @@ def backfill(conn: Any, config: Config) -> dict[str, int]:
             return sqlite_backfill.backfill(driver_connection(conn), config)
         case "mysql":
             return mysql_backfill.backfill(driver_connection(conn), config)
-
-
-def _known(conn: Any, *, roles: bool | None) -> Dialect:
-    dialect = dialect_of(conn)
-    if roles and dialect != "postgresql":
-        raise ConfigError("roles are for PostgreSQL", hint="Leave them out.")
-    return dialect

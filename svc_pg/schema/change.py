@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from svc_pg.errors import InstallError
 from svc_pg.schema.comparison import Key
-from svc_pg.schema.migration_files import Migration
+from svc_pg.schema.migration_files import Migration, by_name
 from svc_pg.schema.status import Status
 from svc_pg.schema_objects import SchemaObject, Trigger
 from svc_pg.sql_text import Sql
@@ -48,7 +48,7 @@ class Change:
 
 def change_of(steps: Sequence[Status], released: Iterable[Migration], notes: Mapping[Key, str]) -> Change:
     """The change that these steps of an install make. ``notes`` are the recorded fingerprints of sources."""
-    known = {str(migration): migration for migration in released}
+    known = by_name(released)
     migrations = [known[step.identity] for step in steps if step.kind == "migration"]
     triggers = [step for step in steps if step.kind == "trigger"]
     fingerprints = [Fingerprint("migration", str(each), None, each.sha256) for each in migrations]

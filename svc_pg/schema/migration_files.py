@@ -1,6 +1,6 @@
 """The numbered migrations of a database: applied once, in order, and never edited after a release."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -35,6 +35,11 @@ def released(folder: str) -> tuple[Migration, ...]:
         number, _, name = file.name.removesuffix(".sql").partition("_")
         found.append(Migration(int(number), name, file.read_text(encoding="utf-8")))
     return tuple(sorted(found, key=lambda migration: migration.number))
+
+
+def by_name(migrations: Iterable[Migration]) -> dict[str, Migration]:
+    """These migrations by their texts."""
+    return {str(migration): migration for migration in migrations}
 
 
 def states(folder: str, applied: Mapping[int, tuple[str, str]]) -> list[Status]:

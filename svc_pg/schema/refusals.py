@@ -1,9 +1,18 @@
 """Refuse an install that would take captures away, that only a backup can help, or that a newer svc-pg has made."""
 
+from collections.abc import Iterable, Mapping
+
 from svc_pg import __version__
-from svc_pg.errors import DatabaseNewerError, InstallError, RemovalRefusedError
+from svc_pg.dialects import Dialect
+from svc_pg.errors import ConfigError, DatabaseNewerError, InstallError, RemovalRefusedError, SvcError
 from svc_pg.schema.status import Status
 from svc_pg.schema_objects import sends_changes
+
+
+def refuse_roles(dialect: Dialect, *, roles: bool | None) -> None:
+    """Raise ConfigError if roles are wanted on a database that has none of ours."""
+    if roles and dialect != "postgresql":
+        raise ConfigError("roles are for PostgreSQL", hint="Leave them out.")
 
 
 def refuse_lost(steps: list[Status]) -> None:
@@ -38,6 +47,17 @@ def refuse_newer(version: str | None) -> None:
             f"the database was installed by svc-pg {version}, and this is {__version__}",
             hint=f"Upgrade this one to {version} or later.",
         )
+
+
+def unfinished(tables: Iterable[str], failures: Mapping[str, SvcError]) -> InstallError:
+    """The error of an install that could not finish these tables."""
+    reasons = [
+        f"{table}: {error.message}" + (f" ({error.hint})" if error.hint else "") for table, error in failures.items()
+    ]
+    return InstallError(
+        f"not installed: {', '.join(tables)} (the rest is)\n" + "\n".join(reasons),
+        hint="Install again when the cause is gone; it goes on with what is left.",
+    )
 
 
 def _order(version: str) -> list[int]:

@@ -1,5 +1,6 @@
 """The state of one installed object, and the SQL that corrects it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -51,3 +52,8 @@ class Status:
         """Whether the step removes capture or an event; our own old functions and views are removed without prune."""
         is_ours_alone = self.kind in ("function", "view") and self.audited_table is None
         return self.action == "remove" and not self.is_superseded and not is_ours_alone
+
+
+def steps_of(found: Iterable[Status]) -> list[Status]:
+    """The steps of an install: all but what it keeps."""
+    return [state for state in found if state.action != "keep"]

@@ -7,7 +7,7 @@ from typing import Any, Final, LiteralString
 
 from svc_pg.capture.dialect import Kind
 from svc_pg.capture.mysql.table import MySqlColumn, MySqlTable
-from svc_pg.capture.table import Table
+from svc_pg.capture.table import Table, did_you_mean, refuse_unknown
 from svc_pg.dbapi import DbApiConnection, rows
 from svc_pg.errors import ConfigError, UnknownTableError
 from svc_pg.table_names import TableName
@@ -82,11 +82,7 @@ def read_tables(conn: DbApiConnection, names: Iterable[TableName], *, is_mariadb
         for schema, name, kind, has_transactions in rows(conn, holes(_TABLES, schemas), schemas)
     }
     problems = [problem for name in wanted if (problem := _problem(name, tables))]
-    if len(problems) == 1:
-        raise problems[0]
-    if problems:
-        lines = [f"{each.message}; {each.hint}" if each.hint else each.message for each in problems]
-        raise UnknownTableError("\n".join(lines), hint="Nothing has been changed.")
+    refuse_unknown(problems)
     for name in wanted:
         if tables[name][1] != "YES":
             raise ConfigError(
@@ -184,9 +180,7 @@ def _problem(name: TableName, tables: Mapping[TableName, tuple[str, str]]) -> Un
     if name not in tables:
         spelled = {str(table).casefold(): str(table) for table in tables}
         near = [spelled[match] for match in get_close_matches(str(name).casefold(), spelled, n=3, cutoff=0.8)]
-        return UnknownTableError(
-            f'table "{name}" does not exist', hint=f"Did you mean {' or '.join(near)}?" if near else None
-        )
+        return UnknownTableError(f'table "{name}" does not exist', hint=did_you_mean(near))
     kind, _ = tables[name]
     if kind != "BASE TABLE":
         return UnknownTableError(f'"{name}" is a {kind.lower()}, not a table', hint="Name the tables below it.")

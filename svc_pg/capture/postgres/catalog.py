@@ -7,7 +7,7 @@ from typing import Any, Final, LiteralString
 
 from psycopg import Connection
 
-from svc_pg.capture.table import Table
+from svc_pg.capture.table import Table, did_you_mean, refuse_unknown
 from svc_pg.errors import UnknownTableError
 from svc_pg.query import Query, RawJson, fetch
 from svc_pg.schema_objects import function_name
@@ -128,11 +128,7 @@ def read_tables(conn: Connection[Any], names: Iterable[TableName]) -> dict[Table
     query = Query(_RELATIONS, ([name.schema for name in wanted], [name.table for name in wanted]), _Relation)
     found = {TableName(relation.schema, relation.table): relation for relation in fetch(conn, query)}
     problems = [problem for name in wanted if (problem := _problem(conn, name, found.get(name)))]
-    if len(problems) == 1:
-        raise problems[0]
-    if problems:
-        lines = [f"{each.message}; {each.hint}" if each.hint else each.message for each in problems]
-        raise UnknownTableError("\n".join(lines), hint="Nothing has been changed.")
+    refuse_unknown(problems)
     return {name: _table(name, found[name]) for name in wanted}
 
 
@@ -184,4 +180,4 @@ def _near(conn: Connection[Any], name: TableName) -> str | None:
     spelled = {str(table).casefold(): str(table) for table in tables}
     near = [spelled[match] for match in get_close_matches(str(name).casefold(), spelled, n=3, cutoff=0.8)]
     near += [str(table) for table in tables if table.table == name.table and str(table) not in near]
-    return f"Did you mean {' or '.join(near)}?" if near else None
+    return did_you_mean(near)

@@ -9,7 +9,7 @@ from svc_pg.capture.dialect import Column, Kind
 from svc_pg.capture.sqlite.definitions import json_columns, names_in_column
 from svc_pg.capture.sqlite.own_tables import OWN_TABLES
 from svc_pg.capture.sqlite.table import SqliteTable, UniqueKey, trigger_name
-from svc_pg.capture.table import Table
+from svc_pg.capture.table import Table, did_you_mean, refuse_unknown
 from svc_pg.errors import UnknownTableError
 from svc_pg.table_names import TableName
 
@@ -34,11 +34,7 @@ def read_tables(cursor: sqlite3.Cursor, names: Iterable[TableName]) -> dict[Tabl
     wanted = list(dict.fromkeys(names))
     relations = {name: facts for name, *facts in cursor.execute(_RELATIONS).fetchall()}
     problems = [problem for name in wanted if (problem := _problem(cursor, name, relations))]
-    if len(problems) == 1:
-        raise problems[0]
-    if problems:
-        lines = [f"{each.message}; {each.hint}" if each.hint else each.message for each in problems]
-        raise UnknownTableError("\n".join(lines), hint="Nothing has been changed.")
+    refuse_unknown(problems)
     return {name: _read(cursor, name, *relations[name.table][1:]) for name in wanted}
 
 
@@ -75,7 +71,7 @@ def _moved(cursor: sqlite3.Cursor, name: TableName) -> str | None:
 def _near(name: TableName, relations: dict[str, Any]) -> str | None:
     spelled = {table.casefold(): table for table in relations if table not in OWN_TABLES}
     near = [f"{SCHEMA}.{spelled[match]}" for match in get_close_matches(name.table.casefold(), spelled, cutoff=0.8)]
-    return f"Did you mean {' or '.join(near)}?" if near else None
+    return did_you_mean(near)
 
 
 def _read(

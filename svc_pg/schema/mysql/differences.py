@@ -25,11 +25,6 @@ def status(conn: DbApiConnection, config: Config) -> list[Status]:
         return look(conn, server, read_installation(conn), target_of(conn, server, config))
 
 
-def plan(conn: DbApiConnection, config: Config) -> list[Status]:
-    """The steps of an install, in its order; removals are last and only done with ``prune``. Changes nothing."""
-    return [step for step in status(conn, config) if step.action != "keep"]
-
-
 def look(conn: DbApiConnection, server: Server, present: Installation, wanted: Sequence[SchemaObject]) -> list[Status]:
     """As ``status``. What other databases of the server have installed is not looked at."""
     if present.is_of_others:

@@ -7,8 +7,9 @@ from functools import partial
 from svc_pg import __version__
 from svc_pg.config import Config
 from svc_pg.dbapi import DbApiConnection, execute
-from svc_pg.errors import InstallError
+from svc_pg.errors import InstallError, SvcError
 from svc_pg.schema.change import Removal
+from svc_pg.schema.migration_files import by_name
 from svc_pg.schema.mysql import installed, migrations, preflight
 from svc_pg.schema.mysql.diagnosis import diagnose
 from svc_pg.schema.mysql.differences import look
@@ -17,8 +18,8 @@ from svc_pg.schema.mysql.installed import exchanges
 from svc_pg.schema.mysql.session import is_lost, locked, patiently, pinned
 from svc_pg.schema.mysql.target import guards, target_of
 from svc_pg.schema.patience import FOR_INSTALL, FOR_TABLE
-from svc_pg.schema.refusals import refuse_lost, refuse_newer, refuse_removals
-from svc_pg.schema.status import Status
+from svc_pg.schema.refusals import refuse_lost, refuse_newer, refuse_removals, unfinished
+from svc_pg.schema.status import Status, steps_of
 
 
 def install(
@@ -46,7 +47,7 @@ def install(
         present = read_installation(conn)
         refuse_newer(present.version)
         wanted = target_of(conn, server, config)
-        steps = [step for step in look(conn, server, present, wanted) if step.action != "keep"]
+        steps = steps_of(look(conn, server, present, wanted))
         refuse_lost(steps)
         if not prune:
             refuse_removals(steps)
@@ -55,7 +56,7 @@ def install(
 
 
 def _make_schema(conn: DbApiConnection, present: Installation, steps: Iterable[Status]) -> list[Status]:
-    known = {str(migration): migration for migration in migrations.released()}
+    known = by_name(migrations.released())
     done = [step for step in steps if step.kind == "migration"]
     try:
         for step in done:
@@ -80,24 +81,19 @@ def _exchange(conn: DbApiConnection, steps: Iterable[Status], database: str, *, 
     left = exchanges(
         [step.item for step in taken if step.item is not None], [removal for step, removal in removals if step.sql]
     )
-    failures: dict[str, str] = {}
+    failures: dict[str, SvcError] = {}
     for exchange in list(left):
         table = str(exchange.tables[0])
         try:
             patiently(partial(installed.replace, conn, exchange, database))
         except Exception as error:  # noqa: BLE001 - each driver has errors of its own
-            problem = diagnose(error, table=table)
-            failures[table] = f"{problem.message} ({problem.hint})" if problem.hint else problem.message
+            failures[table] = diagnose(error, table=table)
             if is_lost(conn):
                 break
         else:
             left.remove(exchange)
     if failures:
-        raise InstallError(
-            f"not installed: {', '.join(str(exchange.tables[0]) for exchange in left)} (the rest is)\n"
-            + "\n".join(f"{table}: {reason}" for table, reason in failures.items()),
-            hint="Install again when the cause is gone; it goes on with what is left.",
-        )
+        raise unfinished([str(exchange.tables[0]) for exchange in left], failures)
     return taken
 
 

@@ -1,17 +1,16 @@
 """The migrations of schema ``svc`` on MySQL and MariaDB, and the inventory of what they made."""
 
-import re
 import secrets
 from collections.abc import Mapping, Set
 from typing import Final
 
 from svc_pg.dbapi import DbApiConnection, execute, rows
 from svc_pg.schema import migration_files
+from svc_pg.schema.export.script import statements
 from svc_pg.schema.migration_files import Migration
 from svc_pg.schema.status import Status
 
 _FOLDER: Final = "mysql/migrations"
-_STATEMENT: Final = re.compile(r";\s*$", re.MULTILINE)
 _PRESENT: Final = """
 select 'table', concat('svc.', table_name) from information_schema.tables where table_schema = 'svc'
 union all
@@ -35,14 +34,9 @@ def states(applied: Mapping[int, tuple[str, str]]) -> list[Status]:
     return migration_files.states(_FOLDER, applied)
 
 
-def statements(migration: Migration) -> list[str]:
-    """The statements of a migration."""
-    return [statement.strip() for statement in _STATEMENT.split(migration.sql) if statement.strip()]
-
-
 def apply(conn: DbApiConnection, migration: Migration) -> None:
     """Run one migration and record it. Each of its statements can run again."""
-    for statement in statements(migration):
+    for statement in statements(migration.sql):
         execute(conn, statement)
     execute(
         conn,

@@ -11,13 +11,14 @@ from svc_pg.dbapi import DbApiConnection
 from svc_pg.errors import InstallError
 from svc_pg.render import render_for
 from svc_pg.schema.change import Change, Removal, change_of, removal_of, reversal_of
-from svc_pg.schema.export.script import Script
+from svc_pg.schema.export.script import Script, statements
 from svc_pg.schema.mysql import installed, migrations, preflight
 from svc_pg.schema.mysql.differences import look
 from svc_pg.schema.mysql.installation import read_installation
 from svc_pg.schema.mysql.session import COLLATION, SQL_MODE, Server, pinned
 from svc_pg.schema.mysql.target import guards, target_of
 from svc_pg.schema.refusals import refuse_lost, refuse_newer, refuse_removals
+from svc_pg.schema.status import steps_of
 from svc_pg.schema_objects import SchemaObject, Trigger
 from svc_pg.sql_text import Sql
 from svc_pg.table_names import TableName
@@ -57,7 +58,7 @@ def script(conn: DbApiConnection, config: Config, *, prune: bool = False) -> Scr
         present = read_installation(conn)
         refuse_newer(present.version)
         wanted = target_of(conn, server, config)
-        steps = [step for step in look(conn, server, present, wanted) if step.action != "keep"]
+        steps = steps_of(look(conn, server, present, wanted))
     notes = {key: note.source_sha256 for key, (_, note) in present.notes.items()}
     if not prune:
         refuse_removals(steps)
@@ -80,15 +81,11 @@ def removal(conn: DbApiConnection, config: Config, tables: Sequence[str]) -> Scr
     """The script that removes the capture of tables, before their columns change. Its downgrade brings it back."""
     with pinned(conn) as server:
         found = look(conn, server, read_installation(conn), target_of(conn, server, config))
-    names = [_in_database(TableName.parse(table), server) for table in tables]
+    names = [TableName.parse(table).within(server.database) for table in tables]
     changes = [removal_of(found, str(name), _QUOTE.ident(name.table)) for name in names]
     up: list[tuple[Change, str | None]] = [(change, None) for change, _ in changes]
     down: list[tuple[Change, str | None]] = [(change, None) for _, change in changes]
     return _script(server, up, down, [str(name) for name in names], set())
-
-
-def _in_database(name: TableName, server: Server) -> TableName:
-    return TableName(server.database, name.table) if name.schema == "public" else name
 
 
 def _script(
@@ -127,7 +124,7 @@ def _text(server: Server, change: Change, version: str | None, end: Sql, gone: s
     return render_for(
         _QUOTE,
         "mysql/script/change.sql.j2",
-        migrations=[(each, [Sql(text) for text in migrations.statements(each)]) for each in change.migrations],
+        migrations=[(each, [Sql(text) for text in statements(each.sql)]) for each in change.migrations],
         finish=[Sql(statement.strip()) for statement in (_MAKE_KEY, *migrations.RECORD)],
         change=change,
         tables=list(_together(change, server.database, gone)),

@@ -27,20 +27,12 @@ from svc_pg.schema.status import Status
 from svc_pg.schema_objects import sends_changes
 
 
-def status(conn: Connection[Any], config: Config) -> list[Status]:
-    """All objects that are or should be installed, with their states. Changes nothing.
+def status(conn: Connection[Any], config: Config, *, roles: bool | None = None) -> list[Status]:
+    """All objects that are or should be installed, with their states, in the order of an install. Changes nothing.
 
-    ``conn`` must be outside a transaction. Raises the errors of ``install`` that come before any change.
+    ``roles`` are those of ``install``. ``conn`` must be outside a transaction. Raises the errors of ``install`` that
+    come before any change.
     """
-    return _differences(conn, config, roles=None)
-
-
-def plan(conn: Connection[Any], config: Config, *, roles: bool | None = None) -> list[Status]:
-    """The steps of an install, in its order; removals are last and only done with ``prune``. Changes nothing."""
-    return [step for step in _differences(conn, config, roles=roles) if step.action != "keep"]
-
-
-def _differences(conn: Connection[Any], config: Config, *, roles: bool | None) -> list[Status]:
     preflight.check_server(conn)
     with transaction(conn):
         present = installation.read(conn, installation.look_around(conn))
@@ -49,14 +41,11 @@ def _differences(conn: Connection[Any], config: Config, *, roles: bool | None) -
 
 def look(conn: Connection[Any], present: Installation, target: Target) -> list[Status]:
     """As ``status``, inside a transaction that pins the search_path."""
-    pending = set(migrations.pending(present))
+    numbered = migrations.states(present)
     wanted_roles = roles.compare(present.around) if target.access.has_roles else []
     found = [Status("role", role.name, role.state, role.sql) for role in wanted_roles]
     found += [Status(gone.kind, gone.identity, "missing", gone.sql or "") for gone in inventory.missing(conn, present)]
-    found += [
-        Status("migration", str(migration), "missing" if migration in pending else "ok", migration.sql)
-        for migration in migrations.released()
-    ]
+    found += numbered
     made = objects(conn, present, target)
     found += [entry for entry in made if not entry.audited_table]
     found += [

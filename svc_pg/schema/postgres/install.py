@@ -22,7 +22,7 @@ from svc_pg.schema.postgres.scope import Scope
 from svc_pg.schema.postgres.steps import Plan, take
 from svc_pg.schema.postgres.target import Target, guards, target_of
 from svc_pg.schema.postgres.transactions import Patience, locked
-from svc_pg.schema.refusals import refuse_lost, refuse_newer, refuse_removals
+from svc_pg.schema.refusals import refuse_lost, refuse_newer, refuse_removals, unfinished
 from svc_pg.schema.status import Status
 from svc_pg.schema_objects import Trigger
 from svc_pg.table_names import TableName
@@ -60,9 +60,9 @@ def install(
     unit = partial(_unit, conn, Patience(for_install=wait_for_install, for_table=wait_for_table))
     plan, done = unit(lambda: _install_schema(conn, config, prune=prune, with_roles=roles))
     rights = [step for step in plan.steps if step.kind == "access"]  # taken with the others, and last in the plan
-    unfinished = [table for table in plan.target.tables if table in plan.by_table]
+    left = [table for table in plan.target.tables if table in plan.by_table]
     failures: dict[str, InstallError] = {}
-    for table in list(unfinished):
+    for table in list(left):
         try:
             plan, taken = unit(partial(_install_table, conn, plan, table), table=table)
         except InstallError as error:
@@ -71,16 +71,9 @@ def install(
                 break
         else:
             done += taken
-            unfinished.remove(table)
+            left.remove(table)
     if failures:
-        raise InstallError(
-            f"not installed: {', '.join(unfinished)} (the rest is)\n"
-            + "\n".join(
-                f"{table}: {error.message}" + (f" ({error.hint})" if error.hint else "")
-                for table, error in failures.items()
-            ),
-            hint="Install again when the cause is gone; it goes on with what is left.",
-        )
+        raise unfinished(left, failures)
     if plan.removals(prune=prune):
         done += unit(lambda: _remove(conn, plan, prune=prune))
     built = search_indexes.ensure(conn, config.audit.search, plan.present.around.search_indexes, prune=prune)

@@ -8,6 +8,7 @@ from svc_pg.errors import InstallError
 from svc_pg.schema import migration_files
 from svc_pg.schema.migration_files import Migration
 from svc_pg.schema.postgres.installation import Installation
+from svc_pg.schema.status import Status
 
 _FOLDER: Final = "migrations"
 
@@ -17,8 +18,8 @@ def released() -> tuple[Migration, ...]:
     return migration_files.released(_FOLDER)
 
 
-def pending(installation: Installation) -> list[Migration]:
-    """The migrations that this database has not run.
+def states(installation: Installation) -> list[Status]:
+    """All migrations, missing or ok.
 
     Raises the errors of ``svc_pg.schema.migration_files.pending``, and InstallError if a schema ``svc`` exists that is
     not ours.
@@ -28,7 +29,7 @@ def pending(installation: Installation) -> list[Migration]:
             "a schema svc exists in this database, and svc-pg did not make it",
             hint="Rename or drop it; the name is fixed.",
         )
-    return migration_files.pending(_FOLDER, installation.migrations)
+    return migration_files.states(_FOLDER, installation.migrations)
 
 
 def apply(conn: Connection[Any], migration: Migration) -> None:

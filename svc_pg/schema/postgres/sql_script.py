@@ -12,7 +12,7 @@ from svc_pg import __version__
 from svc_pg.config import Config
 from svc_pg.render import render
 from svc_pg.schema.export.script import Script
-from svc_pg.schema.migration_files import Migration
+from svc_pg.schema.migration_files import Migration, by_name
 from svc_pg.schema.postgres import installation, installed, inventory, preflight
 from svc_pg.schema.postgres.access import Access, access_sql, fingerprint
 from svc_pg.schema.postgres.differences import look
@@ -21,7 +21,7 @@ from svc_pg.schema.postgres.migrations import released
 from svc_pg.schema.postgres.target import guards, target_of
 from svc_pg.schema.postgres.transactions import transaction
 from svc_pg.schema.refusals import refuse_lost, refuse_newer, refuse_removals
-from svc_pg.schema.status import Status
+from svc_pg.schema.status import Status, steps_of
 from svc_pg.schema_objects import OBJECT_KINDS, SchemaObject
 
 
@@ -43,7 +43,7 @@ def script(conn: Connection[Any], config: Config, *, prune: bool = False, roles:
         present = installation.read(conn, installation.look_around(conn))
         refuse_newer(present.version)
         target = target_of(conn, present, config, roles=roles)
-        steps = [step for step in look(conn, present, target) if step.action != "keep"]
+        steps = steps_of(look(conn, present, target))
         notes = _notes(conn, present)
     if not prune:
         refuse_removals(steps)
@@ -125,7 +125,7 @@ def _notes(conn: Connection[Any], present: Installation) -> dict[tuple[str, str]
 
 
 def _migrations() -> dict[str, Migration]:
-    return {str(migration): migration for migration in released()}
+    return by_name(released())
 
 
 def _step(step: Status) -> str:

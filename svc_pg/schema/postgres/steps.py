@@ -6,12 +6,13 @@ from typing import Any
 
 from psycopg import Connection
 
+from svc_pg.schema.migration_files import by_name
 from svc_pg.schema.postgres import installation, installed, migrations
 from svc_pg.schema.postgres.differences import look
 from svc_pg.schema.postgres.installation import Installation, look_around, next_revision
 from svc_pg.schema.postgres.target import Target
 from svc_pg.schema.refusals import refuse_newer
-from svc_pg.schema.status import Status
+from svc_pg.schema.status import Status, steps_of
 from svc_pg.schema_objects import OBJECT_KINDS
 
 
@@ -32,7 +33,7 @@ class Plan:
     @classmethod
     def of(cls, conn: Connection[Any], present: Installation, target: Target) -> "Plan":
         """Look at the database. Raises the errors of ``look``."""
-        steps = [step for step in look(conn, present, target) if step.action != "keep"]
+        steps = steps_of(look(conn, present, target))
         by_table: dict[str | None, list[Status]] = {}
         for step in steps:
             by_table.setdefault(_table(step, target), []).append(step)
@@ -64,7 +65,7 @@ def _table(step: Status, target: Target) -> str | None:
 
 def take(conn: Connection[Any], steps: list[Status]) -> list[Status]:
     """Execute the steps in order, those of a kind together, and return them; rights and partitions come after all."""
-    known = {str(migration): migration for migration in migrations.released()}
+    known = by_name(migrations.released())
     taken = [step for step in steps if step.kind != "access"]
     for trade, group in groupby((step for step in taken if step.kind != "partition"), key=_trade):
         together = list(group)

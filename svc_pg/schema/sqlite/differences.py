@@ -28,11 +28,6 @@ def status(conn: sqlite3.Connection, config: Config) -> list[Status]:
         return look(cursor, installation(cursor), target_of(cursor, config))
 
 
-def plan(conn: sqlite3.Connection, config: Config) -> list[Status]:
-    """The steps of an install, in its order; removals are last and only done with ``prune``. Changes nothing."""
-    return [step for step in status(conn, config) if step.action != "keep"]
-
-
 def installation(cursor: sqlite3.Cursor) -> Installation:
     """Read the record. Raises InstallError if others made tables with our names."""
     if not _has(cursor, "svc_migrations"):

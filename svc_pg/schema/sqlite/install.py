@@ -9,14 +9,14 @@ from svc_pg import __version__
 from svc_pg.capture.sqlite.guards import guards
 from svc_pg.capture.sqlite.own_tables import OWN_TABLES
 from svc_pg.config import Config
-from svc_pg.schema.migration_files import released
+from svc_pg.schema.migration_files import by_name, released
 from svc_pg.schema.patience import FOR_TABLE
 from svc_pg.schema.refusals import refuse_lost, refuse_newer, refuse_removals
 from svc_pg.schema.sqlite import installed, inventory
 from svc_pg.schema.sqlite.differences import installation, look
 from svc_pg.schema.sqlite.session import writing
 from svc_pg.schema.sqlite.target import target_of
-from svc_pg.schema.status import Status
+from svc_pg.schema.status import Status, steps_of
 
 _VERSION: Final = """
 insert into main.svc_installation (is_only, version) values (1, ?)
@@ -35,7 +35,7 @@ def install(
         present = installation(cursor)
         refuse_newer(present.version)
         wanted = target_of(cursor, config)
-        steps = [step for step in look(cursor, present, wanted) if step.action != "keep"]
+        steps = steps_of(look(cursor, present, wanted))
         if not prune:
             refuse_removals(steps)
         refuse_lost(steps)
@@ -70,7 +70,7 @@ def uninstall(conn: sqlite3.Connection, *, drop_data: bool = False, wait: timede
 
 
 def _take(cursor: sqlite3.Cursor, steps: Sequence[Status]) -> None:
-    known = {str(migration): migration for migration in released(inventory.FOLDER)}
+    known = by_name(released(inventory.FOLDER))
     for step in steps:
         if step.kind == "migration":
             inventory.apply(cursor, known[step.identity])

@@ -20,6 +20,7 @@ from svc_pg.schema.sqlite import installed, inventory
 from svc_pg.schema.sqlite.differences import installation, look
 from svc_pg.schema.sqlite.session import reading
 from svc_pg.schema.sqlite.target import target_of
+from svc_pg.schema.status import steps_of
 from svc_pg.schema_objects import SchemaObject, Trigger
 from svc_pg.sql_text import Sql, sql
 from svc_pg.table_names import TableName
@@ -38,7 +39,7 @@ def script(conn: sqlite3.Connection, config: Config, *, prune: bool = False) -> 
     with reading(conn) as cursor:
         present = installation(cursor)
         refuse_newer(present.version)
-        steps = [step for step in look(cursor, present, target_of(cursor, config)) if step.action != "keep"]
+        steps = steps_of(look(cursor, present, target_of(cursor, config)))
         notes = {note.key: note.source_sha256 for note in installed.notes(cursor)} if present.migrations else {}
     if not prune:
         refuse_removals(steps)
@@ -56,7 +57,7 @@ def removal(conn: sqlite3.Connection, config: Config, tables: Sequence[str]) -> 
     """The script that removes the capture of tables, before their columns change. Its downgrade brings it back."""
     with reading(conn) as cursor:
         found = look(cursor, installation(cursor), target_of(cursor, config))
-    names = [_in_file(TableName.parse(table)) for table in tables]
+    names = [TableName.parse(table).within(SCHEMA) for table in tables]
     changes = [removal_of(found, str(name), _QUOTE.ident(name.table)) for name in names]
     up = "".join(_text(change) for change, _ in changes)
     down = "".join(_text(change, version=__version__) for _, change in changes)
@@ -78,10 +79,6 @@ def _text(change: Change, *, version: str | None = None) -> str:
         made=_recorded(change.items),
         version=version,
     )
-
-
-def _in_file(name: TableName) -> TableName:
-    return TableName(SCHEMA, name.table) if name.schema == "public" else name
 
 
 def _recorded(items: Sequence[SchemaObject]) -> list[tuple[str, Sql, tuple[str | None, ...]]]:
