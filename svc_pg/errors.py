@@ -22,12 +22,14 @@ SvcError
 ├── EndpointError                a field of an endpoint is not acceptable
 ├── NotFoundError                nothing has this id
 ├── ConflictError                the state of a thing forbids this
+│   └── RevertRefusedError       a change cannot be taken back safely
 ├── EncryptionKeyError           no key, or no key that opens the secret
 └── WebhookSignatureError        a received webhook is not authentic
 """
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Final
 
 
@@ -140,6 +142,25 @@ class NotFoundError(SvcError):
 
 class ConflictError(SvcError):
     """The state of a thing forbids what was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A reason why a change cannot be taken back, the record and the field, and the later entry that is in the way."""
+
+    reason: str
+    table: str
+    record: str | None = None
+    field: str | None = None
+    entry: str | None = None
+
+
+class RevertRefusedError(ConflictError):
+    """A change cannot be taken back safely; ``refusals`` are all reasons, of which the message names the first 20."""
+
+    def __init__(self, message: str, *, hint: str | None = None, refusals: Sequence[Refusal] = ()) -> None:
+        super().__init__(message, hint=hint)
+        self.refusals = refusals
 
 
 class EncryptionKeyError(SvcError):

@@ -1,6 +1,6 @@
 """Read rows as they were at a time: ``as_of("public.customer", "2026-01-31T12:00Z").record(5).one(conn)``."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
@@ -24,6 +24,14 @@ _FEATURE: Final = "rows as of a time"
 # The table may have a column of the name of our first one, by which the rows are in order
 _ROWS: Final = SQL('select past.* from {}(%s::timestamptz, %s::text) past("svc key")')
 _ROWS_AGO: Final = SQL('select past.* from {}(now() - %s::interval, %s::text) past("svc key")')
+_JSON: Final = SQL("""
+select past."svc key", (
+           select json_agg(json_build_array(e.key, e.value::text) order by e.n)
+             from json_each(row_to_json(past)) with ordinality e(key, value, n)
+       ) as members
+  from {}({}, %s::text) past("svc key")""")
+_AT: Final = SQL("%s::timestamptz")
+_AGO: Final = SQL("now() - %s::interval")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +50,8 @@ class PastRow:
     actor_id: str | None
     tenant_id: str | None
     db_user: str | None
-    entry_id: int | None
-    xact_id: int | None
+    entry_id: str | None
+    xact_id: str | None
     redacted_fields: list[str] | None
     unknown_fields: list[str] | None
     other_data: RawJson | None
@@ -53,13 +61,29 @@ class PastRow:
 def _row(**columns: Any) -> PastRow:
     values = iter(columns.items())
     own = {field.name: next(values)[1] for field in fields(PastRow) if field.name != "values"}
-    return PastRow(**own, values=dict(values))
+    return _past_row(own, dict(values))
 
 
-def _keyset(select: LiteralString) -> Keyset[PastRow]:
+def _past_row(own: dict[str, Any], values: dict[str, Any]) -> PastRow:
+    for name in ("entry_id", "xact_id"):
+        own[name] = None if own[name] is None else str(own[name])
+    return PastRow(**own, values=values)
+
+
+def _json_row(**columns: Any) -> PastRow:
+    members = [(name, RawJson(text)) for name, text in columns["members"].value]
+    names = [field.name for field in fields(PastRow) if field.name != "values"]
+    texts = dict(zip(names, (text for _, text in members), strict=False))
+    own = {name: text.value for name, text in texts.items() if name != "other_data"}
+    own["valid_from"] = None if own["valid_from"] is None else datetime.fromisoformat(own["valid_from"])
+    own["other_data"] = None if texts["other_data"] == "null" else texts["other_data"]
+    return _past_row(own, dict(members[len(names) :]))
+
+
+def _keyset(select: LiteralString, row: Callable[..., PastRow] = _row) -> Keyset[PastRow]:
     return Keyset(
         select=select,
-        row=_row,
+        row=row,
         order=" order by 1",
         beyond='past."svc key" > %s',
         reverse_order=" order by 1 desc",
@@ -82,6 +106,12 @@ class AsOf(Listing[PastRow]):
         key = record_id(record)
         check_texts(key)
         return replace(self, key=key)
+
+    def as_json(self) -> Self:
+        """The same rows, with each value as a RawJson that PostgreSQL wrote: also those that Python has no type for."""
+        point = _AGO if isinstance(self.time, timedelta) else _AT
+        select = _JSON.format(Identifier("svc", _function(self.table)), point).as_string(None)
+        return replace(self, keyset=_keyset(select, _json_row))
 
     def one(self, conn: Connection[Any]) -> PastRow:
         """The only row, on a sync connection. Raises NotFoundError if there was none, and the errors of ``list``."""

@@ -11,8 +11,8 @@ from svc_pg.audit.net_changes import NetChange, TableFacts, facts_of, net_change
 from svc_pg.audit.revert_sql import revert_sql
 from svc_pg.audit.reverted_row import RevertedRow, is_marker
 from svc_pg.dialects import require_postgres
-from svc_pg.errors import ConflictError, QueryError
-from svc_pg.query import RawJson, afetch, fetch
+from svc_pg.errors import ConflictError, QueryError, Refusal, RevertRefusedError
+from svc_pg.query import RawJson, afetch, afetch_within, fetch
 from svc_pg.storable_texts import check_texts
 from svc_pg.table_names import TableName
 
@@ -34,8 +34,9 @@ def revert(
     an error if they differ. ``leave`` are fields that it neither changes nor compares, for example an ``updated_at``
     that a trigger sets.
 
-    Raises ConflictError, which names each reason, if that is not safe: a row has changed since, a value that is needed
-    was redacted, a column is gone. Raises QueryError for other arguments, NotFoundError, ConfigError on other databases
+    Raises RevertRefusedError, which names each reason, if that is not safe: a row has changed since, a value that is
+    needed was redacted, a column is gone. Raises ConflictError if there is nothing to take back, or the number is that
+    of two transactions, QueryError for other arguments, NotFoundError, ConfigError on other databases
     and NotInstalledError.
     """
     require_postgres(conn, _FEATURE)
@@ -51,11 +52,20 @@ async def arevert(
     transaction: str | int | None = None,
     entry: str | int | None = None,
     leave: Sequence[str] = (),
+    max_bytes: int | None = None,
 ) -> str:
-    """As ``revert``, on an async connection."""
+    """As ``revert``, on an async connection.
+
+    With ``max_bytes``, which needs a transaction, raises QueryError if the changes have more in the log.
+    """
     require_postgres(conn, _FEATURE)
     what, query = _asked(transaction, entry, leave)
-    changes = await afetch(conn, query)
+    if max_bytes is None:
+        changes = await afetch(conn, query)
+    else:
+        changes, is_all = await afetch_within(conn, query, max_bytes=max_bytes)
+        if not is_all or sum(len(each.before_data or "") + len(each.after_data or "") for each in changes) > max_bytes:
+            raise QueryError(f"{what} has more than {max_bytes} bytes of values", hint="svc-pg revert prints its SQL.")
     facts = await afetch(conn, facts_of(_tables(changes)))
     return _reverted(what, changes, facts, leave)
 
@@ -82,7 +92,7 @@ def _tables(changes: Iterable[NetChange]) -> list[TableName]:
 
 def _reverted(what: str, changes: Sequence[NetChange], facts: Sequence[TableFacts], leave: Sequence[str]) -> str:
     tables = {str(each.name): each for each in facts}
-    problems: list[str] = []
+    problems: list[Refusal] = []
     rows: list[RevertedRow] = []
     for change in _rejoined(changes):
         found = list(_problems(change, tables.get(change.table_name)))
@@ -93,8 +103,8 @@ def _reverted(what: str, changes: Sequence[NetChange], facts: Sequence[TableFact
         problems += found
     if problems:
         more = len(problems) - _MOST_SAID
-        said = problems[:_MOST_SAID] + ([f"and {more} more"] if more > 0 else [])
-        raise ConflictError(f"{what} cannot be taken back: " + "; ".join(said))
+        said = [each.reason for each in problems[:_MOST_SAID]] + ([f"and {more} more"] if more > 0 else [])
+        raise RevertRefusedError(f"{what} cannot be taken back: " + "; ".join(said), refusals=problems)
     rows = [row for row in rows if row.before is None or row.after is None or row.fields]
     if not rows:
         raise ConflictError(f"{what} changed nothing that could be taken back")
@@ -130,24 +140,35 @@ def _moved(change: NetChange, others: Mapping[tuple[str, str | None], NetChange]
     return before if before.moved_to == change.record_id else None
 
 
-def _problems(change: NetChange, table: TableFacts | None) -> Iterator[str]:
+def _problems(change: NetChange, table: TableFacts | None) -> Iterator[Refusal]:
     name = f"{change.table_name} {change.record_id}"
+
+    def refusal(reason: str, **more: str | None) -> Refusal:
+        return Refusal(reason, change.table_name, change.record_id, **more)
+
     if change.record_id is None and change.later_operation == "TRUNCATE":
-        yield f"entry {change.later_entry} emptied {change.table_name} by TRUNCATE"
+        yield refusal(f"entry {change.later_entry} emptied {change.table_name} by TRUNCATE", entry=change.later_entry)
     elif change.record_id is None:
-        yield f"{change.table_name} has no key, so nothing tells which row entry {change.later_entry} is about"
+        yield refusal(
+            f"{change.table_name} has no key, so nothing tells which row entry {change.later_entry} is about",
+            entry=change.later_entry,
+        )
     elif table is None:
-        yield f'there is no table "{change.table_name}" any more'
+        yield refusal(f'there is no table "{change.table_name}" any more')
     elif table.schema == "svc":
-        yield f"{change.table_name} belongs to svc-pg"
+        yield refusal(f"{change.table_name} belongs to svc-pg")
     elif not table.key:
-        yield f"{change.table_name} has no key any more"
+        yield refusal(f"{change.table_name} has no key any more")
     elif not change.is_in_order:
-        yield f"the entries of {name} do not follow each other"
+        yield refusal(f"the entries of {name} do not follow each other")
     elif change.later_entry is not None:
         fields = sorted({*(change.later_fields or ())} & {*(change.changed_fields or ())})
         what = f"changed {', '.join(fields)} of" if fields else f"{change.later_operation} changed"
-        yield f"entry {change.later_entry} {what} {name} since"
+        yield refusal(
+            f"entry {change.later_entry} {what} {name} since",
+            field=fields[0] if len(fields) == 1 else None,
+            entry=change.later_entry,
+        )
 
 
 def _row(change: NetChange, table: TableFacts, leave: Sequence[str]) -> RevertedRow:
@@ -169,16 +190,20 @@ def _image(data: RawJson | None, redacted: set[str]) -> dict[str, Any] | None:
     return {name: value for name, value in document(data).items() if name not in redacted}
 
 
-def _missing_values(row: RevertedRow, change: NetChange, leave: Sequence[str]) -> Iterator[str]:
+def _missing_values(row: RevertedRow, change: NetChange, leave: Sequence[str]) -> Iterator[Refusal]:
     """What the log does not have of the values that are needed."""
     redacted = {*(change.redacted_fields or ())} - {*leave}
     needed = {*(change.changed_fields or ())}
+
+    def refusal(reason: str, field: str | None = None) -> Refusal:
+        return Refusal(reason, change.table_name, change.record_id, field)
+
     if "*" in redacted:
-        yield f"all fields of {row.label} are redacted"
+        yield refusal(f"all fields of {row.label} are redacted")
         return
     for name in row.table.key:
         if name in redacted:
-            yield f"the key {name} of {row.label} is redacted"
+            yield refusal(f"the key {name} of {row.label} is redacted", name)
     if row.before is None:
         return
     if row.after is None or (set(row.table.key) & needed and row.key_of(row.before) == row.key_of(row.after)):
@@ -187,10 +212,12 @@ def _missing_values(row: RevertedRow, change: NetChange, leave: Sequence[str]) -
     known = {*row.table.columns, *row.table.virtual}
     for name in sorted(needed):
         if name in redacted:
-            yield f"the value of {name} of {row.label} is redacted"
+            yield refusal(f"the value of {name} of {row.label} is redacted", name)
         elif name not in known:
-            yield f"{change.table_name} has no column {name} any more"
+            yield refusal(f"{change.table_name} has no column {name} any more", name)
         elif is_marker(row.before.get(name)):
-            yield f"the value of {name} of {row.label} was too large to be recorded, or does not fit into JSON"
+            yield refusal(
+                f"the value of {name} of {row.label} was too large to be recorded, or does not fit into JSON", name
+            )
         elif row.after is not None and is_marker(row.after.get(name)):
-            yield f"the value of {name} of {row.label} was too large to be compared"
+            yield refusal(f"the value of {name} of {row.label} was too large to be compared", name)

@@ -63,11 +63,16 @@ _PROBLEM_SCHEMA: Final[Schema] = {
         "parameter": {"type": "string", "description": "the parameter of the query that is not acceptable"},
         "errors": {
             "type": "array",
-            "description": "the problems of the body, each with its JSON pointer (RFC 6901)",
+            "description": "the problems of the body, each with its JSON pointer (RFC 6901); of what cannot be reverted"
+            " the reasons, each with a pointer to the table, the record and the field, and the later entry in the way",
             "items": {
                 "type": "object",
                 "required": ["pointer", "detail"],
-                "properties": {"pointer": {"type": "string"}, "detail": {"type": "string"}},
+                "properties": {
+                    "pointer": {"type": "string"},
+                    "detail": {"type": "string"},
+                    "entryId": {"type": ["string", "null"]},
+                },
             },
         },
     },

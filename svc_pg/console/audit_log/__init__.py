@@ -1,8 +1,11 @@
 """The audit log that the console shows: in its own database, or in one of SQLite, MySQL or MariaDB."""
 
 from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
-from typing import Protocol
+from typing import Any, Protocol
+
+from psycopg import AsyncConnection
 
 from svc_pg.audit.entry import Entry
 from svc_pg.audit.export_fields import TextFormat
@@ -12,6 +15,7 @@ from svc_pg.audit.purge_report import PurgeReport
 from svc_pg.audit.stats import AuditStats, Bucket
 from svc_pg.audit.tables import Audited
 from svc_pg.console.requests import AuthenticatedRequest
+from svc_pg.console.tokens import Session
 from svc_pg.pagination import Listing, Page
 
 
@@ -48,6 +52,9 @@ class AuditLog(Protocol):
 
     async def tables(self, wanted: Listing[Audited]) -> Page[Audited]:
         """The audited tables."""
+
+    def past(self, session: Session) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
+        """A connection that reads the past of what the session may see. Raises Problem 422 if only entries are known."""
 
     async def newest(self) -> str | None:
         """A text that changes when the log grows; None if the console finds that out for itself."""

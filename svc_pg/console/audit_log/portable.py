@@ -3,12 +3,13 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import closing
+from contextlib import AbstractAsyncContextManager, closing
 from datetime import timedelta
 from typing import Any, Final, TypeVar
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
+from psycopg import AsyncConnection
 
 from svc_pg import audit, schema
 from svc_pg.audit.around import check_size
@@ -33,6 +34,7 @@ from svc_pg.console.audit_log.connections import Address, opened, problem_of
 from svc_pg.console.audit_log.table_list import listed
 from svc_pg.console.parameters import PAGE_BYTES
 from svc_pg.console.requests import AuthenticatedRequest, Problem, unavailable
+from svc_pg.console.tokens import Session
 from svc_pg.errors import ConfigError, InstallError, NotFoundError
 from svc_pg.pagination import Filter, Listing, Page
 
@@ -128,6 +130,15 @@ class PortableLog:
         except (ConfigError, InstallError) as error:
             raise Problem(503, "not_supported", f"{error.message}. {error.hint or ''}".strip()) from error
         return listed(found, self._config.audit, wanted)
+
+    def past(self, session: Session) -> AbstractAsyncContextManager[AsyncConnection[Any]]:  # noqa: ARG002
+        """Nothing: such a log does not record the order of changes inside a statement."""
+        raise Problem(
+            422,
+            "not_supported",
+            "This audit log is not on PostgreSQL, and does not record the order of changes inside a statement: it has"
+            " entries, but no states of records, and nothing to take back.",
+        )
 
     async def newest(self) -> str | None:
         """The highest id."""

@@ -1,9 +1,13 @@
 """The audit log in the console's own database."""
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from typing import Any, Final
+
+from psycopg import AsyncConnection
 
 from svc_pg.audit import log
 from svc_pg.audit.around import around
@@ -21,8 +25,11 @@ from svc_pg.console.audit_log.postgres_purge import purge
 from svc_pg.console.database import Database
 from svc_pg.console.parameters import PAGE_BYTES
 from svc_pg.console.requests import AuthenticatedRequest
+from svc_pg.console.tokens import Session
 from svc_pg.pagination import Listing, Page
 from svc_pg.query import afetch
+
+_OF_TENANT: Final = "select set_config('svc.tenant_id', %s, true)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +82,13 @@ class PostgresLog:
         """The audited tables."""
         async with self.database.connection() as conn:
             return await wanted.alist(conn, max_bytes=PAGE_BYTES)
+
+    @asynccontextmanager
+    async def past(self, session: Session) -> AsyncIterator[AsyncConnection[Any]]:
+        """A connection on which histories have the entries of the session's tenant alone, if it is of one."""
+        async with self.database.connection() as conn:
+            await conn.execute(_OF_TENANT, (session.tenant or "",))  # an application may have set one for its pool
+            yield conn
 
     async def newest(self) -> str | None:
         """Nothing: the console looks at its own database in one query."""

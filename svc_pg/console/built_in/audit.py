@@ -1,10 +1,12 @@
-"""The product ``audit``: read, count, export and purge the audit log."""
+"""The product ``audit``: read, compare, count, export and purge the audit log."""
 
 from svc_pg.config import AuditConfig
 from svc_pg.console.audit_log import AuditLog
+from svc_pg.console.built_in.audit_changes import ChangeRoutes
 from svc_pg.console.built_in.audit_counts import CountRoutes
 from svc_pg.console.built_in.audit_entries import EntryRoutes
 from svc_pg.console.built_in.audit_files import FileRoutes
+from svc_pg.console.built_in.audit_past import PastRoutes
 from svc_pg.console.built_in.audit_tables import TableRoutes
 from svc_pg.console.database import Database
 from svc_pg.console.products import Product
@@ -21,6 +23,8 @@ def audit_product(database: Database, log: AuditLog, *, config: AuditConfig, cur
         name="Audit log",
         endpoints=[
             *EntryRoutes(log, cursors).endpoints(),
+            *PastRoutes(log, cursors).endpoints(),
+            *ChangeRoutes(log).endpoints(),
             *CountRoutes(log).endpoints(),
             *TableRoutes(log, config).endpoints(),
             *FileRoutes(database, log, config.retention_days).endpoints(),

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
+from svc_pg.audit.blame import FieldOrigin
 from svc_pg.audit.entry import Entry
+from svc_pg.audit.record_history import State
 from svc_pg.console.products import permits
 from svc_pg.console.tokens import Session
 from svc_pg.pagination import Page
@@ -35,6 +37,28 @@ def entries_for(session: Session, page: Page[Entry]) -> Page[Entry]:
     if permits(session.permissions, "write"):
         return page
     return replace(page, data=[_entry(each) if each.table_name == ENDPOINTS else each for each in page])
+
+
+def states_for(session: Session, table: str, page: Page[State]) -> Page[State]:
+    """States of a record of this table, as ``entries_for``."""
+    if table != ENDPOINTS or permits(session.permissions, "write"):
+        return page
+    hidden = [
+        replace(each, before_data=_in_json(each.before_data), after_data=_in_json(each.after_data)) for each in page
+    ]
+    return replace(page, data=hidden)
+
+
+def origins_for(session: Session, table: str, origins: Sequence[FieldOrigin]) -> Sequence[FieldOrigin]:
+    """The fields of a record of this table, as ``entries_for``."""
+    if table != ENDPOINTS or permits(session.permissions, "write"):
+        return origins
+    return [replace(each, value=_alone(each.value)) if each.field == "url" else each for each in origins]
+
+
+def _alone(url: RawJson | None) -> RawJson | None:
+    in_object = _in_json(None if url is None else RawJson(f'{{"url": {url}}}'))
+    return None if in_object is None else RawJson(in_object.removeprefix('{"url": ').removesuffix("}"))
 
 
 def _entry(entry: Entry) -> Entry:

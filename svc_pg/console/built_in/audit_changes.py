@@ -1,0 +1,169 @@
+"""Routes of single changes: the difference that an entry tells, and the SQL that takes a change back."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from svc_pg.audit.diff import FieldDiff, diff
+from svc_pg.audit.entry import Entry
+from svc_pg.audit.log import number_of
+from svc_pg.audit.revert import arevert
+from svc_pg.console.audit_log import AuditLog
+from svc_pg.console.built_in.endpoint_urls import entries_for
+from svc_pg.console.documentation import TEXT
+from svc_pg.console.parameters import PAGE_BYTES, FilterParameter, documented, filtered
+from svc_pg.console.products import ProductEndpoint
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
+from svc_pg.errors import ConflictError, NotFoundError, QueryError, Refusal, RevertRefusedError
+from svc_pg.pagination import Page
+from svc_pg.query import RawJson
+from svc_pg.storable_texts import check_texts
+
+_MOST_LEFT: Final = 100
+_MOST_REFUSALS: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class EntryDiff:
+    """The fields that an entry changed, and the JSON Patch (RFC 6902) from its snapshot before to the one after.
+
+    The patch changes nothing of redacted fields.
+    """
+
+    fields: Sequence[FieldDiff]
+    patch: RawJson
+
+
+@dataclass(frozen=True, slots=True)
+class Revert:
+    """The SQL that takes a change back: one statement, which compares the rows with the log before and after."""
+
+    sql: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    leave: Sequence[str] = ()
+
+
+def _leaving(asked: _Asked, *fields: str) -> _Asked:
+    check_texts(*fields)
+    return replace(asked, leave=fields)
+
+
+_LEAVE: Final = {
+    "leave": FilterParameter(
+        _leaving, "a field that is neither changed nor compared, such as one that a trigger sets", TEXT, _MOST_LEFT
+    )
+}
+_REFUSED: Final = {"cannot_be_reverted": 409, "too_large": 422, "not_supported": 422}
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRoutes:
+    """The handlers, and the log that they read."""
+
+    log: AuditLog
+
+    def endpoints(self) -> Sequence[ProductEndpoint]:
+        """The routes."""
+        return [
+            ProductEndpoint(
+                method="GET",
+                path="/entries/:id/diff",
+                handler=self._diff,
+                serves_tenants=True,
+                summary="The fields that one entry changed, and a JSON Patch",
+                response=EntryDiff,
+                errors={"unknown_entry": 404, "not_comparable": 422},
+            ),
+            ProductEndpoint(
+                method="GET",
+                path="/entries/:id/revert",
+                handler=self._revert_entry,
+                summary="The SQL that takes one entry back, for somebody to read and run; nothing is executed",
+                query=documented(_LEAVE),
+                response=Revert,
+                errors={"unknown_entry": 404, **_REFUSED},
+            ),
+            ProductEndpoint(
+                method="GET",
+                path="/transactions/:id/revert",
+                handler=self._revert_transaction,
+                summary="The SQL that takes one transaction back, for somebody to read and run; nothing is executed",
+                query=documented(_LEAVE),
+                response=Revert,
+                errors={"unknown_transaction": 404, **_REFUSED},
+            ),
+        ]
+
+    async def _diff(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        entry_id, tenant = request.params["id"], request.session.tenant
+        found = await self.log.entry(entry_id) if _is_number(entry_id) else None
+        if found is None or tenant not in (None, found.tenant_id):
+            raise _unknown_entry()
+        shown: Page[Entry] = entries_for(request.session, Page([found], None))
+        try:
+            told = diff(shown.data[0])
+            return ConsoleResponse(200, EntryDiff(told.fields, told.patch))
+        except QueryError as error:
+            raise Problem(422, "not_comparable", error.message) from error
+
+    async def _revert_entry(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        if not _is_number(request.params["id"]):
+            raise _unknown_entry()
+        try:
+            return await self._reverted(request, entry=request.params["id"])
+        except NotFoundError as error:
+            raise _unknown_entry() from error
+
+    async def _revert_transaction(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        unknown = Problem(404, "unknown_transaction", "The log has no transaction with this number.")
+        if not _is_number(request.params["id"]):
+            raise unknown
+        try:
+            return await self._reverted(request, transaction=request.params["id"])
+        except NotFoundError as error:
+            raise unknown from error
+
+    async def _reverted(
+        self, request: AuthenticatedRequest, *, entry: str | None = None, transaction: str | None = None
+    ) -> ConsoleResponse:
+        leave = filtered(_Asked(), request.query, _LEAVE).leave
+        try:
+            async with self.log.past(request.session) as conn:
+                text = await arevert(conn, entry=entry, transaction=transaction, leave=leave, max_bytes=PAGE_BYTES)
+        except RevertRefusedError as error:
+            raise _refused(error.refusals) from error
+        except ConflictError as error:
+            detail = f"{error.message}. {error.hint or ''}".strip()
+            raise Problem(409, "cannot_be_reverted", detail, errors=[]) from error
+        except QueryError as error:
+            raise Problem(422, "too_large", f"{error.message}. {error.hint or ''}".strip()) from error
+        return ConsoleResponse(200, Revert(text))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        number_of(text)
+    except QueryError:
+        return False
+    return True
+
+
+def _refused(refusals: Sequence[Refusal]) -> Problem:
+    """Each reason, with a pointer into the tables, their records and the fields of these."""
+    errors = [
+        {"pointer": _pointer(each), "detail": each.reason, "entryId": each.entry} for each in refusals[:_MOST_REFUSALS]
+    ]
+    more = "" if len(refusals) <= _MOST_REFUSALS else f" for {len(refusals)} reasons"
+    return Problem(409, "cannot_be_reverted", f"This cannot be taken back{more}; see errors.", errors=errors)
+
+
+def _pointer(refusal: Refusal) -> str:
+    parts = [part for part in (refusal.table, refusal.record, refusal.field) if part is not None]
+    return "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in parts)
+
+
+def _unknown_entry() -> Problem:
+    return Problem(404, "unknown_entry", "The log has no entry with this id.")

@@ -1,0 +1,152 @@
+"""Routes of the past: the states of a record, who set which field, and rows as they were at a time."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final, get_args
+
+from starlette.datastructures import QueryParams
+
+from svc_pg.audit.as_of import AsOf, PastRow, as_of
+from svc_pg.audit.blame import FieldOrigin, ablame
+from svc_pg.audit.entry import Order
+from svc_pg.audit.record_history import History, State, history
+from svc_pg.console.audit_log import AuditLog
+from svc_pg.console.built_in.endpoint_urls import origins_for, states_for
+from svc_pg.console.documentation import one_of
+from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered, point_in_time, refuse
+from svc_pg.console.products import ProductEndpoint
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
+from svc_pg.console.sealed_cursors import SealedCursors
+from svc_pg.errors import ConfigError, NotFoundError, QueryError, UnknownTableError
+from svc_pg.pagination import Page
+from svc_pg.table_names import TableName
+
+_STATES: Final[dict[str, FilterParameter[History]]] = {
+    "order": FilterParameter(
+        History.order, "which states come first", {**one_of(get_args(Order)), "default": "newest"}
+    ),
+    **PAGE,
+}
+
+
+_TIME: Final[dict[str, FilterParameter[AsOf]]] = {
+    "time": FilterParameter(
+        lambda rows, _: rows,  # they are made of it
+        "the point in time, which is needed: RFC 3339, a date, or a duration before now such as 1h",
+    ),
+}
+_ROWS: Final[dict[str, FilterParameter[AsOf]]] = {**_TIME, **PAGE}
+_UNKNOWN: Final = {"unknown_table": 404, "unknown_record": 404}
+_ELSEWHERE: Final = {"not_supported": 422}
+_UNKNOWN_THEN: Final = {"not_known_then": 404}
+
+
+@dataclass(frozen=True, slots=True)
+class PastRoutes:
+    """The handlers, and the objects that they need."""
+
+    log: AuditLog
+    cursors: SealedCursors
+
+    def endpoints(self) -> Sequence[ProductEndpoint]:
+        """The routes."""
+        return [
+            ProductEndpoint(
+                method="GET",
+                path="/records/:table/:id/states",
+                handler=self._states,
+                serves_tenants=True,
+                summary="The states of one record with the times from which and to which each was there, newest first",
+                query=documented(_STATES),
+                response=Page[State],
+                errors=_UNKNOWN | _ELSEWHERE,
+            ),
+            ProductEndpoint(
+                method="GET",
+                path="/records/:table/:id/blame",
+                handler=self._blame,
+                serves_tenants=True,
+                summary="Each field of a record with the entry that last changed it",
+                response=Page[FieldOrigin],
+                errors=_UNKNOWN | _ELSEWHERE,
+            ),
+            ProductEndpoint(
+                method="GET",
+                path="/records/:table/:id/as-of",
+                handler=self._record,
+                serves_tenants=True,
+                summary="A record as it was at a time",
+                query=documented(_TIME),
+                response=PastRow,
+                errors=_UNKNOWN | _ELSEWHERE | _UNKNOWN_THEN,
+            ),
+            ProductEndpoint(
+                method="GET",
+                path="/tables/:table/as-of",
+                handler=self._table,
+                serves_tenants=True,
+                summary="The rows of a table as they were at a time, in the order of their keys",
+                query=documented(_ROWS),
+                response=Page[PastRow],
+                errors={"unknown_table": 404} | _ELSEWHERE | _UNKNOWN_THEN,
+            ),
+        ]
+
+    async def _states(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        given = self.cursors.opened(request.session, request.query)
+        with _found(request):
+            wanted = filtered(history(request.params["table"], request.params["id"]), given, _STATES)
+            async with self.log.past(request.session) as conn:
+                page = await wanted.alist(conn, max_bytes=PAGE_BYTES)
+        page = states_for(request.session, str(wanted.table), page)
+        return ConsoleResponse(200, self.cursors.sealed(request.session, page))
+
+    async def _blame(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        with _found(request):
+            table = str(TableName.parse(request.params["table"]))
+            async with self.log.past(request.session) as conn:
+                origins = await ablame(conn, table, request.params["id"])
+        return ConsoleResponse(200, Page(origins_for(request.session, table, origins), None))
+
+    async def _record(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        with _found(request):
+            rows = _rows(request, request.query, _TIME).record(request.params["id"])
+            async with self.log.past(request.session) as conn:
+                row = await rows.aone(conn)
+        return ConsoleResponse(200, row)
+
+    async def _table(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        given = self.cursors.opened(request.session, request.query)
+        with _found(request):
+            rows = _rows(request, given, _ROWS)
+            async with self.log.past(request.session) as conn:
+                page = await rows.alist(conn, max_bytes=PAGE_BYTES)
+        return ConsoleResponse(200, self.cursors.sealed(request.session, page))
+
+
+def _rows(request: AuthenticatedRequest, given: QueryParams, filters: Mapping[str, FilterParameter[AsOf]]) -> AsOf:
+    text = given.get("time")
+    if text is None:
+        refuse("time", "is needed")
+    try:
+        rows = as_of(request.params["table"], point_in_time(text)).as_json()
+    except (ValueError, QueryError) as error:
+        refuse("time", f"is not acceptable: {error}")
+    return filtered(rows, given, filters)
+
+
+@contextmanager
+def _found(request: AuthenticatedRequest) -> Iterator[None]:
+    """Turn what the log does not know into problems."""
+    try:
+        yield
+    except (ConfigError, UnknownTableError) as error:
+        raise Problem(404, "unknown_table", error.message) from error
+    except NotFoundError as error:
+        raise Problem(404, "unknown_record", error.message) from error
+    except QueryError as error:
+        # when the log begins to know a table is told by the first entry, whoever's it is
+        is_of_tenant = request.session.tenant is not None
+        detail = "The log does not know the table then." if is_of_tenant else error.message
+        raise Problem(404, "not_known_then", detail) from error
