@@ -110,7 +110,7 @@ class AsOf(Listing[PastRow]):
     def as_json(self) -> Self:
         """The same rows, with each value as a RawJson that PostgreSQL wrote: also those that Python has no type for."""
         point = _AGO if isinstance(self.time, timedelta) else _AT
-        select = _JSON.format(Identifier("svc", _function(self.table)), point).as_string(None)
+        select = _JSON.format(_source(self.table), point).as_string(None)
         return replace(self, keyset=_keyset(select, _json_row))
 
     def one(self, conn: Connection[Any]) -> PastRow:
@@ -169,7 +169,7 @@ def as_of(table: str, time: PointInTime) -> AsOf:
     name = TableName.parse(table)
     when = time_or_age(_read(time))
     text = _ROWS_AGO if isinstance(when, timedelta) else _ROWS
-    select = text.format(Identifier("svc", _function(name))).as_string(None)
+    select = text.format(_source(name)).as_string(None)
     return AsOf(keyset=_keyset(select), table=name, time=when)
 
 
@@ -180,6 +180,11 @@ def _read(time: PointInTime) -> PointInTime:
         return point_in_time(time)  # a date, for example
     except ValueError as error:
         raise QueryError(str(error)) from error
+
+
+def _source(table: TableName) -> Identifier:
+    """The function in a statement with placeholders, in which a percent sign of a name is doubled."""
+    return Identifier("svc", _function(table).replace("%", "%%"))
 
 
 def _function(table: TableName) -> str:

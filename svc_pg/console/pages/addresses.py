@@ -1,6 +1,7 @@
 """The addresses of what pages show, so that every page leads to a thing in the same way."""
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Protocol
 
 
@@ -9,6 +10,11 @@ class Url(Protocol):
 
     def __call__(self, *segments: object, query: Mapping[str, str | Sequence[str]] | None = None) -> str:
         """The address."""
+
+
+def written(time: datetime) -> str:
+    """A time in an address: with microseconds, which tell changes of one moment apart."""
+    return time.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 class Addresses:
@@ -28,6 +34,15 @@ class Addresses:
     def record(self, table: str, record_id: str) -> str:
         """The life of one record; ``table`` is written as in the audit log."""
         return self._url("audit", "records", table, record_id)
+
+    def record_at(self, table: str, record_id: str, time: datetime | None = None) -> str:
+        """One record as it was at a time, by default now."""
+        text = "" if time is None else written(time)
+        return self._url("audit", "records", table, record_id, "then", query={"time": text})
+
+    def transaction(self, xact_id: str) -> str:
+        """All that one transaction changed."""
+        return self._url("audit", "transactions", xact_id)
 
     def tail(self, **filters: str | Sequence[str]) -> str:
         """The audit log as it grows."""

@@ -1,12 +1,13 @@
 """Entries of the audit log for people: a sentence, an icon, and the fields that changed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
 from svc_pg.audit.entry import Entry, Operation
 from svc_pg.console.pages.audit.differences import LONGEST, Value, alone, compared, written
+from svc_pg.console.pages.visit import Visit
 
 LIST: Final = (
     "operation,recordId,actorId,dbUser,changedFields,label,severity,description,redactedFields,xactId,tenantId"
@@ -123,6 +124,17 @@ def _members(snapshot: Any) -> dict[str, Any]:
 def context(entry: Entry) -> list[tuple[str, Value]]:
     """The facts that the application gave about the request."""
     return [(name, alone(written(value))) for name, value in _members(entry.context).items()]
+
+
+def can_be_reverted(visit: Visit, entries: Iterable[Entry]) -> bool:
+    """True if this person may ask for the SQL that takes the entries back, and a trigger of a table wrote one."""
+    is_asked = visit.is_log_here and visit.person.tenant is None
+    return is_asked and any(_is_captured(entry) for entry in entries)
+
+
+def _is_captured(entry: Entry) -> bool:
+    is_change = entry.operation in ("INSERT", "UPDATE", "DELETE") and entry.record_id is not None
+    return is_change and not entry.table_name.startswith("svc.")
 
 
 def day(time: datetime, now: datetime) -> str:

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 from svc_pg.audit.entry import Entry
+from svc_pg.console.built_in.audit_changes import EntryDiff
 from svc_pg.console.pages.answers import Answer, File, Html
 from svc_pg.console.pages.audit import caused, changes
 from svc_pg.console.pages.visit import Visit
@@ -28,14 +29,18 @@ async def shown(visit: Visit) -> Answer:
         "deliveries": (await caused.deliveries_of(visit, [entry])).get(entry.xact_id or "", []),
         "changes": changes,
         "longest": _SHOWN,
+        "patch": await _patch(visit) if entry.operation == "UPDATE" else None,
+        "can_be_reverted": changes.can_be_reverted(visit, [entry]),
     }
     return Html("entry", values)
 
 
 async def snapshot(visit: Visit) -> Answer:
-    """A whole snapshot as a file."""
+    """A whole snapshot, or the patch between the two, as a file."""
     entry, side = await _entry(visit), visit.params["side"]
     text = {"before.json": entry.before_data, "after.json": entry.after_data}.get(side)
+    if side == "patch.json":
+        text = (await visit.api.get(EntryDiff, "audit", "entries", entry.id, "diff")).patch
     if text is None:
         raise Problem(404, "not_found", "The entry has no such snapshot.")
     headers = {
@@ -47,6 +52,15 @@ async def snapshot(visit: Visit) -> Answer:
 
 async def _entry(visit: Visit) -> Entry:
     return await visit.api.get(Entry, "audit", "entries", visit.params["id"])
+
+
+async def _patch(visit: Visit) -> str | None:
+    try:
+        return (await visit.api.get(EntryDiff, "audit", "entries", visit.params["id"], "diff")).patch
+    except Problem as problem:
+        if problem.code != "not_comparable":
+            raise
+        return None
 
 
 async def _neighbours(visit: Visit, entry: Entry) -> tuple[Entry | None, Entry | None]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from svc_pg.console.pages.audit import entry, log, record, tail
+from svc_pg.console.pages.audit import entry, log, record, tail, take_back, then, transaction
 from svc_pg.console.pages.navigation import AUDIT, Place
 from svc_pg.console.pages.site import PageRoute
 
@@ -17,5 +17,11 @@ AUDIT_LOG: Final[Sequence[PageRoute]] = [
     PageRoute("GET", "/audit/export", log.export),
     PageRoute("GET", "/audit/entries/:id", entry.shown),
     PageRoute("GET", "/audit/entries/:id/:side", entry.snapshot),
+    PageRoute("GET", "/audit/entries/:id/revert", take_back.of_entry),
+    PageRoute("GET", "/audit/entries/:id/revert.sql", take_back.entry_file),
+    PageRoute("GET", "/audit/transactions/:id", transaction.shown),
+    PageRoute("GET", "/audit/transactions/:id/revert", take_back.of_transaction),
+    PageRoute("GET", "/audit/transactions/:id/revert.sql", take_back.transaction_file),
     PageRoute("GET", "/audit/records/:table/:id", record.shown),
+    PageRoute("GET", "/audit/records/:table/:id/then", then.shown),
 ]

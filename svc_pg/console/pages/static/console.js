@@ -75,6 +75,33 @@ addEventListener("change", ({ target }) => {
   count(form)
 })
 
+// Through time: the slider asks for the page of a change, and takes what differs from there.
+let slid = 0, slide = 0
+async function showChange(link) {
+  const mine = ++slid
+  const answer = await fetch(link.href, { headers: { accept: "text/html" } })
+  if (mine !== slid) return
+  if (answer.redirected || !answer.ok) return void (location = link.href)
+  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html")
+  if (mine !== slid) return
+  for (const old of all("[data-then]")) {
+    const element = fresh.getElementById(old.id)
+    if (element) old.replaceWith(element)
+  }
+  for (const other of all("[aria-current]", link.closest("ol"))) other.removeAttribute("aria-current")
+  link.setAttribute("aria-current", "true")
+  document.title = fresh.title
+  history.replaceState(null, "", link.href)
+  tick()
+}
+addEventListener("input", ({ target }) => {
+  if (!target.matches("[data-slide]")) return
+  const link = all(`${target.dataset.slide} a`)[target.value]
+  target.setAttribute("aria-valuetext", link.textContent)
+  clearTimeout(slide)
+  slide = setTimeout(() => showChange(link), 120)
+})
+
 // Live elements: when something changed, the page is asked for again, and they are put in the place of the old ones.
 const EVERY = 1000 * Math.min(...all("[data-live]").map((element) => Number(element.dataset.live) || 5))
 let paused = false, wait = EVERY, timer = 0, asking = false, last = Date.now(), soon = 0

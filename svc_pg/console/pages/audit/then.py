@@ -1,0 +1,203 @@
+"""The page of a record as it was at a time: its fields then and now, who set them last, and the way through time."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from svc_pg import durations
+from svc_pg.audit.as_of import PastRow
+from svc_pg.audit.blame import FieldOrigin
+from svc_pg.audit.entry import Entry
+from svc_pg.console.pages.addresses import written as written_time
+from svc_pg.console.pages.answers import Answer, Html
+from svc_pg.console.pages.audit import changes
+from svc_pg.console.pages.audit.differences import Value, alone, compared, written
+from svc_pg.console.pages.visit import Visit
+from svc_pg.console.requests import Problem
+from svc_pg.pagination import Page
+from svc_pg.query import RawJson
+
+_STOPS: Final = 40
+"""The changes before and after the time that the slider reaches."""
+_TICK: Final = timedelta(microseconds=1)
+_SAID: Final = frozenset({"unknown_record", "unknown_table", "not_known_then"})
+"""Codes of problems that are an answer: there was no such record, or the log cannot tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A change of the record, and the address of its state after it."""
+
+    entry: Entry
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A value of a field, None if it is null. ``unknown`` says why the log does not tell it, or not the real one."""
+
+    value: Value | None
+    unknown: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FieldThen:
+    """A field then and now, and who set it last."""
+
+    name: str
+    then: Side
+    now: Side
+    is_same: bool
+    origin: FieldOrigin | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A time that somebody asked for; ``problem`` if it cannot be read."""
+
+    time: datetime | None
+    problem: Problem | None = None
+
+
+async def shown(visit: Visit) -> Answer:
+    """The record at the time in the address, or now."""
+    table, record_id = visit.params["table"], visit.params["id"]
+    asked = _asked(visit)
+    before, after = await _changes(visit, asked.time)
+    time = asked.time or max([visit.now, *(entry.timestamp for entry in before[:1])])
+    stops = [Stop(each, visit.to.record_at(table, record_id, each.timestamp)) for each in (*reversed(before), *after)]
+    then, problem = await _as_of(visit, time)
+    is_now = not after
+    now = then if is_now or problem is not None else (await _as_of(visit, max(visit.now, after[-1].timestamp)))[0]
+    origins = await _origins(visit) if now is not None else {}
+    values = {
+        "table": table,
+        "record_id": record_id,
+        "time": time,
+        "is_now": is_now,
+        "stops": stops,
+        "at": len(before) - 1,
+        "row": then,
+        "is_gone": now is None,
+        "fields": [] if then is None else _fields(then, now, origins),
+        "other": [] if then is None else _unnamed(then),
+        "problem": asked.problem or problem,
+        "entry": before[0] if before else None,
+        "changes": changes,
+    }
+    is_unknown = not stops and problem is not None
+    return Html("then", values, 404 if is_unknown and problem.code in _SAID else 200)
+
+
+def _asked(visit: Visit) -> _Asked:
+    """The time; one without a zone, as a field of a form gives it, is in UTC like all times of the pages."""
+    text = visit.query.get("time", "").strip()
+    if not text:
+        return _Asked(None)
+    try:
+        point = datetime.fromisoformat(text)
+        time = point.replace(tzinfo=UTC) if point.tzinfo is None else point.astimezone(UTC)
+        return _Asked(min(time, datetime.max.replace(tzinfo=UTC) - _TICK))
+    except (ValueError, OverflowError):
+        pass
+    try:
+        return _Asked(visit.now - durations.parse(text))
+    except (ValueError, OverflowError):
+        detail = "This is no time. Write 2026-01-31, 2026-01-31T12:00:00Z, or how long ago: 7d, 1h30m."
+        return _Asked(None, Problem(422, "invalid_parameter", detail))
+
+
+async def _changes(visit: Visit, time: datetime | None) -> tuple[Sequence[Entry], Sequence[Entry]]:
+    """As ``_changes_around``, none for what is no name of a table."""
+    try:
+        return await _changes_around(visit, time)
+    except Problem as problem:
+        if problem.code != "invalid_parameter":
+            raise
+        return [], []
+
+
+async def _changes_around(visit: Visit, time: datetime | None) -> tuple[Sequence[Entry], Sequence[Entry]]:
+    """The changes up to a time, the newest first, and those after it, the oldest first."""
+    query = {
+        "resource": visit.params["table"],
+        "record": visit.params["id"],
+        "fields": "operation,recordId,actorId,dbUser,changedFields,label",
+        "limit": str(_STOPS),
+    }
+    if time is None:
+        return (await visit.api.get(Page[Entry], "audit", "entries", query=query)).data, []
+    edge = written_time(time + _TICK)
+    before = await visit.api.get(Page[Entry], "audit", "entries", query={**query, "until": edge})
+    after = await visit.api.get(Page[Entry], "audit", "entries", query={**query, "since": edge, "order": "oldest"})
+    return before.data, after.data
+
+
+async def _as_of(visit: Visit, time: datetime) -> tuple[PastRow | None, Problem | None]:
+    place = ("audit", "records", visit.params["table"], visit.params["id"], "as-of")
+    try:
+        return await visit.api.get(PastRow, *place, query={"time": written_time(time)}), None
+    except Problem as problem:
+        if problem.code not in _SAID and problem.code != "not_supported":
+            raise
+        return None, problem
+
+
+async def _origins(visit: Visit) -> Mapping[str, FieldOrigin]:
+    place = ("audit", "records", visit.params["table"], visit.params["id"], "blame")
+    try:
+        found = await visit.api.get(Page[FieldOrigin], *place)
+    except Problem as problem:
+        if problem.code not in {*_SAID, "database_timeout"}:  # a very long history is left out
+            raise
+        return {}
+    return {origin.field: origin for origin in found}
+
+
+def _fields(then: PastRow, now: PastRow | None, origins: Mapping[str, FieldOrigin]) -> list[FieldThen]:
+    """Those that differ first."""
+    found = [_field(name, then, now or then, origins.get(name)) for name in then.values]
+    return sorted(found, key=lambda field: field.is_same)
+
+
+def _field(name: str, then: PastRow, now: PastRow, origin: FieldOrigin | None) -> FieldThen:
+    was, here = _text(name, then), _text(name, now)
+    sides = [None if text is None else alone(text) for text in (was, here)]
+    if was is not None and here is not None and was != here:
+        sides = [*compared(was, here)]
+    unknown = _unknown(name, then), _unknown(name, now)
+    is_same = was == here and unknown[0] == unknown[1]
+    return FieldThen(name, Side(sides[0], unknown[0]), Side(sides[1], unknown[1]), is_same, origin)
+
+
+def _unknown(name: str, row: PastRow) -> str | None:
+    """The reason why the log has no real value of a field."""
+    redacted = row.redacted_fields or []
+    if name in redacted or "*" in redacted:
+        return "redacted"
+    return "not known" if name in (row.unknown_fields or []) else None
+
+
+def _other(row: PastRow) -> dict[str, str]:
+    """The recorded values that no column of today has: of renamed ones, and what stands for redacted ones."""
+    try:
+        members = {} if row.other_data is None else row.other_data.value
+    except (ValueError, RecursionError):  # Python reads no number of 5,000 digits, and no deep nesting
+        members = {"": str(row.other_data)}
+    return {name: written(value) for name, value in members.items()} if isinstance(members, dict) else {}
+
+
+def _unnamed(row: PastRow) -> list[tuple[str, Value]]:
+    return [(name, alone(text)) for name, text in _other(row).items() if name not in row.values]
+
+
+def _text(name: str, row: PastRow) -> str | None:
+    """A value as people read it; None if it is null."""
+    value: RawJson = row.values[name]
+    if value == "null":
+        return _other(row).get(name)
+    try:
+        return written(value.value)
+    except (ValueError, RecursionError):
+        return str(value)

@@ -1,0 +1,36 @@
+"""The page of a transaction: all that it changed, in every audited table, and the webhooks that it sent."""
+
+from svc_pg.audit.entry import Entry
+from svc_pg.audit.facets import Facets
+from svc_pg.console.pages.answers import Answer, Html
+from svc_pg.console.pages.audit import caused, changes
+from svc_pg.console.pages.visit import Visit
+from svc_pg.console.requests import Problem
+from svc_pg.pagination import Page
+
+
+async def shown(visit: Visit) -> Answer:
+    """The entries of a transaction, the oldest first."""
+    xact_id = visit.params["id"]
+    filters = {"transaction": xact_id}
+    unknown = Problem(404, "unknown_transaction", "The log has no transaction with this number.")
+    try:
+        query = visit.list_query(**filters, order="oldest", fields=changes.LIST)
+        page = await visit.api.get(Page[Entry], "audit", "entries", query=query)
+    except Problem as problem:
+        raise (unknown if problem.members.get("parameter") == "transaction" else problem) from None
+    if not page.data:
+        raise unknown
+    facets = await visit.api.get(Facets, "audit", "facets", query=filters)
+    deliveries = await caused.deliveries_of(visit, page.data[:1])
+    values = {
+        "xact_id": xact_id,
+        "page": page,
+        "facets": facets,
+        "tables": next(facet.values for facet in facets.facets if facet.name == "resource"),
+        "actors": next(facet.values for facet in facets.facets if facet.name == "actor"),
+        "deliveries": deliveries.get(xact_id, []),
+        "can_be_reverted": changes.can_be_reverted(visit, page.data),
+        "changes": changes,
+    }
+    return Html("transaction", values)
