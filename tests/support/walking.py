@@ -46,6 +46,8 @@ class Walk:
     term: str = ""
     each: int = 2
     limit: int = 120
+    also: Sequence[str] = ()
+    """Addresses to open after the start, whatever leads there."""
     forms: list[Form] = field(default_factory=list)
     met: Counter[str] = field(default_factory=Counter)
     """The number of pages that were opened of each path, for example ``/entries/:id``."""
@@ -61,7 +63,8 @@ class Walk:
 
     def pages(self, look: Look) -> Iterator[tuple[str, str]]:
         """Open each page; yields its address and the pattern of its path."""
-        waiting, known = deque([self.start]), {self.start, urljoin(self.start, self.base_path)}
+        waiting = deque([self.start, *self.also])
+        known = {*waiting, urljoin(self.start, self.base_path)}
         while waiting:
             address = waiting.popleft()
             path = self.pattern("GET", address)

@@ -114,11 +114,11 @@ def test_each_change_leads_to_the_state_before_and_after_it(reader: Browser, ins
     ]
     at = [f"{RECORD}/then?time={quote(time)}" for time in times]
     page = reader.get(f"{RECORD}/then")
-    [before] = [link for link, text in anchors(page) if "Change before" in text]
+    [before] = [link for link, text in anchors(page) if "Earlier" in text]
     assert before == at[1]
     page = reader.get(at[0])
     assert "No earlier change is in the log" in page.text
-    assert [link for link, text in anchors(page) if "Change after" in text] == [at[1]]
+    assert [link for link, text in anchors(page) if "Later" in text] == [at[1]]
     assert f"{RECORD}/then" in links(page)
     assert "ines@<del>mail</del>.example" in page.text
     assert "ines@<ins>studio</ins>.example" in page.text
@@ -202,7 +202,7 @@ def test_what_cannot_be_taken_back_is_said_with_what_is_in_the_way(reader: Brows
     changed, _, _ = entry_of(installed, "record_id = 'a/7' and changed_fields @> '{email}'")
     page = reader.get(f"/audit/entries/{changed}/revert")
     assert page.status_code == 200
-    assert "the value of secret of public.customer a/7 is redacted" in page.text
+    assert "The value of secret of public.customer a/7 is redacted" in page.text
     assert "data-copy" not in page.text.partition("<main")[2]
     page = reader.get(f"/audit/entries/{changed}/revert?leave=secret&leave=card")
     assert "Takes back entry" in page.text

@@ -104,7 +104,7 @@ def _asked(visit: Visit) -> _Asked:
     try:
         return _Asked(visit.now - durations.parse(text))
     except (ValueError, OverflowError):
-        detail = "This is no time. Write 2026-01-31, 2026-01-31T12:00:00Z, or how long ago: 7d, 1h30m."
+        detail = "Write 2026-01-31, 2026-01-31T12:00:00Z, or how long ago: 7d, 1h30m."
         return _Asked(None, Problem(422, "invalid_parameter", detail))
 
 
