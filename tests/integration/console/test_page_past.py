@@ -71,7 +71,7 @@ def entry_of(conninfo: str, condition: str) -> tuple[str, str, str]:
     with psycopg.connect(conninfo) as conn:
         found = conn.execute(
             "select id::text, xact_id::text, to_char(timestamp at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.USZ')"
-            f" from svc.audit_logs where {condition}"  # type: ignore[arg-type]
+            f" from svc.audit_logs where {condition}"
         ).fetchall()
     [(entry_id, xact_id, time)] = found
     return entry_id, xact_id, time

@@ -16,7 +16,6 @@ from svc_pg.console.pages.audit.differences import Value, alone, compared, writt
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
 from svc_pg.pagination import Page
-from svc_pg.query import RawJson
 
 _STOPS: Final = 40
 """The changes before and after the time that the slider reaches."""
@@ -86,8 +85,8 @@ async def shown(visit: Visit) -> Answer:
         "entry": before[0] if before else None,
         "changes": changes,
     }
-    is_unknown = not stops and problem is not None
-    return Html("then", values, 404 if is_unknown and problem.code in _SAID else 200)
+    is_unknown = not stops and problem is not None and problem.code in _SAID
+    return Html("then", values, 404 if is_unknown else 200)
 
 
 def _asked(visit: Visit) -> _Asked:
@@ -194,7 +193,7 @@ def _unnamed(row: PastRow) -> list[tuple[str, Value]]:
 
 def _text(name: str, row: PastRow) -> str | None:
     """A value as people read it; None if it is null."""
-    value: RawJson = row.values[name]
+    value = row.values[name]
     if value == "null":
         return _other(row).get(name)
     try:
