@@ -91,6 +91,20 @@ def loaded(program: str, *arguments: str) -> set[str]:
     return {name.partition(".")[0] for name in last[1:]}
 
 
+def test_a_server_of_django_loads_no_installer() -> None:
+    program = "\n".join(
+        [
+            "import sys, django",
+            "from django.conf import settings",
+            "settings.configure(INSTALLED_APPS=['svc_pg.integrations.django'], SVC_CONFIG='svc-pg.toml')",
+            "django.setup()",
+            "assert 'svc_pg.integrations.django.migrating' in sys.modules",
+            "assert 'svc_pg.schema' not in sys.modules",
+        ]
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
+
+
 @pytest.mark.parametrize(
     ("program", "needless"),
     [

@@ -13,8 +13,6 @@ from django.core.management import CommandError
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models.signals import post_migrate, pre_migrate
 
-from svc_pg import schema
-from svc_pg.config import Config
 from svc_pg.dialects import dialect_of, driver_connection
 from svc_pg.errors import SvcError
 
@@ -27,6 +25,8 @@ def connect(app: AppConfig) -> None:
 
 
 def _remove(using: str, plan: Any = (), **_signal: object) -> None:
+    from svc_pg import schema  # here, so that a server does not load the installer
+
     connection = connections[using]
     if using == DEFAULT_DB_ALIAS and plan and dialect_of(connection) != "postgresql":
         try:
@@ -36,6 +36,9 @@ def _remove(using: str, plan: Any = (), **_signal: object) -> None:
 
 
 def _install(using: str, plan: Any = None, **_signal: object) -> None:
+    from svc_pg import schema
+    from svc_pg.config import Config
+
     if using == DEFAULT_DB_ALIAS and plan is not None:  # flush, which changes no table, sends the signal without one
         try:
             schema.install(driver_connection(connections[using]), Config.find(str(settings.SVC_CONFIG)))
