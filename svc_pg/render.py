@@ -151,9 +151,7 @@ def _new_environment() -> Environment:
 def _environment() -> Environment:
     environment = _new_environment()
     # No other filters: the output of a filter block does not come through finalize.
-    environment.filters = {"length": len} | {
-        f.__name__: f for f in (ident, idents, literal, comment, lock, expression, statement)
-    }
+    environment.filters = {f.__name__: f for f in (ident, idents, literal, comment, lock, expression, statement)}
     return environment
 
 
@@ -176,7 +174,7 @@ def _environment_for(quoting: Quoting) -> Environment:
         return _Quoted(_checked(value.text))
 
     environment = _new_environment()
-    environment.filters = {"length": len} | {f.__name__: f for f in (ident, idents, literal, comment, expression)}
+    environment.filters = {f.__name__: f for f in (ident, idents, literal, comment, expression)}
     return environment
 
 

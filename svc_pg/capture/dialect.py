@@ -6,7 +6,7 @@ from typing import Final, Literal, Protocol
 
 from svc_pg.config.audited_table import Redaction
 from svc_pg.config.condition import Scalar, ValueTest
-from svc_pg.sql_text import Sql
+from svc_pg.sql_text import Sql, sql
 
 Kind = Literal[
     "any", "number", "text", "boolean", "json", "bytes", "bits", "date", "datetime", "timestamp", "time", "shape"
@@ -18,6 +18,7 @@ Variable = Literal["actor_id", "tenant_id", "rule"]
 """A fact that the template of a trigger gives a name."""
 
 OPERATIONS: Final[tuple[Operation, ...]] = ("INSERT", "UPDATE", "DELETE")
+VERBS: Final[dict[Operation, Sql]] = {"INSERT": sql("insert"), "UPDATE": sql("update"), "DELETE": sql("delete")}
 
 
 @dataclass(frozen=True, slots=True)

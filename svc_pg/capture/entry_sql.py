@@ -68,7 +68,7 @@ def entry_sql(
     return EntrySql(
         operation=operation,
         record_id=record_id(dialect, row, key),
-        moved_from=_moved_from(dialect, key) if operation == "UPDATE" else NULL,
+        moved_from=moved_from(dialect, key) if operation == "UPDATE" else NULL,
         before=NULL if operation == "INSERT" else snapshot(dialect, "old", rules, columns),
         after=NULL if operation == "DELETE" else snapshot(dialect, "new", rules, columns),
         changed=_changed(dialect, columns) if operation == "UPDATE" else [],
@@ -91,7 +91,8 @@ def record_id(dialect: Dialect, row: RowName, key: Sequence[Column]) -> Sql:
     return dialect.text(row, key[0]) if len(key) == 1 else dialect.composite_key(row, key)
 
 
-def _moved_from(dialect: Dialect, key: Sequence[Column]) -> Sql:
+def moved_from(dialect: Dialect, key: Sequence[Column]) -> Sql:
+    """The record_id that a row had before, if an UPDATE changed it."""
     if not key:
         return NULL
     differs = chained(" or ", [dialect.differs(column) for column in key])

@@ -42,6 +42,11 @@ class TableRules:
         return bool(self.redactions) or self.columns is not None
 
     @property
+    def is_hashed(self) -> bool:
+        """True if a column is recorded by its hash."""
+        return "hash" in self.redactions.values()
+
+    @property
     def masks_newer_columns(self) -> bool:
         """True if a column that the rules do not know is masked: it may be a redacted one under another name."""
         return bool(self.redactions) and self.columns is None

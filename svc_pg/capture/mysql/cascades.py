@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from svc_pg.capture.conditions import FALSE
-from svc_pg.capture.dialect import Column, Operation, RowName
+from svc_pg.capture.dialect import VERBS, Column, Operation, RowName
 from svc_pg.capture.entry_sql import NULL, EntrySql, changed_fields, entry_sql
 from svc_pg.capture.mysql.expressions import MySql
 from svc_pg.capture.mysql.foreign_keys import ForeignKey, Way, ways_to
@@ -59,9 +59,10 @@ def cascade_objects(dialect: MySql, root: MySqlTable, ways: Sequence[Way], audit
     name = root.table.name
     deletions = _entries(dialect, [way for way in ways if way.event == "DELETE"], audited)
     if deletions:
-        values = {"cause": str(name), "is_hashed": _is_hashed(deletions, audited)}
-        made.append(_object("keep", name, deletions, dialect, verb=sql("delete"), entries=deletions, **values))
-        made.append(_object("cascade_delete", name, deletions, dialect, **values))
+        is_hashed, cause = _is_hashed(deletions, audited), str(name)
+        values = {"verb": VERBS["DELETE"], "entries": deletions, "is_hashed": is_hashed, "cause": cause}
+        made.append(_object("keep", name, deletions, dialect, **values))
+        made.append(_object("cascade_delete", name, deletions, dialect, cause=cause))
     updates = [way for way in ways if way.event == "UPDATE"]
     entries = _entries(dialect, updates, audited)
     if entries:
@@ -89,7 +90,7 @@ def _object(kind: str, root: TableName, told: Sequence[Entries], dialect: MySql,
 
 
 def _is_hashed(entries: Sequence[Entries], audited: Audited) -> bool:
-    return any("hash" in audited[each.table][1].redactions.values() for each in entries)
+    return any(audited[each.table][1].is_hashed for each in entries)
 
 
 def _entries(dialect: MySql, ways: Sequence[Way], audited: Audited) -> list[Entries]:

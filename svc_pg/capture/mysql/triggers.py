@@ -5,7 +5,7 @@ from hashlib import sha256
 from typing import Final
 
 from svc_pg.capture.conditions import Rows, applies
-from svc_pg.capture.dialect import OPERATIONS, Operation, RowName
+from svc_pg.capture.dialect import OPERATIONS, VERBS, Operation, RowName
 from svc_pg.capture.entry_sql import NULL, entry_sql, json_list, record_id, snapshot
 from svc_pg.capture.mysql.expressions import MAX_IDENTIFIER, MySql
 from svc_pg.capture.mysql.table import MySqlTable
@@ -18,7 +18,6 @@ from svc_pg.table_names import TableName
 PREFIX: Final = "00_svc_audit_"
 
 _ROWS: Final[dict[Operation, tuple[RowName, ...]]] = {"INSERT": ("new",), "UPDATE": ("old", "new"), "DELETE": ("old",)}
-VERBS: Final[dict[Operation, Sql]] = {"INSERT": sql("insert"), "UPDATE": sql("update"), "DELETE": sql("delete")}
 
 
 def capture_objects(dialect: MySql, table: MySqlTable, rules: TableRules) -> list[SchemaObject]:
@@ -48,7 +47,7 @@ def _trigger(dialect: MySql, table: MySqlTable, rules: TableRules, operation: Op
         careful=entry_sql(dialect, rules, table.columns, operation) if large else None,
         changed_fields=joined(",\n        ", list(changed.values())) if changed else None,
         ignored_fields=joined(",\n        ", ignored) if ignored else None,
-        is_hashed="hash" in rules.redactions.values(),
+        is_hashed=rules.is_hashed,
         warns=rules.audited.on_error == "warn",
         undone=undone(dialect, table) if operation == "UPDATE" and dialect.is_mariadb else None,
     )
@@ -96,7 +95,7 @@ def snapshot_sql(dialect: MySql, table: MySqlTable, rules: TableRules, *, trunca
         record_id=record_id(child, "new", [columns[name] for name in rules.key]),
         image=snapshot(child, "new", rules, table.columns),
         redacted=dialect.literal(json_list(redacted)) if redacted else NULL,
-        is_hashed="hash" in rules.redactions.values(),
+        is_hashed=rules.is_hashed,
         recorded=applies(child, rules.audited.record_when, Rows(columns, "INSERT")),
         truncated=truncated,
     )

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 from svc_pg.capture.conditions import FALSE
-from svc_pg.capture.dialect import OPERATIONS, Operation
-from svc_pg.capture.entry_sql import NULL, EntrySql, changed_fields, entry_sql, record_id
+from svc_pg.capture.dialect import OPERATIONS, VERBS, Column, Operation
+from svc_pg.capture.entry_sql import NULL, EntrySql, changed_fields, entry_sql, moved_from, record_id
 from svc_pg.capture.rules import TableRules
 from svc_pg.capture.sqlite.expressions import Sqlite
 from svc_pg.capture.sqlite.table import SqliteTable, UniqueKey, trigger_name
@@ -19,7 +19,6 @@ _DIALECT: Final = Sqlite()
 _REPLACED: Final = Sqlite(old=sql("victim"))
 _STORED: Final = Sqlite(new=sql('"svc row"'))
 _REPLACING: Final[tuple[Operation, ...]] = ("INSERT", "UPDATE")
-_VERBS: Final[dict[Operation, Sql]] = {"INSERT": sql("insert"), "UPDATE": sql("update"), "DELETE": sql("delete")}
 # printf() without arguments is documented to be NULL, so a connection that svc-pg does not wrap is recorded without an
 # actor; a function that SQLite does not have makes its writes fail
 _CONTEXT_FUNCTIONS: Final[dict[Unattributed, Sql]] = {"record": sql("printf()"), "refuse": sql("svc_context()")}
@@ -64,7 +63,7 @@ def _after(table: SqliteTable, rules: TableRules, operation: Operation, context:
         rules,
         operation.lower(),
         "sqlite/capture/trigger.sql.j2",
-        verb=_VERBS[operation],
+        verb=VERBS[operation],
         e=entry,
         condition=_condition(entry, rules),
         changed_fields=sql("'[' || substr({}, 3) || ']'", chained(" || ", parts)) if parts else NULL,
@@ -87,8 +86,8 @@ def _replaced(table: SqliteTable, rules: TableRules, operation: Operation) -> Sc
         rules,
         f"replaced_{operation.lower()}",
         "sqlite/capture/replaced_trigger.sql.j2",
-        verb=_VERBS[operation],
-        e=entry_sql(_DIALECT, rules, table.columns, operation),
+        verb=VERBS[operation],
+        moved_from=moved_from(_DIALECT, _key(table, rules)),
         conflicts=_conflicts(table, operation),
         # an update that changes no key replaces nothing, and may be of a row that was kept in vain
         moves=_moves(table) if operation == "UPDATE" else None,
@@ -107,7 +106,7 @@ def _before(table: SqliteTable, rules: TableRules, operation: Operation, context
         rules,
         f"before_{operation.lower()}",
         "sqlite/capture/replace_trigger.sql.j2",
-        verb=_VERBS[operation],
+        verb=VERBS[operation],
         e=entry,
         matches=sql("{} and {}", found, _is_another(table)) if is_update else found,
         moves=_moves(table) if is_update else None,
@@ -167,15 +166,19 @@ def _redacted_keys(table: SqliteTable, rules: TableRules) -> Sequence[int]:
     ]
 
 
+def _key(table: SqliteTable, rules: TableRules) -> Sequence[Column]:
+    by_name = {column.name: column for column in table.columns}
+    return [by_name[name] for name in rules.key]
+
+
 def _has_old_key(table: SqliteTable, rules: TableRules) -> Sql | None:
     """True of what is kept by a redacted key of the row that was updated; None if no key is redacted."""
     if not (redacted := _redacted_keys(table, rules)):
         return None
-    by_name = {column.name: column for column in table.columns}
     beginnings = [_DIALECT.literal(f"{verb} {number}:") for verb in ("INSERT", "UPDATE") for number in redacted]
     return sql(
         "record_id is {} and substr(conflict, 1, instr(conflict, ':')) in ({})",
-        record_id(_DIALECT, "old", [by_name[name] for name in rules.key]),
+        record_id(_DIALECT, "old", _key(table, rules)),
         joined(", ", beginnings),
     )
 

@@ -83,6 +83,8 @@ def _text(change: Change, *, version: str | None = None) -> str:
 
 def _recorded(items: Sequence[SchemaObject]) -> list[tuple[str, Sql, tuple[str | None, ...]]]:
     """Each trigger with its SQL, and the record that install would make of it: seen in a database of its own."""
+    if not items:
+        return []
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as conn:
         cursor = conn.cursor()
         for migration in released(inventory.FOLDER):
