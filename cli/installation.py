@@ -4,7 +4,7 @@ import asyncio
 from typing import Final
 
 from svc_pg.conninfo import Conninfo
-from svc_pg.errors import NotInstalledError
+from svc_pg.errors import not_installed
 from svc_pg.webhooks.worker.connections import Connection
 from svc_pg.webhooks.worker.reconnecting import Reconnecting
 from svc_pg.webhooks.worker.statistics import Statistics
@@ -37,4 +37,4 @@ async def wait_for_svc(database: Conninfo, *, stopping: asyncio.Event) -> None:
 
 def _check(found: tuple[bool] | None) -> None:
     if found != (True,):
-        raise NotInstalledError("the database has no schema svc, or an old one", hint="Run: svc-pg install")
+        raise not_installed()

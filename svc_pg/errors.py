@@ -187,6 +187,11 @@ MISSING_OBJECT: Final = frozenset({"3F000", "42P01", "42883"})
 INSUFFICIENT_PRIVILEGE: Final = "42501"
 
 
+def not_installed() -> NotInstalledError:
+    """The error that every command and call raises in a database without svc-pg."""
+    return NotInstalledError("the database has no svc-pg, or an older one", hint="Run: svc-pg install")
+
+
 def translate(error: Exception) -> SvcError | None:
     """The SvcError that a driver's error stands for, or None.
 
@@ -219,7 +224,7 @@ def _translated(state: str, source: BaseException) -> SvcError | None:
             known.field = getattr(diag, "column_name", None)
         return known
     if state in MISSING_OBJECT and "svc." in message.replace('"svc"', "svc."):
-        return NotInstalledError(message, hint="Run: svc-pg install")
+        return not_installed()
     if state == INSUFFICIENT_PRIVILEGE and message.endswith("schema svc"):
         return AccessError(message, hint="Grant the role what it needs: [grants] in svc-pg.toml, see docs/roles.md.")
     return None

@@ -228,7 +228,9 @@ def time_or_age(point_in_time: PointInTime) -> datetime | timedelta:
     """An aware time, or the time before the database's now. Raises QueryError."""
     if isinstance(point_in_time, datetime):
         if point_in_time.tzinfo is None:
-            raise QueryError(f"{point_in_time} has no time zone", hint="Pass an aware datetime.")
+            raise QueryError(
+                f"{point_in_time} has no time zone", hint="Write datetime.now(UTC), or value.replace(tzinfo=...)."
+            )
         return point_in_time
     try:
         age = durations.parse(point_in_time)

@@ -10,7 +10,7 @@ from psycopg import AsyncConnection, Connection
 from psycopg.sql import SQL, Identifier
 
 from svc_pg.audit.entry import Operation
-from svc_pg.audit.last_changes import record_id
+from svc_pg.audit.record_ids import record_id
 from svc_pg.dialects import require_postgres
 from svc_pg.durations import point_in_time
 from svc_pg.errors import NotFoundError, NotInstalledError, QueryError, UnknownTableError

@@ -7,7 +7,7 @@ from typing import Any, Final
 from psycopg import AsyncConnection, Connection
 
 from svc_pg.audit.entry import Operation
-from svc_pg.audit.last_changes import record_id
+from svc_pg.audit.record_ids import record_id
 from svc_pg.dialects import require_postgres
 from svc_pg.query import Query, RawJson, afetch, fetch
 from svc_pg.storable_texts import check_texts

@@ -5,17 +5,24 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Final
+from uuid import UUID
+
+from svc_pg.exact_json import write_ascii
 
 MAX_ID_LENGTH: Final = 512
+Id = str | int | UUID
+"""The id of an actor or a tenant, as applications have it; the log has its text."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Actor:
     """The one who acts, the tenant, and a ``context`` that is stored as JSON with every entry.
 
-    Raises ValueError if the id or the tenant is empty, longer than 512 characters or not a text that PostgreSQL can
-    store, and TypeError or ValueError if the context is not JSON. A later change of the context is not noticed.
+    The ids may be texts, numbers or UUIDs. Raises TypeError if one is anything else, and ValueError if it is empty,
+    longer than 512 characters or not a text that PostgreSQL can store, or if the context is not JSON, with the path to
+    the value. A later change of the context is not noticed.
     """
 
     id: str
@@ -23,12 +30,19 @@ class Actor:
     context: Mapping[str, object] | None = field(default=None, compare=False)
     _parameters: Mapping[str, str] = field(init=False, repr=False, hash=False)
 
-    def __post_init__(self) -> None:
-        _check("an actor", self.id)
-        if self.tenant is not None:
-            _check("a tenant", self.tenant)
-        context = "" if self.context is None else json.dumps(self.context, allow_nan=False)
-        parameters = {"actor_id": self.id, "tenant_id": self.tenant or "", "context": context}
+    def __init__(
+        self,
+        id: Id,  # noqa: A002 - the name of the field
+        tenant: Id | None = None,
+        context: Mapping[str, object] | None = None,
+    ) -> None:
+        actor_id = _text("an actor", id)
+        tenant_id = None if tenant is None else _text("a tenant", tenant)
+        written = "" if context is None else write_ascii(context)
+        object.__setattr__(self, "id", actor_id)
+        object.__setattr__(self, "tenant", tenant_id)
+        object.__setattr__(self, "context", context)
+        parameters = {"actor_id": actor_id, "tenant_id": tenant_id or "", "context": written}
         object.__setattr__(self, "_parameters", parameters)
 
 
@@ -47,7 +61,7 @@ def current_actor() -> Actor | None:
 
 
 @contextmanager
-def acting(actor_id: str, *, tenant: str | None = None, context: Mapping[str, object] | None = None) -> Iterator[None]:
+def acting(actor_id: Id, *, tenant: Id | None = None, context: Mapping[str, object] | None = None) -> Iterator[None]:
     """Name ``actor_id`` as the actor of changes that the block makes through connections ``with_audit``.
 
     Holds for the tasks that the block starts and for threads of ``asyncio.to_thread`` and anyio, but not for a bare
@@ -81,17 +95,21 @@ def _members(text: str | None) -> Mapping[str, object] | None:
     if not text:
         return None
     try:
-        found = json.loads(text)
-        json.dumps(found, allow_nan=False)
+        found = json.loads(text, parse_float=Decimal)
+        write_ascii(found)
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 
 
-def _check(what: str, text: str) -> None:
+def _text(what: str, name: object) -> str:
+    if not isinstance(name, Id) or isinstance(name, bool):
+        raise TypeError(f"{what} is named by a text, a number or a UUID, not {type(name).__name__}")
+    text = str(name)
     if not text:
         raise ValueError(f"{what} needs a name")
     if len(text) > MAX_ID_LENGTH:
         raise ValueError(f"{what} has at most {MAX_ID_LENGTH} characters, not {len(text)}")
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
         raise ValueError(f"{what} has no NUL and no lone surrogates, which PostgreSQL cannot store")
+    return text

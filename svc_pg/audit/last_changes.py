@@ -13,6 +13,7 @@ from svc_pg.audit.entry import keyset
 from svc_pg.audit.portable.entries import phrases_of
 from svc_pg.audit.portable.last_changes import changes_of
 from svc_pg.audit.portable.statements import arun, run
+from svc_pg.audit.record_ids import record_id
 from svc_pg.connections import async_connection, dbapi_connection, is_asyncpg, numbered
 from svc_pg.dialects import dialect_of
 from svc_pg.errors import QueryError, translating
@@ -99,13 +100,6 @@ def change_of(conn: Any, entry_id: int) -> Change | None:
     with translating(), closing(conn.cursor()) as cursor:
         cursor.execute(_OF_ENTRY, (entry_id,))
         return next(iter(_changes(cursor.fetchall())), None)
-
-
-def record_id(record: object) -> str:
-    """The ``record_id`` of entries of the record with this key, as PostgreSQL writes it."""
-    if isinstance(record, list | tuple):
-        return json.dumps([part if isinstance(part, int) else str(part) for part in record], ensure_ascii=False)
-    return str(record)
 
 
 def _check(limit: int) -> None:

@@ -21,11 +21,13 @@ from svc_pg.audit.conditions import (
     Until,
     Without,
 )
+from svc_pg.audit.context import Id
 from svc_pg.audit.entry import OPERATIONS, SELECT, SEVERITIES, Entry, Order, chosen
 from svc_pg.audit.listing import listing
 from svc_pg.audit.portable import entries
 from svc_pg.audit.portable.entries import phrases_of
 from svc_pg.audit.portable.statements import arun, run
+from svc_pg.audit.record_ids import record_id
 from svc_pg.audit.selection import Selection
 from svc_pg.config.audited_table import Severity
 from svc_pg.connections import async_connection, sync_connection
@@ -55,18 +57,19 @@ class AuditQuery(Selection):
         """Entries of one of these tables: ``schema.table``, or ``table`` for one in ``public``."""
         return self._among("table_name", [str(TableName.parse(table)) for table in tables])
 
-    def record(self, record_id: str) -> Self:
-        """Entries of the record with this key, in the order of change; several key columns are a JSON array."""
-        check_texts(record_id)
-        return self._where(Is("record_id", record_id))
+    def record(self, key: object) -> Self:
+        """Entries of the record with this key, in the order of change; a tuple, if several columns are the key."""
+        text = record_id(key)
+        check_texts(text)
+        return self._where(Is("record_id", text))
 
-    def actor(self, *actor_ids: str) -> Self:
+    def actor(self, *actor_ids: Id) -> Self:
         """Entries of one of these actors."""
-        return self._among("actor_id", actor_ids)
+        return self._among("actor_id", [str(actor_id) for actor_id in actor_ids])
 
-    def tenant(self, *tenant_ids: str) -> Self:
+    def tenant(self, *tenant_ids: Id) -> Self:
         """Entries of one of these tenants."""
-        return self._among("tenant_id", tenant_ids)
+        return self._among("tenant_id", [str(tenant_id) for tenant_id in tenant_ids])
 
     def operation(self, *operations: str) -> Self:
         """Entries of one of these operations: INSERT, UPDATE, DELETE, TRUNCATE, SNAPSHOT."""

@@ -1,6 +1,5 @@
 """Write entries about events outside audited tables, which no trigger sees."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -11,7 +10,9 @@ from svc_pg.config.audited_table import Severity
 from svc_pg.connections import dbapi_connection
 from svc_pg.dbapi import rows
 from svc_pg.dialects import dialect_of
-from svc_pg.errors import translating
+from svc_pg.errors import QueryError, translating
+from svc_pg.exact_json import NotJsonError, write_ascii
+from svc_pg.query import RawJson
 from svc_pg.storable_texts import refuse_unstorable
 
 _CAPTURE: Final = "select svc.capture_log(%s, %s, %s, %s::jsonb, %s::jsonb, %s, %s, %s, %s)::text"
@@ -47,25 +48,30 @@ def capture_log(
         description=description,
     )
     conn = dbapi_connection(conn, twin="select svc.capture_log(...)")
+    texts = _text(before), _text(after)
     if dialect_of(conn) != "postgresql":
+        old, new = (None if text is None else RawJson(text).value for text in texts)
         entry = write_entry(
             phrases_of(conn),
             table_name,
             operation,
             record_id=record_id,
-            before=before,
-            after=after,
+            before=old,
+            after=new,
             label=label,
             severity=severity,
             compliance=compliance,
             description=description,
         )
         return run(conn, entry)
-    values = (table_name, operation, record_id, _json(before), _json(after), label, severity)
+    values = (table_name, operation, record_id, *texts, label, severity)
     with translating():
         [[entry_id]] = rows(conn, _CAPTURE, (*values, list(compliance) or None, description))
     return str(entry_id)
 
 
-def _json(snapshot: Mapping[str, Any] | None) -> str | None:
-    return None if snapshot is None else json.dumps(snapshot, allow_nan=False)
+def _text(snapshot: Mapping[str, Any] | None) -> str | None:
+    try:
+        return None if snapshot is None else write_ascii(snapshot)
+    except NotJsonError as error:
+        raise QueryError(f"the snapshot is not JSON: {error.message}", hint=error.hint) from error

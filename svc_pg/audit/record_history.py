@@ -8,7 +8,7 @@ from typing import Any, Final, LiteralString, Self
 from psycopg import AsyncConnection, Connection
 
 from svc_pg.audit.entry import Operation, Order
-from svc_pg.audit.last_changes import record_id
+from svc_pg.audit.record_ids import record_id
 from svc_pg.dialects import require_postgres
 from svc_pg.errors import QueryError
 from svc_pg.pagination import Keyset, Listing, Page, aware_time, decode

@@ -133,7 +133,7 @@ class Database:
         except (psycopg.ProgrammingError, NotInstalledError, AccessError) as error:
             match error if isinstance(error, SvcError) else translate(error):
                 case NotInstalledError():
-                    detail = "The database has no schema svc. Run: svc-pg install"
+                    detail = "The database has no svc-pg, or an older one. Run: svc-pg install"
                     raise unavailable("not_installed", detail) from error
                 case AccessError():
                     detail = "The console's role may not use schema svc: it needs the rights of svc_admin."

@@ -11,7 +11,7 @@ from uuid import uuid4
 import jwt
 from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
 
-from svc_pg.audit.context import Actor
+from svc_pg.audit.context import Actor, Id
 from svc_pg.errors import ConfigError
 
 ACTOR_HEADER: Final = "x-svc-audit-actor-id"
@@ -31,7 +31,7 @@ class Request:
     scope: Mapping[str, Any]
 
 
-Found = str | Actor | None
+Found = Id | Actor | None
 Extractor = Callable[[Request], Found | Awaitable[Found]]
 
 
@@ -154,16 +154,16 @@ def blocks(extractor: Extractor) -> bool:
 
 def to_actor(found: Found | Awaitable[Found], context: Mapping[str, object] | None) -> Actor | None:
     """The actor that an extractor has found, with ``context`` added. None if PostgreSQL cannot store the id."""
-    if not found:
+    if found is None or found == "":
         return None
     if isinstance(found, Actor):
         return replace(found, context={**context, **(found.context or {})}) if context else found
-    if not isinstance(found, str):
-        raise TypeError(f"an extractor returns a str, an Actor or None, not {type(found).__name__}")
+    if not isinstance(found, Id):
+        raise TypeError(f"an extractor returns an id, an Actor or None, not {type(found).__name__}")
     try:
         return Actor(found, context=context)
     except ValueError:
-        _log.warning("an actor id of %d characters is refused", len(found))
+        _log.warning("an actor id of %d characters is refused", len(str(found)))
         return None
 
 

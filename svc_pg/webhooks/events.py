@@ -2,12 +2,12 @@
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final, LiteralString, TypeVar
 from uuid import UUID
 
 from svc_pg.connections import async_connection, dbapi_connection, is_asyncpg, numbered
-from svc_pg.errors import PayloadError, sqlstate, translating
+from svc_pg.errors import PayloadError, QueryError, sqlstate, translating
 from svc_pg.storable_texts import refuse_unstorable
 from svc_pg.webhooks.payloads import Payload, SchemaCheck, json_text
 from svc_pg.webhooks.tracing import current_traceparent
@@ -50,8 +50,9 @@ def send(
 
     ``conn`` is a connection or cursor of psycopg or psycopg2, a connection or session of SQLAlchemy, or Django's.
 
-    ``payload`` is anything that JSON can hold, or, as ``str``, a JSON text that is stored byte for byte. Another send
-    with the same ``idempotency_key`` and tenant stores nothing and returns the first message's id. Never commits.
+    ``payload`` is anything that JSON can hold, with times, UUIDs, Decimals, enums, dataclasses and models of pydantic,
+    or, as ``str``, a JSON text that is stored byte for byte. Another send with the same ``idempotency_key`` and tenant
+    stores nothing and returns the first message's id. Never commits.
 
     ``key``, for example ``"order-7"``, puts the messages of a tenant and key into an order: each carries a
     ``sequence``, without gaps in the order of commits. Until your transaction ends, other senders of the key wait.
@@ -120,6 +121,7 @@ def _sent_one(
     key: str | None,
 ) -> Generator[Statement, Sequence[Any], Any]:
     refuse_unstorable(event=event, tenant=tenant, idempotency_key=idempotency_key, key=key)
+    _check_delay(delay)
     text = json_text(payload)
     return _sent(_SEND, event, [text], (event, text, idempotency_key, tenant, delay, current_traceparent(), key))
 
@@ -133,6 +135,7 @@ def _sent_many(
     keys: Sequence[str | None] | None,
 ) -> Generator[Statement, Sequence[Any], Any]:
     refuse_unstorable(event=event, tenant=tenant)
+    _check_delay(delay)
     for idempotency_key in idempotency_keys or ():
         refuse_unstorable(idempotency_key=idempotency_key)
     for key in keys or ():
@@ -141,6 +144,19 @@ def _sent_many(
     texts = [json_text(payload) for payload in payloads]
     values = (_listed(idempotency_keys), tenants, delay, current_traceparent(), _listed(keys))
     return _sent(_SEND_MANY, event, texts, (event, texts, *values))
+
+
+def _check_delay(delay: object) -> None:
+    match delay:
+        case timedelta():
+            return
+        case datetime():
+            hint = "Write delay=at - datetime.now(UTC)."
+        case int() | float():
+            hint = f"Write delay=timedelta(seconds={delay})."
+        case _:
+            hint = "Write delay=timedelta(minutes=10)."
+    raise QueryError(f"delay is {delay!r}, not a timedelta", hint=hint)
 
 
 def _listed(values: Sequence[str | None] | None) -> list[str | None] | None:

@@ -2,16 +2,17 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
 from svc_pg.errors import PayloadError
+from svc_pg.exact_json import NotJsonError, write
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
-Payload = Mapping[str, Any] | Sequence[Any] | str | float | None
-"""Anything that JSON can hold, or, as ``str``, a JSON text that is stored byte for byte."""
+Payload = object
+"""Anything that ``svc_pg.exact_json`` writes, or, as ``str``, a JSON text that is stored byte for byte."""
 
 _MOST_SHOWN: Final = 200
 
@@ -19,11 +20,13 @@ _MOST_SHOWN: Final = 200
 def json_text(payload: Payload) -> str:
     """The payload as a JSON text. Raises PayloadError."""
     try:
-        text = payload if isinstance(payload, str) else _write(payload)
+        text = payload if isinstance(payload, str) else write(payload)
         text.encode()  # PostgreSQL knows no lone surrogates
-    except (TypeError, ValueError, RecursionError) as error:
+    except NotJsonError as error:
+        raise PayloadError(f"the payload is not JSON: {error.message}", hint=error.hint) from error
+    except UnicodeEncodeError as error:
         raise PayloadError(
-            f"the payload is not JSON: {error}", hint="Send texts, numbers, booleans, null, lists and maps of them."
+            "the payload is not JSON: it has a lone surrogate", hint="Send texts that have an encoding in UTF-8."
         ) from error
     return text
 
@@ -61,19 +64,6 @@ class SchemaCheck:
                     hint="Change the payload, or the schema in the configuration, and run: svc-pg install",
                 )
         return None
-
-
-def _plain(value: object) -> object:
-    """Convert a mapping or a sequence to the type that ``json`` knows."""
-    match value:
-        case Mapping():
-            return dict(value)
-        case Sequence() if not isinstance(value, bytes | bytearray | memoryview):
-            return list(value)
-    raise TypeError(f"it contains {type(value).__name__}")
-
-
-_write: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_plain).encode
 
 
 def _validator(schema: str) -> "Validator":

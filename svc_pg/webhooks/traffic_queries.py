@@ -162,7 +162,7 @@ def activity(endpoints: Sequence[str], *, now: datetime, hours: int = 24) -> Que
 def _time(point: PointInTime, now: datetime) -> datetime:
     if isinstance(point, datetime):
         if point.tzinfo is None:
-            raise QueryError(f"{point} has no time zone", hint="Pass an aware datetime.")
+            raise QueryError(f"{point} has no time zone", hint="Write datetime.now(UTC), or value.replace(tzinfo=...).")
         return point.astimezone(UTC)
     try:
         return now - durations.parse(point)

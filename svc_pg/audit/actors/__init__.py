@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager, asyn
 from typing import Any, Final
 
 from svc_pg.audit.actors import mysql, postgres, sqlite
-from svc_pg.audit.context import Actor
+from svc_pg.audit.context import Actor, Id
 from svc_pg.connections import async_connection, sync_connection
 from svc_pg.dialects import Dialect, dialect_of
 
@@ -23,7 +23,7 @@ _ASYNC_BLOCKS: Final[Mapping[Dialect, Callable[[Any, Actor], AbstractAsyncContex
 
 @contextmanager
 def actor(
-    conn: Any, actor_id: str, *, tenant: str | None = None, context: Mapping[str, object] | None = None
+    conn: Any, actor_id: Id, *, tenant: Id | None = None, context: Mapping[str, object] | None = None
 ) -> Iterator[None]:
     """Name ``actor_id`` as the actor of changes that the connection makes in the block, with tenant and context.
 
@@ -45,7 +45,7 @@ def actor(
 
 @asynccontextmanager
 async def aactor(
-    conn: Any, actor_id: str, *, tenant: str | None = None, context: Mapping[str, object] | None = None
+    conn: Any, actor_id: Id, *, tenant: Id | None = None, context: Mapping[str, object] | None = None
 ) -> AsyncIterator[None]:
     """As ``actor``, for an async connection: of psycopg, asyncpg, aiosqlite, asyncmy, aiomysql, or SQLAlchemy's."""
     who = Actor(actor_id, tenant, context)

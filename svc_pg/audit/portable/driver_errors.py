@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from svc_pg.errors import AccessError, AppendOnlyError, NotInstalledError, SvcError
+from svc_pg.errors import AccessError, AppendOnlyError, SvcError, not_installed
 
 BUSY: Final = frozenset({1205, 1213, 3572})
 """MySQL's numbers of a lock that others hold: waited too long, a deadlock, or nobody should wait."""
@@ -50,7 +50,7 @@ def _translated(error: Exception) -> SvcError | None:
     if "append-only" in text:
         return AppendOnlyError("the audit log is append-only", hint="Entries leave it by svc-pg purge alone.")
     if _NO_TABLE.search(text) or (code in _MISSING and "svc" in text):
-        return NotInstalledError("the database has no audit log of svc-pg", hint="Run: svc-pg install")
+        return not_installed()
     if code in _DENIED and "svc" in text.replace("audit_logs", "svc"):
         return AccessError(
             "the database's user may not read or write the audit log", hint="Grant it: grant select on svc.* to ...;"

@@ -61,7 +61,7 @@ def problem_of(error: Exception) -> Problem | None:
     code = number(error)
     match error:
         case NotInstalledError():
-            return unavailable("not_installed", "The database of the audit log has none. Run: svc-pg install")
+            return unavailable("not_installed", "The database has no svc-pg, or an older one. Run: svc-pg install")
         case AccessError():
             return unavailable("access_denied", f"{_sentence(error.message)} {error.hint or ''}".strip())
         case UnsupportedQueryError():

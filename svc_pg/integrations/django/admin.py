@@ -15,7 +15,8 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html
 from django.utils.http import urlencode
 
-from svc_pg.audit.last_changes import change_of, record_id
+from svc_pg.audit.last_changes import change_of
+from svc_pg.audit.record_ids import record_id
 from svc_pg.integrations.django import records
 from svc_pg.integrations.django.bounds import LogIsSlow, bounded
 from svc_pg.integrations.django.entry_list import AFTER, LARGE, EntryList, is_id

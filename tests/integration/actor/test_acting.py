@@ -4,6 +4,9 @@ import asyncio
 import contextvars
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
 
 import anyio.to_thread
 import psycopg
@@ -112,7 +115,27 @@ def test_an_actor_that_postgresql_cannot_store_is_refused(actor_id: str) -> None
         Actor("alice", tenant=actor_id)
 
 
+@pytest.mark.parametrize("actor_id", [None, True, 7.5, b"7"])
+def test_what_is_no_id_is_refused(actor_id: Any) -> None:
+    with pytest.raises(TypeError, match="an actor is named by a text, a number or a UUID"):
+        Actor(actor_id)
+
+
+def test_ids_may_be_numbers_and_uuids(notes: str) -> None:
+    key = UUID(int=7)
+    with psycopg.connect(notes) as conn:
+        with audit.actor(conn, 42, tenant=key, context={"order": key, "at": datetime(2026, 1, 31, tzinfo=UTC)}):
+            conn.execute(INSERT, [1])
+        [entry] = audit.query().actor(42).tenant(key).record(1).list(conn)
+    assert (entry.actor_id, entry.tenant_id) == ("42", str(key))
+    assert entry.context is not None
+    assert entry.context.value == {"order": str(key), "at": "2026-01-31T00:00:00Z"}
+    with pytest.raises(ValueError, match=r"\$\.files\[0\] is bytes; write base64"):
+        Actor(42, context={"files": [b""]})
+
+
 def test_actors_are_values() -> None:
+    assert Actor(42) == Actor("42")
     assert Actor("alice", "acme", {"a": 1}) == Actor("alice", "acme", {"a": 1})
     assert len({Actor("alice", None, {"a": 1}), Actor("alice", None, {"a": 1})}) == 1
 

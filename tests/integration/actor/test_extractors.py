@@ -146,8 +146,9 @@ def test_what_an_extractor_finds_becomes_an_actor() -> None:
     )
     assert to_actor("", None) is None
     assert to_actor(None, {"ip": "::1"}) is None
-    with pytest.raises(TypeError, match="not int"):
-        to_actor(7, None)  # type: ignore[arg-type] # what the test is about
+    assert to_actor(0, None) == Actor("0")
+    with pytest.raises(TypeError, match="not float"):
+        to_actor(7.5, None)  # type: ignore[arg-type] # what the test is about
 
 
 def test_a_request_id_from_outside_is_short_and_plain() -> None:

@@ -1,10 +1,12 @@
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import psycopg
 import pytest
 
 from svc_pg import audit
-from svc_pg.errors import NotInstalledError
+from svc_pg.errors import NotInstalledError, QueryError
 from tests.support.tables import log
 
 
@@ -36,6 +38,15 @@ def test_it_belongs_to_the_transaction(conn: psycopg.Connection[Any]) -> None:
     with conn.transaction(force_rollback=True):
         audit.capture_log(conn, "files", "INSERT")
     assert log(conn) == []
+
+
+def test_snapshots_are_written_exactly(conn: psycopg.Connection[Any]) -> None:
+    audit.capture_log(conn, "files", "INSERT", after={"size": Decimal("1.10"), "name": "Zoë", "day": date(2026, 1, 31)})
+    [entry] = audit.query().list(conn)
+    assert entry.after_data is not None
+    assert entry.after_data.value == {"size": Decimal("1.10"), "name": "Zoë", "day": "2026-01-31"}
+    with pytest.raises(QueryError, match=r"the snapshot is not JSON: \$\.size is NaN"):
+        audit.capture_log(conn, "files", "INSERT", after={"size": Decimal("NaN")})
 
 
 @pytest.mark.parametrize("wrong", [{"operation": "RENAME"}, {"severity": "huge"}])

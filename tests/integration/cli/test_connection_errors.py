@@ -112,9 +112,13 @@ def test_serve_does_not_start_without_its_database(run: Run) -> None:
     assert hint.startswith("Tried database shop at 127.0.0.1, port 9")
 
 
-def test_serve_does_not_start_where_svc_pg_is_not_installed(run: Run, empty_database: str) -> None:
-    error, hint = refused(run("serve", "--database-url", empty_database, **CONSOLE))
-    assert (error, hint) == ("the database has no schema svc, or an old one", "Run: svc-pg install")
+@pytest.mark.parametrize(
+    "command",
+    ["serve", "log", "export", "send order.created {}", "webhooks list", "webhooks deliveries"],
+)
+def test_every_command_says_the_same_where_svc_pg_is_not_installed(run: Run, empty_database: str, command: str) -> None:
+    error, hint = refused(run(*command.split(), "--database-url", empty_database, **CONSOLE))
+    assert (error, hint) == ("the database has no svc-pg, or an older one", "Run: svc-pg install")
 
 
 def test_a_port_that_is_taken_is_named_with_the_option_for_another(run: Run, shared_database: str) -> None:

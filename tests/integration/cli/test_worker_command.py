@@ -197,7 +197,7 @@ def test_a_worker_on_a_database_without_svc_pg_fails_and_says_what_to_do(
     assert done.returncode == 1
     started, *said = done.stderr.splitlines()
     assert "works on database svc_test_" in started
-    assert said == ["error: the database has no schema svc, or an old one", "hint: Run: svc-pg install"]
+    assert said == ["error: the database has no svc-pg, or an older one", "hint: Run: svc-pg install"]
 
 
 @pytest.mark.parametrize("options", ["--only maintenance", "--processes 2"])

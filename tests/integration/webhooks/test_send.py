@@ -1,7 +1,9 @@
 import json
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +13,7 @@ from psycopg.rows import dict_row
 
 from svc_pg import webhooks
 from svc_pg.advisory_locks import Lock
-from svc_pg.errors import NotInstalledError, PayloadError, UnknownEventError
+from svc_pg.errors import NotInstalledError, PayloadError, QueryError, UnknownEventError
 from svc_pg.query import scalar
 from tests.support.hooks import endpoint, hooks_config, rows
 
@@ -58,6 +60,37 @@ def test_an_undefined_event_is_refused_with_a_hint(db: psycopg.Connection[Any]) 
 def test_a_payload_that_cannot_be_sent_is_refused(db: psycopg.Connection[Any], payload: dict[str, Any]) -> None:
     with pytest.raises(PayloadError):
         webhooks.send(db, "order.created", payload)
+
+
+def test_what_applications_hold_is_stored_exactly(db: psycopg.Connection[Any]) -> None:
+    order = {"id": UUID(int=7), "total": Decimal("12345678901234567.10"), "at": datetime(2026, 1, 31, tzinfo=UTC)}
+    message = webhooks.send(db, "order.created", order)
+    stored = scalar(db, "select payload::text from svc.webhook_messages where id = %s", (message,))
+    expected = '"total": 12345678901234567.10, "at": "2026-01-31T00:00:00Z"'
+    assert stored == f'{{"id": "{UUID(int=7)}", {expected}}}'
+    with pytest.raises(PayloadError, match=r"\$\.at is .* no time zone") as caught:
+        webhooks.send(db, "order.created", {"at": datetime(2026, 1, 31)})  # noqa: DTZ001 - what the test is about
+    assert caught.value.hint == "Write datetime.now(UTC), or value.replace(tzinfo=...)."
+
+
+@pytest.mark.parametrize(
+    ("delay", "hint"),
+    [
+        (5, r"timedelta\(seconds=5\)"),
+        (1.5, r"timedelta\(seconds=1.5\)"),
+        ("10m", r"timedelta\(minutes=10\)"),
+        (None, "timedelta"),
+        (datetime(2026, 1, 31, tzinfo=UTC), r"at - datetime\.now\(UTC\)"),
+    ],
+)
+def test_a_delay_that_is_no_timedelta_is_refused_with_what_to_write(
+    db: psycopg.Connection[Any], delay: Any, hint: str
+) -> None:
+    for send in (webhooks.send, webhooks.send_many):
+        with pytest.raises(QueryError, match="not a timedelta") as caught:
+            send(db, "order.created", [{}], delay=delay)
+        assert re.search(hint, str(caught.value.hint))
+    assert db.execute("select 1").fetchone() == (1,)
 
 
 def test_a_text_that_is_not_json_is_refused(db: psycopg.Connection[Any]) -> None:

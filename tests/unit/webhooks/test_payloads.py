@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from types import MappingProxyType
 from typing import TypedDict
 
@@ -37,7 +38,7 @@ def test_a_text_is_json_already_and_stays_as_it_is() -> None:
 
 @pytest.mark.parametrize(
     "payload",
-    [b"{}", {"id": b"7"}, {"id": {1, 2}}, [float("nan")], [object()], ["\ud800"], '"\ud800"'],
+    [b"{}", {"id": b"7"}, {"id": {1, 2}}, [float("nan")], [object()], ["\ud800"], '"\ud800"', [Decimal("NaN")]],
 )
 def test_what_json_cannot_hold_is_refused(payload: list[object]) -> None:
     with pytest.raises(PayloadError, match="the payload is not JSON"):
