@@ -36,6 +36,7 @@ COMMANDS: Final = {
     "revert": Summary("Audit", "differences", "Print the SQL that takes a change back."),
     "export": Summary("Audit", "export", "Write the audit log as JSON or CSV."),
     "purge": Summary("Audit", "audit", "Remove old entries of the audit log."),
+    "hold": Summary("Audit", "hold", "Keep a record from purge and erasure."),
     "send": Summary("Webhooks", "send", "Send an event."),
     "worker": Summary("Webhooks", "worker", "Deliver webhooks and maintain the database."),
     "listen": Summary("Webhooks", "listen", "Receive webhooks on this machine, for development."),

@@ -11,7 +11,7 @@ from svc_pg.audit import retention
 from svc_pg.audit.entry import Entry
 from svc_pg.audit.follow import follow as follow_entries
 from svc_pg.encoding import encode
-from svc_pg.errors import ConfigError, SvcError
+from svc_pg.errors import SvcError
 
 from . import output, records
 from .database import open_database
@@ -59,46 +59,43 @@ def purge(
         duration(meaning="Remove what is older, for example 90d. Default: retention_days of the configuration."),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be removed.")] = False,
+    unsealed: Annotated[
+        bool, typer.Option("--unsealed", help="Also remove entries that no seal has yet, although the log has seals.")
+    ] = False,
     database_url: DatabaseUrl = None,
     config: ConfigReference = None,
     json: Json = False,
 ) -> None:
     """Remove entries of the audit log whose retention has ended."""
-    age = _configured_age(config) if older_than is None else older_than
+    wanted = Config.find(config).audit
     with open_database(database_url) as conn, acting_as_operator(conn), progress() as show:
-        report = retention.purge(conn, age, dry_run=dry_run, progress=show)
+        report = retention.purge(conn, older_than, config=wanted, dry_run=dry_run, unsealed=unsealed, progress=show)
     if json:
         records.show_json(
             {
                 "before": report.before,
                 "partitions": report.partitions,
                 "entries": report.entries,
+                "tables": report.tables,
                 "postponed": report.postponed,
+                "held": report.held,
                 "isDryRun": dry_run,
             }
         )
     else:
         for partition in report.partitions:
             output.words(f"{'would drop' if dry_run else 'dropped'} {partition}")
-        output.words(
-            f"{'would remove' if dry_run else 'removed'} {report.entries:,} more entries from before"
-            f" {report.before.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z"
-        )
+        for table, entries in sorted(report.tables.items()):
+            output.words(f"{'would remove' if dry_run else 'removed'} {entries:,} entries of {table}")
+        age = "" if report.before is None else f" from before {report.before.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z"
+        output.words(f"{'would remove' if dry_run else 'removed'} {report.entries:,} more entries{age}")
+        for hold in report.held:
+            output.words(f"held, so kept: {hold}")
     if report.postponed:
         raise SvcError(
             f"not removed, because others kept using it: {', '.join(report.postponed)}",
             hint="Purge again when long exports and dumps have ended; the rest is done.",
         )
-
-
-def _configured_age(config: str | None) -> timedelta:
-    days = Config.find(config).audit.retention_days
-    if days is None:
-        raise ConfigError(
-            "nothing says how long the audit log is kept, so nothing is removed",
-            hint="Write retention_days = 365 below [audit] in svc-pg.toml, or add --older-than 365d.",
-        )
-    return timedelta(days=days)
 
 
 def _json_line(entry: Entry) -> str:

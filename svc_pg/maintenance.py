@@ -180,9 +180,9 @@ def _begin_epoch(conn: Connection[Any], _: Config) -> None:
 
 
 def _purge_log(conn: Connection[Any], config: Config) -> str | None:
-    if config.audit.retention_days is None:
+    if config.audit.retention_days is None and not any(table.retention_days for table in config.audit.tables):
         return None
-    report = retention.purge(conn, timedelta(days=config.audit.retention_days))
+    report = retention.purge(conn, config=config.audit)
     if report.postponed:
         _log.warning("entries to be purged are in use, the next run goes on: %s", ", ".join(report.postponed))
     if not report.partitions and not report.entries:

@@ -10,6 +10,7 @@ from svc_pg.audit.entry import Entry
 from svc_pg.audit.export import aexport, export
 from svc_pg.audit.export_fields import ExportReport
 from svc_pg.audit.follow import follow
+from svc_pg.audit.holds import Hold, ahold, alift_hold, hold, holds, lift_hold
 from svc_pg.audit.last_changes import alast_changes, last_changes
 from svc_pg.audit.log import AuditQuery, query
 from svc_pg.audit.manual import capture_log
@@ -31,6 +32,7 @@ __all__ = [
     "FieldDiff",
     "FieldOrigin",
     "History",
+    "Hold",
     "PastRow",
     "PatchStep",
     "PurgeReport",
@@ -41,7 +43,9 @@ __all__ = [
     "acting_as",
     "actor",
     "aexport",
+    "ahold",
     "alast_changes",
+    "alift_hold",
     "apurge",
     "arevert",
     "as_of",
@@ -52,7 +56,10 @@ __all__ = [
     "export",
     "follow",
     "history",
+    "hold",
+    "holds",
     "last_changes",
+    "lift_hold",
     "purge",
     "query",
     "revert",

@@ -1,11 +1,15 @@
 """The ages by which entries are removed, and the report of a purge, for every database."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
 from svc_pg import durations
+from svc_pg.capture.patterns import covering
+from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.errors import QueryError
+from svc_pg.table_names import TableName
 
 OLDEST_AGE: Final = timedelta(days=36500)
 YOUNGEST_AGE: Final = timedelta(days=1)
@@ -13,22 +17,59 @@ YOUNGEST_AGE: Final = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class PurgeReport:
-    """The entries that were removed, or would be: all from before ``before``.
+    """The entries that were removed, or would be.
 
-    ``partitions`` were dropped as a whole and ``entries`` counts those removed one by one. ``postponed`` names the
-    partitions that readers or writers kept locked; the next purge continues with them.
+    Those of most tables are from before ``before``, which is None if only tables with ``retention_days`` of their own
+    are purged. ``partitions`` were dropped as a whole; ``entries`` counts those removed one by one, and ``tables`` the
+    same by table. ``postponed`` names the partitions that readers or writers kept locked; the next purge continues with
+    them. ``held`` names the holds that keep entries which would be removed otherwise.
     """
 
-    before: datetime
+    before: datetime | None
     partitions: list[str] = field(default_factory=list)
     entries: int = 0
     postponed: list[str] = field(default_factory=list)
+    tables: dict[str, int] = field(default_factory=dict)
+    held: list[str] = field(default_factory=list)
 
 
-def check_age(older_than: timedelta) -> None:
-    """Raises QueryError if nothing may be removed by this age."""
-    if not YOUNGEST_AGE <= older_than <= OLDEST_AGE:
+@dataclass(frozen=True, slots=True)
+class Ages:
+    """The ages by which entries are removed: the log's own, and those of tables that have one. None is never."""
+
+    default: timedelta | None
+    rules: Sequence[AuditedTable] = ()
+
+    @property
+    def are_equal(self) -> bool:
+        """True if all tables have the log's own age."""
+        return all(rules.retention_days is None for rules in self.rules)
+
+    def of(self, table: str, *, default_schema: str = "public") -> timedelta | None:
+        """The age for a table, by the name that its entries have."""
+        rules = covering(self.rules, TableName.parse(table), default_schema=default_schema)
+        if rules is None or rules.retention_days is None:
+            return self.default
+        return timedelta(days=rules.retention_days)
+
+
+def ages_of(older_than: timedelta | None, config: AuditConfig | None) -> Ages:
+    """The ages of a purge: ``older_than`` takes the place of the log's ``retention_days``, not of a table's own.
+
+    Raises QueryError if nothing would ever be removed, or nothing may be by this age.
+    """
+    rules = () if config is None else config.tables
+    if older_than is None and config is not None and config.retention_days is not None:
+        older_than = timedelta(days=config.retention_days)
+    ages = Ages(older_than, rules)
+    if older_than is not None and not YOUNGEST_AGE <= older_than <= OLDEST_AGE:
         raise QueryError(
             f"{durations.text(older_than)} is not an age to purge by",
             hint=f"Write {YOUNGEST_AGE.days} to {OLDEST_AGE.days} days, such as 90d.",
         )
+    if older_than is None and ages.are_equal:
+        raise QueryError(
+            "nothing says how long the audit log is kept, so nothing is removed",
+            hint="Write retention_days = 365 below [audit] in svc-pg.toml, or pass an age, such as 365 days.",
+        )
+    return ages

@@ -1,59 +1,53 @@
 """Remove entries whose retention has ended: whole partitions first, then the rest in batches."""
 
-import asyncio
-import time
-from collections.abc import Awaitable, Callable, Generator
+from collections import Counter
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from psycopg import AsyncConnection, Connection
-from psycopg.errors import LockNotAvailable
-from psycopg.pq import TransactionStatus
-
+from svc_pg.audit.patient_steps import Step, Steps, atake, check_idle, patiently, take
 from svc_pg.audit.portable.entries import phrases_of
 from svc_pg.audit.portable.horizon import outside_transaction
 from svc_pg.audit.portable.purge import purging as purging_elsewhere
 from svc_pg.audit.portable.statements import Steps as StepsElsewhere
 from svc_pg.audit.portable.statements import arun as arun_elsewhere
 from svc_pg.audit.portable.statements import run
-from svc_pg.audit.purge_report import PurgeReport, check_age
+from svc_pg.audit.purge_report import Ages, PurgeReport, ages_of
+from svc_pg.config import AuditConfig
 from svc_pg.dialects import dialect_of
-from svc_pg.errors import TransactionError, translating
-from svc_pg.query import Query, Row, afetch, fetch
+from svc_pg.query import Query, RawJson
 
 _TRIES: Final = 20
-_PAUSE: Final = timedelta(milliseconds=250)
 _BATCH: Final = 20_000
-
-
-Step = Query[Any] | timedelta
-"""A query to run in a transaction of its own, or a time to wait."""
-Rows = list[Any] | LockNotAvailable
-"""The result of a query: its rows, or the fact that others hold its locks."""
-Steps = Generator[Step, list[Any], PurgeReport]
 
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    before: datetime
+    now: datetime
+    unsealed_since: datetime | None
+    tables: list[str] | None
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A partition with entries to remove: the whole of it, or ``entries``."""
+    """A partition with entries to remove: the whole of it, or ``entries``, of which some are ``kept`` by holds."""
 
     partition_oid: int
     partition_name: str
     is_whole: bool
     entries: int | None
+    by_table: RawJson
+    kept: list[str]
 
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """The number of entries removed, and the time of the last of them."""
+    """The entries removed, and the table and the time of the last of them."""
 
     entries: int
+    by_table: RawJson
+    at_table: str | None
     reached: datetime | None
 
 
@@ -62,22 +56,45 @@ class _Drop:
     is_dropped: bool
 
 
-_BEFORE: Final = "select now() - %s as before"
-_PLAN: Final = "select partition_oid, partition_name, is_whole, entries from svc.audit_purge_plan(%s)"
-_DROP: Final = "select svc.audit_purge_partition(%s::oid, %s) as is_dropped"
+_START: Final = """
+select now() as now, nullif(svc.audit_unsealed_since(), 'infinity') as unsealed_since, null::text[] as tables
+"""
+# from one table to the next by the index
+_START_BY_TABLE: Final = """
+with recursive found (name) as (
+    select min(table_name) from svc.audit_logs
+    union all
+    select (select min(l.table_name) from svc.audit_logs l where l.table_name > f.name)
+      from found f where f.name is not null
+)
+select now() as now, nullif(svc.audit_unsealed_since(), 'infinity') as unsealed_since,
+       array(select name from found where name is not null) as tables
+"""
+_PLAN: Final = """
+select partition_oid, partition_name, is_whole, entries, by_table, kept
+  from svc.audit_purge_plan(%s, %s::text[], %s::timestamptz[])
+"""
+_DROP: Final = "select svc.audit_purge_partition(%s::oid, %s, %s::text[], %s::timestamptz[]) as is_dropped"
 _DELETE: Final = """
-select entries, reached from svc.audit_purge_entries(%s::oid, coalesce(%s::timestamptz, '-infinity'), %s, %s)
+select entries, by_table, at_table, reached
+  from svc.audit_purge_entries(%s::oid, %s, %s::timestamptz, %s, %s::text[], %s::timestamptz[], %s)
 """
 
 
 def purge(
     conn: Any,
-    older_than: timedelta,
+    older_than: timedelta | None = None,
     *,
+    config: AuditConfig | None = None,
     dry_run: bool = False,
+    unsealed: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> PurgeReport:
-    """Remove all entries older than ``older_than``: 1 day to 36500 days.
+    """Remove all entries older than ``older_than``: 1 day to 36500 days. Default: ``retention_days`` of ``config``.
+
+    Entries of tables that have ``retention_days`` of their own in ``config`` are removed by these. Entries that a hold
+    names stay, and the report tells which: see ``svc_pg.audit.hold``. If the log has seals, entries stay until they are
+    sealed, unless ``unsealed``.
 
     ``conn`` must be outside a transaction. Each partition and each batch has a transaction of its own, which also
     writes an entry about it: operation DELETE of ``svc.audit_logs``, labelled ``audit log purged``, with the facts in
@@ -85,152 +102,120 @@ def purge(
     some seconds is postponed, so that no capture waits long behind it. ``progress`` is called with the name of each
     partition. SQLite and MySQL have no partitions: all is removed in batches, and what is locked is postponed.
 
-    Raises QueryError for another age, TransactionError, and NotInstalledError.
+    Raises QueryError for another age or for none at all, TransactionError, and NotInstalledError.
     """
+    ages = ages_of(older_than, config)
     if dialect_of(conn) != "postgresql":
-        return run(conn, _elsewhere(conn, older_than, dry_run=dry_run, progress=progress))
-    _check_idle(conn)
-    steps = purging(older_than, dry_run=dry_run, tries=_TRIES, batch=_BATCH, progress=progress)
-    with translating():
-        try:
-            step = next(steps)
-            while True:
-                if isinstance(step, timedelta):
-                    time.sleep(step.total_seconds())
-                    step = steps.send([])
-                else:
-                    step = _go_on(steps, _rows(conn, step))
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return] # the type that the generator returns
+        return run(conn, _elsewhere(conn, ages, dry_run=dry_run, progress=progress))
+    check_idle(conn)
+    return take(conn, _purging(ages, dry_run=dry_run, unsealed=unsealed, progress=progress))
 
 
 async def apurge(
     conn: Any,
-    older_than: timedelta,
+    older_than: timedelta | None = None,
     *,
+    config: AuditConfig | None = None,
     dry_run: bool = False,
+    unsealed: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> PurgeReport:
     """As ``purge``, on an async connection."""
-
-    async def rows(query: Query[Any]) -> Rows:
-        try:
-            async with conn.transaction():
-                return await afetch(conn, query)
-        except LockNotAvailable as error:
-            return error
-
+    ages = ages_of(older_than, config)
     if dialect_of(conn) != "postgresql":
-        return await arun_elsewhere(conn, _elsewhere(conn, older_than, dry_run=dry_run, progress=progress))
-    _check_idle(conn)
-    return await arun(purging(older_than, dry_run=dry_run, tries=_TRIES, batch=_BATCH, progress=progress), rows)
+        return await arun_elsewhere(conn, _elsewhere(conn, ages, dry_run=dry_run, progress=progress))
+    check_idle(conn)
+    return await atake(
+        conn, purging(ages, dry_run=dry_run, unsealed=unsealed, tries=_TRIES, batch=_BATCH, progress=progress)
+    )
 
 
 def _elsewhere(
-    conn: object, older_than: timedelta, *, dry_run: bool, progress: Callable[[str], None]
+    conn: object, ages: Ages, *, dry_run: bool, progress: Callable[[str], None]
 ) -> StepsElsewhere[PurgeReport]:
     yield from outside_transaction(conn)
-    return (yield from purging_elsewhere(phrases_of(conn), older_than, dry_run=dry_run, progress=progress))
+    return (yield from purging_elsewhere(phrases_of(conn), ages, dry_run=dry_run, progress=progress))
 
 
-async def arun(steps: Steps, rows: Callable[[Query[Any]], Awaitable[Rows]]) -> PurgeReport:
-    """Take the steps of a purge; ``rows`` runs each query in a transaction of its own."""
-    with translating():
-        try:
-            step = next(steps)
-            while True:
-                if isinstance(step, timedelta):
-                    await asyncio.sleep(step.total_seconds())
-                    step = steps.send([])
-                else:
-                    step = _go_on(steps, await rows(step))
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return] # the type that the generator returns
+def _purging(ages: Ages, *, dry_run: bool, unsealed: bool, progress: Callable[[str], None]) -> Steps[PurgeReport]:
+    return purging(ages, dry_run=dry_run, unsealed=unsealed, tries=_TRIES, batch=_BATCH, progress=progress)
 
 
 def purging(
-    older_than: timedelta,
+    ages: Ages,
     *,
     dry_run: bool,
     tries: int,
     batch: int,
+    unsealed: bool = False,
     progress: Callable[[str], None] = lambda _: None,
     is_over: Callable[[], bool] = lambda: False,
-) -> Steps:
-    """The steps of a purge, which take the rows of each query and return the report. Raises QueryError at the first.
+) -> Steps[PurgeReport]:
+    """The steps of a purge, which take the rows of each query and return the report.
 
     A query whose locks others hold is tried ``tries`` times, and ``batch`` entries are removed at a time. Partitions
     that are left when ``is_over`` are postponed.
     """
-    check_age(older_than)
-    [start] = yield Query(_BEFORE, (older_than,), _Start)
-    before: datetime = start.before
-    parts: list[_Part] = yield Query(_PLAN, (before,), _Part)
+    [start] = yield Query(_START if ages.are_equal else _START_BY_TABLE, (), _Start)
+    limits = _limits(ages, start, unsealed=unsealed)
+    before = limits[0]
+    parts: list[_Part] = yield Query(_PLAN, limits, _Part)
+    tables: Counter[str] = Counter()
     if dry_run:
         whole = [part.partition_name for part in parts if part.is_whole]
-        return PurgeReport(before, whole, sum(part.entries or 0 for part in parts))
+        for part in parts:
+            tables.update(part.by_table.value)
+        return PurgeReport(before, whole, tables.total(), tables=dict(tables), held=_held(parts))
     dropped: list[str] = []
     postponed: list[str] = []
-    removed = 0
     for part in parts:
         progress(part.partition_name)
         attempts = 1 if postponed else tries  # a session that locks the whole log locks all of its partitions
+        drop: _Drop | None = None
         if part.is_whole:
-            drop = yield from _patiently(Query(_DROP, (part.partition_oid, before), _Drop), attempts, is_over)
+            drop = yield from patiently(Query(_DROP, (part.partition_oid, *limits), _Drop), attempts, is_over)
             is_done = drop is not None
             dropped += [part.partition_name] if drop and drop.is_dropped else []
-        else:
-            entries, is_done = yield from _emptying(part, before, batch, attempts, is_over)
-            removed += entries
+        if not part.is_whole or (drop and not drop.is_dropped):  # somebody has placed a hold meanwhile
+            removed, is_done = yield from _emptying(part, limits, batch, attempts, is_over)
+            tables.update(removed)
         if not is_done:
             postponed.append(part.partition_name)
-    return PurgeReport(before, dropped, removed, postponed)
+    if parts:
+        parts = yield Query(_PLAN, limits, _Part)  # with the holds that came meanwhile
+    return PurgeReport(before, dropped, tables.total(), postponed, dict(tables), _held(parts))
+
+
+def _held(parts: Sequence[_Part]) -> list[str]:
+    return sorted({name for part in parts for name in part.kept})
+
+
+def _limits(ages: Ages, start: _Start, *, unsealed: bool) -> tuple[datetime | None, list[str], list[datetime | None]]:
+    """The time before which entries may go, and those of tables that have one of their own."""
+
+    def before(age: timedelta | None) -> datetime | None:
+        if age is None or unsealed or start.unsealed_since is None:
+            return None if age is None else start.now - age
+        return min(start.now - age, start.unsealed_since)
+
+    own = {table: ages.of(table) for table in start.tables or ()}
+    own = {table: age for table, age in own.items() if age != ages.default}
+    return before(ages.default), list(own), [before(age) for age in own.values()]
 
 
 def _emptying(
-    part: _Part, before: datetime, size: int, tries: int, is_over: Callable[[], bool]
-) -> Generator[Step, list[Any], tuple[int, bool]]:
-    """The number of entries removed, and whether those were all."""
-    removed, reached = 0, None
+    part: _Part, limits: Sequence[object], size: int, tries: int, is_over: Callable[[], bool]
+) -> Generator[Step, list[Any], tuple[Counter[str], bool]]:
+    """The number of entries removed by table, and whether those were all."""
+    removed: Counter[str] = Counter()
+    at_table: str | None = None
+    reached: datetime | None = None
     while True:
-        query = Query(_DELETE, (part.partition_oid, reached, before, size), _Batch)
-        batch = yield from _patiently(query, tries, is_over)
+        query = Query(_DELETE, (part.partition_oid, at_table, reached, *limits, size), _Batch)
+        batch = yield from patiently(query, tries, is_over)
         if batch is None:
             return removed, False
-        removed, reached = removed + batch.entries, batch.reached
+        removed.update({table: facts["entries"] for table, facts in batch.by_table.value.items()})
+        at_table, reached = batch.at_table, batch.reached
         if batch.entries < size:
             return removed, True
-
-
-def _patiently(query: Query[Row], tries: int, is_over: Callable[[], bool]) -> Generator[Step, list[Any], Row | None]:
-    """The only row of a query, or None if others held its locks for too long."""
-    for number in range(tries):
-        if number:
-            yield _PAUSE
-        if is_over():
-            break
-        try:
-            row: Row = (yield query)[0]
-        except LockNotAvailable:
-            continue
-        return row
-    return None
-
-
-def _go_on(steps: Steps, rows: Rows) -> Step:
-    return steps.throw(rows) if isinstance(rows, LockNotAvailable) else steps.send(rows)
-
-
-def _rows(conn: Connection[Any], query: Query[Any]) -> Rows:
-    try:
-        with conn.transaction():
-            return fetch(conn, query)
-    except LockNotAvailable as error:
-        return error
-
-
-def _check_idle(conn: Connection[Any] | AsyncConnection[Any]) -> None:
-    if conn.info.transaction_status != TransactionStatus.IDLE:
-        raise TransactionError(
-            "the connection is inside a transaction", hint="Commit or roll back first, or use a connection of its own."
-        )

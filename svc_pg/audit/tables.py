@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal
 
+from svc_pg.capture.patterns import covering
 from svc_pg.capture.postgres.own_tables import OWN_TABLES
 from svc_pg.config.audit import AuditConfig
 from svc_pg.config.audited_table import AuditedTable, Operation, Redaction, Severity
 from svc_pg.pagination import Filter, Keyset, Listing, decode
+from svc_pg.table_names import TableName
 
 Capture = Literal["recording", "disabled", "missing"]
 
@@ -98,8 +100,7 @@ def query(config: AuditConfig) -> Listing[Audited]:
 
 def rules_of(tables: Sequence[AuditedTable], name: str) -> Rules | None:
     """The rules of the table with this name: its own, or those of the first pattern that covers it."""
-    named = next((table for table in tables if table.name == name), None)
-    found = named or next((table for table in tables if table.is_pattern and table.matches(name)), None)
+    found = covering(tables, TableName.parse(name))
     return None if found is None else _rules(found)
 
 

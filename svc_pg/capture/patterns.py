@@ -39,6 +39,16 @@ def resolve(
     return covered | named
 
 
+def covering(
+    rules: Sequence[AuditedTable], table: TableName, *, default_schema: str = DEFAULT_SCHEMA
+) -> AuditedTable | None:
+    """The rules of a table, which exists or did: those that name it, else the first pattern that covers it."""
+    for each in rules:
+        if not each.is_pattern and TableName.parse(each.name).within(default_schema) == table:
+            return each
+    return next((each for each in rules if each.is_pattern and _matches(each, table, default_schema)), None)
+
+
 def _matches(rules: AuditedTable, table: TableName, default_schema: str) -> bool:
     """True if the pattern covers the table by its own name, and excludes it by none of its names."""
     names = {str(table)}

@@ -3,10 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import field_validator
 
 from svc_pg.config import description as descriptions
-from svc_pg.config.audited_table import AuditedTable, EnrichmentRule, Operation, Redaction, Severity
+from svc_pg.config.audited_table import (
+    AuditedTable,
+    EnrichmentRule,
+    Operation,
+    Redaction,
+    RetentionDays,
+    Severity,
+)
 from svc_pg.config.condition import Condition
 from svc_pg.config.model import StrictModel, validated
 from svc_pg.errors import ConfigError
@@ -17,13 +24,14 @@ Search = Literal["contains", "text"]
 class AuditConfig(StrictModel):
     """The tables of the audit log, and the days for which ``svc-pg purge`` keeps its entries. Default: forever.
 
+    Tables may have ``retention_days`` of their own.
     ``search`` are the searches in snapshots that an index makes fast, at a price that every entry pays.
     ``unattributed`` is for SQLite: ``refuse`` the writes of programs that do not name the actor, such as a shell, or
     ``record`` them without one.
     """
 
     unattributed: Literal["record", "refuse"] = "record"
-    retention_days: int | None = Field(default=None, strict=True, ge=1, le=36500)
+    retention_days: RetentionDays | None = None
     search: list[Search] = []
     tables: list[AuditedTable] = []
 

@@ -12,6 +12,7 @@ from svc_pg.config.model import StrictModel, TableText
 Operation = Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "*"]
 Severity = Literal["low", "medium", "high", "critical"]
 Redaction = Literal["remove", "mask", "hash", "last4"]
+RetentionDays = Annotated[int, Field(strict=True, ge=1, le=36500)]
 
 MIN_VALUE_BYTES: Final = 256
 
@@ -66,6 +67,7 @@ class AuditedTable(StrictModel):
     - ``cascades``: ``recorded``, or ``unrecorded`` for a table of MySQL or MariaDB whose foreign keys change rows in a
       way that no trigger can tell. Other databases record such changes always.
     - ``replica``: also record the writes of logical replication and under ``session_replication_role = replica``.
+    - ``retention_days``: the days for which a purge keeps the table's entries. Default: those of the whole log.
     """
 
     name: TableText
@@ -81,6 +83,7 @@ class AuditedTable(StrictModel):
     on_error: Literal["raise", "warn"] = "raise"
     cascades: Literal["recorded", "unrecorded"] = "recorded"
     replica: bool = False
+    retention_days: RetentionDays | None = None
     enrich: list[EnrichmentRule] = []
 
     @model_validator(mode="after")

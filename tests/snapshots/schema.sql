@@ -27,6 +27,29 @@ create table svc.audit_hash_key (
     constraint audit_hash_key_pkey PRIMARY KEY (is_only)
 );
 
+create table svc.audit_holds (
+    id bigint generated always as identity not null,
+    table_name text collate "C" not null,
+    record_id text collate "C",
+    reason text not null,
+    held_at timestamp with time zone default now() not null,
+    held_by text not null,
+    lifted_at timestamp with time zone,
+    lifted_by text,
+    lift_reason text,
+    constraint audit_holds_check CHECK ((((lifted_at IS NULL) = (lifted_by IS NULL)) AND ((lifted_at IS NULL) = (lift_reason IS NULL)))),
+    constraint audit_holds_lift_reason_check CHECK (((length(lift_reason) >= 1) AND (length(lift_reason) <= 2000))),
+    constraint audit_holds_pkey PRIMARY KEY (id),
+    constraint audit_holds_reason_check CHECK (((length(reason) >= 1) AND (length(reason) <= 2000))),
+    constraint audit_holds_record_id_check CHECK ((record_id <> ''::text))
+);
+CREATE UNIQUE INDEX audit_holds_target ON svc.audit_holds USING btree (table_name, COALESCE(record_id, ''::text)) WHERE (lifted_at IS NULL);
+CREATE TRIGGER "00_svc_audit_truncate" AFTER TRUNCATE ON svc.audit_holds FOR EACH STATEMENT EXECUTE FUNCTION svc.capture_svc_audit_holds();
+CREATE TRIGGER "00_svc_audit_update" AFTER UPDATE ON svc.audit_holds FOR EACH ROW WHEN ((old.* *<> new.*)) EXECUTE FUNCTION svc.capture_svc_audit_holds();
+CREATE TRIGGER "00_svc_audit_write" AFTER INSERT OR DELETE ON svc.audit_holds FOR EACH ROW EXECUTE FUNCTION svc.capture_svc_audit_holds();
+CREATE TRIGGER audit_guard_row BEFORE DELETE OR UPDATE ON svc.audit_holds FOR EACH ROW EXECUTE FUNCTION svc.audit_guard_holds();
+CREATE TRIGGER audit_guard_truncate BEFORE TRUNCATE ON svc.audit_holds FOR EACH STATEMENT EXECUTE FUNCTION svc.audit_guard_holds();
+
 create table svc.audit_logs (
     id bigint generated always as identity not null,
     "timestamp" timestamp with time zone default clock_timestamp() not null,
@@ -569,6 +592,26 @@ create view svc.audit_log_export (
     recorded_at timestamp with time zone
 ) as ...;
 
+create view svc.record_svc_audit_holds (
+    table_name text,
+    table_oid oid,
+    operation svc.audit_operation,
+    record_id text,
+    moved_from text,
+    actor_id text,
+    tenant_id text,
+    db_role text,
+    before_data jsonb,
+    after_data jsonb,
+    changed_fields text[],
+    redacted_fields text[],
+    context jsonb,
+    label text,
+    severity svc.audit_severity,
+    compliance text[],
+    description text
+) with (check_option=cascaded) as ...;
+
 create view svc.record_svc_console_sessions (
     table_name text,
     table_oid oid,
@@ -727,6 +770,10 @@ create function svc.audit_guard()
     returns trigger language plpgsql
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_guard_holds()
+    returns trigger language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_hash(p_value text)
     returns text language plpgsql stable security definer
     set search_path=pg_catalog, pg_temp;
@@ -807,22 +854,31 @@ create function svc.audit_previous_event(p_table text, p_record text, p_timestam
     set search_path=pg_catalog, pg_temp
     set enable_sort=off;
 
-create function svc.audit_purge_entries(p_partition oid, p_from timestamp with time zone, p_before timestamp with time zone, p_limit integer, OUT entries bigint, OUT reached timestamp with time zone)
+create function svc.audit_purge_entries(p_partition oid, p_at_table text, p_from timestamp with time zone, p_before timestamp with time zone, p_tables text[], p_befores timestamp with time zone[], p_limit integer, OUT entries bigint, OUT by_table jsonb, OUT at_table text, OUT reached timestamp with time zone)
     returns record language plpgsql security definer
     set search_path=pg_catalog, pg_temp
     set TimeZone=UTC
     set DateStyle=ISO, YMD
     set lock_timeout=300ms;
 
-create function svc.audit_purge_partition(p_partition oid, p_before timestamp with time zone)
+create function svc.audit_purge_partition(p_partition oid, p_before timestamp with time zone, p_tables text[] DEFAULT '{}'::text[], p_befores timestamp with time zone[] DEFAULT '{}'::timestamp with time zone[])
     returns boolean language plpgsql security definer
     set search_path=pg_catalog, pg_temp
     set TimeZone=UTC
     set DateStyle=ISO, YMD
     set lock_timeout=300ms;
 
-create function svc.audit_purge_plan(p_before timestamp with time zone)
-    returns TABLE(partition_oid oid, partition_name text, is_whole boolean, entries bigint) language plpgsql security definer
+create function svc.audit_purge_plan(p_before timestamp with time zone, p_tables text[] DEFAULT '{}'::text[], p_befores timestamp with time zone[] DEFAULT '{}'::timestamp with time zone[])
+    returns TABLE(partition_oid oid, partition_name text, is_whole boolean, entries bigint, by_table jsonb, kept text[]) language plpgsql security definer
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_purge_tables(p_partition oid, p_before timestamp with time zone, p_tables text[], p_befores timestamp with time zone[])
+    returns TABLE(table_name text, before timestamp with time zone, has_old boolean, is_old boolean, kept text[]) language plpgsql stable security definer
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off;
+
+create function svc.audit_purge_whole(p_partition oid, p_before timestamp with time zone, p_tables text[], p_befores timestamp with time zone[])
+    returns boolean language sql stable
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_record_id(p_table oid, p_row jsonb)
@@ -837,8 +893,19 @@ create function svc.audit_truncated(p_table text, p_timestamp timestamp with tim
     returns timestamp with time zone language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_unsealed_since()
+    returns timestamp with time zone language plpgsql stable security definer
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_indexscan=off
+    set enable_indexonlyscan=off;
+
 create function svc.audit_unsupported(p_text text, p_reason text)
     returns jsonb language sql immutable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_wait_for_holds()
+    returns void language plpgsql security definer
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_walk(p_before text[], p_after text[], p_start text)
@@ -857,6 +924,16 @@ create function svc.audit_words(p_before jsonb, p_after jsonb, p_description tex
 create function svc.capture_log(table_name text, operation text, record_id text DEFAULT NULL::text, before_data jsonb DEFAULT NULL::jsonb, after_data jsonb DEFAULT NULL::jsonb, label text DEFAULT NULL::text, severity text DEFAULT NULL::text, compliance text[] DEFAULT NULL::text[], description text DEFAULT NULL::text)
     returns bigint language plpgsql security definer
     set search_path=pg_catalog, pg_temp;
+
+create function svc.capture_svc_audit_holds()
+    returns trigger language plpgsql security definer
+    set search_path=pg_catalog, pg_temp
+    set TimeZone=UTC
+    set extra_float_digits=1
+    set DateStyle=ISO, YMD
+    set IntervalStyle=iso_8601
+    set bytea_output=hex
+    set lc_monetary=C;
 
 create function svc.capture_svc_console_sessions()
     returns trigger language plpgsql security definer
@@ -964,6 +1041,14 @@ create function svc.console_verify(p_session_id uuid, p_device_hash bytea, p_cod
 
 create function svc.history(table_name text, record_id text, since timestamp with time zone DEFAULT NULL::timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone)
     returns TABLE(valid_from timestamp with time zone, valid_to timestamp with time zone, operation text, actor_id text, tenant_id text, db_user text, entry_id bigint, xact_id bigint, before_data jsonb, after_data jsonb, changed_fields text[], redacted_fields text[], moved_from text, moved_to text, is_in_order boolean, place_id bigint) language plpgsql stable
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.hold(table_name text, record_id text, reason text)
+    returns bigint language plpgsql security definer
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.lift_hold(table_name text, record_id text, reason text)
+    returns bigint language plpgsql security definer
     set search_path=pg_catalog, pg_temp;
 
 create function svc.redact_svc_console_sessions(p_row jsonb, p_newer jsonb)
@@ -1356,6 +1441,8 @@ grant execute on function svc.audit_hash to svc_writer;
 grant execute on function svc.audit_history to svc_admin;
 grant execute on function svc.audit_history to svc_reader;
 grant execute on function svc.audit_history to svc_writer;
+grant select on table svc.audit_holds to svc_admin;
+grant select on table svc.audit_holds to svc_reader;
 grant execute on function svc.audit_horizon to svc_admin;
 grant execute on function svc.audit_horizon to svc_reader;
 grant execute on function svc.audit_horizon to svc_writer;
@@ -1403,6 +1490,10 @@ grant execute on function svc.audit_previous_event to svc_writer;
 grant execute on function svc.audit_purge_entries to svc_admin;
 grant execute on function svc.audit_purge_partition to svc_admin;
 grant execute on function svc.audit_purge_plan to svc_admin;
+grant execute on function svc.audit_purge_tables to svc_admin;
+grant execute on function svc.audit_purge_tables to svc_writer;
+grant execute on function svc.audit_purge_whole to svc_admin;
+grant execute on function svc.audit_purge_whole to svc_writer;
 grant execute on function svc.audit_record_id to svc_admin;
 grant execute on function svc.audit_record_id to svc_writer;
 grant select on table svc.audit_removed_leaves to svc_admin;
@@ -1417,8 +1508,11 @@ grant execute on function svc.audit_state_before to svc_writer;
 grant execute on function svc.audit_truncated to svc_admin;
 grant execute on function svc.audit_truncated to svc_reader;
 grant execute on function svc.audit_truncated to svc_writer;
+grant execute on function svc.audit_unsealed_since to svc_admin;
+grant execute on function svc.audit_unsealed_since to svc_writer;
 grant execute on function svc.audit_unsupported to svc_admin;
 grant execute on function svc.audit_unsupported to svc_writer;
+grant execute on function svc.audit_wait_for_holds to svc_admin;
 grant execute on function svc.audit_walk to svc_admin;
 grant execute on function svc.audit_walk to svc_reader;
 grant execute on function svc.audit_walk to svc_writer;
@@ -1458,9 +1552,11 @@ grant select on table svc.console_uses to svc_reader;
 grant execute on function svc.console_verify to svc_admin;
 grant execute on function svc.history to svc_admin;
 grant execute on function svc.history to svc_reader;
+grant execute on function svc.hold to svc_admin;
 grant select on table svc.installation to svc_admin;
 grant select on table svc.installed_inventory to svc_admin;
 grant select on table svc.installed_objects to svc_admin;
+grant execute on function svc.lift_hold to svc_admin;
 grant select on table svc.migrations to svc_admin;
 grant execute on function svc.redact_svc_console_sessions to svc_admin;
 grant execute on function svc.redact_svc_console_sessions to svc_writer;

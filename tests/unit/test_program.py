@@ -38,7 +38,7 @@ def test_the_help_groups_the_commands_and_gives_each_a_line() -> None:
     panels.pop("Options")
     assert panels == {
         "Database": ["install", "plan", "status", "uninstall", "migrate"],
-        "Audit": ["log", "history", "as-of", "diff", "blame", "revert", "export", "purge"],
+        "Audit": ["log", "history", "as-of", "diff", "blame", "revert", "export", "purge", "hold"],
         "Webhooks": ["send", "worker", "listen", "webhooks", "keys"],
         "Console": ["serve", "console", "demo"],
     }

@@ -31,13 +31,18 @@ def phrases_of(conn: object) -> Phrases:
 
 def wanted(phrases: Phrases, conditions: Sequence[Condition]) -> Steps[Filter]:
     """The conditions in the words of the database. Raises QueryError if a table needs a schema."""
-    schema = "main"
-    if phrases is MYSQL and names_default_schema(conditions):
-        [[database]] = yield Statement("select database()")
-        if database is None:
-            raise QueryError("the connection has no database", hint="Write the table with its own: shop.customer.")
-        schema = database
+    schema = (yield from default_schema_of(phrases)) if names_default_schema(conditions) else "main"
     return filter_of(phrases, conditions, default_schema=schema)
+
+
+def default_schema_of(phrases: Phrases) -> Steps[str]:
+    """The schema of tables without one. Raises QueryError if the connection has no database."""
+    if phrases is not MYSQL:
+        return "main"
+    [[database]] = yield Statement("select database()")
+    if database is None:
+        raise QueryError("the connection has no database", hint="Write the table with its own: shop.customer.")
+    return str(database)
 
 
 def page(

@@ -1,6 +1,6 @@
 """The words of SQLite and of MySQL for what is asked of the audit log: few of them differ."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial, reduce
@@ -42,6 +42,11 @@ class Phrases:
     time before the database's now, ``time`` writes one as the log has it, ``size`` is that of a text in bytes, and
     ``text`` reads one that applications made, on SQLite as bytes, because it need not be valid UTF-8 there.
     ``context`` are the actor, the tenant and the context of the session, as triggers read them.
+
+    ``begin`` begins a transaction that may write, in which ``open_guard`` lets entries from before a time go and
+    ``close_guard`` ends that; ``undo`` takes back what the transaction did, the open guard included. ``delete_old``
+    removes some entries of a table from before a time, the oldest first, ``deleted`` tells how many, and ``last_id`` is
+    that of the entry written last.
     """
 
     log: LiteralString
@@ -57,6 +62,13 @@ class Phrases:
     no_compliance: LiteralString
     context: LiteralString
     db_user: LiteralString
+    begin: LiteralString
+    open_guard: LiteralString
+    close_guard: LiteralString
+    undo: Sequence[LiteralString]
+    delete_old: Callable[[LiteralString], LiteralString]
+    deleted: LiteralString
+    last_id: LiteralString
 
 
 def _naive(time: datetime) -> str:
@@ -86,6 +98,16 @@ SQLITE: Final = Phrases(
     context="json_extract(printf(), '$.actor_id'), json_extract(printf(), '$.tenant_id'),"
     " json_extract(printf(), '$.context')",
     db_user="null",
+    begin="begin immediate",
+    open_guard="insert into svc_audit_purge (before) values (%s)",
+    close_guard="delete from svc_audit_purge",
+    undo=("rollback",),
+    delete_old=lambda which: (
+        "delete from svc_audit_logs where id in ("  # noqa: S608 - ours
+        "select id from svc_audit_logs where " + which + " order by timestamp limit %s)"
+    ),
+    deleted="select changes()",
+    last_id="select last_insert_rowid()",
 )
 MYSQL: Final = Phrases(
     log="svc.audit_logs",
@@ -105,6 +127,13 @@ MYSQL: Final = Phrases(
     no_compliance="coalesce(json_length(compliance), 0) = 0",
     context="@svc_actor_id, @svc_tenant_id, @svc_context",
     db_user="user()",
+    begin="start transaction",
+    open_guard="set @svc_purge_before = %s",
+    close_guard="set @svc_purge_before = null",
+    undo=("rollback", "set @svc_purge_before = null"),
+    delete_old=lambda which: "delete from svc.audit_logs where " + which + " order by timestamp limit %s",  # noqa: S608
+    deleted="select row_count()",
+    last_id="select last_insert_id()",
 )
 
 _WITHOUT: Final[dict[Missable, LiteralString]] = {

@@ -1,87 +1,111 @@
 """Remove old entries in batches, each in a transaction of its own, which opens the log's guard and closes it."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, LiteralString
 
 from svc_pg.audit.portable.driver_errors import is_busy
+from svc_pg.audit.portable.entries import default_schema_of
 from svc_pg.audit.portable.keys import moment
-from svc_pg.audit.portable.phrases import SQLITE, Phrases
+from svc_pg.audit.portable.phrases import Phrases
 from svc_pg.audit.portable.statements import Answer, Statement, Steps
 from svc_pg.audit.portable.written import write_entry
-from svc_pg.audit.purge_report import PurgeReport, check_age
+from svc_pg.audit.purge_report import Ages, PurgeReport
 
 BATCH: Final = 20_000
 
-_BEGIN: Final[dict[bool, LiteralString]] = {True: "begin immediate", False: "start transaction"}
-_OPEN: Final[dict[bool, LiteralString]] = {
-    True: "insert into svc_audit_purge (before) values (%s)",
-    False: "set @svc_purge_before = %s",
-}
-_CLOSE: Final[dict[bool, LiteralString]] = {
-    True: "delete from svc_audit_purge",
-    False: "set @svc_purge_before = null",
-}
-_DELETE: Final[dict[bool, LiteralString]] = {
-    True: """
-delete from svc_audit_logs where id in (
-    select id from svc_audit_logs where timestamp < %s order by timestamp limit %s
-)""",
-    False: "delete from svc.audit_logs where timestamp < %s order by timestamp limit %s",
-}
-_DELETED: Final[dict[bool, LiteralString]] = {True: "select changes()", False: "select row_count()"}
+
+@dataclass(frozen=True, slots=True)
+class _Old:
+    """The entries of a table from before a time."""
+
+    table: str
+    before: datetime
+
+    def condition(self, phrases: Phrases) -> tuple[LiteralString, Sequence[object]]:
+        """The condition on an entry, and its parameters."""
+        text, params = phrases.equals("table_name", self.table)
+        return text + " and timestamp < %s", (*params, phrases.time(self.before))
 
 
 def purging(
     phrases: Phrases,
-    older_than: timedelta,
+    ages: Ages,
     *,
     dry_run: bool,
     progress: Callable[[str], None] = lambda _: None,
     is_over: Callable[[], bool] = lambda: False,
     batch: int = BATCH,
 ) -> Steps[PurgeReport]:
-    """Remove all entries older than ``older_than``: see ``svc_pg.audit.purge``.
+    """Remove all entries that are older than ``ages``: see ``svc_pg.audit.purge``.
 
     What is left when ``is_over``, or when others hold the log for too long, is postponed.
     """
-    check_age(older_than)
-    text, params = phrases.ago(older_than)
+    before = None if ages.default is None else (yield from _ago(phrases, ages.default))
+    tables: Counter[str] = Counter()
+    postponed: list[str] = []
+    if not dry_run:
+        progress(phrases.log_name)
+    for old in (yield from _old(phrases, ages, before)):
+        if dry_run:
+            which, params = old.condition(phrases)
+            text: LiteralString = "select count(*) from " + phrases.log + " where " + which  # noqa: S608 - ours
+            [[count]] = yield Statement(text, tuple(params))
+        else:
+            count, is_done = yield from _emptying(phrases, old, batch, is_over)
+            postponed = [] if is_done else [phrases.log_name]
+        tables.update({old.table: int(count)} if count else {})
+        if postponed:
+            break
+    return PurgeReport(before, [], tables.total(), postponed, dict(tables))
+
+
+def _ago(phrases: Phrases, age: timedelta) -> Steps[datetime]:
+    text, params = phrases.ago(age)
     [[start]] = yield Statement("select " + text, params)
-    before = moment(start)
-    if dry_run:
-        return PurgeReport(before, [], (yield from _old(phrases, before)))
-    progress(phrases.log_name)
+    return moment(start)
+
+
+def _old(phrases: Phrases, ages: Ages, before: datetime | None) -> Steps[list[_Old]]:
+    """The old entries by table; ``before`` is the time of those whose age is the log's own."""
+    default_schema = "" if ages.are_equal else (yield from default_schema_of(phrases))
+    names = yield Statement("select distinct table_name from " + phrases.log)  # noqa: S608 - a constant
+    found: list[_Old] = []
+    for [name] in names:
+        age = ages.of(name, default_schema=default_schema)
+        time = before if age == ages.default else (yield from _ago(phrases, age)) if age is not None else None
+        if time is not None:
+            found.append(_Old(name, time))
+    return found
+
+
+def _emptying(phrases: Phrases, old: _Old, size: int, is_over: Callable[[], bool]) -> Steps[tuple[int, bool]]:
+    """The number of entries removed, and whether those were all."""
     removed = 0
     while not is_over():
         try:
-            count = yield from _batch(phrases, before, batch)
+            count = yield from _batch(phrases, old, size)
         except Exception as error:
             if not is_busy(error):
                 raise
-            break
+            return removed, False
         removed += count
-        if count < batch:
-            return PurgeReport(before, [], removed)
-    return PurgeReport(before, [], removed, [phrases.log_name])
+        if count < size:
+            return removed, True
+    return removed, False
 
 
-def _old(phrases: Phrases, before: datetime) -> Steps[int]:
-    old = "select count(*) from " + phrases.log + " where timestamp < %s"  # noqa: S608 - constants
-    [[count]] = yield Statement(old, (phrases.time(before),))
-    return int(count)
-
-
-def _batch(phrases: Phrases, before: datetime, size: int) -> Steps[int]:
+def _batch(phrases: Phrases, old: _Old, size: int) -> Steps[int]:
     """The number of entries removed, all in one transaction with the entry about it."""
-    is_sqlite = phrases is SQLITE
-    time = phrases.time(before)
-    yield Statement(_BEGIN[is_sqlite])
+    which, params = old.condition(phrases)
+    yield Statement(phrases.begin)
     try:
-        yield Statement(_OPEN[is_sqlite], (time,))
-        yield Statement(_DELETE[is_sqlite], (time, size))
-        [[count]] = yield Statement(_DELETED[is_sqlite])
-        yield Statement(_CLOSE[is_sqlite])
+        yield Statement(phrases.open_guard, (phrases.time(old.before),))
+        yield Statement(phrases.delete_old(which), (*params, size))
+        [[count]] = yield Statement(phrases.deleted)
+        yield Statement(phrases.close_guard)
         if count:
             yield from write_entry(
                 phrases,
@@ -89,22 +113,21 @@ def _batch(phrases: Phrases, before: datetime, size: int) -> Steps[int]:
                 "DELETE",
                 label="audit log purged",
                 severity="medium",
-                before={"before": before.isoformat(), "entries": count},
-                description=f"Removed {count} entries from before {before.isoformat()}",
+                before={"table": old.table, "before": old.before.isoformat(), "entries": count},
+                description=f"Removed {count} entries of {old.table} from before {old.before.isoformat()}",
             )
         yield Statement("commit")
     except GeneratorExit:
         raise
     except BaseException:
-        yield from _end(is_sqlite=is_sqlite)
+        yield from _end(phrases)
         raise
     return int(count)
 
 
-def _end(*, is_sqlite: bool) -> Steps[None]:
+def _end(phrases: Phrases) -> Steps[None]:
     """Leave nothing of a batch that failed: neither its transaction nor, on MySQL, the session's open guard."""
-    endings: list[LiteralString] = ["rollback"] if is_sqlite else ["rollback", _CLOSE[False]]
-    for ending in endings:
+    for ending in phrases.undo:
         try:
             _: Answer = yield Statement(ending)
         except Exception:  # noqa: BLE001 - of a lost connection, with which both have ended

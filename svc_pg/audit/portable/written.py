@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any, Final, LiteralString
 
 from svc_pg.audit.entry import OPERATIONS, SEVERITIES
-from svc_pg.audit.portable.phrases import SQLITE, Phrases
+from svc_pg.audit.portable.phrases import Phrases
 from svc_pg.audit.portable.statements import Statement, Steps
 from svc_pg.encoding import encode
 from svc_pg.errors import QueryError
@@ -49,7 +49,7 @@ def write_entry(
     columns: LiteralString = " (timestamp, actor_id, tenant_id, context, db_user, " + _COLUMNS + ") "
     given: LiteralString = ", ".join([phrases.now, phrases.context, phrases.db_user] + ["%s"] * len(values))
     yield Statement("insert into " + phrases.log + columns + "select " + given, values)
-    [[entry_id]] = yield Statement("select last_insert_rowid()" if phrases is SQLITE else "select last_insert_id()")
+    [[entry_id]] = yield Statement(phrases.last_id)
     return str(entry_id)
 
 
@@ -62,7 +62,7 @@ def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Whether two JSON values are equal: 1 and 1.0 are, and 1 and true are not."""
+    """True if two JSON values are equal: 1 and 1.0 are, and 1 and true are not."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(_is_same(one[name], other[name]) for name in one)
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):

@@ -97,6 +97,20 @@ OWN_TABLES: Final = [
         removed=["token_hash"],
     ),
     _own(
+        "audit_holds",
+        [
+            "id",
+            "table_name",
+            "record_id",
+            "reason",
+            "held_at",
+            "held_by",
+            "lifted_at",
+            "lifted_by",
+            "lift_reason",
+        ],
+    ),
+    _own(
         "tenants",
         ["id", "name", "created_at", "updated_at"],
         unique=["name"],

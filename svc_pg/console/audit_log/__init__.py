@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
-from datetime import timedelta
 from typing import Any, Protocol
 
 from psycopg import AsyncConnection
@@ -11,7 +10,7 @@ from svc_pg.audit.entry import Entry
 from svc_pg.audit.export_fields import TextFormat
 from svc_pg.audit.facets import Facets
 from svc_pg.audit.log import AuditQuery
-from svc_pg.audit.purge_report import PurgeReport
+from svc_pg.audit.purge_report import Ages, PurgeReport
 from svc_pg.audit.stats import AuditStats, Bucket
 from svc_pg.audit.tables import Audited
 from svc_pg.console.requests import AuthenticatedRequest
@@ -47,7 +46,7 @@ class AuditLog(Protocol):
     def export(self, query: AuditQuery, *, form: TextFormat) -> AsyncIterator[bytes]:
         """All entries as parts of a file."""
 
-    async def purge(self, request: AuthenticatedRequest, older_than: timedelta, *, is_dry_run: bool) -> PurgeReport:
+    async def purge(self, request: AuthenticatedRequest, ages: Ages, *, is_dry_run: bool) -> PurgeReport:
         """Remove old entries, as far as there is time."""
 
     async def tables(self, wanted: Listing[Audited]) -> Page[Audited]:

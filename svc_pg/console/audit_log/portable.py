@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, closing
-from datetime import timedelta
 from typing import Any, Final, TypeVar
 
 from anyio import CapacityLimiter
@@ -26,7 +25,7 @@ from svc_pg.audit.portable.horizon import horizon
 from svc_pg.audit.portable.phrases import Phrases
 from svc_pg.audit.portable.purge import purging
 from svc_pg.audit.portable.statements import Statement, Steps, run
-from svc_pg.audit.purge_report import PurgeReport
+from svc_pg.audit.purge_report import Ages, PurgeReport
 from svc_pg.audit.stats import AuditStats, Bucket
 from svc_pg.audit.tables import Audited
 from svc_pg.config import Config
@@ -104,7 +103,7 @@ class PortableLog:
             part = await self._read(lambda phrases, edge=edge: part_after(phrases, found, edge))  # type: ignore[misc]
         yield shape.part([], is_first=is_first) + shape.tail
 
-    async def purge(self, request: AuthenticatedRequest, older_than: timedelta, *, is_dry_run: bool) -> PurgeReport:
+    async def purge(self, request: AuthenticatedRequest, ages: Ages, *, is_dry_run: bool) -> PurgeReport:
         """Remove old entries, in the name of the session."""
         session = request.session
         context = {"sessionId": session.session_id, "requestId": request.request_id, "ip": request.client}
@@ -113,7 +112,7 @@ class PortableLog:
             ends_at = time.monotonic() + PURGE_SECONDS
             steps = purging(
                 phrases_of(conn),
-                older_than,
+                ages,
                 dry_run=is_dry_run,
                 is_over=lambda: time.monotonic() > ends_at,
                 batch=_PURGE_BATCH,

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import partial
 from typing import Any, Final
 
@@ -17,7 +16,7 @@ from svc_pg.audit.export_pages import export_pages
 from svc_pg.audit.facets import Facets, afacets
 from svc_pg.audit.follow_pages import following
 from svc_pg.audit.log import AuditQuery
-from svc_pg.audit.purge_report import PurgeReport
+from svc_pg.audit.purge_report import Ages, PurgeReport
 from svc_pg.audit.search import search
 from svc_pg.audit.stats import AuditStats, Bucket, astats
 from svc_pg.audit.tables import Audited
@@ -74,9 +73,9 @@ class PostgresLog:
         """All entries as parts of a file."""
         return export_pages(self.database.connection, query, format=form)
 
-    async def purge(self, request: AuthenticatedRequest, older_than: timedelta, *, is_dry_run: bool) -> PurgeReport:
+    async def purge(self, request: AuthenticatedRequest, ages: Ages, *, is_dry_run: bool) -> PurgeReport:
         """Remove old entries, in the name of the session."""
-        return await purge(partial(self.database.acting, request), older_than, is_dry_run=is_dry_run)
+        return await purge(partial(self.database.acting, request), ages, is_dry_run=is_dry_run)
 
     async def tables(self, wanted: Listing[Audited]) -> Page[Audited]:
         """The audited tables."""

@@ -10,7 +10,8 @@ from psycopg import AsyncConnection
 from psycopg.errors import LockNotAvailable
 
 from svc_pg.audit import retention
-from svc_pg.audit.purge_report import PurgeReport
+from svc_pg.audit.patient_steps import Rows, atake_by
+from svc_pg.audit.purge_report import Ages, PurgeReport
 from svc_pg.query import Query, afetch
 
 Acting = Callable[[], AbstractAsyncContextManager[AsyncConnection[Any]]]
@@ -21,11 +22,11 @@ _TRIES: Final = 8
 _BATCH: Final = 5_000
 
 
-async def purge(acting: Acting, older_than: timedelta, *, is_dry_run: bool) -> PurgeReport:
+async def purge(acting: Acting, ages: Ages, *, is_dry_run: bool) -> PurgeReport:
     """As ``svc_pg.audit.purge``, in transactions of ``acting``, for 20 seconds; the partitions left are postponed."""
     ends_at = time.monotonic() + BUDGET.total_seconds()
 
-    async def rows(query: Query[Any]) -> retention.Rows:
+    async def rows(query: Query[Any]) -> Rows:
         async with acting() as conn:
             try:
                 async with conn.transaction():
@@ -34,10 +35,10 @@ async def purge(acting: Acting, older_than: timedelta, *, is_dry_run: bool) -> P
                 return error
 
     steps = retention.purging(
-        older_than,
+        ages,
         dry_run=is_dry_run,
         tries=_TRIES,
         batch=_BATCH,
         is_over=lambda: time.monotonic() > ends_at,
     )
-    return await retention.arun(steps, rows)
+    return await atake_by(steps, rows)

@@ -27,6 +27,6 @@ def audit_product(database: Database, log: AuditLog, *, config: AuditConfig, cur
             *ChangeRoutes(log).endpoints(),
             *CountRoutes(log).endpoints(),
             *TableRoutes(log, config).endpoints(),
-            *FileRoutes(database, log, config.retention_days).endpoints(),
+            *FileRoutes(database, log, config).endpoints(),
         ],
     )

@@ -8,7 +8,8 @@ from typing import Final, get_args
 from svc_pg import durations
 from svc_pg.audit.export_fields import TextFormat
 from svc_pg.audit.log import query
-from svc_pg.audit.purge_report import OLDEST_AGE, YOUNGEST_AGE, PurgeReport
+from svc_pg.audit.purge_report import OLDEST_AGE, YOUNGEST_AGE, PurgeReport, ages_of
+from svc_pg.config import AuditConfig
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.built_in.audit_filters import WHICH, Asked, asked
 from svc_pg.console.database import Database
@@ -17,6 +18,7 @@ from svc_pg.console.events import record_export
 from svc_pg.console.parameters import FilterParameter, documented, filtered, one_among, refuse, truth
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse
+from svc_pg.errors import QueryError
 
 _MEDIA_TYPES: Final[dict[TextFormat, str]] = {
     "ndjson": "application/x-ndjson",
@@ -32,7 +34,7 @@ class _Export(Asked):
 
 @dataclass(frozen=True, slots=True)
 class _Purge:
-    older_than: timedelta | None
+    older_than: timedelta | None = None
     is_dry_run: bool = False
 
 
@@ -74,7 +76,7 @@ class FileRoutes:
 
     database: Database
     log: AuditLog
-    retention_days: int | None
+    config: AuditConfig
 
     def endpoints(self) -> Sequence[ProductEndpoint]:
         """The routes."""
@@ -110,9 +112,10 @@ class FileRoutes:
         return ConsoleResponse(200, self.log.export(wanted.query, form=wanted.format), headers=headers)
 
     async def _remove(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        kept = None if self.retention_days is None else timedelta(days=self.retention_days)
-        wanted = filtered(_Purge(kept), request.query, _PURGE)
-        if wanted.older_than is None:
+        wanted = filtered(_Purge(), request.query, _PURGE)
+        try:
+            ages = ages_of(wanted.older_than, self.config)
+        except QueryError:
             refuse("olderThan", "is needed: the configuration has no retention_days")
-        report = await self.log.purge(request, wanted.older_than, is_dry_run=wanted.is_dry_run)
+        report = await self.log.purge(request, ages, is_dry_run=wanted.is_dry_run)
         return ConsoleResponse(200, report)

@@ -29,7 +29,14 @@ from svc_pg.webhooks.worker.backoff import max_attempts
 # Each file has one function or view, of the same name
 _FUNCTIONS = ("audit", "console", "webhooks")
 _VIEWS = ("views",)
-_GUARDED = ("audit_logs", "audit_seals", "audit_seal_leaves", "audit_removed_leaves")
+# The tables that are guarded, and the functions that refuse changes of them
+_GUARDED = {
+    "audit_logs": "audit_guard",
+    "audit_seals": "audit_guard",
+    "audit_seal_leaves": "audit_guard",
+    "audit_removed_leaves": "audit_guard",
+    "audit_holds": "audit_guard_holds",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,20 +101,20 @@ def _rendered(kind: ObjectKind, folders: Iterable[str], **values: object) -> lis
 
 def guards() -> list[SchemaObject]:
     """The objects that keep the log append-only and know of a restore: all that an uninstall leaves beside the data."""
-    kept = ("audit_guard", "audit_new_epoch")
+    kept = ("audit_guard", "audit_guard_holds", "audit_new_epoch")
     functions = [SchemaObject("function", f"svc.{name}", render(f"audit/{name}.sql")) for name in kept]
     return [*functions, *_guard_triggers()]
 
 
 def _guard_triggers() -> list[SchemaObject]:
-    """The triggers on the log itself and its seals; svc.audit_ensure_partitions makes those on partitions."""
+    """The triggers on the log itself, its seals and holds; svc.audit_ensure_partitions makes those on partitions."""
     return [
         SchemaObject(
             "trigger",
             f"{trigger} on svc.{table}",
-            render("capture/guard_trigger.sql.j2", table=table, trigger=trigger, truncate=truncate),
+            render("capture/guard_trigger.sql.j2", table=table, function=function, trigger=trigger, truncate=truncate),
         )
-        for table in _GUARDED
+        for table, function in _GUARDED.items()
         for trigger, truncate in (("audit_guard_row", False), ("audit_guard_truncate", True))
     ]
 

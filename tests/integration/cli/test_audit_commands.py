@@ -334,7 +334,9 @@ def test_purge_takes_an_age_and_reports_as_json(run: Run, database: str) -> None
     assert report == {
         "partitions": ["svc.audit_logs_2020_01", "svc.audit_logs_2020_02"],
         "entries": 0,
+        "tables": {},
         "postponed": [],
+        "held": [],
         "isDryRun": False,
     }
 

@@ -2,6 +2,7 @@ import asyncio
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,12 @@ from typing import Any
 import pytest
 
 from svc_pg import audit
+from svc_pg.audit import retention
 from svc_pg.audit.portable import purge
 from svc_pg.audit.portable.entries import phrases_of
 from svc_pg.audit.portable.statements import run
+from svc_pg.audit.purge_report import Ages
+from svc_pg.config import Config
 from svc_pg.errors import NotInstalledError, QueryError, TransactionError
 from tests.support.logs import Log, records
 
@@ -67,9 +71,21 @@ def test_a_purge_that_finds_nothing_records_nothing(conn: Any) -> None:
     assert len(audit.query().list(conn).data) == 6
 
 
+def test_each_table_is_kept_as_long_as_it_says(aged: Log, conn: Any) -> None:
+    for table in ("session", "Session"):  # MySQL's collations would take them for one
+        aged.write(conn, table, table_name=f"{aged.schema}.{table}", timestamp=datetime.now(UTC) - timedelta(days=40))
+    tables = [{"name": "t", "retention_days": 75}, {"name": "session", "retention_days": 30}]
+    config = Config.model_validate({"audit": {"retention_days": 365, "tables": tables}}).audit
+    planned = audit.purge(conn, config=config, dry_run=True)
+    report = audit.purge(conn, config=config)
+    assert planned.tables == report.tables == {f"{aged.schema}.t": 2, f"{aged.schema}.session": 1}
+    assert (planned.entries, report.entries, report.postponed) == (3, 3, [])
+    assert set(records(conn, audit.query())) >= {"6", "5", "4", "3", "Session"}
+
+
 @pytest.mark.usefixtures("aged")
 def test_each_batch_is_recorded(conn: Any) -> None:
-    report = run(conn, purge.purging(phrases_of(conn), MONTH, dry_run=False, batch=2))
+    report = run(conn, purge.purging(phrases_of(conn), Ages(MONTH), dry_run=False, batch=2))
     assert report.entries == 5
     counts = [
         entry.before_data.value["entries"]
@@ -82,7 +98,7 @@ def test_each_batch_is_recorded(conn: Any) -> None:
 @pytest.mark.usefixtures("aged")
 def test_a_purge_whose_time_is_over_postpones_the_rest(conn: Any) -> None:
     ends: Iterator[bool] = iter([False, True])
-    report = run(conn, purge.purging(phrases_of(conn), MONTH, dry_run=False, batch=2, is_over=lambda: next(ends)))
+    report = run(conn, purge.purging(phrases_of(conn), Ages(MONTH), dry_run=False, batch=2, is_over=lambda: next(ends)))
     assert (report.entries, len(report.postponed)) == (2, 1)
 
 
@@ -96,7 +112,8 @@ def test_a_purge_that_fails_leaves_nothing_open(
     if failing == "write_entry":
         monkeypatch.setattr(purge, "write_entry", broken)
     else:
-        monkeypatch.setattr(purge, "_DELETED", {True: "select 1 from nowhere", False: "select 1 from nowhere"})
+        broken_words = replace(phrases_of(conn), deleted="select 1 from nowhere")
+        monkeypatch.setattr(retention, "phrases_of", lambda _: broken_words)
     with pytest.raises((KeyboardInterrupt, Exception)):
         audit.purge(conn, MONTH)
     monkeypatch.undo()
@@ -108,7 +125,7 @@ def test_a_purge_that_fails_leaves_nothing_open(
 
 def test_a_killed_purge_leaves_nothing_open(aged: Log) -> None:
     killed = aged.connect()
-    steps = purge.purging(phrases_of(killed), MONTH, dry_run=False)
+    steps = purge.purging(phrases_of(killed), Ages(MONTH), dry_run=False)
     cursor, answer = killed.cursor(), None
     while "delete" not in (step := next(steps) if answer is None else steps.send(answer)).text.partition(" ")[0]:
         text = step.text.replace("%s", "?") if isinstance(aged.at, Path) else step.text

@@ -1,0 +1,68 @@
+"""The command hold."""
+
+from typing import Annotated, Final
+
+import typer
+
+from svc_pg import audit
+
+from . import output, records
+from .database import connect
+from .json_text import printable
+from .operator import operator
+from .options import After, DatabaseUrl, Json, Limit
+
+_LIST: Final = "list"
+
+app = typer.Typer()
+
+
+@app.command()
+def hold(
+    *,
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="The table; or the word list, which shows the holds.")],
+    key: Annotated[
+        str | None, typer.Argument(metavar="[KEY]", help="The record's key. Default: all of the table.")
+    ] = None,
+    reason: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Why it is held, or lifted, which is recorded.")
+    ] = None,
+    lift: Annotated[bool, typer.Option("--lift", help="Lift the hold instead.")] = False,
+    show_all: Annotated[bool, typer.Option("--all", help="With list: also holds that were lifted.")] = False,
+    limit: Limit = 50,
+    after: After = None,
+    database_url: DatabaseUrl = None,
+    json: Json = False,
+) -> None:
+    """Hold a record or a table, so that nothing of it is purged or erased, until somebody lifts the hold."""
+    if table == _LIST and key is None and reason is None and not lift:
+        _show(limit, after, database_url, show_all=show_all, json=json)
+        return
+    if not reason:
+        raise typer.BadParameter("is needed, and is recorded", param_hint="--reason")
+    change = audit.lift_hold if lift else audit.hold
+    with connect(database_url) as conn, operator(conn):
+        number = change(conn, table, key, reason=reason)
+    if json:
+        records.show_json({"id": number})
+    else:
+        output.words(f"{'lifted' if lift else 'placed'} hold {number}")
+
+
+def _show(limit: int, after: str | None, database_url: str | None, *, show_all: bool, json: bool) -> None:
+    wanted = audit.holds(lifted=show_all).limit(limit)
+    wanted = wanted if after is None else wanted.after(after)
+    with connect(database_url) as conn:
+        page = wanted.list(conn)
+    if json:
+        records.show_json(page)
+        return
+    for found in page.data:
+        what = " ".join(filter(None, (found.table_name, found.record_id)))
+        words = f"since {records.minute(found.held_at)}, by {found.held_by}: {found.reason}"
+        if found.lifted_at is not None:
+            words += f"; lifted {records.minute(found.lifted_at)}, by {found.lifted_by}: {found.lift_reason}"
+        output.data(printable(f"{what}  {words}"))
+    if not page.data:
+        output.words("no holds")
+    output.more(page.next_cursor)

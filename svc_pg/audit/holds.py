@@ -1,0 +1,115 @@
+"""Legal holds: what is held is neither purged nor erased until somebody lifts the hold."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from psycopg import AsyncConnection, Connection
+
+from svc_pg.audit.last_changes import record_id
+from svc_pg.dialects import require_postgres
+from svc_pg.pagination import ALL, Keyset, Listing, Page, decode
+from svc_pg.query import Query, afetch_one, fetch_one
+from svc_pg.storable_texts import check_texts
+from svc_pg.table_names import TableName
+
+_FEATURE: Final = "a legal hold"
+_HOLD: Final = "select svc.hold(%s, %s, %s)::text as id"
+_LIFT: Final = "select svc.lift_hold(%s, %s, %s)::text as id"
+_HOLDS: Final = """
+select id::text as id, table_name, record_id, reason, held_at, held_by, lifted_at, lifted_by, lift_reason
+  from svc.audit_holds"""
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """A hold of a record, or of a whole table if ``record_id`` is None. It holds while ``lifted_at`` is None."""
+
+    id: str
+    table_name: str
+    record_id: str | None
+    reason: str
+    held_at: datetime
+    held_by: str
+    lifted_at: datetime | None
+    lifted_by: str | None
+    lift_reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Id:
+    id: str
+
+
+_KEYSET: Final = Keyset(
+    select=_HOLDS,
+    row=Hold,
+    order=" order by audit_holds.id desc",
+    beyond="audit_holds.id < %s",
+    reverse_order=" order by audit_holds.id",
+    before="audit_holds.id > %s",
+    key=lambda hold: (hold.id,),
+    read=lambda cursor: decode(cursor, int),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holds(Listing[Hold]):
+    """The holds, page by page, the newest first."""
+
+    def list(self, conn: Connection[Any]) -> Page[Hold]:
+        """Run on a sync connection to PostgreSQL. Never commits. Raises NotInstalledError."""
+        require_postgres(conn, _FEATURE)
+        return Listing.list(self, conn)
+
+    async def alist(self, conn: AsyncConnection[Any], *, max_bytes: int | None = None) -> Page[Hold]:
+        """As ``list``, on an async connection; ``max_bytes`` as in other lists."""
+        require_postgres(conn, _FEATURE)
+        return await Listing.alist(self, conn, max_bytes=max_bytes)
+
+
+def holds(*, lifted: bool = False) -> Holds:
+    """The holds, the newest first: ``holds().list(conn)``; with ``lifted`` also those that were lifted."""
+    return Holds(keyset=_KEYSET, filter=ALL if lifted else ALL.where("lifted_at is null"))
+
+
+def hold(conn: Connection[Any], table: str, record: object = None, *, reason: str) -> str:
+    """Hold a record, or without one all of a table, in the caller's transaction. Returns the hold's id.
+
+    From its commit on, nothing of it is purged or erased. A purge or an erasure under way goes first: this waits for
+    it. The hold is an entry of the log itself, with the actor and the reason. ``record`` is the key: the value of the
+    column, or a list or tuple of several columns' values.
+
+    Raises NotFoundError if the log does not know the table or the record, ConflictError if it is held already,
+    QueryError without a reason, ConfigError on other databases, and NotInstalledError.
+    """
+    require_postgres(conn, _FEATURE)
+    return fetch_one(conn, _query(_HOLD, table, record, reason)).id
+
+
+async def ahold(conn: AsyncConnection[Any], table: str, record: object = None, *, reason: str) -> str:
+    """As ``hold``, on an async connection."""
+    require_postgres(conn, _FEATURE)
+    return (await afetch_one(conn, _query(_HOLD, table, record, reason))).id
+
+
+def lift_hold(conn: Connection[Any], table: str, record: object = None, *, reason: str) -> str:
+    """Lift a hold, in the caller's transaction; this is an entry of the log, too. Returns the hold's id.
+
+    The hold of a table does not end with that of one of its records, nor the other way round. Raises NotFoundError if
+    there is none, QueryError without a reason, ConfigError on other databases, and NotInstalledError.
+    """
+    require_postgres(conn, _FEATURE)
+    return fetch_one(conn, _query(_LIFT, table, record, reason)).id
+
+
+async def alift_hold(conn: AsyncConnection[Any], table: str, record: object = None, *, reason: str) -> str:
+    """As ``lift_hold``, on an async connection."""
+    require_postgres(conn, _FEATURE)
+    return (await afetch_one(conn, _query(_LIFT, table, record, reason))).id
+
+
+def _query(text: Any, table: str, record: object, reason: str) -> Query[_Id]:
+    key = None if record is None else record_id(record)
+    check_texts(*([] if key is None else [key]), reason)
+    return Query(text, (str(TableName.parse(table)), key, reason), _Id)

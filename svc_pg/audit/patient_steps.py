@@ -1,0 +1,109 @@
+"""Take steps that each are a transaction, and wait between tries of one whose locks others hold."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Generator
+from datetime import timedelta
+from typing import Any, Final, TypeVar
+
+from psycopg import AsyncConnection, Connection
+from psycopg.errors import LockNotAvailable
+from psycopg.pq import TransactionStatus
+
+from svc_pg.errors import TransactionError, translating
+from svc_pg.query import Query, Row, afetch, fetch
+
+_PAUSE: Final = timedelta(milliseconds=250)
+# What is held is decided by locks, and only the snapshot of a statement that begins after a wait shows it
+_ISOLATION: Final = "set transaction isolation level read committed"
+
+Result = TypeVar("Result")
+
+Step = Query[Any] | timedelta
+"""A query to run in a transaction of its own, or a time to wait."""
+Rows = list[Any] | LockNotAvailable
+"""The result of a query: its rows, or the fact that others hold its locks."""
+Steps = Generator[Step, list[Any], Result]
+
+
+def patiently(
+    query: Query[Row], tries: int, is_over: Callable[[], bool] = lambda: False
+) -> Generator[Step, list[Any], Row | None]:
+    """The only row of a query, or None if others held its locks for too long."""
+    for number in range(tries):
+        if number:
+            yield _PAUSE
+        if is_over():
+            break
+        try:
+            row: Row = (yield query)[0]
+        except LockNotAvailable:
+            continue
+        return row
+    return None
+
+
+def take(conn: Connection[Any], steps: Steps[Result]) -> Result:
+    """Take the steps on a connection, which is outside a transaction."""
+    with translating():
+        try:
+            step = next(steps)
+            while True:
+                if isinstance(step, timedelta):
+                    time.sleep(step.total_seconds())
+                    step = steps.send([])
+                else:
+                    step = _go_on(steps, _rows(conn, step))
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return] # the type that the generator returns
+
+
+async def atake(conn: AsyncConnection[Any], steps: Steps[Result]) -> Result:
+    """As ``take``, on an async connection."""
+    return await atake_by(steps, lambda query: arows(conn, query))
+
+
+async def atake_by(steps: Steps[Result], rows: Callable[[Query[Any]], Awaitable[Rows]]) -> Result:
+    """Take the steps; ``rows`` runs each query in a transaction of its own."""
+    with translating():
+        try:
+            step = next(steps)
+            while True:
+                if isinstance(step, timedelta):
+                    await asyncio.sleep(step.total_seconds())
+                    step = steps.send([])
+                else:
+                    step = _go_on(steps, await rows(step))
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return] # the type that the generator returns
+
+
+def _go_on(steps: Steps[Any], rows: Rows) -> Step:
+    return steps.throw(rows) if isinstance(rows, LockNotAvailable) else steps.send(rows)
+
+
+def _rows(conn: Connection[Any], query: Query[Any]) -> Rows:
+    try:
+        with conn.transaction():
+            conn.execute(_ISOLATION)
+            return fetch(conn, query)
+    except LockNotAvailable as error:
+        return error
+
+
+async def arows(conn: AsyncConnection[Any], query: Query[Any]) -> Rows:
+    """The rows of a query, in a transaction of its own."""
+    try:
+        async with conn.transaction():
+            await conn.execute(_ISOLATION)
+            return await afetch(conn, query)
+    except LockNotAvailable as error:
+        return error
+
+
+def check_idle(conn: Connection[Any] | AsyncConnection[Any]) -> None:
+    """Raise TransactionError if the connection is inside a transaction."""
+    if conn.info.transaction_status != TransactionStatus.IDLE:
+        raise TransactionError(
+            "the connection is inside a transaction", hint="Commit or roll back first, or use a connection of its own."
+        )

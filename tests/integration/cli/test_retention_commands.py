@@ -1,0 +1,91 @@
+"""The commands hold and purge of what is kept by table."""
+
+import getpass
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from svc_pg import audit
+from tests.support.commands import svc_pg
+from tests.support.postgres import Prepare
+from tests.support.tables import audited, create_and_audit
+
+Run = Callable[..., Any]
+CONFIG = """
+[audit]
+retention_days = 365
+[[audit.tables]]
+name = "customer"
+retention_days = 3650
+[[audit.tables]]
+name = "orders"
+"""
+
+
+@pytest.fixture(scope="module")
+def prepare() -> Prepare:
+    def prepare(conninfo: str) -> None:
+        ddl = "create table customer (id int primary key, name text); create table orders (id int primary key)"
+        create_and_audit(conninfo, ddl, audited("customer", "orders"))
+        with psycopg.connect(conninfo) as conn:
+            conn.execute(
+                "insert into svc.audit_logs (table_name, table_oid, operation, record_id, timestamp)"
+                " select t, 0, 'INSERT', r, now() - interval '500 days'"
+                " from unnest(array['public.customer', 'public.orders']) t, unnest(array['5', '6']) r"
+            )
+            conn.execute("select svc.audit_ensure_partitions()")
+
+    return prepare
+
+
+@pytest.fixture
+def run(database: str, tmp_path: Path) -> Run:
+    (tmp_path / "svc-pg.toml").write_text(CONFIG, encoding="utf-8")
+    return lambda *arguments: svc_pg(*arguments, folder=tmp_path, variables={"DATABASE_URL": database})
+
+
+def test_a_hold_is_placed_listed_and_lifted(run: Run, database: str) -> None:
+    assert run("hold", "list").stderr == "no holds\n"
+    assert run("hold", "orders", "5", "--reason", "case\x1b 17").stderr == "placed hold 1\n"
+    assert json.loads(run("hold", "customer", "--reason", "tax", "--json").stdout) == {"id": "2"}
+    listed = run("hold", "list").stdout.splitlines()
+    assert [line.partition("  ")[0] for line in listed] == ["public.customer", "public.orders 5"]
+    assert f", by {getpass.getuser()}: case\\u001b 17" in listed[1]
+    page = json.loads(run("hold", "list", "--limit", "1", "--json").stdout)
+    assert [hold["tableName"] for hold in page["data"]] == ["public.customer"]
+    assert run("hold", "list", "--after", page["nextCursor"]).stdout.splitlines() == listed[1:]
+    assert run("hold", "orders", "5", "--lift", "--reason", "closed").stderr == "lifted hold 1\n"
+    assert len(run("hold", "list").stdout.splitlines()) == 1
+    assert ": closed" in run("hold", "list", "--all").stdout
+    with psycopg.connect(database) as conn:
+        entries = audit.query().resource("svc.audit_holds").list(conn).data
+    assert {entry.actor_id for entry in entries} == {getpass.getuser()}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["orders", "5"], 2, "--reason"),
+        (["orders", "99", "--reason", "x"], 1, "the log does not know a record 99"),
+        (["nowhere", "--reason", "x"], 1, "is not audited and has no entries"),
+        (["orders", "--lift", "--reason", "x"], 1, "is not held"),
+        (["a.b.c", "--reason", "x"], 1, "not a table name"),
+    ],
+)
+def test_what_cannot_be_held_is_told(run: Run, arguments: list[str], code: int, words: str) -> None:
+    done = run("hold", *arguments)
+    assert (done.returncode, words in done.stderr) == (code, True)
+
+
+def test_a_purge_says_what_goes_by_table_and_what_is_held(run: Run) -> None:
+    run("hold", "orders", "5", "--reason", "case 17")
+    planned = run("purge", "--dry-run")
+    assert "would remove 1 entries of public.orders" in planned.stderr
+    done = run("purge")
+    assert "removed 1 entries of public.orders" in done.stderr
+    assert "held, so kept: public.orders 5" in done.stderr
+    assert "public.customer" not in done.stderr
