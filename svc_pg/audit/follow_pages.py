@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from psycopg import AsyncConnection
 
+from svc_pg.audit import numbers
 from svc_pg.audit.entry import Entry
 from svc_pg.audit.horizon import Horizon, horizon_after
 from svc_pg.audit.listing import listing
@@ -93,7 +94,6 @@ def _epoch(horizon: str) -> str:
 
 
 def _number(horizon: str) -> int:
-    number = horizon.partition(".")[2]
-    if not (number.isascii() and number.isdecimal() and len(number) <= 18):
+    if (number := numbers.read(horizon.partition(".")[2])) is None:
         raise QueryError(f"{horizon!r} does not say how far the log was read")
-    return int(number)
+    return number

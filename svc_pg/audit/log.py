@@ -24,6 +24,7 @@ from svc_pg.audit.conditions import (
 from svc_pg.audit.context import Id
 from svc_pg.audit.entry import OPERATIONS, SELECT, SEVERITIES, Entry, Order, chosen
 from svc_pg.audit.listing import listing
+from svc_pg.audit.numbers import number_of
 from svc_pg.audit.portable import entries
 from svc_pg.audit.portable.entries import phrases_of
 from svc_pg.audit.portable.statements import arun, run
@@ -41,8 +42,6 @@ from svc_pg.table_names import TableName
 MAX_VALUES: Final = 20
 """The most values of one filter."""
 MISSING: Final[tuple[Missable, ...]] = get_args(Missable)
-
-_ID_DIGITS: Final = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,13 +194,6 @@ class AuditQuery(Selection):
 
     def _overlaps(self, column: ListColumn, values: Sequence[str], *, is_excluded: bool = False) -> Self:
         return self._where(Overlaps(column, _some(values), is_excluded))
-
-
-def number_of(entry_id: str) -> int:
-    """The id of an entry as a number. Raises QueryError if it is not an id."""
-    if not (entry_id.isascii() and entry_id.isdecimal() and len(entry_id) <= _ID_DIGITS):
-        raise QueryError(f"{entry_id!r} is not the id of an entry", hint="Ids are whole numbers, such as 812.")
-    return int(entry_id)
 
 
 def entry(entry_id: str) -> Query[Entry]:

@@ -8,6 +8,7 @@ from psycopg import AsyncConnection, Connection
 
 from svc_pg.audit.diff import document
 from svc_pg.audit.net_changes import NetChange, TableFacts, facts_of, net_changes
+from svc_pg.audit.numbers import number_of, transaction_number
 from svc_pg.audit.revert_sql import revert_sql
 from svc_pg.audit.reverted_row import RevertedRow, is_marker
 from svc_pg.dialects import require_postgres
@@ -17,7 +18,6 @@ from svc_pg.storable_texts import check_texts
 from svc_pg.table_names import TableName
 
 _FEATURE: Final = "the revert of a change"
-_DIGITS: Final = 18
 _MOST_SAID: Final = 20
 
 
@@ -75,15 +75,8 @@ def _asked(transaction: str | int | None, entry: str | int | None, leave: Sequen
         raise QueryError("a revert takes either a transaction or an entry")
     check_texts(*leave)
     if entry is not None:
-        return f"entry {entry}", net_changes(entry=_number(entry, "the id of an entry"))
-    return f"transaction {transaction}", net_changes(transaction=_number(transaction, "a transaction"))
-
-
-def _number(value: object, kind: str) -> int:
-    text = str(value)
-    if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS):
-        raise QueryError(f"{text!r} is not {kind}", hint="Both are whole numbers, such as 812: id and xact_id.")
-    return int(text)
+        return f"entry {entry}", net_changes(entry=number_of(entry))
+    return f"transaction {transaction}", net_changes(transaction=transaction_number(transaction or ""))
 
 
 def _tables(changes: Iterable[NetChange]) -> list[TableName]:

@@ -5,13 +5,11 @@ from typing import Any, Final
 from psycopg import AsyncConnection, Connection
 
 from svc_pg.audit.entry import FROM, Entry, columns, keyset
+from svc_pg.audit.numbers import transaction_number
 from svc_pg.dialects import require_postgres
-from svc_pg.errors import QueryError
 from svc_pg.pagination import ALL, Listing, Page
 
 _FEATURE: Final = "the list of what a transaction did"
-_LARGEST: Final = 2**63 - 1
-_DIGITS: Final = 19
 
 
 class Transaction(Listing[Entry]):
@@ -37,7 +35,5 @@ def transaction(xact_id: str | int) -> Transaction:
     After a dump and restore the numbers may begin anew: entries of two transactions with one number tell their times.
     Raises QueryError if this is no number of a transaction.
     """
-    text = str(xact_id)
-    if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS and int(text) <= _LARGEST):
-        raise QueryError(f"{text!r} is not a transaction", hint="Its number is xact_id in its entries, such as 812.")
-    return Transaction(keyset=keyset("oldest", columns() + FROM, Entry), filter=ALL.where("xact_id = %s", int(text)))
+    of_it = ALL.where("xact_id = %s", transaction_number(xact_id))
+    return Transaction(keyset=keyset("oldest", columns() + FROM, Entry), filter=of_it)

@@ -7,8 +7,9 @@ from typing import Any, Final, LiteralString, cast
 
 from svc_pg.audit.conditions import Condition
 from svc_pg.audit.entry import FIELDS, Entry, row_of
+from svc_pg.audit.numbers import HIGHEST
 from svc_pg.audit.portable.change_order import by_change
-from svc_pg.audit.portable.keys import HIGHEST, Key, beyond, forged, in_order, moment, within
+from svc_pg.audit.portable.keys import Key, beyond, forged, in_order, moment, within
 from svc_pg.audit.portable.phrases import (
     MYSQL,
     SQLITE,

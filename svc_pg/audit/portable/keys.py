@@ -10,7 +10,6 @@ from svc_pg.audit.portable.statements import Statement, Steps
 from svc_pg.errors import QueryError
 from svc_pg.pagination import Filter
 
-HIGHEST: Final = 2**63 - 1
 """The highest id that SQLite can have."""
 
 _LONG: Final[Sequence[LiteralString]] = ("before_data", "after_data", "context", "description")

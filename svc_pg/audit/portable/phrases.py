@@ -22,12 +22,12 @@ from svc_pg.audit.conditions import (
     Without,
 )
 from svc_pg.audit.entry import SEVERITIES
+from svc_pg.audit.numbers import HIGHEST
 from svc_pg.encoding import encode
 from svc_pg.errors import UnsupportedQueryError
 from svc_pg.pagination import ALL, Filter
 from svc_pg.table_names import DEFAULT_SCHEMA, TableName
 
-_HIGHEST: Final = 2**63 - 1
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 Phrase = tuple[LiteralString, tuple[object, ...]]
@@ -191,9 +191,9 @@ def _with(phrases: Phrases, default_schema: str, found: Filter, condition: Condi
         case Until(time):
             return _compared(phrases, found, "timestamp < ", time)
         case SinceTransaction(xact_id):
-            return found.where("xact_id >= %s", min(xact_id, _HIGHEST))
+            return found.where("xact_id >= %s", min(xact_id, HIGHEST))
         case BeforeTransaction(xact_id):
-            return found.where("xact_id < %s", min(xact_id, _HIGHEST))
+            return found.where("xact_id < %s", min(xact_id, HIGHEST))
         case Contains() | HasWords():
             raise UnsupportedQueryError(
                 "snapshots can be searched in an audit log on PostgreSQL only",

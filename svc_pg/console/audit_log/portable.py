@@ -15,7 +15,8 @@ from svc_pg.audit.around import check_size
 from svc_pg.audit.entry import Entry
 from svc_pg.audit.export_fields import SHAPES, TextFormat
 from svc_pg.audit.facets import Facets
-from svc_pg.audit.log import AuditQuery, number_of
+from svc_pg.audit.log import AuditQuery
+from svc_pg.audit.numbers import number_of
 from svc_pg.audit.portable import counts, entries
 from svc_pg.audit.portable.entries import phrases_of
 from svc_pg.audit.portable.export import part_after

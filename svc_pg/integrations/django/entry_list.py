@@ -8,12 +8,12 @@ from django.core.paginator import Paginator
 from django.db import DataError, models
 from django.http import HttpRequest
 
+from svc_pg.audit import numbers
 from svc_pg.integrations.django.bounds import LogIsSlow, bounded
 from svc_pg.integrations.django.records import names_of
 
 AFTER: Final = "after"
 """The parameter with the id of the entry before a page."""
-_ID_DIGITS: Final = 18
 
 # Read in full by the page of one entry only, and there up to a limit: each may have megabytes
 LARGE: Final = ("before_data", "after_data", "context")
@@ -81,4 +81,4 @@ def _beyond(entries: models.QuerySet[Any], cursor: str | None) -> models.QuerySe
 
 def is_id(text: str) -> bool:
     """True if an entry may have this id."""
-    return text.isascii() and text.isdecimal() and len(text) <= _ID_DIGITS
+    return numbers.read(text) is not None
