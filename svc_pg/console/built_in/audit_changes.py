@@ -6,7 +6,7 @@ from typing import Final
 
 from svc_pg.audit.diff import FieldDiff, diff
 from svc_pg.audit.entry import Entry
-from svc_pg.audit.log import number_of
+from svc_pg.audit.numbers import number_of
 from svc_pg.audit.revert import arevert
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.built_in.endpoint_urls import entries_for
