@@ -68,7 +68,8 @@ def plan(*, database_url: DatabaseUrl = None, config: ConfigReference = None, ro
         steps = schema.plan(conn, wanted, roles=roles)
     for step in steps:
         note = "; only with --prune" if step.needs_prune else ""
-        output.data(f"-- {step.action} {step.kind} {step.identity}{note}\n{step.sql.rstrip()}\n")
+        left_out = "" if step.leaves_out is None else f": {step.leaves_out}"
+        output.data(f"-- {step.action} {step.kind} {step.identity}{note}{left_out}\n{step.sql.rstrip()}\n")
     output.words(f"{len(steps)} changes." if steps else "Nothing to change.")
 
 
@@ -147,4 +148,5 @@ def _step(step: Status) -> dict[str, str | None]:
         "state": step.state,
         "action": step.action,
         "auditedTable": step.audited_table,
+        "leavesOut": step.leaves_out,
     }

@@ -45,13 +45,14 @@ class SchemaObject:
     """One function, view or trigger and the SQL that creates or replaces it.
 
     ``identity`` is ``svc.name`` for a function or view and ``name on schema.table`` for a trigger. ``audited_table`` is
-    set for those that record or send the changes of a table.
+    set for those that record or send the changes of a table, and ``leaves_out`` says which changes it does not record.
     """
 
     kind: ObjectKind
     identity: str
     sql: str
     audited_table: str | None = None
+    leaves_out: str | None = None
 
     @property
     def source_sha256(self) -> str:

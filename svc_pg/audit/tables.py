@@ -55,13 +55,16 @@ class Rule:
 class Rules:
     """The rules of a table in the configuration; ``name`` is the pattern that covers it, or its own name.
 
-    ``columns`` are the only ones recorded, None stands for all. ``redact`` says how values of a column are disguised.
+    ``columns`` are the only ones recorded, None stands for all. An UPDATE that changes ``ignore`` columns alone has no
+    entry, and no change has one unless ``record_when`` holds. ``redact`` says how values of a column are disguised.
     """
 
     name: str
     level: Literal["row", "statement"]
     key: list[str]
     columns: list[str] | None
+    ignore: list[str]
+    record_when: Mapping[str, Any] | None
     redact: Mapping[str, Redaction]
     max_value_bytes: int | None
     on_drift: Literal["mask_all", "raise"]
@@ -114,6 +117,8 @@ def _rules(table: AuditedTable) -> Rules:
         level=table.level,
         key=table.key,
         columns=table.columns,
+        ignore=table.ignore,
+        record_when=None if table.record_when is None else table.record_when.as_written(),
         redact=table.redactions,
         max_value_bytes=table.max_value_bytes,
         on_drift=table.on_drift,
@@ -126,9 +131,7 @@ def _rules(table: AuditedTable) -> Rules:
                 severity=rule.severity,
                 compliance=rule.compliance,
                 description=rule.description,
-                when=None
-                if rule.when is None
-                else rule.when.model_dump(mode="json", by_alias=True, exclude_unset=True),
+                when=None if rule.when is None else rule.when.as_written(),
             )
             for rule in table.enrich
         ],

@@ -1,5 +1,6 @@
 """The rules of an audited table, checked against its columns: the same for every database."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -27,9 +28,15 @@ class TableRules:
     ignored: Sequence[str]
 
     @property
-    def leaves_out(self) -> bool:
-        """True if not every change is recorded."""
-        return bool(self.ignored) or self.audited.record_when is not None
+    def leaves_out(self) -> str | None:
+        """The changes that are not recorded, for people; None if all are."""
+        told = []
+        if self.ignored:
+            names = (name if name.isprintable() else json.dumps(name) for name in self.ignored)
+            told.append(f"no entry if only {', '.join(names)} changed")
+        if self.audited.record_when is not None:
+            told.append(f"entries only when {json.dumps(self.audited.record_when.as_written(), ensure_ascii=False)}")
+        return "; ".join(told) or None
 
     @property
     def is_redacted(self) -> bool:

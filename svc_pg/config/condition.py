@@ -1,6 +1,6 @@
 """Conditions over the values of a row: when a rule applies, or a change is recorded."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
@@ -75,6 +75,10 @@ class Condition(StrictModel):
     def has_sql(self) -> bool:
         """True if any part of the condition is SQL."""
         return self.sql is not None or any(part.has_sql for part in self._parts)
+
+    def as_written(self) -> dict[str, Any]:
+        """The condition as JSON has it, under the names of the configuration."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
     @property
     def _parts(self) -> list["Condition"]:

@@ -48,6 +48,11 @@ class Status:
         return "remove" if self.state == "orphan" else "replace"
 
     @property
+    def leaves_out(self) -> str | None:
+        """The changes of the table that are not recorded by it, for people; None if it records all."""
+        return None if self.item is None else self.item.leaves_out
+
+    @property
     def needs_prune(self) -> bool:
         """Whether the step removes capture or an event; our own old functions and views are removed without prune."""
         is_ours_alone = self.kind in ("function", "view") and self.audited_table is None

@@ -6,7 +6,7 @@ create or replace view svc."record_public_customer" as
       from svc.audit_logs
      where table_name = 'public.customer'
       with check option;
-comment on view svc."record_public_customer" is 'Internal: the way of a table''s entries into the log.';
+comment on view svc."record_public_customer" is 'Internal: the way of a table''s entries into the log. Not all changes: no entry if only credit, settings changed; entries only when {"any": [{"before": {"status": {"eq": "live"}}}, {"after": {"status": {"eq": "live"}}}]}.';
 
 create or replace function svc."capture_public_customer"() returns trigger
 language plpgsql security definer

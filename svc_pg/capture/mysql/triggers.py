@@ -22,7 +22,8 @@ _ROWS: Final[dict[Operation, tuple[RowName, ...]]] = {"INSERT": ("new",), "UPDAT
 
 def capture_objects(dialect: MySql, table: MySqlTable, rules: TableRules) -> list[SchemaObject]:
     """The triggers after each kind of change."""
-    return [_trigger(dialect, table, rules, operation) for operation in OPERATIONS]
+    made = [_trigger(dialect, table, rules, operation) for operation in OPERATIONS]
+    return [replace(trigger, leaves_out=rules.leaves_out) for trigger in made]
 
 
 def _trigger(dialect: MySql, table: MySqlTable, rules: TableRules, operation: Operation) -> SchemaObject:

@@ -38,6 +38,7 @@ def history_objects(rules: TableRules) -> list[SchemaObject]:
     typed = function_name("typed", table.name)
     types = {column: table.types[column] for column in table.columns}
     state = {own["unknown_fields"]: "text[]", own["other_data"]: "jsonb", **types}
+    left_out = "" if rules.leaves_out is None else f" Not all changes are in the log: {rules.leaves_out}."
     shared = {
         "table_name": name,
         "own": own,
@@ -68,13 +69,13 @@ def history_objects(rules: TableRules) -> list[SchemaObject]:
             "capture/history_view.sql.j2",
             "history",
             meaning=f"The states of the records of {name} in the log, each with the time from which and to which it was"
-            " there, in the columns of today.",
+            f" there, in the columns of today.{left_out}",
         ),
         rendered(
             "function",
             "capture/as_of_function.sql.j2",
             "as_of",
-            meaning=f"The rows of {name} as they were at a time, or the one with this record_id.",
+            meaning=f"The rows of {name} as they were at a time, or the one with this record_id.{left_out}",
         ),
     ]
 

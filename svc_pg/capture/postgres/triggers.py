@@ -53,8 +53,13 @@ def snapshot_sql(rules: TableRules, image: Composable) -> str:
 def _record_view(rules: TableRules) -> SchemaObject:
     """The view through which the capture function writes: see ``sql/access/access_changes.sql.j2`` for who may."""
     view, table_name = function_name("record", rules.table.name), str(rules.table.name)
-    sql = render("capture/record_view.sql.j2", view=view, table_name=table_name)
+    sql = render("capture/record_view.sql.j2", view=view, table_name=table_name, meaning=_meaning(rules))
     return SchemaObject("view", f"svc.{view}", sql, audited_table=table_name)
+
+
+def _meaning(rules: TableRules) -> str:
+    purpose = "Internal: the way of a table's entries into the log."
+    return purpose if rules.leaves_out is None else f"{purpose} Not all changes: {rules.leaves_out}."
 
 
 def _redact_function(rules: TableRules) -> SchemaObject:
@@ -117,7 +122,7 @@ def _capture_function(rules: TableRules) -> SchemaObject:
             "pairing": _pairing(rules),
             "enrichment": enrichment(rules.audited.enrich, None),
         }
-    return SchemaObject("function", f"svc.{function}", render(template, **values), audited_table=str(table.name))
+    return SchemaObject("function", f"svc.{function}", render(template, **values), str(table.name), rules.leaves_out)
 
 
 def _image(rules: TableRules, image: Composable) -> Composable:

@@ -1,6 +1,7 @@
 """Render the triggers that record the changes of one table of SQLite."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final, Literal
 
 from svc_pg.capture.conditions import FALSE
@@ -33,6 +34,7 @@ def capture_objects(
     """
     context = _CONTEXT_FUNCTIONS[unattributed]
     after = [_after(table, rules, operation, context) for operation in OPERATIONS]
+    after = [replace(trigger, leaves_out=rules.leaves_out) for trigger in after]
     if not table.unique:
         return after
     before = [_before(table, rules, operation, context) for operation in _REPLACING]

@@ -10,6 +10,7 @@ from psycopg import sql
 from svc_pg import Config, audit, schema
 from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.errors import ConfigError
+from svc_pg.query import scalar
 from tests.support.tables import create_and_audit, log
 
 Connect = Callable[..., psycopg.Connection[Any]]
@@ -172,6 +173,20 @@ def test_a_column_of_the_condition_that_is_gone_silences_nothing(connect: Connec
     conn.execute("insert into t (id, state) values (1, 'draft')")
     conn.execute("delete from t")
     assert [e["operation"] for e in log(conn)] == ["INSERT", "DELETE"]
+
+
+def test_the_comments_of_a_table_say_what_it_leaves_out_as_long_as_it_does(connect: Connect) -> None:
+    conn = connect(ignore=["updated_at"], record_when={"changed": "status"})
+    said = 'no entry if only updated_at changed; entries only when {"changed": ["status"]}'
+    places = ["svc.record_public_t", "svc.history_public_t"]
+    comments = "select obj_description(name::regclass) from unnest(%s::text[]) name"
+    as_of = "select obj_description('svc.as_of_public_t'::regproc)"
+    assert all(said in comment for (comment,) in conn.execute(comments, [places]))
+    assert said in scalar(conn, as_of)
+    conn.commit()
+    schema.install(conn, of_table())
+    assert not any(said in comment for (comment,) in conn.execute(comments, [places]))
+    assert said not in scalar(conn, as_of)
 
 
 def test_a_backfill_records_the_rows_whose_insert_would_be_on_record(connect: Connect) -> None:

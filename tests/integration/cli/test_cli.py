@@ -89,6 +89,17 @@ def test_status_says_where_a_table_has_gone(run: Run, empty_database: str, tmp_p
     assert run("status").returncode == 0
 
 
+def test_what_a_table_leaves_out_of_the_log_is_said_wherever_the_table_is(run: Run, tmp_path: Path) -> None:
+    rules = 'ignore = ["email"]\nrecord_when = { before = { email = "live" } }'
+    Path(tmp_path, "svc-pg.toml").write_text(CONFIG.replace("[webhooks]", f"{rules}\n[webhooks]", 1), encoding="utf-8")
+    said = 'no entry if only email changed; entries only when {"before": {"email": {"eq": "live"}}}'
+    assert f"-- create function svc.capture_public_customer: {said}\n" in run("plan").stdout
+    assert f"create  audit     public.customer: {said}" in run("install").stderr.splitlines()
+    assert said in " ".join(run("status").stdout.replace("│", " ").split())
+    objects = json.loads(run("status", "--json").stdout)["objects"]
+    assert {entry["identity"] for entry in objects if entry["leavesOut"] == said} == {"svc.capture_public_customer"}
+
+
 def test_verbose_lists_every_object(run: Run) -> None:
     installed = run("install", "--verbose").stderr
     assert "create  function  svc.send\n" in installed

@@ -11,7 +11,7 @@ from psycopg.errors import QueryCanceled
 
 from svc_pg import Config, audit, schema
 from svc_pg.audit import search
-from svc_pg.config import AuditConfig, AuditedTable
+from svc_pg.config import AuditConfig, AuditedTable, Condition
 from svc_pg.console import Console
 from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings
 from tests.support.pages import all_data
@@ -22,7 +22,13 @@ HOSTILE = "<script>alert(1)</script> {{7*7}} 💥 שלום"
 CONFIG = Config(
     audit=AuditConfig(
         tables=[
-            AuditedTable(name='public."odd.name"', level="statement", redact={"pin": "mask"}),
+            AuditedTable(
+                name='public."odd.name"',
+                level="statement",
+                redact={"pin": "mask"},
+                ignore=["seen"],
+                record_when=Condition.model_validate({"after": {"pin": {"ne": "0"}}}),
+            ),
             AuditedTable(
                 name="public.*",
                 exclude=["public.left_out"],
@@ -39,7 +45,7 @@ CONFIG.audit.enrich(
 def prepare() -> Prepare:
     return lambda conninfo: create_and_audit(
         conninfo,
-        'create table t (id int primary key, credit int); create table "odd.name" (id int primary key, pin text);'
+        'create table t (id int primary key, credit int); create table "odd.name" (id int primary key, pin text, seen int);'
         "create table left_out (id int primary key)",
         CONFIG,
     )
@@ -206,6 +212,8 @@ def test_audited_tables_come_with_their_rules_and_the_state_of_capture(
         'public."odd.name"', "statement", {"pin": "mask"}, []
     )  # fmt: skip
     assert (t["name"], t["level"], t["columns"]) == ("public.*", "row", None)
+    assert (odd["ignore"], odd["recordWhen"]) == (["seen"], {"after": {"pin": {"ne": "0"}}})
+    assert (t["ignore"], t["recordWhen"]) == ([], None)
     assert t["enrich"] == [
         {
             "operation": "UPDATE",

@@ -455,3 +455,6 @@ def test_a_backfill_leaves_out_what_an_insert_would(shop: Connection) -> None:
     run(shop, "insert into t values (1, 'live'), (2, 'draft')")
     purge(shop)
     assert [backfill(shop, config) for _ in range(2)] == [{f"{database(shop)}.t": n} for n in (1, 0)]
+    said = {each.identity: each.leaves_out for each in status(shop, config) if each.leaves_out}
+    assert [*said] == [f"00_svc_audit_{kind}_t on {database(shop)}.t" for kind in ("insert", "update", "delete")]
+    assert {*said.values()} == {'entries only when {"after": {"status": {"eq": "live"}}}'}

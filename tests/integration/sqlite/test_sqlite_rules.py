@@ -257,6 +257,9 @@ def test_what_the_rules_of_a_table_leave_out_is_in_no_entry_also_of_rows_that_ar
     table = {"name": "t", "ignore": ["seen"], "record_when": live}
     run(conn, ["insert into t values (8, 'live', 1, 'old'), (9, 'draft', 1, 'older')"])
     audited(conn, table)
+    said = {status.leaves_out for status in schema.status(conn, config(table))}
+    condition = {"any": [{side: {"status": {"eq": "live"}}} for side in ("before", "after")]}
+    assert said == {None, f"no entry if only seen changed; entries only when {json.dumps(condition)}"}
     assert schema.backfill(conn, config(table)) == {"main.t": 1}
     run(
         conn,
