@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from psycopg import AsyncConnection, Connection
 
-from svc_pg.audit.last_changes import record_id
+from svc_pg.audit.record_ids import record_id
 from svc_pg.dialects import require_postgres
 from svc_pg.pagination import ALL, Keyset, Listing, Page, decode
 from svc_pg.query import Query, afetch_one, fetch_one
