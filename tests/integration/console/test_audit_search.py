@@ -45,7 +45,8 @@ CONFIG.audit.enrich(
 def prepare() -> Prepare:
     return lambda conninfo: create_and_audit(
         conninfo,
-        'create table t (id int primary key, credit int); create table "odd.name" (id int primary key, pin text, seen int);'
+        "create table t (id int primary key, credit int);"
+        'create table "odd.name" (id int primary key, pin text, seen int);'
         "create table left_out (id int primary key)",
         CONFIG,
     )
