@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from svc_pg.audit import numbers
 from svc_pg.audit.diff import FieldDiff, diff
 from svc_pg.audit.entry import Entry
-from svc_pg.audit.numbers import number_of
 from svc_pg.audit.revert import arevert
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.built_in.endpoint_urls import entries_for
@@ -99,7 +99,7 @@ class ChangeRoutes:
 
     async def _diff(self, request: AuthenticatedRequest) -> ConsoleResponse:
         entry_id, tenant = request.params["id"], request.session.tenant
-        found = await self.log.entry(entry_id) if _is_number(entry_id) else None
+        found = await self.log.entry(entry_id) if numbers.read(entry_id) is not None else None
         if found is None or tenant not in (None, found.tenant_id):
             raise _unknown_entry()
         shown: Page[Entry] = entries_for(request.session, Page([found], None))
@@ -110,7 +110,7 @@ class ChangeRoutes:
             raise Problem(422, "not_comparable", error.message) from error
 
     async def _revert_entry(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        if not _is_number(request.params["id"]):
+        if numbers.read(request.params["id"]) is None:
             raise _unknown_entry()
         try:
             return await self._reverted(request, entry=request.params["id"])
@@ -119,7 +119,7 @@ class ChangeRoutes:
 
     async def _revert_transaction(self, request: AuthenticatedRequest) -> ConsoleResponse:
         unknown = Problem(404, "unknown_transaction", "The log has no transaction with this number.")
-        if not _is_number(request.params["id"]):
+        if numbers.read(request.params["id"]) is None:
             raise unknown
         try:
             return await self._reverted(request, transaction=request.params["id"])
@@ -141,14 +141,6 @@ class ChangeRoutes:
         except QueryError as error:
             raise Problem(422, "too_large", f"{error.message}. {error.hint or ''}".strip()) from error
         return ConsoleResponse(200, Revert(text))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        number_of(text)
-    except QueryError:
-        return False
-    return True
 
 
 def _refused(refusals: Sequence[Refusal]) -> Problem:
