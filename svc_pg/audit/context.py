@@ -3,13 +3,14 @@
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Final
 from uuid import UUID
 
 from svc_pg.exact_json import write_ascii
+from svc_pg.warn_once import warn_once
 
 MAX_ID_LENGTH: Final = 512
 Id = str | int | UUID
@@ -79,7 +80,24 @@ def acting_as(actor: Actor | None) -> Iterator[None]:
     try:
         yield
     finally:
+        _restore(token)
+
+
+def act_from_now_on(actor: Actor | None) -> None:
+    """Make it the actor of the rest of the innermost block of this thread or task: for the hooks of frameworks."""
+    _current.set(None if actor is None else within(actor, parameters(_current.get())["context"]))
+
+
+def _restore(token: Token[Actor | None]) -> None:
+    """End a block; one that began in another context, as frameworks run generators in threads, changed only that."""
+    try:
         _current.reset(token)
+    except ValueError:
+        warn_once(
+            "a block of audit.acting ended in another context than it began in, so the code between ran without its"
+            " actor. A dependency of FastAPI that is no coroutine does this:"
+            " write Depends(acting_as(current_user)), or async def"
+        )
 
 
 def within(actor: Actor, context: str | None) -> Actor:
@@ -95,11 +113,15 @@ def _members(text: str | None) -> Mapping[str, object] | None:
     if not text:
         return None
     try:
-        found = json.loads(text, parse_float=Decimal)
+        found = json.loads(text, parse_float=_number)
         write_ascii(found)
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def _number(text: str) -> Decimal | float:
+    return float(text) if "e" in text.lower() else Decimal(text)
 
 
 def _text(what: str, name: object) -> str:

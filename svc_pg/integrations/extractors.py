@@ -167,6 +167,21 @@ def to_actor(found: Found | Awaitable[Found], context: Mapping[str, object] | No
         return None
 
 
+def actor_of(user: object, context: Mapping[str, object] | None) -> Actor | None:
+    """As ``to_actor``, of whoever an application calls its user: an id, an Actor, None, or an object with an ``id``.
+
+    Raises TypeError if it is an object without one.
+    """
+    if user is not None and not isinstance(user, Id | Actor):
+        found = getattr(user, "id", None)
+        if found is None:
+            raise TypeError(
+                f"{type(user).__name__} has no id: return an id, an audit.Actor or None from the function that finds it"
+            )
+        user = found
+    return to_actor(user, context)  # type: ignore[arg-type] # which refuses an id of another type
+
+
 _REQUEST_ID: Final = re.compile(r"[\w.:/+=@-]{1,128}", re.ASCII)
 
 

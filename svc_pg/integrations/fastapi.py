@@ -1,17 +1,19 @@
-"""Receive signed webhooks in FastAPI: a dependency that verifies the request and gives the envelope."""
+"""Dependencies of FastAPI: one names the actor of a request, another verifies a webhook and gives its envelope."""
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import timedelta
-from typing import Final
+from typing import Annotated, Any, Final
 
-from fastapi import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from fastapi import Depends, HTTPException
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
 
+from svc_pg.audit import context
 from svc_pg.errors import WebhookSignatureError
+from svc_pg.integrations.extractors import actor_of, request_context
 from svc_pg.webhooks.signing import Envelope, assert_webhook_signature, check_secret
 
-__all__ = ["MAX_BYTES", "Envelope", "limited_body", "signed_webhook"]
+__all__ = ["MAX_BYTES", "Envelope", "acting_as", "limited_body", "signed_webhook"]
 
 MAX_BYTES: Final = 1024 * 1024
 """The default limit of a body. svc-pg sends at most 256 KiB of payload in it."""
@@ -19,6 +21,26 @@ MAX_BYTES: Final = 1024 * 1024
 # FastAPI answers {"detail": ...}, which is all that a problem document (RFC 9457) needs
 _PROBLEM: Final = {"content-type": "application/problem+json"}
 _log = logging.getLogger(__name__)
+
+
+def acting_as(
+    user: Callable[..., Any], *, records_request: bool = False
+) -> Callable[[HTTPConnection, Any], AsyncIterator[None]]:
+    """A dependency that names the actor of a request or WebSocket: ``Depends(acting_as(current_user))``.
+
+    ``user`` is your dependency that finds the user, sync or async: an id, an ``audit.Actor``, an object with an ``id``,
+    or None for nobody, who changes no actor. Holds for the endpoint, sync or async, and for what runs after it, with
+    FastAPI from 0.118 on: streams and background tasks. With ``records_request`` the context has ``request_id`` and
+    ``ip``. Dependencies that FastAPI calls before this one run without the actor.
+    """
+
+    async def dependency(connection: HTTPConnection, found: Annotated[Any, Depends(user)]) -> AsyncIterator[None]:
+        ip = connection.client.host if connection.client else None
+        actor = actor_of(found, request_context(connection.headers, ip) if records_request else None)
+        with context.acting_as(context.current_actor() if actor is None else actor):
+            yield
+
+    return dependency
 
 
 def signed_webhook(

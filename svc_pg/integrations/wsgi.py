@@ -35,7 +35,7 @@ class WsgiActorMiddleware:
             environ.pop(ACTOR_VARIABLE, None)
         actor = self._actor(environ)
         with acting_as(actor):
-            return _Body(actor, self._app(environ, start_response))
+            return Body(actor, self._app(environ, start_response))
 
     def _actor(self, environ: WSGIEnvironment) -> Actor | None:
         request = Request(environ_headers(environ), environ)
@@ -43,7 +43,7 @@ class WsgiActorMiddleware:
         return to_actor(self._extractor(request), context)
 
 
-class _Body:
+class Body:
     """A response's body, whose parts are made as the actor. Between them no thread keeps the actor."""
 
     def __init__(self, actor: Actor | None, body: Iterable[bytes]) -> None:
@@ -60,6 +60,7 @@ class _Body:
             return next(self._parts)
 
     def close(self) -> None:
+        """Close the application's body (PEP 3333)."""
         if hasattr(self._body, "close"):
             with acting_as(self._actor):
                 self._body.close()

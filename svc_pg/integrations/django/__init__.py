@@ -4,6 +4,7 @@ Each part stands by itself: ``actor_middleware`` goes into MIDDLEWARE; for the t
 admin, ``"svc_pg.integrations.django"`` goes into INSTALLED_APPS.
 """
 
+from svc_pg.integrations.django.acting import acting_as
 from svc_pg.integrations.django.middleware import actor_middleware, audit_connections
 
-__all__ = ["actor_middleware", "audit_connections"]
+__all__ = ["acting_as", "actor_middleware", "audit_connections"]

@@ -54,14 +54,14 @@ def actor_middleware(get_response: Callable[[HttpRequest], Any]) -> Callable[[Ht
                 found = await found
             actor = _actor(request, found)
             with acting_as(actor):
-                return _streamed(await get_response(request), actor)
+                return streamed(await get_response(request), actor)
 
         return handle_async
 
     def handle(request: HttpRequest) -> HttpResponseBase:
         actor = _actor(request, _find(request, extractor))
         with acting_as(actor):
-            return _streamed(get_response(request), actor)
+            return streamed(get_response(request), actor)
 
     return handle
 
@@ -111,7 +111,8 @@ def _actor(request: HttpRequest, found: Found | Awaitable[Found]) -> Actor | Non
     return to_actor(found, request_context(environ_headers(request.META), request.META.get("REMOTE_ADDR")))
 
 
-def _streamed(response: HttpResponseBase, actor: Actor | None) -> HttpResponseBase:
+def streamed(response: HttpResponseBase, actor: Actor | None) -> HttpResponseBase:
+    """The response, whose parts are made as the actor."""
     if isinstance(response, StreamingHttpResponse) and not isinstance(response, FileResponse):
         parts: Any = response.streaming_content
         response.streaming_content = _parts_async(parts, actor) if response.is_async else _parts(parts, actor)

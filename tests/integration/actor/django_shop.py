@@ -9,10 +9,12 @@ from django.conf import settings
 from django.db import IntegrityError, connection, connections, transaction
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.urls import path
-from django.utils.decorators import sync_and_async_middleware
+from django.utils.decorators import method_decorator, sync_and_async_middleware
+from django.views import View
 from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg.audit import acting
+from svc_pg.integrations.django import acting_as
 from svc_pg.integrations.extractors import ACTOR_HEADER, from_bearer
 from tests.integration.actor.entries import ACTOR
 from tests.integration.actor.tokens import SECRET
@@ -179,5 +181,42 @@ def actor_header(request: HttpRequest, note: int) -> HttpResponse:
     return HttpResponse(request.headers.get(ACTOR_HEADER, "none"))
 
 
-views = (single, nested, cursors, broken, twice, stream, single_async, stream_async, actor_header)
-urlpatterns = [path(f"{view.__name__}/<int:note>", view) for view in views]
+def token_user(request: HttpRequest) -> int | None:
+    return int(request.headers["x-token"]) if "x-token" in request.headers else None
+
+
+@acting_as(token_user)
+def of_token(_request: HttpRequest, note: int) -> HttpResponse:
+    insert(note)
+    return HttpResponse()
+
+
+@acting_as(token_user)
+async def of_token_async(_request: HttpRequest, note: int) -> HttpResponse:
+    await sync_to_async(insert)(note)
+    return HttpResponse()
+
+
+class OfToken(View):
+    @method_decorator(acting_as(token_user))
+    def get(self, request: HttpRequest, note: int) -> StreamingHttpResponse:
+        return stream(request, note)
+
+
+views = (
+    of_token,
+    of_token_async,
+    single,
+    nested,
+    cursors,
+    broken,
+    twice,
+    stream,
+    single_async,
+    stream_async,
+    actor_header,
+)
+urlpatterns = [
+    path("of_token_class/<int:note>", OfToken.as_view()),
+    *(path(f"{view.__name__}/<int:note>", view) for view in views),
+]

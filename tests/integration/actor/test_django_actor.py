@@ -140,3 +140,17 @@ def test_a_single_statement_costs_one_round_trip(notes: str) -> None:
     finally:
         connection.close()
     assert (plain.count, audited.count) == (1, 1)
+
+
+def test_a_view_can_say_who_its_user_is(client: httpx.Client, notes: str) -> None:
+    client.get("/of_token/1", headers={"x-token": "7"})
+    client.get("/of_token/2", headers={"x-user": "8"})
+    client.get("/of_token_class/3", headers={"x-token": "9", "x-user": "8"})
+    client.get("/single/5")
+    assert actors(notes) == {1: "7", 2: "8", 3: "9", 4: "9", 5: None}
+
+
+def test_an_async_view_can_say_who_its_user_is(async_client: httpx.Client, notes: str) -> None:
+    async_client.get("/of_token_async/1", headers={"x-token": "7"})
+    async_client.get("/single_async/2")
+    assert actors(notes) == {1: "7", 2: None}

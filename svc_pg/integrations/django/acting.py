@@ -1,0 +1,45 @@
+"""The actor of one view of Django, where only the view knows its user: with tokens of an API, for example."""
+
+from collections.abc import Callable
+from functools import wraps
+from inspect import isawaitable
+from typing import Any, TypeVar
+
+from asgiref.sync import iscoroutinefunction, sync_to_async
+from django.http import HttpRequest
+
+from svc_pg.audit.context import acting_as as acting_as_actor
+from svc_pg.audit.context import current_actor
+from svc_pg.integrations.django.middleware import audit_connections, streamed
+from svc_pg.integrations.extractors import actor_of
+
+View = TypeVar("View", bound=Callable[..., Any])
+
+
+def acting_as(user: Callable[[HttpRequest], Any]) -> Callable[[View], View]:
+    """Decorate a view that runs as its user: ``@acting_as(lambda request: request.auth.owner)``.
+
+    For a method of a class, ``@method_decorator(acting_as(...))``. ``user`` returns an id, an ``audit.Actor``, an
+    object with an ``id``, or None for nobody, who changes no actor. Requests whose ``request.user`` is known before
+    their view need only ``actor_middleware``.
+    """
+
+    def decorate(view: Any) -> Any:
+        @wraps(view)
+        def handle(request: HttpRequest, *args: Any, **options: Any) -> Any:
+            audit_connections()
+            actor = actor_of(user(request), None) or current_actor()
+            with acting_as_actor(actor):
+                return streamed(view(request, *args, **options), actor)
+
+        @wraps(view)
+        async def handle_async(request: HttpRequest, *args: Any, **options: Any) -> Any:
+            await sync_to_async(audit_connections)()
+            found = await sync_to_async(user)(request)
+            actor = actor_of(await found if isawaitable(found) else found, None) or current_actor()
+            with acting_as_actor(actor):
+                return streamed(await view(request, *args, **options), actor)
+
+        return handle_async if iscoroutinefunction(view) else handle
+
+    return decorate
