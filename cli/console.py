@@ -18,7 +18,7 @@ from .console_tokens import tokens
 from .database import connect
 from .json_text import printable
 from .operator import operator
-from .options import DatabaseUrl, Json
+from .options import Json, PostgresUrl
 
 app = typer.Typer()
 _console = typer.Typer(help="Set the console up, and manage its sessions.", no_args_is_help=True)
@@ -52,7 +52,7 @@ def sign_in(
     email: Annotated[str, typer.Argument(metavar="EMAIL", help="An address of SVC_CONSOLE_ALLOWED_EMAILS.")],
     *,
     url: Url = None,
-    database_url: DatabaseUrl = None,
+    database_url: PostgresUrl = None,
 ) -> None:
     """Print a link that signs somebody in, once, within ten minutes: for the day that there is no mail.
 
@@ -72,7 +72,7 @@ def sign_in(
 def sessions(
     *,
     all_: Annotated[bool, typer.Option("--all", help="Include sessions that have ended, the newest 1,000.")] = False,
-    database_url: DatabaseUrl = None,
+    database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
     """List the sessions of the console, the newest first."""
@@ -96,7 +96,7 @@ def sessions(
 def revoke(
     session_id: Annotated[UUID, typer.Argument(metavar="ID", help="The id of a session or of a link to the portal.")],
     *,
-    database_url: DatabaseUrl = None,
+    database_url: PostgresUrl = None,
 ) -> None:
     """End a session, or a link to the portal that nobody has opened. The next call with its token is refused."""
     with connect(database_url) as conn, operator(conn):

@@ -13,7 +13,7 @@ from . import output, records
 from .database import connect
 from .json_text import printable
 from .operator import operator
-from .options import DatabaseUrl, Json, duration
+from .options import Json, PostgresUrl, duration
 
 tokens = typer.Typer(help="Manage the tokens of programs that call the console.", no_args_is_help=True)
 
@@ -25,7 +25,7 @@ def add(
     permission: Annotated[Permission, typer.Option(help="What it may do.")] = "read",
     tenant: Annotated[str | None, typer.Option(metavar="TENANT", help="Only what is this tenant's.")] = None,
     expires: Annotated[timedelta, duration(meaning="How long it lasts, at most 3650d.")] = service_tokens.LIFETIME,
-    database_url: DatabaseUrl = None,
+    database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
     """Make a token, and print it, this once."""
@@ -42,7 +42,7 @@ def add(
 def list_(
     *,
     all_: Annotated[bool, typer.Option("--all", help="Include tokens that have ended, the newest 1,000.")] = False,
-    database_url: DatabaseUrl = None,
+    database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
     """List the tokens of programs, the newest first."""
@@ -70,7 +70,7 @@ def list_(
 def revoke(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The name of a live token, or an id.")],
     *,
-    database_url: DatabaseUrl = None,
+    database_url: PostgresUrl = None,
 ) -> None:
     """End a token. The next call with it is refused."""
     with connect(database_url) as conn, operator(conn):

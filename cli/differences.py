@@ -14,7 +14,7 @@ from . import output, records
 from .database import connect
 from .format_difference import field_text, time_text
 from .json_text import printable
-from .options import DatabaseUrl, Json
+from .options import Json, PostgresUrl
 
 app = typer.Typer()
 
@@ -26,7 +26,7 @@ def diff(
     transaction: Annotated[
         str | None, typer.Option(metavar="ID", help="All entries of a transaction: the xact_id of one of them.")
     ] = None,
-    database_url: DatabaseUrl = None,
+    database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
     """Show what an entry or a transaction changed; with --json as JSON Patch (RFC 6902)."""
@@ -64,7 +64,7 @@ def revert(
         list[str] | None,
         typer.Option(metavar="FIELD", help="Leave this field as it is, for example one that a trigger sets."),
     ] = None,
-    database_url: DatabaseUrl = None,
+    database_url: PostgresUrl = None,
 ) -> None:
     """Print the SQL that takes an entry or a transaction back, if that is still safe."""
     if (entry is None) == (transaction is None):

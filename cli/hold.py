@@ -10,7 +10,7 @@ from . import output, records
 from .database import connect
 from .json_text import printable
 from .operator import operator
-from .options import After, DatabaseUrl, Json, Limit
+from .options import After, Json, Limit, PostgresUrl
 
 _LIST: Final = "list"
 
@@ -31,7 +31,7 @@ def hold(
     show_all: Annotated[bool, typer.Option("--all", help="With list: also holds that were lifted.")] = False,
     limit: Limit = 50,
     after: After = None,
-    database_url: DatabaseUrl = None,
+    database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
     """Hold a record or a table, so that nothing of it is purged or erased, until somebody lifts the hold."""

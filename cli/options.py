@@ -11,7 +11,16 @@ from svc_pg import durations
 
 DatabaseUrl = Annotated[
     str | None,
-    typer.Option(metavar="URL|CONNINFO", help="The database. Default: DATABASE_URL, or libpq's PG* variables."),
+    typer.Option(
+        metavar="URL|CONNINFO",
+        help="The database, of PostgreSQL, SQLite, MySQL or MariaDB. Default: DATABASE_URL, or libpq's PG* variables.",
+    ),
+]
+PostgresUrl = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL|CONNINFO", help="The PostgreSQL database. Default: DATABASE_URL, or libpq's PG* variables."
+    ),
 ]
 ConfigReference = Annotated[
     str | None,

@@ -19,7 +19,7 @@ from svc_pg.query import Query, fetch, scalar
 from . import json_text, output
 from .completion import events
 from .database import connect
-from .options import DatabaseUrl, Json, duration
+from .options import Json, PostgresUrl, duration
 
 app = typer.Typer()
 
@@ -61,7 +61,7 @@ def send(
         str | None, typer.Option(metavar="KEY", help="Number the message among those of this key, for example order-7.")
     ] = None,
     delay: Annotated[timedelta | None, duration(meaning="Deliver after this time, for example 10m.")] = None,
-    database_url: DatabaseUrl = None,
+    database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
     """Send an event to every endpoint that subscribes to it, and print the message's id. Workers deliver it."""

@@ -24,7 +24,7 @@ from .connections import ANSWERED, BoundedProtocol
 from .database import conninfo
 from .installation import require_svc
 from .listening import base_url, listening
-from .options import ConfigReference, DatabaseUrl
+from .options import ConfigReference, PostgresUrl
 
 app = typer.Typer()
 
@@ -51,7 +51,7 @@ def serve(
             show_default=False,
         ),
     ] = None,
-    database_url: DatabaseUrl = None,
+    database_url: PostgresUrl = None,
     config: ConfigReference = None,
 ) -> None:
     """Serve the console and the webhooks API, until SIGTERM or Ctrl-C.

@@ -13,7 +13,7 @@ from . import output, records
 from .database import connect
 from .format_difference import differences, time_text, value_text
 from .json_text import printable
-from .options import After, DatabaseUrl, Json, Limit
+from .options import After, Json, Limit, PostgresUrl
 
 app = typer.Typer()
 
@@ -30,7 +30,7 @@ def history(
     *,
     limit: Limit = 20,
     after: After = None,
-    database_url: DatabaseUrl = None,
+    database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
     """Show the states of one record, the newest first."""
@@ -66,7 +66,7 @@ def as_of(
     *,
     limit: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="The number of rows to list.")] = 20,
     after: After = None,
-    database_url: DatabaseUrl = None,
+    database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
     """Show a record, or the rows of a table, as they were at a time."""
@@ -92,7 +92,7 @@ def as_of(
 
 
 @app.command()
-def blame(table: Table, key: Key, *, database_url: DatabaseUrl = None, json: Json = False) -> None:
+def blame(table: Table, key: Key, *, database_url: PostgresUrl = None, json: Json = False) -> None:
     """Show for each field of a record who last changed it, and when."""
     with connect(database_url) as conn:
         origins = audit.blame(conn, table, key)

@@ -20,7 +20,7 @@ from .completion import events, one_of
 from .database import connect
 from .json_text import printable
 from .operator import EndpointId, acting_as_operator, change
-from .options import After, ConfigReference, DatabaseUrl, Json, Limit, duration, point_in_time
+from .options import After, ConfigReference, Json, Limit, PostgresUrl, duration, point_in_time
 
 app = typer.Typer()
 
@@ -56,7 +56,7 @@ def list_deliveries(
     since: Since = None,
     limit: Limit = 100,
     after: After = None,
-    database_url: DatabaseUrl = None,
+    database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
     """List deliveries."""
@@ -85,7 +85,7 @@ def list_deliveries(
 
 
 @app.command()
-def request(delivery: DeliveryId, *, database_url: DatabaseUrl = None, json: Json = False) -> None:
+def request(delivery: DeliveryId, *, database_url: PostgresUrl = None, json: Json = False) -> None:
     """Show the request of a delivery, signed as of now if SVC_ENCRYPTION_KEYS is set; sealed headers are only named."""
     settings = Settings.load()
     with connect(database_url) as conn:
@@ -101,13 +101,13 @@ def request(delivery: DeliveryId, *, database_url: DatabaseUrl = None, json: Jso
 
 
 @app.command()
-def retry(delivery: DeliveryId, *, database_url: DatabaseUrl = None, json: Json = False) -> None:
+def retry(delivery: DeliveryId, *, database_url: PostgresUrl = None, json: Json = False) -> None:
     """Make a failed or canceled delivery due now."""
     change(deliveries.retry(delivery), database_url, as_json=json)
 
 
 @app.command()
-def cancel(delivery: DeliveryId, *, database_url: DatabaseUrl = None, json: Json = False) -> None:
+def cancel(delivery: DeliveryId, *, database_url: PostgresUrl = None, json: Json = False) -> None:
     """Cancel a pending delivery, or a failed one that blocks its key."""
     change(deliveries.cancel(delivery), database_url, as_json=json)
 
@@ -118,7 +118,7 @@ def recover(
     *,
     since: Since = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count the deliveries.")] = False,
-    database_url: DatabaseUrl = None,
+    database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
     """Make all failed and canceled deliveries of an endpoint due now."""
@@ -167,7 +167,7 @@ def replay(
         str | None,
         typer.Option(metavar="CURSOR", help="Continue a replay that was interrupted, with the same options."),
     ] = None,
-    database_url: DatabaseUrl = None,
+    database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
     """Deliver messages to an endpoint once more, or those that it never got."""
@@ -217,7 +217,7 @@ def prune(
         timedelta | None,
         duration(meaning="How long to keep failed and canceled ones. Default: keep_failed of the configuration."),
     ] = None,
-    database_url: DatabaseUrl = None,
+    database_url: PostgresUrl = None,
     config: ConfigReference = None,
 ) -> None:
     """Delete old deliveries, with their attempts and messages."""

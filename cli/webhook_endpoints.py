@@ -20,7 +20,7 @@ from . import output, records
 from .completion import events, one_of
 from .database import connect
 from .operator import EndpointId, change, operator
-from .options import ConfigReference, DatabaseUrl, Json, duration
+from .options import ConfigReference, Json, PostgresUrl, duration
 
 app = typer.Typer()
 
@@ -95,7 +95,7 @@ def add(
     client_certificate: Certificate = None,
     client_key: Key = None,
     url_by: UrlByOption = None,
-    database_url: DatabaseUrl = None,
+    database_url: PostgresUrl = None,
     config: ConfigReference = None,
     json: Json = False,
 ) -> None:
@@ -146,7 +146,7 @@ def update(
             autocompletion=one_of(*_REMOVED),
         ),
     ] = None,
-    database_url: DatabaseUrl = None,
+    database_url: PostgresUrl = None,
     config: ConfigReference = None,
     json: Json = False,
 ) -> None:

@@ -13,7 +13,7 @@ from . import output, records
 from .completion import events, one_of
 from .database import connect
 from .json_text import printable
-from .options import After, DatabaseUrl, Json, Limit, point_in_time
+from .options import After, Json, Limit, PostgresUrl, point_in_time
 from .webhook_deliveries import Tenant, Transaction
 
 app = typer.Typer()
@@ -32,7 +32,7 @@ def list_messages(
     ] = None,
     limit: Limit = 100,
     after: After = None,
-    database_url: DatabaseUrl = None,
+    database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
     """List messages: the events that were sent."""
@@ -58,7 +58,7 @@ def list_messages(
 def show_message(
     message: Annotated[str, typer.Argument(metavar="MESSAGE", help="The message's id.", show_default=False)],
     *,
-    database_url: DatabaseUrl = None,
+    database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
     """Show a message and its payload."""
@@ -81,7 +81,7 @@ def show_traffic(
         point_in_time(meaning="The beginning. Default: the last hour by minute, day by hour, week by day."),
     ] = None,
     endpoint: Annotated[str | None, typer.Option(metavar="ENDPOINT", help="Only what was sent to it.")] = None,
-    database_url: DatabaseUrl = None,
+    database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
     """Show what was sent over time, and what became of it."""

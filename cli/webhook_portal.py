@@ -11,7 +11,7 @@ from . import output, records
 from .console_address import Url, base_of
 from .database import connect
 from .operator import operator
-from .options import DatabaseUrl, duration
+from .options import PostgresUrl, duration
 
 app = typer.Typer()
 
@@ -22,7 +22,7 @@ def portal_link(
     tenant: Annotated[str, typer.Option(metavar="TENANT", help="The tenant whose webhooks it shows.")],
     expires: Annotated[timedelta, duration(meaning="How long the visit lasts, at most 1d.")] = timedelta(hours=1),
     url: Url = None,
-    database_url: DatabaseUrl = None,
+    database_url: PostgresUrl = None,
 ) -> None:
     """Print a link with which a customer manages the webhooks of its tenant, to be opened once within ten minutes."""
     from svc_pg.console.built_in.webhook_portal import address  # here, because other commands need no web framework

@@ -22,7 +22,7 @@ from .completion import one_of
 from .database import connect
 from .json_text import printable
 from .operator import EndpointId, change, operator
-from .options import After, DatabaseUrl, Json, Limit, duration
+from .options import After, Json, Limit, PostgresUrl, duration
 from .webhook_endpoints import show_secret
 
 app = typer.Typer()
@@ -43,7 +43,7 @@ def list_(
     ] = None,
     limit: Limit = 100,
     after: After = None,
-    database_url: DatabaseUrl = None,
+    database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
     """List endpoints."""
@@ -61,7 +61,7 @@ def list_(
 
 
 @_webhooks.command()
-def show(endpoint: EndpointId, *, database_url: DatabaseUrl = None, json: Json = False) -> None:
+def show(endpoint: EndpointId, *, database_url: PostgresUrl = None, json: Json = False) -> None:
     """Show an endpoint, its health and its deliveries of the last day."""
     with connect(database_url) as conn:
         row, health = fetch_one(conn, endpoints.get(endpoint)), fetch_one(conn, stats(endpoint))
@@ -79,7 +79,7 @@ def health(
     everything: Annotated[bool, typer.Option("--all", help="Show the others too.")] = False,
     limit: Limit = 100,
     after: After = None,
-    database_url: DatabaseUrl = None,
+    database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
     """Show endpoints that need attention: they fail, or their client certificate ends within 30 days.
@@ -104,13 +104,13 @@ def health(
 
 
 @_webhooks.command()
-def pause(endpoint: EndpointId, *, database_url: DatabaseUrl = None, json: Json = False) -> None:
+def pause(endpoint: EndpointId, *, database_url: PostgresUrl = None, json: Json = False) -> None:
     """Stop sending to an endpoint for now. Pending deliveries wait."""
     change(endpoints.pause(endpoint), database_url, as_json=json)
 
 
 @_webhooks.command()
-def resume(endpoint: EndpointId, *, database_url: DatabaseUrl = None, json: Json = False) -> None:
+def resume(endpoint: EndpointId, *, database_url: PostgresUrl = None, json: Json = False) -> None:
     """Make a paused or disabled endpoint active again, and forget its failures."""
     change(endpoints.resume(endpoint), database_url, as_json=json)
 
@@ -120,7 +120,7 @@ def disable(
     endpoint: EndpointId,
     *,
     reason: Annotated[str, typer.Option(metavar="TEXT", help="The reason, for people.")] = "disabled by hand",
-    database_url: DatabaseUrl = None,
+    database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
     """Stop sending to an endpoint, and cancel its pending deliveries."""
@@ -128,7 +128,7 @@ def disable(
 
 
 @_webhooks.command()
-def delete(endpoint: EndpointId, *, database_url: DatabaseUrl = None, json: Json = False) -> None:
+def delete(endpoint: EndpointId, *, database_url: PostgresUrl = None, json: Json = False) -> None:
     """Delete an endpoint, and cancel its pending deliveries. All its deliveries stay on record."""
     change(endpoints.delete(endpoint), database_url, as_json=json)
 
@@ -140,7 +140,7 @@ def rotate_secret(
     overlap: Annotated[
         timedelta, duration(meaning="How long the old secret signs as well; 0 ends it at once.", or_zero=True)
     ] = "24h",  # type: ignore[assignment]  # Typer parses it
-    database_url: DatabaseUrl = None,
+    database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
     """Give an endpoint a new secret, and print it. It is not shown again."""
@@ -150,13 +150,13 @@ def rotate_secret(
 
 
 @_webhooks.command()
-def ping(endpoint: EndpointId, *, database_url: DatabaseUrl = None, json: Json = False) -> None:
+def ping(endpoint: EndpointId, *, database_url: PostgresUrl = None, json: Json = False) -> None:
     """Send the event webhook.ping to an endpoint."""
     change(deliveries.ping(endpoint), database_url, as_json=json)
 
 
 @_webhooks.command()
-def reencrypt(*, database_url: DatabaseUrl = None) -> None:
+def reencrypt(*, database_url: PostgresUrl = None) -> None:
     """Seal all secrets again, with the first key of SVC_ENCRYPTION_KEYS. The other keys can go then."""
     with connect(database_url) as conn:
         conn.autocommit = True

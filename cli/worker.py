@@ -20,7 +20,7 @@ from svc_pg.webhooks.secrets import KeyRing
 
 from .database import conninfo
 from .installation import wait_for_svc
-from .options import ConfigReference, DatabaseUrl
+from .options import ConfigReference, PostgresUrl
 from .supervisor import Supervisor, reporting, same_command
 from .work import Work
 
@@ -91,7 +91,7 @@ def worker(
     ] = None,
     metrics_host: Annotated[str, typer.Option(metavar="ADDRESS", help="The address to serve them on.")] = "127.0.0.1",
     lifeline: Annotated[int | None, typer.Option(hidden=True)] = None,
-    database_url: DatabaseUrl = None,
+    database_url: PostgresUrl = None,
     config: ConfigReference = None,
 ) -> None:
     """Deliver webhooks and maintain the database. On SIGTERM or Ctrl-C, finish the current work and end."""
