@@ -89,6 +89,7 @@ def status(
         tables.show(
             "", ["state", "kind", "what"], [[line.state, line.kind, line.what] for line in lines], folding={"what"}
         )
+        _tell_limits(found)
         if differing:
             output.words(f"{len(differing)} of {len(found)} objects differ. {_advice(differing, config)}".rstrip())
             gone = [(entry.audited_table, entry.moved_to) for entry in differing if entry.needs_prune]
@@ -139,6 +140,13 @@ def _advice(differing: list[Status], config: str | None) -> str:
 def _say(steps: list[Status], *, verbose: bool) -> None:
     for line in format_status.every(steps) if verbose else format_status.summary(steps):
         output.words(f"{line.action:8}{line.kind:9} {line.what}")
+    _tell_limits(steps)
+
+
+def _tell_limits(found: list[Status]) -> None:
+    for entry in found:
+        if entry.note:
+            output.words(f"note: {entry.audited_table}: {entry.note}.")
 
 
 def _step(step: Status) -> dict[str, str | None]:
@@ -149,4 +157,5 @@ def _step(step: Status) -> dict[str, str | None]:
         "action": step.action,
         "auditedTable": step.audited_table,
         "leavesOut": step.leaves_out,
+        "note": step.note,
     }

@@ -23,6 +23,7 @@ class Status:
     it records or sends. Install keeps what ``is_foreign``: others made it, or have to decide. An orphan
     ``is_superseded`` if its table is now audited, or has change events, in another way, also under another name, to
     which it ``moved_to``, or as a partition; ``recorded_as`` is its identity before it moved, if that is another.
+    ``note`` tells a limit of the table's capture that no state tells.
     Tables, columns, indexes and constraints of ours are listed only if they are missing, with an empty ``sql`` if only
     a backup has them.
     """
@@ -36,6 +37,7 @@ class Status:
     is_superseded: bool = False
     moved_to: str | None = None
     recorded_as: str | None = None
+    note: str | None = None
     item: SchemaObject | None = None
 
     @property

@@ -27,6 +27,15 @@ select l.name, l.type, l.wr, l.strict, s.sql
  where l.schema = 'main' and l.name not like 'sqlite\\_%' escape '\\'
  order by l.name
 """
+_UNSEEN: Final = """
+select l.name
+  from pragma_index_list(?, 'main') l
+ where l."unique" and (
+        l.partial or exists (select 1 from pragma_index_xinfo(l.name, 'main') x where x.key and x.cid = -2)
+       )
+ order by l.name
+"""
+"""Partial ones, and those on expressions."""
 
 
 def read_tables(cursor: sqlite3.Cursor, names: Iterable[TableName]) -> dict[TableName, SqliteTable]:
@@ -108,7 +117,8 @@ def _read(
         parent=None,
         generated=generated,
     )
-    return SqliteTable(table, columns, unique, [rowid] if rowid else names_of_key or table.columns)
+    row_key = [rowid] if rowid else names_of_key or table.columns
+    return SqliteTable(table, columns, unique, row_key, [name for (name,) in cursor.execute(_UNSEEN, (name.table,))])
 
 
 def _kind(column: str, declared: str, checked: set[str], *, is_strict: bool) -> Kind:

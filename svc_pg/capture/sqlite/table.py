@@ -27,13 +27,15 @@ class SqliteTable:
     """The facts of one table: ``columns`` are all that triggers can see, which is more than the neutral ones know.
 
     ``unique`` are the keys by which REPLACE may delete a row, the rowid last. ``row_key`` names the columns, or the
-    rowid, that tell a row from all others.
+    rowid, that tell a row from all others. ``unseen`` are the other unique indexes: of the rows that REPLACE deletes by
+    them, no trigger knows.
     """
 
     table: Table
     columns: Sequence[Column]
     unique: Sequence[UniqueKey]
     row_key: Sequence[str]
+    unseen: Sequence[str] = ()
 
 
 def trigger_name(kind: str, table: TableName) -> str:

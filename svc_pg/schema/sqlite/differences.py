@@ -1,17 +1,16 @@
 """The differences of a SQLite database from a configuration."""
 
 import sqlite3
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from svc_pg.config import Config
 from svc_pg.errors import InstallError
 from svc_pg.schema.migration_files import states
 from svc_pg.schema.sqlite import installed, inventory
 from svc_pg.schema.sqlite.session import reading
-from svc_pg.schema.sqlite.target import target_of
+from svc_pg.schema.sqlite.target import Target, target_of
 from svc_pg.schema.status import Status
-from svc_pg.schema_objects import SchemaObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +43,34 @@ def installation(cursor: sqlite3.Cursor) -> Installation:
     return Installation(found[0] if found else None, {number: (name, digest) for number, name, digest in rows})
 
 
-def look(cursor: sqlite3.Cursor, present: Installation, wanted: Sequence[SchemaObject]) -> list[Status]:
-    """The states of all objects, those that are to be removed last."""
+def look(cursor: sqlite3.Cursor, present: Installation, target: Target) -> list[Status]:
+    """The states of all objects, those that are to be removed last. The first of a table tells the limits of it."""
     migrations = states(inventory.FOLDER, present.migrations)
     lost = inventory.compare(cursor, sorted(present.migrations))
     is_recorded = bool(present.migrations) and ("svc_installed_objects" not in [each.identity for each in lost])
-    made = installed.compare(cursor, wanted, is_recorded=is_recorded)
+    made = installed.compare(cursor, target.objects, is_recorded=is_recorded)
     found = [
         *lost,
         *migrations,
         *(entry for entry in made if not entry.audited_table),
-        *(entry for entry in made if entry.audited_table),
+        *_noted((entry for entry in made if entry.audited_table), target.limits),
+        *_open_purge(cursor, present),
     ]
     return sorted(found, key=lambda entry: entry.action == "remove")
+
+
+def _noted(entries: Iterable[Status], limits: Mapping[str, str]) -> Iterator[Status]:
+    left = dict(limits)
+    for entry in entries:
+        note = left.pop(entry.audited_table or "", None) if entry.item else None
+        yield replace(entry, note=note) if note else entry
+
+
+def _open_purge(cursor: sqlite3.Cursor, present: Installation) -> Iterator[Status]:
+    """A row that opens the guard of deletions: a purge takes its own away before it commits, so others wrote this."""
+    is_there = present.migrations and _has(cursor, "svc_audit_purge")
+    if is_there and cursor.execute("select 1 from main.svc_audit_purge").fetchone() is not None:
+        yield Status("setting", "svc_audit_purge", "tampered", "delete from main.svc_audit_purge;")
 
 
 def _has(cursor: sqlite3.Cursor, table: str) -> bool:

@@ -15,7 +15,7 @@ from svc_pg.schema.refusals import refuse_lost, refuse_newer, refuse_removals
 from svc_pg.schema.sqlite import installed, inventory
 from svc_pg.schema.sqlite.differences import installation, look
 from svc_pg.schema.sqlite.session import writing
-from svc_pg.schema.sqlite.target import target_of
+from svc_pg.schema.sqlite.target import Target, target_of
 from svc_pg.schema.status import Status, steps_of
 
 _VERSION: Final = """
@@ -42,7 +42,7 @@ def install(
         made = {step.item.audited_table for step in steps if step.item is not None and step.item.audited_table}
         _take(cursor, [step for step in steps if step.item is None or not step.item.audited_table])
         # all of a table in their order, by which they fire, if any is new
-        installed.create(cursor, [item for item in wanted if item.audited_table in made])
+        installed.create(cursor, [item for item in wanted.objects if item.audited_table in made])
         if steps:  # of rows that were kept, nothing was heard while triggers were missing
             cursor.execute("delete from main.svc_audit_replaced")
         if present.version != __version__:
@@ -59,7 +59,7 @@ def uninstall(conn: sqlite3.Connection, *, drop_data: bool = False, wait: timede
         present = installation(cursor)
         if not present.migrations:
             return []
-        steps = [step for step in look(cursor, present, guards()) if step.action == "remove"]
+        steps = [step for step in look(cursor, present, Target(guards(), {})) if step.action == "remove"]
         if drop_data:
             tables = cursor.execute("select name from main.sqlite_schema where type = 'table' order by name").fetchall()
             steps += [

@@ -48,9 +48,9 @@ def script(conn: sqlite3.Connection, config: Config, *, prune: bool = False) -> 
         return None
     change = change_of(steps, released(inventory.FOLDER), notes)
     back = reversal_of(steps, guards(), is_first=not notes)
-    indexes = "".join(f"{step.sql}\n" for step in steps if step.kind == "index")
+    others = "".join(f"{step.sql}\n" for step in steps if step.kind in ("index", "setting"))
     tables = [step.audited_table for step in steps if step.audited_table and step.item is not None]
-    return _script(_text(change, version=__version__) + indexes, _text(back), tables)
+    return _script(_text(change, version=__version__) + others, _text(back), tables)
 
 
 def removal(conn: sqlite3.Connection, config: Config, tables: Sequence[str]) -> Script:

@@ -1,8 +1,9 @@
 """The triggers that a configuration asks for in a SQLite database."""
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from svc_pg.capture.patterns import resolve
 from svc_pg.capture.rules import TableRules, check_pattern, rules_for
@@ -42,11 +43,28 @@ def audited_tables(cursor: sqlite3.Cursor, config: Config) -> Mapping[TableName,
     return {name: AuditedTable(found[name], rules_for(found[name].table, rules)) for name, rules in wanted.items()}
 
 
-def target_of(cursor: sqlite3.Cursor, config: Config) -> list[SchemaObject]:
-    """The guards of the log, then the triggers of each table. Raises as ``audited_tables``."""
+class Target(NamedTuple):
+    """The guards of the log and then the triggers of each table, and the limits of capture by the names of tables."""
+
+    objects: list[SchemaObject]
+    limits: dict[str, str]
+
+
+def target_of(cursor: sqlite3.Cursor, config: Config) -> Target:
+    """Render everything. Raises as ``audited_tables``."""
+    audited = audited_tables(cursor, config)
     captured = [
         item
-        for each in audited_tables(cursor, config).values()
+        for each in audited.values()
         for item in capture_objects(each.facts, each.rules, unattributed=config.audit.unattributed)
     ]
-    return [*guards(), *captured]
+    limits = {str(name): "; ".join(_limits(each)) for name, each in audited.items()}
+    return Target([*guards(), *captured], {name: text for name, text in limits.items() if text})
+
+
+def _limits(table: AuditedTable) -> Iterator[str]:
+    if table.rules.is_hashed:
+        yield 'redact = "hash" needs with_audit: on other connections every write fails, because SQLite has no SHA-256'
+    if table.facts.unseen:
+        names = ", ".join(table.facts.unseen)
+        yield f"rows that REPLACE deletes by {names} are not recorded: a unique index with WHERE or on an expression"

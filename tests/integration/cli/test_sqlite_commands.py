@@ -184,7 +184,7 @@ create = installed.create
 
 def killed(cursor, items):
     create(cursor, items)
-    if "update_customer" in items[0].identity:
+    if any("update_customer" in item.identity for item in items):
         cursor.execute("pragma cache_spill = on")
         os.kill(os.getpid(), signal.SIGKILL)
 

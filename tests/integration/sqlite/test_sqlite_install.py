@@ -131,6 +131,39 @@ def test_what_others_add_to_our_tables_is_told_and_kept(conn: sqlite3.Connection
     assert list(states(conn, wanted)) == ["table svc_audit_purge"]
 
 
+def test_a_purge_that_somebody_left_open_is_told_and_closed(conn: sqlite3.Connection) -> None:
+    shop(conn)
+    wanted = config("customer")
+    schema.install(conn, wanted)
+    run(conn, ["insert into customer values (1, 'a')", "insert into svc_audit_purge values ('9999')"])
+    assert states(conn, wanted) == {"setting svc_audit_purge": "tampered"}
+    schema.install(conn, wanted)
+    assert states(conn, wanted) == {}
+    with pytest.raises(Exception, match="append-only"):
+        conn.execute("delete from svc_audit_logs")
+
+
+def test_limits_of_a_table_are_told_once_and_are_no_difference(conn: sqlite3.Connection) -> None:
+    shop(conn)
+    run(
+        conn,
+        [
+            "create table plain (id integer primary key, name text unique)",
+            "create unique index by_case on customer (lower(email))",
+            "create unique index of_some on customer (email) where email <> ''",
+            "create unique index seen on customer (email, id)",
+        ],
+    )
+    wanted = config({"name": "customer", "redact": {"email": "hash"}}, "plain")
+    limits = (
+        'redact = "hash" needs with_audit: on other connections every write fails, because SQLite has no SHA-256;'
+        " rows that REPLACE deletes by by_case, of_some are not recorded: a unique index with WHERE or on an expression"
+    )
+    for steps in (schema.plan(conn, wanted), schema.install(conn, wanted), schema.status(conn, wanted)):
+        assert [(each.audited_table, each.note) for each in steps if each.note] == [("main.customer", limits)]
+    assert states(conn, wanted) == {}
+
+
 def test_a_lost_table_needs_a_backup(conn: sqlite3.Connection) -> None:
     shop(conn)
     audited(conn, "customer")
