@@ -164,6 +164,15 @@ def test_many_are_changed_only_after_their_number_was_shown(writer: Browser, ins
         fail(installed, delivery)
     asked = writer.get(f"/deliveries/change?do=retry&id={ids[0]}&id={ids[1]}")
     assert "Send 2 deliveries again?" in asked.text
+    with psycopg.connect(installed) as conn:
+        [(to,)] = conn.execute(
+            "select endpoint_id::text from svc.webhook_deliveries where id = %s", [ids[0]]
+        ).fetchall()
+    asked_by_filter = writer.get(f"/deliveries/change?do=retry&status=failed&since=1d&endpointId={to}").text
+    for words in ("<dt>State</dt><dd><bdi>failed", "<dt>Since</dt><dd><bdi>last 24 hours", "<dt>Endpoint</dt>"):
+        assert words in asked_by_filter
+    assert f"<bdi>{to}</bdi>" not in asked_by_filter
+    assert f"<bdi>{to}</bdi>" not in writer.get(f"/deliveries?endpointId={to}").text
     assert asked.text.count('<input type="hidden" name="id"') == 2
     assert writer.get("/deliveries?status=failed").text.count('name="id"') == 3
     writer.post("/deliveries/change", {"do": "retry", "id": ids[:2]})

@@ -200,6 +200,28 @@ def test_the_pages_show_it_and_offer_no_search(client: httpx.Client, conn: Any) 
     assert "nobody named" in page.text
 
 
+def test_what_needs_the_order_of_changes_says_that_it_is_not_recorded(client: httpx.Client, log: Log) -> None:
+    [changed] = client.get("/audit/entries", params={"actor": "ann"}).json()["data"]
+    for address in (
+        "records/t/1/states",
+        "records/t/1/blame",
+        "records/t/1/as-of?time=1h",
+        "tables/t/as-of?time=1h",
+        f"entries/{changed['id']}/revert",
+        "transactions/1/revert",
+    ):
+        answer = client.get(f"/audit/{address}")
+        assert_problem(answer, 422, "not_supported")
+        assert "does not record the order of changes" in answer.json()["detail"]
+    told = client.get(f"/audit/entries/{changed['id']}/diff").json()
+    assert told["fields"] == [{"field": "email", "before": None, "after": "a@b", "isRedacted": False}]
+    reader = signed_in(client, "read")
+    page = reader.get(f"/audit/records/{log.schema}.t/1/then")
+    assert (page.status_code, "does not record the order of changes" in page.text) == (200, True)
+    assert "does not record the order of changes" in reader.get(f"/audit/entries/{changed['id']}/revert").text
+    assert "Take back" not in reader.get(f"/audit/entries/{changed['id']}").text
+
+
 def test_what_takes_too_long_ends(client: httpx.Client, log: Log, conn: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched, closing(log.connect()) as other, closing(other.cursor()) as cursor:
         patched.setattr(portable, "READ_SECONDS", 1)

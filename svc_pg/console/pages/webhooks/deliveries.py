@@ -9,7 +9,9 @@ from starlette.datastructures import QueryParams
 
 from svc_pg.console.built_in.webhook_bulk import StatusCount
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
+from svc_pg.console.pages.names import endpoint_name
 from svc_pg.console.pages.problems import needs_write
+from svc_pg.console.pages.states import DELIVERIES
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
 from svc_pg.pagination import Page
@@ -22,6 +24,15 @@ PERIODS: Final = (("", "Any time"), ("1h", "Last hour"), ("1d", "Last 24 hours")
 
 _FILTERS: Final = ("event", "tenant", "since", "endpointId", "messageId", "transaction")
 _CHIPS: Final = {"endpointId": "to endpoint", "messageId": "of message", "transaction": "of transaction"}
+_WORDS: Final = {
+    "event": "Event",
+    "tenant": "Tenant",
+    "since": "Since",
+    "status": "State",
+    "endpointId": "Endpoint",
+    "messageId": "Message",
+    "transaction": "Transaction",
+}
 _EMPTY: Final[Page[Delivery]] = Page([], None)
 
 Change = Literal["retry", "cancel"]
@@ -53,13 +64,15 @@ async def listed(visit: Visit) -> Answer:
         if refused.status != HTTPStatus.UNPROCESSABLE_ENTITY:
             raise
         problem = refused
+    shown = await rows(visit, page.data)
     values = {
         "page": page,
-        "rows": await rows(visit, page.data),
+        "rows": shown,
         "counts": {each.status: each for each in counts},
         "status": status,
         "filters": filters,
         "chips": [(name, words, filters[name]) for name, words in _CHIPS.items() if name in filters],
+        "endpoint_name": next((_name(row.endpoint) for row in shown if row.endpoint), None),
         "periods": PERIODS,
         "problem": problem,
     }
@@ -75,7 +88,9 @@ async def confirm(visit: Visit) -> Answer:
         "change": change,
         "counted": counted,
         "fields": _fields(body),
-        "filters": {name: value for name, value in body.items() if name != "ids"},
+        "filters": [
+            (_WORDS[name], await _word(visit, name, str(value))) for name, value in body.items() if name != "ids"
+        ],
         "back": visit.url("deliveries", query=_query(body)),
     }
     return Html("deliveries_change", values)
@@ -104,6 +119,22 @@ async def rows(visit: Visit, deliveries: Sequence[Delivery]) -> Sequence[Row]:
     endpoints = {each.id: each for each in found}
     tenants = {each.id: each.tenant for each in sent}
     return [Row(each, endpoints.get(each.endpoint_id), tenants.get(each.message_id)) for each in deliveries]
+
+
+async def _word(visit: Visit, name: str, value: str) -> str:
+    """The value of a filter as people read it."""
+    if name == "status" and value in DELIVERIES:
+        return DELIVERIES[value][2].lower()
+    if name == "since":
+        return dict(PERIODS).get(value, value).lower()
+    if name == "endpointId":
+        found = await visit.api.get(Page[Endpoint], "webhooks", "endpoints", query={"ids": value, "limit": "1"})
+        return next((_name(endpoint) for endpoint in found), value)
+    return value
+
+
+def _name(endpoint: Endpoint) -> str:
+    return endpoint_name(endpoint.description, endpoint.url)
 
 
 def chosen(visit: Visit) -> dict[str, str]:
