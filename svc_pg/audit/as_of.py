@@ -151,7 +151,7 @@ class AsOf(Listing[PastRow]):
         try:
             yield
         except NotInstalledError as error:
-            if _function(self.table) not in error.message:
+            if _function(self.table) not in str(error.__cause__):  # as PostgreSQL names it
                 raise
             raise UnknownTableError(
                 f'there is no past of "{self.table}" to read: it is not audited, or has no key',
