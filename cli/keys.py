@@ -4,13 +4,14 @@ from typing import Annotated
 
 import typer
 
+from svc_pg.audit.seals.keys import SealKey
 from svc_pg.errors import EncryptionKeyError
 from svc_pg.webhooks.secrets import new_key
 
 from . import output
 
 app = typer.Typer()
-_keys = typer.Typer(help="Make encryption keys.", no_args_is_help=True)
+_keys = typer.Typer(help="Make keys.", no_args_is_help=True)
 _new = typer.Typer(help="Make a key and print it as a line for the environment.", no_args_is_help=True)
 
 
@@ -31,3 +32,19 @@ def encryption(
     except EncryptionKeyError as error:
         raise typer.BadParameter(f"{error.message}. {error.hint}", param_hint="--id") from error
     output.data(f"SVC_ENCRYPTION_KEYS={entry}")
+
+
+@_new.command()
+def seal(
+    *,
+    key_id: Annotated[
+        str, typer.Option("--id", help="The name of the key, unlike those of the keys before it.")
+    ] = "s1",
+) -> None:
+    """Make a key that signs the seals of the audit log, and its public key, which verifies them."""
+    try:
+        key = SealKey.new(key_id)
+    except EncryptionKeyError as error:
+        raise typer.BadParameter(f"{error.message}. {error.hint}", param_hint="--id") from error
+    output.data(f"SVC_SEAL_KEY={key.text}")
+    output.data(f"SVC_SEAL_PUBLIC_KEYS={key.public.text}")

@@ -21,6 +21,8 @@ class Lock(IntEnum):
     """Maintenance: one at a time."""
     SLEEPER = 5
     """The worker that sleeps, to tell it from a sender."""
+    SEALS = 6
+    """The seals of the audit log: each follows the last."""
 
     @property
     def key(self) -> tuple[int, int]:

@@ -89,13 +89,15 @@ def _opener(conn: object) -> str | None:
     return next((line for kind in type(conn).__mro__ if (line := _OPENERS.get(kind.__name__))), None)
 
 
-def require_postgres(conn: object, feature: str) -> None:
+def require_postgres(
+    conn: object,
+    feature: str,
+    *,
+    reason: str = "the order of changes inside a statement is not recorded",
+    hint: str | None = "Read the entries instead: audit.query().",
+) -> None:
     """Raise ConfigError unless the connection is one to PostgreSQL: other databases do not have this feature."""
     dialect = dialect_of(conn)
     if dialect != "postgresql":
         names = {"sqlite": "SQLite", "mysql": "MySQL and MariaDB"}
-        raise ConfigError(
-            f"{feature} is there on PostgreSQL only: on {names[dialect]} the order of changes inside a statement is not"
-            " recorded",
-            hint="Read the entries instead: audit.query().",
-        )
+        raise ConfigError(f"{feature} is there on PostgreSQL only: on {names[dialect]} {reason}", hint=hint)

@@ -1,4 +1,4 @@
-"""Read the keys of secrets at rest as the environment spells them: ``k2:base64(32 bytes),k1:...``, newest first."""
+"""Read keys as the environment spells them: ``k2:base64(32 bytes),k1:...``, newest first."""
 
 import base64
 import re
@@ -6,20 +6,21 @@ from typing import Final
 
 KEY_BYTES: Final = 32
 
-_FORM: Final = "write id:key, separated by commas; svc-pg keys new encryption prints one"
+_MADE_BY: Final = "svc-pg keys new encryption"
 _ID: Final = re.compile(r"[A-Za-z0-9_-]{1,32}")
 
 
-def parse(text: str) -> dict[str, bytes]:
+def parse(text: str, *, made_by: str = _MADE_BY) -> dict[str, bytes]:
     """Keys by id, in the order of the text. Raises ValueError that names the entry and shows no key."""
+    form = f"write id:key, separated by commas; {made_by} prints one"
     keys: dict[str, bytes] = {}
     for number, entry in enumerate(text.split(","), start=1):
         key_id, colon, encoded = entry.strip().partition(":")
         if not colon or not is_id(key_id):  # not shown: it may be a key without its id
-            raise ValueError(f"key {number} does not begin with an id; {_FORM}")
+            raise ValueError(f"key {number} does not begin with an id; {form}")
         if key_id in keys:
-            raise ValueError(f'key {number} has the id "{key_id}" of another; {_FORM}')
-        keys[key_id] = _key(encoded, name=f'key {number}, "{key_id}",')
+            raise ValueError(f'key {number} has the id "{key_id}" of another; {form}')
+        keys[key_id] = _key(encoded, name=f'key {number}, "{key_id}",', form=form)
     return keys
 
 
@@ -28,11 +29,11 @@ def is_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
-def _key(encoded: str, *, name: str) -> bytes:
+def _key(encoded: str, *, name: str, form: str) -> bytes:
     try:
         key = base64.b64decode(encoded, validate=True)
     except ValueError:  # not chained: its text could quote the key
-        raise ValueError(f"{name} is not base64; {_FORM}") from None
+        raise ValueError(f"{name} is not base64; {form}") from None
     if len(key) != KEY_BYTES:
-        raise ValueError(f"{name} has {len(key)} bytes, not {KEY_BYTES}; {_FORM}")
+        raise ValueError(f"{name} has {len(key)} bytes, not {KEY_BYTES}; {form}")
     return key

@@ -24,6 +24,7 @@ SvcError
 ├── ConflictError                the state of a thing forbids this
 │   └── RevertRefusedError       a change cannot be taken back safely
 ├── EncryptionKeyError           no key, or no key that opens the secret
+├── ProofError                   a proof, or a copy of a seal, is damaged or not authentic
 └── WebhookSignatureError        a received webhook is not authentic
 """
 
@@ -165,6 +166,10 @@ class RevertRefusedError(ConflictError):
 
 class EncryptionKeyError(SvcError):
     """There is no encryption key, or none that opens a stored secret."""
+
+
+class ProofError(SvcError):
+    """A proof of an entry, or a copy of a seal, is damaged, not authentic or of another log."""
 
 
 class WebhookSignatureError(SvcError):

@@ -32,6 +32,8 @@ from svc_pg.settings_types import (
     Network,
     Origin,
     PageUrl,
+    SealKey,
+    SealPublicKeys,
     SmtpUrl,
     TokenHash,
     json_list,
@@ -67,6 +69,8 @@ class Settings(BaseSettings):
     database_url: DatabaseUrl | None = Field(default=None, validation_alias="DATABASE_URL")
     audit_log_url: DatabaseUrl | None = None
     encryption_keys: EncryptionKeys | None = None
+    seal_key: SealKey | None = None
+    seal_public_keys: SealPublicKeys | None = None
     env: Environment = "production"
     console_connection_token_hash: TokenHash | None = None
     console_previous_connection_token_hash: TokenHash | None = None

@@ -12,7 +12,7 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, BeforeValidator, SecretStr
 
-from svc_pg import addresses, durations, encryption_keys
+from svc_pg import addresses, durations, encryption_keys, seal_keys
 from svc_pg.conninfo import libpq
 
 _LONGEST_SESSION: Final = timedelta(days=365)
@@ -69,6 +69,16 @@ def _database_url(value: SecretStr) -> SecretStr:
 
 def _encryption_keys(value: SecretStr) -> SecretStr:
     encryption_keys.parse(value.get_secret_value())
+    return value
+
+
+def _seal_key(value: SecretStr) -> SecretStr:
+    seal_keys.parse_private(value.get_secret_value())
+    return value
+
+
+def _seal_public_keys(value: str) -> str:
+    seal_keys.parse_public(value)
     return value
 
 
@@ -158,5 +168,7 @@ Logo = Annotated[Image, BeforeValidator(_logo)]
 Network = Annotated[IPv4Network | IPv6Network, BeforeValidator(_network)]
 Origin = Annotated[str, AfterValidator(_origin)]
 PageUrl = Annotated[str, AfterValidator(addresses.page_url)]
+SealKey = Annotated[SecretStr, AfterValidator(_seal_key)]
+SealPublicKeys = Annotated[str, AfterValidator(_seal_public_keys)]
 SmtpUrl = Annotated[SecretStr, AfterValidator(_smtp_url)]
 TokenHash = Annotated[SecretStr, AfterValidator(_token_hash)]

@@ -95,13 +95,8 @@ create table svc.audit_seals (
 );
 create index audit_seals_xact on svc.audit_seals (until_xact_id);
 create table svc.audit_seal_leaves (
-    seal bigint references svc.audit_seals,
-    block integer check (block >= 0),
-    first_id bigint not null,
-    last_id bigint not null,
-    newest timestamptz not null,
-    leaves bytea not null check (length(leaves) between 48 and 49152 and length(leaves) % 48 = 0),
-    primary key (seal, block)
+    seal bigint primary key references svc.audit_seals,
+    leaves bytea not null check (length(leaves) % 48 = 0)
 );
 -- digests do not compress
 alter table svc.audit_seal_leaves alter leaves set storage external;
@@ -168,12 +163,8 @@ comment on column svc.audit_seals.signature is 'The signature (Ed25519) of the s
 
 comment on table svc.audit_seal_leaves is 'Internal: the sealed entries, so that verify can tell which one differs.';
 comment on column svc.audit_seal_leaves.seal is 'The seal.';
-comment on column svc.audit_seal_leaves.block is 'The number of the block in the seal, from 0.';
-comment on column svc.audit_seal_leaves.first_id is 'The lowest id.';
-comment on column svc.audit_seal_leaves.last_id is 'The highest id.';
-comment on column svc.audit_seal_leaves.newest is 'The time of the newest entry.';
 comment on column svc.audit_seal_leaves.leaves is
-    'Of each entry, in the order of ids: its id, its microseconds since 2000, and svc.audit_leaf; 8, 8 and 32 bytes.';
+    'Of each entry, in the order of ids: its id, its time in microseconds since 2000, and svc.audit_leaf; 48 bytes.';
 
 comment on table svc.audit_removed_leaves is
     'Internal: entries that a purge removed one by one, while their seal stays.';

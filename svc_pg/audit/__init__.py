@@ -18,6 +18,13 @@ from svc_pg.audit.purge_report import PurgeReport
 from svc_pg.audit.record_history import History, State, history
 from svc_pg.audit.retention import apurge, purge
 from svc_pg.audit.revert import arevert, revert
+from svc_pg.audit.seals.finding import Finding
+from svc_pg.audit.seals.keys import PublicKeys, SealKey
+from svc_pg.audit.seals.proof import Proof, ProvenEntry, aprove, check_proof, prove
+from svc_pg.audit.seals.seal import Seal
+from svc_pg.audit.seals.sealing import aseal, seal
+from svc_pg.audit.seals.stored import aseals, seals
+from svc_pg.audit.seals.verification import Verification, averify, verify
 from svc_pg.audit.transaction import transaction
 
 __all__ = [
@@ -31,12 +38,19 @@ __all__ = [
     "FieldChange",
     "FieldDiff",
     "FieldOrigin",
+    "Finding",
     "History",
     "Hold",
     "PastRow",
     "PatchStep",
+    "Proof",
+    "ProvenEntry",
+    "PublicKeys",
     "PurgeReport",
+    "Seal",
+    "SealKey",
     "State",
+    "Verification",
     "aactor",
     "ablame",
     "acting",
@@ -46,11 +60,16 @@ __all__ = [
     "ahold",
     "alast_changes",
     "alift_hold",
+    "aprove",
     "apurge",
     "arevert",
     "as_of",
+    "aseal",
+    "aseals",
+    "averify",
     "blame",
     "capture_log",
+    "check_proof",
     "current_actor",
     "diff",
     "export",
@@ -60,8 +79,12 @@ __all__ = [
     "holds",
     "last_changes",
     "lift_hold",
+    "prove",
     "purge",
     "query",
     "revert",
+    "seal",
+    "seals",
     "transaction",
+    "verify",
 ]

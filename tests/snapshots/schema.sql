@@ -99,14 +99,9 @@ CREATE TRIGGER audit_guard_truncate BEFORE TRUNCATE ON svc.audit_removed_leaves 
 
 create table svc.audit_seal_leaves (
     seal bigint not null,
-    block integer not null,
-    first_id bigint not null,
-    last_id bigint not null,
-    newest timestamp with time zone not null,
     leaves bytea not null,
-    constraint audit_seal_leaves_block_check CHECK ((block >= 0)),
-    constraint audit_seal_leaves_leaves_check CHECK ((((length(leaves) >= 48) AND (length(leaves) <= 49152)) AND ((length(leaves) % 48) = 0))),
-    constraint audit_seal_leaves_pkey PRIMARY KEY (seal, block),
+    constraint audit_seal_leaves_leaves_check CHECK (((length(leaves) % 48) = 0)),
+    constraint audit_seal_leaves_pkey PRIMARY KEY (seal),
     constraint audit_seal_leaves_seal_fkey FOREIGN KEY (seal) REFERENCES svc.audit_seals(number)
 );
 CREATE TRIGGER audit_guard_row BEFORE DELETE OR UPDATE ON svc.audit_seal_leaves FOR EACH ROW EXECUTE FUNCTION svc.audit_guard();
@@ -730,6 +725,10 @@ create view svc.webhook_endpoint_health (
 ) as ...;
 
 -- Functions
+
+create function svc.audit_add_seal(p_number bigint, p_epoch text, p_epoch_began_at timestamp with time zone, p_from_xact_id bigint, p_until_xact_id bigint, p_after_id bigint, p_until_id bigint, p_entries integer, p_root bytea, p_previous bytea, p_sealed_at timestamp with time zone, p_key_id text, p_signature bytea, p_leaves bytea)
+    returns boolean language plpgsql security definer
+    set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_begin_epoch()
     returns void language plpgsql security definer
@@ -1412,6 +1411,7 @@ grant usage on schema svc to svc_sender;
 grant usage on schema svc to svc_writer;
 grant select on table svc.audit_activity_daily to svc_admin;
 grant select on table svc.audit_activity_daily to svc_reader;
+grant execute on function svc.audit_add_seal to svc_admin;
 grant execute on function svc.audit_begin_epoch to svc_admin;
 grant execute on function svc.audit_blame to svc_admin;
 grant execute on function svc.audit_blame to svc_reader;
@@ -1431,6 +1431,8 @@ grant execute on function svc.audit_ends to svc_admin;
 grant execute on function svc.audit_ends to svc_reader;
 grant execute on function svc.audit_ends to svc_writer;
 grant execute on function svc.audit_ensure_partitions to svc_admin;
+grant select on table svc.audit_epoch to svc_admin;
+grant select on table svc.audit_epoch to svc_reader;
 grant select on table svc.audit_epochs to svc_admin;
 grant select on table svc.audit_epochs to svc_reader;
 grant execute on function svc.audit_events to svc_admin;

@@ -38,7 +38,21 @@ def test_the_help_groups_the_commands_and_gives_each_a_line() -> None:
     panels.pop("Options")
     assert panels == {
         "Database": ["install", "plan", "status", "uninstall", "migrate"],
-        "Audit": ["log", "history", "as-of", "diff", "blame", "revert", "export", "purge", "hold"],
+        "Audit": [
+            "log",
+            "history",
+            "as-of",
+            "diff",
+            "blame",
+            "revert",
+            "export",
+            "purge",
+            "hold",
+            "seal",
+            "verify",
+            "prove",
+            "check",
+        ],
         "Webhooks": ["send", "worker", "listen", "webhooks", "keys"],
         "Console": ["serve", "console", "demo"],
     }
@@ -72,4 +86,4 @@ def test_the_interval_of_a_worker_is_a_duration_or_milliseconds(text: str | None
 def test_an_unknown_command_is_refused_with_its_nearest_name() -> None:
     done = CliRunner().invoke(app, ["instal"])
     assert done.exit_code == 2
-    assert "Did you mean 'install', 'uninstall'?" in done.output
+    assert "Did you mean 'install', 'uninstall', 'seal'?" in done.output

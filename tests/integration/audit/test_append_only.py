@@ -49,7 +49,7 @@ def test_seals_and_their_leaves_refuse_every_change(db: psycopg.Connection[Any],
     digest, pair = bytes(32), bytes(64)
     rows: dict[str, list[object]] = {
         "audit_seals": [1, "a", "-infinity", 1, 9, 0, 9, 1, digest, digest, "2026-01-31", "s1", pair],
-        "audit_seal_leaves": [1, 0, 1, 1, "2026-01-31", bytes(48)],
+        "audit_seal_leaves": [1, bytes(48)],
         "audit_removed_leaves": [1, "2026-01-31", 1, "public.t", digest],
     }
     for table, row in rows.items():

@@ -1,0 +1,164 @@
+"""The commands seal, verify, prove and check."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from svc_pg import audit
+from svc_pg.audit.seals.copies import append_new, appending, line_of, read_copies
+from svc_pg.audit.seals.keys import PublicKeys, SealKey
+from svc_pg.audit.seals.seal import Seal
+from svc_pg.errors import SvcError
+from svc_pg.settings import Settings
+
+from . import output, records
+from .database import connect
+from .options import DatabaseUrl, Json
+from .output_file import STANDARD_OUTPUT
+from .progress import progress
+
+app = typer.Typer()
+
+
+@app.command()
+def seal(
+    *,
+    to: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Append copies of the seals that FILE does not have; - prints the new ones."),
+    ] = None,
+    database_url: DatabaseUrl = None,
+    json: Json = False,
+) -> None:
+    """Seal the entries of the audit log that no seal has yet. SVC_SEAL_KEY signs."""
+    key = SealKey.of(Settings.load())
+    with connect(database_url) as conn, progress() as show:
+
+        def sealed() -> list[Seal]:
+            return audit.seal(conn, key=key, progress=lambda new: show(f"seal {new.number}"))
+
+        copied = 0
+        if to is None or to == STANDARD_OUTPUT:
+            made = sealed()
+        else:
+            with _failing_with(to), appending(to) as copies:
+                made = sealed()
+                copied = append_new(conn, copies)
+    if to == STANDARD_OUTPUT:
+        for new in made:
+            output.data(line_of(new).decode().rstrip())
+    if json and to != STANDARD_OUTPUT:
+        records.show_json({"seals": len(made), "entries": sum(new.entries for new in made), "copied": copied})
+        return
+    entries = sum(new.entries for new in made)
+    output.words(
+        f"Sealed {entries:,} entries; the last seal is {made[-1].number}." if made else "No entries without a seal."
+    )
+    if copied:
+        output.words(f"Copied {copied:,} seals to {to}.")
+
+
+@app.command()
+def verify(
+    *,
+    seals: Annotated[
+        Path | None,
+        typer.Option("--seals", metavar="FILE", help="Compare with these copies too, which seal --to wrote."),
+    ] = None,
+    database_url: DatabaseUrl = None,
+    json: Json = False,
+) -> None:
+    """Compare the audit log with its seals. SVC_SEAL_PUBLIC_KEYS verifies; exit code 3 if something differs."""
+    public_keys = PublicKeys.of(Settings.load())
+    with connect(database_url) as conn, progress() as show, _failing_with(seals):
+        copies: Iterable[Seal] = () if seals is None else read_copies(seals)
+        found = audit.verify(
+            conn,
+            public_keys=public_keys,
+            copies=copies,
+            progress=lambda entries: show(f"{entries:,} entries"),
+        )
+    if json:
+        records.show_json(
+            {
+                "isIntact": found.is_intact,
+                "isComplete": found.is_complete,
+                "seals": found.seals,
+                "entries": found.entries,
+                "unsealed": found.unsealed,
+                "purged": found.purged,
+                "erased": found.erased,
+                "lastSealedAt": found.last_seal and found.last_seal.sealed_at,
+                "findings": found.findings,
+            }
+        )
+    else:
+        for finding in found.findings:
+            output.data(finding.message)
+        output.words(f"{found.entries:,} entries are as {found.seals:,} seals have them; {found.unsealed:,} have none.")
+        if found.purged or found.erased:
+            output.words(f"{found.purged:,} were purged, and the contents of {found.erased:,} erased.")
+        if not found.is_complete:
+            output.words("There are too many differences; the rest was not compared.")
+    if found.findings:
+        raise typer.Exit(3)
+
+
+@app.command()
+def prove(
+    entry: Annotated[str, typer.Argument(metavar="ENTRY", help="The entry's id.")], *, database_url: DatabaseUrl = None
+) -> None:
+    """Print a proof, as JSON, that an entry was in the audit log when its seal was made."""
+    with connect(database_url) as conn:
+        proof = audit.prove(conn, entry)
+    output.data(proof.text)
+
+
+@app.command()
+def check(
+    proof: Annotated[Path, typer.Argument(metavar="PROOF", help="The file that prove wrote; - is standard input.")],
+    *,
+    json: Json = False,
+) -> None:
+    """Check a proof, without a database. SVC_SEAL_PUBLIC_KEYS verifies."""
+    public_keys = PublicKeys.of(Settings.load())
+    try:
+        text = sys.stdin.buffer.read() if proof == STANDARD_OUTPUT else proof.read_bytes()
+    except OSError as error:
+        raise SvcError(f"{proof} cannot be read: {error.strerror}") from error
+    proven = audit.check_proof(text, public_keys=public_keys)
+    known = {
+        "entry": proven.id,
+        "timestamp": proven.timestamp,
+        "seal": proven.seal.number,
+        "sealed_at": proven.seal.sealed_at,
+        "key": proven.seal.key_id,
+    }
+    if json:
+        records.show_json(
+            {
+                "entry": proven.id,
+                "timestamp": proven.timestamp,
+                "fields": proven.fields,
+                "seal": proven.seal.number,
+                "sealedAt": proven.seal.sealed_at,
+                "keyId": proven.seal.key_id,
+            }
+        )
+    else:
+        records.show(known | dict(proven.fields or {"fields": "erased"}))
+
+
+@contextmanager
+def _failing_with(file: Path | None) -> Iterator[None]:
+    """Name the file in an error of the operating system."""
+    try:
+        yield
+    except OSError as error:
+        if file is None:
+            raise
+        raise SvcError(f"{file} cannot be read or written: {error.strerror}") from error

@@ -1,0 +1,97 @@
+"""Verify the seals themselves: each is signed, each follows the one before, and each is the one of the copies."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Final
+
+from svc_pg.audit.seals.finding import Finding, FindingKind
+from svc_pg.audit.seals.keys import PublicKeys
+from svc_pg.audit.seals.seal import BEFORE_FIRST, Seal
+
+_MOST_TRIED: Final = 20
+
+
+class Chain:
+    """Takes all seals in their order, and keeps what differs. ``copies`` are in their order too."""
+
+    def __init__(self, public_keys: PublicKeys, copies: Iterable[Seal]) -> None:
+        self.findings: list[Finding] = []
+        self.last: Seal | None = None
+        self.taken = 0
+        self._public_keys = public_keys
+        self._copies = iter(copies)
+        self._copy = next(self._copies, None)
+        self._has_followed = True
+        self._unknown: dict[str, tuple[Seal, Seal]] = {}
+        self._changed: list[Seal] = []
+
+    def take(self, seal: Seal) -> bool:
+        """Verify the next seal; True if its signature is good."""
+        expected = self.last.number + 1 if self.last else 1
+        if seal.number != expected:
+            self._missing(expected, seal.number - 1)
+        is_signed = self._is_signed(seal)
+        follows = seal.number != expected or seal.previous == (self.last.digest if self.last else BEFORE_FIRST)
+        if is_signed and not follows and self._has_followed:
+            self._add("seal_replaced", seal, f"seal {expected - 1} is not the one that seal {seal.number} follows")
+        self._compare(seal)
+        self.last, self._has_followed = seal, is_signed
+        self.taken += 1
+        return is_signed
+
+    def end(self) -> None:
+        """Report what only the end shows: seals that the copies have and the log has not, and unknown keys."""
+        last = self.last.number if self.last else 0
+        newest = last
+        for copy in self._rest():
+            newest = max(newest, copy.number)
+        if newest > last:
+            self._missing(last + 1, newest, why=": the copies have them")
+        for key_id, (first, latest) in self._unknown.items():
+            self._add(
+                "seal_of_unknown_key",
+                first,
+                f'{_seals(first.number, latest.number)} signed with the key "{key_id}", whose public key is not given',
+            )
+
+    def _is_signed(self, seal: Seal) -> bool:
+        if seal.key_id not in self._public_keys.keys:
+            first, _ = self._unknown.get(seal.key_id, (seal, seal))
+            self._unknown[seal.key_id] = (first, seal)
+            return False
+        if self._signed(seal):
+            return True
+        for other in self._changed:
+            if self._signed(replace(seal, number=other.number)) and self._signed(replace(other, number=seal.number)):
+                self.findings = [each for each in self.findings if each.seal != other.number]
+                message = f"seals {other.number} and {seal.number} were exchanged"
+                self._add("seals_swapped", other, message)
+                return False
+        if len(self._changed) < _MOST_TRIED:
+            self._changed.append(seal)
+        self._add("seal_changed", seal, f"seal {seal.number} was changed: its signature is not of its text")
+        return False
+
+    def _signed(self, seal: Seal) -> bool:
+        return self._public_keys.has_signed(seal.key_id, seal.text, seal.signature)
+
+    def _compare(self, seal: Seal) -> None:
+        while self._copy is not None and self._copy.number < seal.number:
+            self._copy = next(self._copies, None)
+        if self._copy is not None and self._copy.number == seal.number and self._copy.text != seal.text:
+            self._add("seal_replaced", seal, f"seal {seal.number} is not the one of the copies")
+
+    def _rest(self) -> Iterator[Seal]:
+        if self._copy is not None:
+            yield self._copy
+        yield from self._copies
+
+    def _missing(self, first: int, last: int, *, why: str = "") -> None:
+        self.findings.append(Finding("seal_missing", f"{_seals(first, last)} missing{why}", first))
+
+    def _add(self, kind: FindingKind, seal: Seal, message: str) -> None:
+        self.findings.append(Finding(kind, message, seal.number))
+
+
+def _seals(first: int, last: int) -> str:
+    return f"seal {first} is" if first == last else f"seals {first} to {last} are"

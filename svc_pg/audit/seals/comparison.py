@@ -1,0 +1,62 @@
+"""Compare the entries of a seal with what it sealed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from svc_pg.audit.seals.leaves import SIZE, Leaf, split
+from svc_pg.audit.seals.seal import Seal
+from svc_pg.audit.seals.tree import root_of
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The entries of a seal: ``missing`` and ``extra`` ones, and the ``changed`` as they were sealed and as they are.
+
+    If the leaves that the database keeps are not those of the seal, ``has_leaves`` is false. Then nothing tells which
+    entry differs, if the entries do, which ``is_sealed`` says.
+    """
+
+    seal: Seal
+    entries: int
+    has_leaves: bool = True
+    is_sealed: bool = True
+    missing: list[Leaf] = field(default_factory=list)
+    extra: list[Leaf] = field(default_factory=list)
+    changed: list[tuple[Leaf, Leaf]] = field(default_factory=list)
+    erased: Sequence[Sequence[Any]] = ()
+    """Of each erased entry its id, its table and the id of the erasure."""
+
+    @property
+    def is_known(self) -> bool:
+        """True if it is known which entries are as they were sealed."""
+        return self.is_sealed or self.has_leaves
+
+
+def compare(seal: Seal, found: bytes, kept: bytes | None, erased: Sequence[Sequence[Any]] = ()) -> Comparison:
+    """Compare the leaves of the entries with those that were kept when they were sealed, and these with the root."""
+    entries = len(found) // SIZE
+    has_leaves = kept is not None and _is_sealed(seal, kept)
+    if kept == found or kept is None or not has_leaves:
+        return Comparison(
+            seal,
+            entries,
+            has_leaves=has_leaves,
+            is_sealed=has_leaves if kept == found else _is_sealed(seal, found),
+            erased=erased,
+        )
+    sealed = {leaf.id: leaf for leaf in map(Leaf.of, split(kept))}
+    extra, changed = [], []
+    for leaf in map(Leaf.of, split(found)):
+        before = sealed.pop(leaf.id, None)
+        if before is None:
+            extra.append(leaf)
+        elif before != leaf:
+            changed.append((before, leaf))
+    return Comparison(
+        seal, entries, is_sealed=False, missing=[*sealed.values()], extra=extra, changed=changed, erased=erased
+    )
+
+
+def _is_sealed(seal: Seal, leaves: bytes) -> bool:
+    return len(leaves) == seal.entries * SIZE and root_of(split(leaves)) == seal.root

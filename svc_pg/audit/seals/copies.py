@@ -1,0 +1,118 @@
+"""Copies of seals outside the database: a file with a line of JSON for each, in their order."""
+
+import fcntl
+import json
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from psycopg import Connection
+
+from svc_pg.audit.seals.seal import Seal
+from svc_pg.audit.seals.steps import Steps, run
+from svc_pg.audit.seals.stored import following, numbered
+from svc_pg.errors import ConflictError, ProofError
+from svc_pg.query import Query
+
+_LONGEST_LINE: Final = 16_384
+_PAGE: Final = 1000
+
+
+def line_of(seal: Seal) -> bytes:
+    """The line of a seal."""
+    return json.dumps(seal.copy).encode() + b"\n"
+
+
+def read_copies(file: Path) -> Iterator[Seal]:
+    """The seals of a file, one at a time. Raises ProofError that names the line that is cut or damaged, and OSError."""
+    with file.open("rb") as lines:
+        yield from _read(lines, str(file))
+
+
+@contextmanager
+def appending(file: Path) -> Iterator["CopyFile"]:
+    """Open a file of copies to append to it, and make it if there is none; nobody else appends meanwhile.
+
+    Raises ConflictError if somebody else does, ProofError as ``read_copies``, and OSError.
+    """
+    with file.open("a+b") as opened:
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise ConflictError(f"another process is writing to {file}", hint="Try again when it has ended.") from error
+        opened.seek(0)
+        newest = deque(_read(opened, str(file)), maxlen=1)
+        yield CopyFile(newest[0] if newest else None, opened)
+
+
+def append_new(conn: Connection[Any], copies: "CopyFile") -> int:
+    """Append all seals of the log that the file does not have, and return how many.
+
+    Raises ProofError if the file's last seal is not one of this log, and OSError.
+    """
+    last = copies.last
+    if last is not None and [seal.text for seal in run(conn, _one(numbered(last.number)))] != [last.text]:
+        raise ProofError(
+            f"seal {last.number} of the file is not in this log",
+            hint="The file is of another database, or seals were removed or replaced: svc-pg verify --seals FILE",
+        )
+    return copies.append(_new(conn, last.number if last else 0))
+
+
+def _new(conn: Connection[Any], number: int) -> Iterator[Seal]:
+    while page := run(conn, _one(following(number, _PAGE))):
+        yield from page
+        number = page[-1].number
+
+
+def _one(query: Query[Seal]) -> Steps[list[Seal]]:
+    return (yield query)
+
+
+class CopyFile:
+    """A file of copies that is open; ``last`` is its last seal."""
+
+    def __init__(self, last: Seal | None, file: BinaryIO) -> None:
+        self.last = last
+        self._file = file
+
+    def append(self, seals: Iterable[Seal]) -> int:
+        """Add seals, and return how many. If a write fails, the file is as it was before. Raises OSError."""
+        size = os.fstat(self._file.fileno()).st_size
+        written = 0
+        try:
+            for seal in seals:
+                self._write(line_of(seal))
+                written += 1
+            os.fsync(self._file.fileno())
+        except BaseException:
+            os.ftruncate(self._file.fileno(), size)
+            raise
+        return written
+
+    def _write(self, line: bytes) -> None:
+        left = memoryview(line)
+        while left:
+            left = left[os.write(self._file.fileno(), left) :]
+
+
+def _read(lines: BinaryIO, name: str) -> Iterator[Seal]:
+    number, before = 0, 0
+    while line := lines.readline(_LONGEST_LINE):
+        number += 1
+        if not line.endswith(b"\n"):
+            raise ProofError(
+                f"{name} is cut: its line {number} does not end",
+                hint="Restore the file; or remove that line, if the database still has its seal.",
+            )
+        try:
+            seal = Seal.of_copy(json.loads(line))
+        except (ValueError, ProofError, RecursionError) as error:
+            raise ProofError(f"{name} is damaged: line {number} is no seal", hint="Restore the file.") from error
+        if seal.number <= before:
+            raise ProofError(f"{name} is damaged: seal {seal.number} in line {number} comes after seal {before}")
+        before = seal.number
+        yield seal

@@ -1,0 +1,122 @@
+"""Collect what differs between the entries and their seals, and take out what purges and erasures explain."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from svc_pg.audit.seals.comparison import Comparison
+from svc_pg.audit.seals.differences import Differences
+from svc_pg.audit.seals.finding import Finding
+from svc_pg.audit.seals.removals import (
+    BATCHES,
+    DROPPED,
+    OWN_TABLE,
+    Erasure,
+    Purges,
+    RemovedLeaf,
+    erasures,
+    removed,
+)
+from svc_pg.audit.seals.steps import Steps
+
+Progress = Callable[[int], None]
+
+
+@dataclass(slots=True)
+class _Erased:
+    """The entries of one table that name one erasure, and the first of them."""
+
+    entry: str
+    seal: int
+    entries: int = 0
+
+
+class SealedEntries:
+    """Takes the comparisons of all seals, and keeps what differs."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.verified = self.purged = self.erased = 0
+        self.differences = Differences()
+        self._findings: list[Finding] = []
+        self._progress = progress
+        self._purges = Purges()
+        self._erased: dict[tuple[str, str], _Erased] = {}
+
+    def take(self, comparisons: Sequence[Comparison]) -> Steps[None]:
+        """Take the comparisons of some seals."""
+        for comparison in comparisons:
+            number = comparison.seal.number
+            if comparison.is_known:
+                self.verified += comparison.entries - len(comparison.extra) - len(comparison.changed)
+            if not comparison.has_leaves:
+                self._without_leaves(comparison)
+            elif comparison.missing:
+                yield from self._missing(comparison)
+            self.differences.extra += [(leaf, number) for leaf in comparison.extra]
+            self.differences.changed |= {old.id: (old, new, number) for old, new in comparison.changed}
+            self._count_erased(comparison)
+        self._progress(self.verified)
+
+    def findings(self) -> Steps[list[Finding]]:
+        """Everything that differs, in words."""
+        elsewhere = (yield self.differences.elsewhere) if self.differences.missing else []
+        found = [*self._findings, *self.differences.findings(elsewhere)]
+        if self._erased:
+            yield from self._read_purges()
+            known: list[Erasure] = yield erasures([*{erasure for erasure, _ in self._erased}])
+            found += self._erased_by_nobody({each.id: json.loads(each.tables) for each in known})
+        return found
+
+    def _missing(self, comparison: Comparison) -> Steps[None]:
+        """Keep the missing entries that no purge removed. Purges are read again: one may be under way."""
+        rest = [leaf for leaf in comparison.missing if not self._purges.dropped_with_partition(leaf)]
+        if rest:
+            yield from self._read_purges()
+            rest = [leaf for leaf in rest if not self._purges.dropped_with_partition(leaf)]
+        if rest:
+            taken: list[RemovedLeaf] = yield removed(rest)
+            tables = {(each.id, each.leaf): each.table_name for each in taken}
+            rest = [
+                leaf
+                for leaf in rest
+                if (table := tables.get((leaf.id, leaf.digest))) is None or not self._purges.has_removed(leaf, table)
+            ]
+        self.purged += len(comparison.missing) - len(rest)
+        self.differences.missing |= {leaf.id: (leaf, comparison.seal.number) for leaf in rest}
+
+    def _read_purges(self) -> Steps[None]:
+        dropped = yield DROPPED
+        batches = yield BATCHES
+        self._purges = Purges(dropped, {each.table_name: each.before for each in batches})
+
+    def _without_leaves(self, comparison: Comparison) -> None:
+        number = comparison.seal.number
+        if comparison.is_sealed:
+            message = f"the leaves of seal {number} were changed or removed; its entries are as they were sealed"
+            self._findings.append(Finding("leaves_changed", message, number))
+            return
+        message = (
+            f"the entries of seal {number} are not as they were sealed, and its leaves were changed or removed too, so"
+            " nothing tells which entries differ"
+        )
+        self._findings.append(Finding("entries_differ", message, number))
+
+    def _count_erased(self, comparison: Comparison) -> None:
+        for entry, table, erasure in comparison.erased:
+            self.erased += 1
+            key = (erasure or "", table)
+            self._erased.setdefault(key, _Erased(entry, comparison.seal.number)).entries += 1
+
+    def _erased_by_nobody(self, known: dict[str, dict[str, int]]) -> Iterator[Finding]:
+        for (erasure, table), erased in self._erased.items():
+            told = known.get(erasure, {}).get(table, 0)
+            # what tells of the erasure may be purged itself
+            if told >= erased.entries or (not told and self._purges.befores.get(OWN_TABLE)):
+                continue
+            message = f"entry {erased.entry} was erased, and no erasure of the log says so"
+            if told:
+                message = (
+                    f"{erased.entries} entries of {table} say that erasure {erasure} erased them, which says {told}:"
+                    f" for example entry {erased.entry}"
+                )
+            yield Finding("erased", message, erased.seal, erased.entry)

@@ -1,0 +1,36 @@
+"""A difference between the log and its seals, named in words."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+FindingKind = Literal[
+    "changed",
+    "deleted",
+    "inserted",
+    "redated",
+    "renumbered",
+    "swapped",
+    "erased",
+    "seal_changed",
+    "seal_missing",
+    "seal_replaced",
+    "seals_swapped",
+    "seal_of_unknown_key",
+    "leaves_changed",
+    "entries_differ",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One difference, in a sentence: of the entry with this id, or else of the seal itself.
+
+    ``timestamp`` is the time that the entry had when it was sealed, or of an inserted one the time that it has.
+    """
+
+    kind: FindingKind
+    message: str
+    seal: int
+    entry: str | None = None
+    timestamp: datetime | None = None

@@ -1,0 +1,122 @@
+"""The leaves of the log: 48 bytes an entry, its id, its time and the digest of its fields."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, Self
+
+from svc_pg.audit.seals.seal import Stretch
+from svc_pg.query import Query
+
+SIZE: Final = 48
+_EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+_LOWEST: Final = -(2**63)
+
+_COUNT: Final = """
+select min(l.id) as lowest_id, count(*) as entries, clock_timestamp() as at
+  from svc.audit_logs l
+ where (%(from_xact_id)s::bigint is null or l.xact_id >= %(from_xact_id)s)
+   and (%(until_xact_id)s::bigint is null or l.xact_id < %(until_xact_id)s)
+   and (%(after_id)s::bigint is null or l.id > %(after_id)s)
+   and (%(began_at)s::timestamptz is null or l."timestamp" >= %(began_at)s)
+   and (%(ended_at)s::timestamptz is null or l."timestamp" < %(ended_at)s)
+"""
+# The digests are made before the sort, which so moves 48 bytes an entry and no snapshots
+_LEAVES: Final = """
+select x.position, string_agg(x.leaf, ''::bytea order by x.id) as leaves,
+       array_agg(x.erased order by x.id) filter (where x.erased is not null) as erased
+  from (
+    select width_bucket(l.xact_id, %(from_xact_ids)s::bigint[]) as position, l.id,
+           case when l.erased_leaf is not null then array[l.id::text, l.table_name, l.context ->> 'erasure'] end
+               as erased,
+           int8send(l.id) || timestamptz_send(l."timestamp") || svc.audit_leaf(l) as leaf
+      from svc.audit_logs l
+     where (%(from_xact_id)s::bigint is null or l.xact_id >= %(from_xact_id)s)
+       and (%(until_xact_id)s::bigint is null or l.xact_id < %(until_xact_id)s)
+       and (%(after_id)s::bigint is null or l.id > %(after_id)s)
+       and (%(until_id)s::bigint is null or l.id <= %(until_id)s)
+       and (%(began_at)s::timestamptz is null or l."timestamp" >= %(began_at)s)
+       and (%(ended_at)s::timestamptz is null or l."timestamp" < %(ended_at)s)
+    offset 0
+  ) x
+ group by x.position
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One entry as its seal knows it: ``time`` is in microseconds since 2000, ``digest`` the one of its fields."""
+
+    id: int
+    time: int
+    digest: bytes
+
+    @classmethod
+    def of(cls, leaf: bytes) -> Self:
+        """Read the 48 bytes."""
+        return cls(int.from_bytes(leaf[:8], signed=True), int.from_bytes(leaf[8:16], signed=True), leaf[16:])
+
+    def __bytes__(self) -> bytes:
+        return self.id.to_bytes(8, signed=True) + self.time.to_bytes(8, signed=True) + self.digest
+
+    @property
+    def timestamp(self) -> datetime | None:
+        """The time; None if it is one that Python does not know, such as infinity."""
+        try:
+            return _EPOCH + self.time * _MICROSECOND
+        except OverflowError:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLeaves:
+    """The leaves of one of several stretches, the first at position 1. Of erased entries, ``erased`` has the
+    id, the table and the id of the erasure."""
+
+    position: int
+    leaves: bytes
+    erased: list[list[Any]] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """The number of entries in a stretch, the lowest id of one, and the time at which they were counted."""
+
+    lowest_id: int | None
+    entries: int
+    at: datetime
+
+
+def split(leaves: bytes) -> list[bytes]:
+    """The leaves of a seal, one by one."""
+    return [leaves[start : start + SIZE] for start in range(0, len(leaves), SIZE)]
+
+
+def leaves_of(stretches: Sequence[Stretch], *, ended_at: datetime | None) -> Query[FoundLeaves]:
+    """The query of the leaves of stretches of one epoch that follow each other, or of one; their order is by id.
+
+    ``ended_at`` is the time at which the next epoch began.
+    """
+    first, last = stretches[0], stretches[-1]
+    whole = replace(first, until_xact_id=last.until_xact_id)
+    # what is before the second is in the first
+    starts = [_LOWEST, *(stretch.from_xact_id for stretch in stretches[1:])]
+    return Query(_LEAVES, _parameters(whole, ended_at) | {"from_xact_ids": starts}, FoundLeaves)
+
+
+def count_of(stretch: Stretch, *, ended_at: datetime | None) -> Query[Count]:
+    """The query of the number of entries in a stretch."""
+    return Query(_COUNT, _parameters(stretch, ended_at), Count)
+
+
+def _parameters(stretch: Stretch, ended_at: datetime | None) -> dict[str, object]:
+    """The parameters of the conditions on the entries of a stretch."""
+    return {
+        "from_xact_id": stretch.from_xact_id,
+        "until_xact_id": stretch.until_xact_id,
+        "after_id": stretch.after_id,
+        "until_id": stretch.until_id,
+        "began_at": stretch.epoch_began_at,
+        "ended_at": ended_at,
+    }

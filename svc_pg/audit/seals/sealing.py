@@ -1,0 +1,177 @@
+"""Seal the settled entries of the log that no seal has yet."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+from psycopg import AsyncConnection, Connection
+from psycopg.pq import TransactionStatus
+
+from svc_pg.audit.seals.keys import SealKey
+from svc_pg.audit.seals.leaves import SIZE, Count, count_of, leaves_of, split
+from svc_pg.audit.seals.seal import BEFORE_FIRST, Seal, Stretch
+from svc_pg.audit.seals.steps import Steps, arun, run
+from svc_pg.audit.seals.stored import EPOCHS, LAST, UNBOUNDED, Epoch, after, end_of, require_sealable
+from svc_pg.audit.seals.tree import root_of
+from svc_pg.connections import apsycopg_connection, psycopg_connection
+from svc_pg.errors import ConflictError, TransactionError
+from svc_pg.query import Query
+from svc_pg.settings import Settings
+
+MOST_ENTRIES: Final = 32_768
+"""The most entries of a seal: its leaves are read, hashed and stored at once."""
+_MOST_CONFLICTS: Final = 20
+
+_HORIZON: Final = "select oldest_running from svc.audit_horizon()"
+_ADD: Final = """
+select svc.audit_add_seal(%s, %s, coalesce(%s::timestamptz, '-infinity'), %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+    as is_added
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Horizon:
+    oldest_running: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Added:
+    is_added: bool
+
+
+def seal(
+    conn: Connection[Any], *, key: SealKey | None = None, progress: Callable[[Seal], None] = lambda _: None
+) -> list[Seal]:
+    """Seal all settled entries that no seal has yet, and return the new seals: none if there are no such entries.
+
+    ``key`` defaults to the one of SVC_SEAL_KEY. ``conn`` must be outside a transaction: each seal of up to 32,768
+    entries has one of its own, so an interruption loses nothing. Several may seal at once. ``progress`` is called with
+    each new seal.
+
+    Raises EncryptionKeyError without a key, TransactionError, ConfigError on other databases, ConflictError if the log
+    has entries of another server, and NotInstalledError.
+    """
+    require_sealable(conn)
+    driver = psycopg_connection(conn)
+    return run(driver, _prepared(driver, key, progress))
+
+
+async def aseal(
+    conn: AsyncConnection[Any], *, key: SealKey | None = None, progress: Callable[[Seal], None] = lambda _: None
+) -> list[Seal]:
+    """As ``seal``, on an async connection."""
+    require_sealable(conn)
+    driver = await apsycopg_connection(conn)
+    return await arun(driver, _prepared(driver, key, progress))
+
+
+def _prepared(
+    conn: Connection[Any] | AsyncConnection[Any], key: SealKey | None, progress: Callable[[Seal], None]
+) -> Steps[list[Seal]]:
+    signing = key or SealKey.of(Settings.load())
+    if conn.info.transaction_status != TransactionStatus.IDLE:
+        raise TransactionError(
+            "the connection is inside a transaction", hint="Commit or roll back first, or use a connection of its own."
+        )
+    return _sealing(signing, progress)
+
+
+def _sealing(key: SealKey, progress: Callable[[Seal], None]) -> Steps[list[Seal]]:
+    made: list[Seal] = []
+    [horizon] = yield Query(_HORIZON, (), _Horizon)
+    for _ in range(_MOST_CONFLICTS):
+        while True:
+            last: Seal | None = next(iter((yield LAST)), None)
+            epochs: list[Epoch] = yield EPOCHS
+            rest = _next(after(last, epochs), epochs[-1], horizon.oldest_running)
+            if rest is None:
+                return made
+            ended_at = end_of(epochs, rest.epoch_began_at)
+            [pending] = yield count_of(rest, ended_at=ended_at)
+            is_begun = rest.after_id is not None or rest.until_xact_id is None
+            if not pending.entries and not is_begun:  # an epoch that ended gets a last seal even so
+                return made
+            if (yield from _sealing_rest(rest, ended_at, last, pending, key, made, progress)):
+                break
+    raise ConflictError("other sessions kept adding seals meanwhile", hint="One that seals is enough.")
+
+
+def _next(parts: Sequence[Stretch], present: Epoch, oldest_running: int) -> Stretch | None:
+    """The first of the parts that has no seal yet: of an epoch that has ended all of it, else what is settled."""
+    if not parts:
+        return None
+    part = parts[0]
+    if part.until_xact_id is not None or part.epoch != present.name:
+        return part
+    if part.from_xact_id is not None and part.from_xact_id >= oldest_running:
+        return None
+    return replace(part, until_xact_id=oldest_running)
+
+
+def _sealing_rest(
+    rest: Stretch,
+    ended_at: datetime | None,
+    last: Seal | None,
+    pending: Count,
+    key: SealKey,
+    made: list[Seal],
+    progress: Callable[[Seal], None],
+) -> Steps[bool]:
+    """Seal a stretch, in parts if it has many entries. True if somebody else has sealed meanwhile."""
+    lowest_id, left = pending.lowest_id, pending.entries
+    while True:
+        part = rest
+        if left > MOST_ENTRIES and lowest_id is not None:
+            part = replace(rest, until_id=lowest_id + MOST_ENTRIES - 1)
+        found = yield leaves_of([part], ended_at=ended_at)
+        leaves = found[0].leaves if found else b""
+        if not leaves and part.until_id is not None:
+            return False  # ids leave out a lot there: count again
+        new = _signed(part, leaves, last, pending.at, key)
+        [added] = yield _addition(new, leaves)
+        if not added.is_added:
+            return True
+        made.append(new)
+        progress(new)
+        if part.until_id is None:
+            return False
+        last, left, lowest_id = new, left - new.entries, part.until_id + 1
+        rest = replace(rest, after_id=part.until_id)
+
+
+def _signed(part: Stretch, leaves: bytes, last: Seal | None, at: datetime, key: SealKey) -> Seal:
+    new = Seal(
+        **asdict(part),
+        number=last.number + 1 if last else 1,
+        entries=len(leaves) // SIZE,
+        root=root_of(split(leaves)),
+        previous=last.digest if last else BEFORE_FIRST,
+        sealed_at=at,
+        key_id=key.key_id,
+    )
+    return replace(new, signature=key.sign(new.text))
+
+
+def _addition(new: Seal, leaves: bytes) -> Query[_Added]:
+    lowest, highest = UNBOUNDED
+    return Query(
+        _ADD,
+        (
+            new.number,
+            new.epoch,
+            new.epoch_began_at,
+            lowest if new.from_xact_id is None else new.from_xact_id,
+            highest if new.until_xact_id is None else new.until_xact_id,
+            lowest if new.after_id is None else new.after_id,
+            highest if new.until_id is None else new.until_id,
+            new.entries,
+            new.root,
+            new.previous,
+            new.sealed_at,
+            new.key_id,
+            new.signature,
+            leaves,
+        ),
+        _Added,
+    )

@@ -1,0 +1,41 @@
+"""Take the steps of a call that seals or verifies: queries, each of which takes the rows of the one before."""
+
+from collections.abc import Generator
+from contextlib import closing
+from typing import Any, TypeVar
+
+from psycopg import AsyncConnection, Connection
+
+from svc_pg.connections import apsycopg_connection, psycopg_connection
+from svc_pg.query import Query, afetch, fetch
+
+Result = TypeVar("Result")
+Steps = Generator[Query[Any], list[Any], Result]
+
+
+def run(conn: Connection[Any], steps: Steps[Result]) -> Result:
+    """Run each query in a transaction of its own, or inside the caller's, and return the result."""
+    driver = psycopg_connection(conn)
+    with closing(steps):
+        try:
+            query = next(steps)
+            while True:
+                with driver.transaction():
+                    rows = fetch(driver, query)
+                query = steps.send(rows)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return] # the type that the generator returns
+
+
+async def arun(conn: AsyncConnection[Any], steps: Steps[Result]) -> Result:
+    """As ``run``, on an async connection."""
+    driver = await apsycopg_connection(conn)
+    with closing(steps):
+        try:
+            query = next(steps)
+            while True:
+                async with driver.transaction():
+                    rows = await afetch(driver, query)
+                query = steps.send(rows)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return] # the type that the generator returns

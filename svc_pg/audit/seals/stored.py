@@ -1,0 +1,156 @@
+"""The seals in the database, and the epochs of the log that they are of."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from psycopg import AsyncConnection, Connection
+
+from svc_pg.audit.seals.seal import Seal, Stretch
+from svc_pg.dialects import require_postgres
+from svc_pg.pagination import MAX_SIZE
+from svc_pg.query import Query, afetch, fetch
+
+UNBOUNDED: Final = (-(2**63), 2**63 - 1)
+"""What the columns hold for the beginning and for the end."""
+
+COLUMNS: Final = """
+select number, epoch, nullif(epoch_began_at, '-infinity') as epoch_began_at,
+       nullif(from_xact_id, -9223372036854775808) as from_xact_id,
+       nullif(until_xact_id, 9223372036854775807) as until_xact_id,
+       nullif(after_id, -9223372036854775808) as after_id, nullif(until_id, 9223372036854775807) as until_id,
+       entries, root, previous, sealed_at, key_id, signature
+  from svc.audit_seals
+"""
+LAST: Final = Query(COLUMNS + " order by number desc limit 1", (), Seal)
+"""The last seal, if there is one."""
+
+# With a restore that no install has recorded yet
+_EPOCHS: Final = """
+select name, nullif(began_at, '-infinity') as began_at from (
+    select name, began_at from svc.audit_epochs
+    union
+    select epoch, epoch_began_at from svc.audit_seals
+    union
+    select e.here ->> 'epoch', (e.here ->> 'at')::timestamptz from svc.audit_epoch e
+     where not exists (select from svc.audit_epochs k where k.name = e.here ->> 'epoch')
+) e
+ order by e.began_at
+"""
+# Seals of an epoch follow each other, so the first one that ends after the entry is its own, or there is none
+_OF_ENTRY: Final = """
+ where number = (
+    select s.number
+      from svc.audit_logs l
+     cross join lateral (
+        select s.number, s.from_xact_id
+          from svc.audit_seals s
+         where s.epoch_began_at = (
+                select max(e.began_at)
+                  from (
+                    select began_at from svc.audit_epochs
+                    union all
+                    select (here ->> 'at')::timestamptz from svc.audit_epoch
+                     where here ->> 'epoch' not in (select name from svc.audit_epochs)
+                  ) e
+                 where e.began_at <= l."timestamp"
+            )
+           and s.until_xact_id > l.xact_id and s.until_id >= l.id and s.after_id < l.id
+         order by s.until_xact_id, s.number
+         limit 1
+      ) s
+     where l.id = %s and s.from_xact_id <= l.xact_id
+     limit 1
+ )
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """An epoch of the log, which begins with a restore; the first has always been."""
+
+    name: str
+    began_at: datetime | None
+
+
+EPOCHS: Final = Query(_EPOCHS, (), Epoch)
+"""All epochs, those of seals too; the last is the present one."""
+
+
+def following(number: int, limit: int) -> Query[Seal]:
+    """The seals after one, in their order."""
+    return Query(COLUMNS + " where number > %s order by number limit %s", (number, limit), Seal)
+
+
+def numbered(number: int) -> Query[Seal]:
+    """The seal with this number, if there is one."""
+    return Query(COLUMNS + " where number = %s", (number,), Seal)
+
+
+def sealing_of(entry_id: int) -> Query[Seal]:
+    """The seal of an entry, if it has one: by its epoch, its transaction and its id."""
+    return Query(COLUMNS + _OF_ENTRY, (entry_id,), Seal)
+
+
+def end_of(epochs: Sequence[Epoch], began_at: datetime | None) -> datetime | None:
+    """The time at which the epoch after the one that began then begins, if there is one."""
+    later = [epoch.began_at for epoch in epochs if epoch.began_at and (began_at is None or epoch.began_at > began_at)]
+    return min(later, default=None)
+
+
+def after(last: Seal | None, epochs: Sequence[Epoch]) -> list[Stretch]:
+    """The parts of the log that come after the last seal, the oldest first."""
+    if last is None:
+        return [Stretch(epoch.name, epoch.began_at, None, None, None, None) for epoch in epochs]
+    parts = [Stretch(epoch.name, epoch.began_at, None, None, None, None) for epoch in epochs if _is_later(epoch, last)]
+    if last.until_xact_id is not None:
+        parts.insert(0, Stretch(last.epoch, last.epoch_began_at, last.until_xact_id, None, None, None))
+    if last.until_id is not None:
+        begun = Stretch(
+            last.epoch,
+            last.epoch_began_at,
+            last.from_xact_id,
+            last.until_xact_id,
+            after_id=last.until_id,
+            until_id=None,
+        )
+        parts.insert(0, begun)
+    return parts
+
+
+def _is_later(epoch: Epoch, last: Seal) -> bool:
+    return epoch.began_at is not None and (last.epoch_began_at is None or epoch.began_at > last.epoch_began_at)
+
+
+def seals(conn: Connection[Any], *, limit: int = 20, before: int | None = None) -> list[Seal]:
+    """The newest seals of the log, the newest first; ``before`` is the number of the last one of the page before.
+
+    Raises NotInstalledError, and ConfigError on other databases.
+    """
+    require_sealable(conn)
+    return fetch(conn, _newest(limit, before))
+
+
+async def aseals(conn: AsyncConnection[Any], *, limit: int = 20, before: int | None = None) -> list[Seal]:
+    """As ``seals``, on an async connection."""
+    require_sealable(conn)
+    return await afetch(conn, _newest(limit, before))
+
+
+def _newest(limit: int, before: int | None) -> Query[Seal]:
+    return Query(
+        COLUMNS + " where number < coalesce(%s::bigint, 9223372036854775807) order by number desc limit %s",
+        (before, min(limit, MAX_SIZE)),
+        Seal,
+    )
+
+
+def require_sealable(conn: object) -> None:
+    """Raise ConfigError unless the connection is one to PostgreSQL."""
+    require_postgres(
+        conn,
+        "a seal of the audit log",
+        reason="nothing tells which entries can no longer change",
+        hint="Export the log to a place outside: svc-pg export --after.",
+    )

@@ -1,0 +1,174 @@
+"""Verify the log by its seals: name what was changed, deleted, inserted, re-dated or exchanged since."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from psycopg import AsyncConnection, Connection
+
+from svc_pg.audit.seals.chain import Chain
+from svc_pg.audit.seals.comparison import Comparison, compare
+from svc_pg.audit.seals.entries import Progress, SealedEntries
+from svc_pg.audit.seals.finding import Finding
+from svc_pg.audit.seals.keys import PublicKeys
+from svc_pg.audit.seals.leaves import count_of, leaves_of
+from svc_pg.audit.seals.seal import Seal
+from svc_pg.audit.seals.sealing import MOST_ENTRIES
+from svc_pg.audit.seals.steps import Steps, arun, run
+from svc_pg.audit.seals.stored import EPOCHS, LAST, Epoch, after, end_of, following, require_sealable
+from svc_pg.errors import ConflictError
+from svc_pg.query import Query
+from svc_pg.settings import Settings
+
+MOST_FINDINGS: Final = 1000
+_PAGE: Final = 1000
+
+_KEPT: Final = "select seal, leaves from svc.audit_seal_leaves where seal between %s and %s"
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """The result: ``findings`` are the differences in the order of the seals. After a thousand it is not complete.
+
+    ``entries`` are as the ``seals`` seals have them. ``unsealed`` are newer than the last one, so nothing is known of
+    them. ``purged`` and ``erased`` ones are gone, or their contents are, as the log's own entries say.
+    """
+
+    seals: int = 0
+    entries: int = 0
+    unsealed: int = 0
+    purged: int = 0
+    erased: int = 0
+    last_seal: Seal | None = None
+    findings: list[Finding] = field(default_factory=list)
+    is_complete: bool = True
+
+    @property
+    def is_intact(self) -> bool:
+        """True if nothing differs."""
+        return not self.findings
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    seal: int
+    leaves: bytes
+
+
+def verify(
+    conn: Connection[Any],
+    *,
+    public_keys: PublicKeys | None = None,
+    copies: Iterable[Seal] = (),
+    progress: Progress = lambda _: None,
+) -> Verification:
+    """Compare the whole log with its seals, and these with ``copies`` that were kept outside, in their order.
+
+    ``public_keys`` default to those of SVC_SEAL_PUBLIC_KEYS, with that of SVC_SEAL_KEY. ``progress`` is called with the
+    number of entries so far. Changes nothing. Outside a transaction each query has one of its own.
+
+    Raises EncryptionKeyError without a public key, ConflictError if the log has no seals, ConfigError on other
+    databases and NotInstalledError.
+    """
+    require_sealable(conn)
+    return run(conn, _verifying(public_keys or PublicKeys.of(Settings.load()), copies, progress))
+
+
+async def averify(
+    conn: AsyncConnection[Any],
+    *,
+    public_keys: PublicKeys | None = None,
+    copies: Iterable[Seal] = (),
+    progress: Progress = lambda _: None,
+) -> Verification:
+    """As ``verify``, on an async connection."""
+    require_sealable(conn)
+    return await arun(conn, _verifying(public_keys or PublicKeys.of(Settings.load()), copies, progress))
+
+
+def _verifying(public_keys: PublicKeys, copies: Iterable[Seal], progress: Progress) -> Steps[Verification]:
+    chain = Chain(public_keys, copies)
+    entries = SealedEntries(progress)
+    epochs: list[Epoch] = yield EPOCHS
+    is_complete = False
+    with ThreadPoolExecutor(max_workers=1) as pool:  # hashes the leaves while the server reads the next ones
+        waiting: list[Future[list[Comparison]]] = []
+        while page := (yield following(chain.last.number if chain.last else 0, _PAGE)):
+            signed = [seal for seal in page if chain.take(seal)]
+            for group in _groups(signed):
+                found = yield leaves_of(group, ended_at=end_of(epochs, group[0].epoch_began_at))
+                kept = yield Query(_KEPT, (group[0].number, group[-1].number), _Kept)
+                for future in waiting:
+                    yield from entries.take(future.result())
+                waiting = [pool.submit(_compared, group, found, kept)]
+            if len(entries.differences) + len(chain.findings) > MOST_FINDINGS:
+                break
+        else:
+            chain.end()
+            is_complete = True
+        for future in waiting:
+            yield from entries.take(future.result())
+    last: Seal | None = next(iter((yield LAST)), None)
+    if last is None and not chain.findings:
+        raise ConflictError(
+            "the log has no seals, so nothing can be verified",
+            hint="Make one: svc-pg seal. If there were seals, somebody removed them.",
+        )
+    findings = sorted([*chain.findings, *(yield from entries.findings())], key=lambda finding: finding.seal)
+    return Verification(
+        seals=chain.taken,
+        entries=entries.verified,
+        unsealed=(yield from _unsealed(last, epochs)),
+        purged=entries.purged,
+        erased=entries.erased,
+        last_seal=last,
+        findings=findings[:MOST_FINDINGS],
+        is_complete=is_complete,
+    )
+
+
+def _compared(group: Sequence[Seal], found: Sequence[Any], kept: Sequence[_Kept]) -> list[Comparison]:
+    leaves = {each.position: each for each in found}
+    known = {each.seal: each.leaves for each in kept}
+    return [
+        compare(
+            seal,
+            leaves[position].leaves if position in leaves else b"",
+            known.get(seal.number),
+            (leaves[position].erased or ()) if position in leaves else (),
+        )
+        for position, seal in enumerate(group, start=1)
+    ]
+
+
+def _groups(seals: Iterable[Seal]) -> Iterator[list[Seal]]:
+    """Seals whose entries one query can read: of one epoch, following each other, with a bounded number of entries."""
+    group: list[Seal] = []
+    for seal in seals:
+        if group and not _continues(group, seal):
+            yield group
+            group = []
+        group.append(seal)
+    if group:
+        yield group
+
+
+def _continues(group: Sequence[Seal], seal: Seal) -> bool:
+    last = group[-1]
+    return (
+        seal.epoch == last.epoch
+        and seal.from_xact_id is not None
+        and seal.from_xact_id == last.until_xact_id
+        and all(each.after_id is None and each.until_id is None for each in (last, seal))
+        and sum(each.entries for each in group) + seal.entries <= MOST_ENTRIES
+    )
+
+
+def _unsealed(last: Seal | None, epochs: Sequence[Epoch]) -> Steps[int]:
+    """The number of entries after the last seal."""
+    entries = 0
+    for stretch in after(last, epochs):
+        [counted] = yield count_of(stretch, ended_at=end_of(epochs, stretch.epoch_began_at))
+        entries += counted.entries
+    return entries

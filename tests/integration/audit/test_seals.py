@@ -1,0 +1,507 @@
+"""Seals tell what was changed in the log, also by a superuser with all guards off."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from svc_pg import audit
+from svc_pg.audit import PublicKeys, Seal, SealKey, Verification
+from svc_pg.audit.seals import sealing
+from svc_pg.audit.seals.copies import append_new, appending, read_copies
+from svc_pg.errors import (
+    ConfigError,
+    ConflictError,
+    EncryptionKeyError,
+    NotFoundError,
+    ProofError,
+    QueryError,
+    TransactionError,
+)
+from svc_pg.query import scalar
+from tests.support.postgres import Prepare
+from tests.support.tables import audited, create_and_audit
+
+Connection = psycopg.Connection[Any]
+
+KEY = SealKey("s1", b"k" * 32)
+GUARDED = ("audit_logs", "audit_seals", "audit_seal_leaves", "audit_removed_leaves")
+
+
+@pytest.fixture(scope="module")
+def prepare() -> Prepare:
+    return lambda conninfo: create_and_audit(conninfo, "create table t (id int primary key, a text)", audited("t"))
+
+
+@pytest.fixture
+def db(database: str) -> Iterator[Connection]:
+    """A log with ten entries in two seals, and guards that are off."""
+    with psycopg.connect(database, autocommit=True) as conn:
+        with conn.transaction(), audit.actor(conn, "alice"):
+            conn.execute("insert into t select n, 'x' from generate_series(1, 5) n")
+        audit.seal(conn, key=KEY)
+        conn.execute("update t set a = 'y'")
+        audit.seal(conn, key=KEY)
+        conn.execute("set session_replication_role = replica")
+        for table in GUARDED:
+            conn.execute(f"alter table svc.{table} disable trigger all")
+        yield conn
+
+
+def verified(conn: Connection, *, key: SealKey = KEY, copies: list[Seal] | None = None) -> Verification:
+    return audit.verify(conn, public_keys=key.public, copies=copies or [])
+
+
+@contextmanager
+def audit_guards(conn: Connection) -> Iterator[None]:
+    """Have triggers and guards as usual meanwhile."""
+    conn.execute("set session_replication_role = origin")
+    for table in GUARDED:
+        conn.execute(f"alter table svc.{table} enable trigger all")
+    yield
+    for table in GUARDED:
+        conn.execute(f"alter table svc.{table} disable trigger all")
+    conn.execute("set session_replication_role = replica")
+
+
+def said(conn: Connection) -> list[tuple[str, str | None]]:
+    return [(finding.kind, finding.entry) for finding in verified(conn).findings]
+
+
+def test_all_settled_entries_are_sealed_once(db: Connection) -> None:
+    first, second = reversed(audit.seals(db))
+    assert [(seal.number, seal.entries) for seal in (first, second)] == [(1, 5), (2, 5)]
+    assert second.previous == first.digest
+    assert audit.seal(db, key=KEY) == []
+    found = verified(db)
+    assert (found.seals, found.entries, found.unsealed, found.is_intact) == (2, 10, 0, True)
+    assert found.last_seal == second
+
+
+def test_entries_of_running_transactions_wait_for_the_next_seal(db: Connection, database: str) -> None:
+    db.execute("set session_replication_role = origin")
+    with psycopg.connect(database) as slow:
+        slow.execute("insert into t values (6, 'slow')")
+        db.execute("insert into t values (7, 'fast')")
+        assert audit.seal(db, key=KEY) == []
+        assert verified(db).unsealed == 1
+    [made] = audit.seal(db, key=KEY)
+    assert made.entries == 2
+    assert verified(db).is_intact
+
+
+FORGED: list[tuple[str, str, list[tuple[str, str | None]]]] = [
+    ("content", "update svc.audit_logs set after_data = '{}' where id = 3", [("changed", "3")]),
+    ("actor", "update svc.audit_logs set actor_id = 'mallory' where id = 3", [("changed", "3")]),
+    ("deletion", "delete from svc.audit_logs where id in (4, 7)", [("deleted", "4"), ("deleted", "7")]),
+    (
+        "insertion",
+        "insert into svc.audit_logs (id, xact_id, table_name, table_oid, operation) overriding system value"
+        " select 99, xact_id, 'public.t', 0, 'DELETE' from svc.audit_logs where id = 3",
+        [("inserted", "99")],
+    ),
+    ("re-dating", "update svc.audit_logs set timestamp = timestamp - interval '1 s' where id = 3", [("redated", "3")]),
+    (
+        "re-dating into another month",
+        "update svc.audit_logs set timestamp = '2001-01-01' where id = 3",
+        [("redated", "3")],
+    ),
+    (
+        "swapped contents",
+        "update svc.audit_logs l set record_id = o.record_id, after_data = o.after_data"
+        " from svc.audit_logs o where (l.id, o.id) in ((2, 4), (4, 2))",
+        [("swapped", "2"), ("swapped", "4")],
+    ),
+    (
+        "another number",
+        "update svc.audit_logs set id = 55 where id = 3",
+        [("renumbered", "3")],
+    ),
+    (
+        "another transaction with a seal",
+        "update svc.audit_logs set xact_id = (select xact_id from svc.audit_logs where id = 9) where id = 3",
+        [("changed", "3")],
+    ),
+    (
+        "another transaction without one",
+        "update svc.audit_logs set xact_id = 4000000000000 where id = 3",
+        [("changed", "3")],
+    ),
+    ("all", "delete from svc.audit_logs", [("deleted", str(n)) for n in range(1, 11)]),
+]
+
+
+@pytest.mark.parametrize(("forgery", "expected"), [row[1:] for row in FORGED], ids=[row[0] for row in FORGED])
+def test_a_forged_entry_is_named(db: Connection, forgery: str, expected: list[tuple[str, str | None]]) -> None:
+    with db.transaction():
+        db.execute("alter table svc.audit_logs alter id set generated by default")
+        db.execute(forgery)
+    assert said(db) == expected
+
+
+def test_a_finding_says_what_differs(db: Connection) -> None:
+    time = scalar(db, "select timestamp from svc.audit_logs where id = 3")
+    db.execute("update svc.audit_logs set timestamp = timestamp + interval '1 hour' where id = 3")
+    [finding] = verified(db).findings
+    assert (finding.seal, finding.timestamp) == (1, time)
+    assert finding.message.startswith("entry 3 was re-dated: its time was ")
+    assert f"{time + timedelta(hours=1):%H:%M:%S.%f}" in finding.message
+
+
+SEALS: list[tuple[str, str, list[tuple[str, str | None]]]] = [
+    ("changed", "update svc.audit_seals set sealed_at = '2001-01-01' where number = 1", [("seal_changed", None)]),
+    ("first cut off", "delete from svc.audit_seals where number = 1", [("seal_missing", None)]),
+    (
+        "exchanged",
+        "update svc.audit_seals set number = 3 - number where number in (1, 2)",
+        [("seals_swapped", None)],
+    ),
+    (
+        "signature of another",
+        "update svc.audit_seals set signature = (select signature from svc.audit_seals where number = 2)",
+        [("seal_changed", None)],
+    ),
+    (
+        "leaves changed",
+        "update svc.audit_seal_leaves set leaves = overlay(leaves placing 'x' from 20) where seal = 1",
+        [("leaves_changed", None)],
+    ),
+    ("leaves deleted", "delete from svc.audit_seal_leaves where seal = 2", [("leaves_changed", None)]),
+    (
+        "leaves and entry changed",
+        "update svc.audit_seal_leaves set leaves = overlay(leaves placing 'x' from 20) where seal = 1;"
+        "update svc.audit_logs set actor_id = 'x' where id = 2",
+        [("entries_differ", None)],
+    ),
+]
+
+
+@pytest.mark.parametrize(("forgery", "expected"), [row[1:] for row in SEALS], ids=[row[0] for row in SEALS])
+def test_a_forged_seal_is_named(db: Connection, forgery: str, expected: list[tuple[str, str | None]]) -> None:
+    db.execute("alter table svc.audit_seals drop constraint audit_seals_pkey cascade")
+    db.execute(forgery)
+    assert said(db) == expected
+
+
+def test_a_seal_of_an_unknown_key_is_named(db: Connection) -> None:
+    found = verified(db, key=SealKey("other", b"o" * 32))
+    assert [finding.message for finding in found.findings] == [
+        'seals 1 to 2 are signed with the key "s1", whose public key is not given'
+    ]
+    forged = SealKey("s1", b"o" * 32)
+    assert [finding.kind for finding in verified(db, key=forged).findings] == ["seal_changed", "seal_changed"]
+
+
+def test_a_key_can_be_replaced(db: Connection) -> None:
+    new = SealKey("s2", b"n" * 32)
+    db.execute("set session_replication_role = origin")
+    db.execute("delete from t")
+    audit.seal(db, key=new)
+    both = PublicKeys.parse(f"{KEY.public.text},{new.public.text}")
+    assert audit.verify(db, public_keys=both).is_intact
+    assert [finding.kind for finding in verified(db).findings] == ["seal_of_unknown_key"]
+
+
+def test_a_log_whose_last_seals_were_cut_differs_from_its_copies(db: Connection) -> None:
+    copies = [*reversed(audit.seals(db))]
+    assert verified(db, copies=copies).is_intact
+    db.execute("delete from svc.audit_seal_leaves where seal = 2; delete from svc.audit_seals where number = 2")
+    assert verified(db).is_intact  # the limit of seals without copies
+    assert [f.message for f in verified(db, copies=copies).findings] == ["seal 2 is missing: the copies have them"]
+    db.execute("delete from svc.audit_seal_leaves; delete from svc.audit_seals")
+    with pytest.raises(ConflictError, match="has no seals"):
+        verified(db)
+    assert [f.message for f in verified(db, copies=copies).findings] == [
+        "seals 1 to 2 are missing: the copies have them"
+    ]
+
+
+def test_a_log_that_somebody_sealed_anew_differs_from_its_copies(db: Connection) -> None:
+    copies = [*reversed(audit.seals(db))]
+    db.execute("update svc.audit_logs set actor_id = 'mallory' where id = 3")
+    db.execute("delete from svc.audit_seal_leaves; delete from svc.audit_seals")
+    audit.seal(db, key=KEY)
+    assert verified(db).is_intact
+    assert [f.message for f in verified(db, copies=copies).findings] == [
+        "seal 1 is not the one of the copies",
+        "seal 2 is missing: the copies have them",
+    ]
+
+
+def test_a_seal_that_replaced_another_is_named_by_the_next(db: Connection) -> None:
+    last = audit.seals(db)[0]
+    first = audit.seals(db)[1]
+    other = Seal(**{name: getattr(first, name) for name in first.__dataclass_fields__} | {"sealed_at": last.sealed_at})
+    db.execute(
+        "update svc.audit_seals set sealed_at = %s, signature = %s where number = 1",
+        (last.sealed_at, KEY.sign(other.text)),
+    )
+    [finding] = verified(db).findings
+    assert (finding.kind, finding.message) == ("seal_replaced", "seal 1 is not the one that seal 2 follows")
+
+
+def test_many_entries_are_sealed_in_parts(db: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    db.execute("set session_replication_role = origin")
+    db.execute("insert into t select n, 'x' from generate_series(10, 44) n")
+    db.execute("select setval('svc.audit_logs_id_seq', 1000)")  # ids leave out a lot
+    db.execute("insert into t select n, 'x' from generate_series(50, 74) n")
+    monkeypatch.setattr(sealing, "MOST_ENTRIES", 10)
+    made = audit.seal(db, key=KEY)
+    assert sum(seal.entries for seal in made) == 60
+    assert max(seal.entries for seal in made) == 10
+    assert verified(db).entries == 70
+    db.execute("update svc.audit_logs set label = 'x' where id = (select max(id) from svc.audit_logs)")
+    [finding] = verified(db).findings
+    assert (finding.kind, finding.seal) == ("changed", made[-1].number)
+
+
+def test_two_sealers_at_once_make_one_chain(db: Connection, database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    db.execute("set session_replication_role = origin")
+    db.execute("insert into t select n, 'x' from generate_series(10, 109) n")
+    monkeypatch.setattr(sealing, "MOST_ENTRIES", 5)
+    start = threading.Barrier(3)
+    made: list[Seal] = []
+
+    def sealer() -> None:
+        with psycopg.connect(database, autocommit=True) as conn:
+            start.wait(timeout=10)
+            made.extend(audit.seal(conn, key=KEY))
+
+    threads = [threading.Thread(target=sealer) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=30)
+    assert sorted(seal.number for seal in made) == [*range(3, 23)]
+    assert verified(db).entries == 110
+
+
+def test_what_a_purge_removes_is_no_difference(db: Connection) -> None:
+    statement = """
+    insert into svc.audit_logs (timestamp, table_name, table_oid, operation)
+    select time, 'x', 0, 'INSERT' from unnest(%s::timestamptz[]) time
+    """
+    with audit_guards(db):
+        db.execute(statement, (["2001-01-01", "2001-01-02", "2001-02-01"],))
+        db.execute("select svc.audit_ensure_partitions()")
+        db.execute(statement, (["1999-01-01"],))  # stays in the default partition
+        audit.seal(db, key=KEY)
+        report = audit.purge(db, timedelta(days=365))
+        assert (len(report.partitions), report.entries) == (2, 1)
+        audit.seal(db, key=KEY)
+    found = verified(db)
+    assert (found.findings, found.purged, found.unsealed) == ([], 4, 0)
+    db.execute("delete from svc.audit_logs where id = 2")
+    assert said(db) == [("deleted", "2")]
+
+
+def test_an_entry_that_somebody_took_out_of_its_seal_without_a_purge_is_named(db: Connection) -> None:
+    db.execute(
+        "insert into svc.audit_removed_leaves select id, timestamp, xact_id, table_name, svc.audit_leaf(l)"
+        " from svc.audit_logs l where id in (2, 3)"
+    )
+    db.execute("delete from svc.audit_logs where id in (2, 3)")
+    assert said(db) == [("deleted", "2"), ("deleted", "3")]
+    purged = {"tables": {"public.t": {"before": "2100-01-01T00:00:00Z", "entries": 2}}}
+    db.execute(
+        "select svc.capture_log('svc.audit_logs', 'DELETE', label => 'audit log purged', before_data => %s)",
+        (json.dumps(purged),),
+    )
+    assert (said(db), verified(db).purged) == ([], 2)
+    db.execute("update svc.audit_removed_leaves set leaf = sha256(leaf) where id = 3")
+    assert said(db) == [("deleted", "3")]
+
+
+def test_an_erased_entry_keeps_its_seal_and_needs_an_erasure(db: Connection) -> None:
+    before = audit.prove(db, 3)
+    db.execute(
+        "update svc.audit_logs l set erased_leaf = svc.audit_leaf(l), before_data = null, after_data = null,"
+        " context = '{\"erasure\": 12}' where id in (3, 4)"
+    )
+    assert verified(db).erased == 2
+    assert said(db) == [("erased", "3")]
+    db.execute("select setval('svc.audit_logs_id_seq', 11)")
+    for erased, expected in ((1, ["2 entries of public.t say that erasure 12 erased them, which says 1"]), (2, [])):
+        db.execute("delete from svc.audit_logs where id = 12; select setval('svc.audit_logs_id_seq', 11)")
+        db.execute(
+            "select svc.capture_log('svc.audit_logs', 'UPDATE', label => 'audit log erased', before_data => %s)",
+            (json.dumps({"tables": {"public.t": erased}}),),
+        )
+        assert [finding.message.split(":")[0] for finding in verified(db).findings] == expected
+    proof = audit.prove(db, 3)
+    assert proof.content is None
+    assert proof.leaf == before.leaf
+    proven = audit.check_proof(proof, public_keys=KEY.public)
+    assert (proven.id, proven.fields) == ("3", None)
+
+
+def test_a_proof_holds_without_a_database(db: Connection) -> None:
+    text = audit.prove(db, "3").text
+    proven = audit.check_proof(text, public_keys=KEY.public)
+    assert (proven.id, proven.seal.number) == ("3", 1)
+    assert proven.timestamp == scalar(db, "select timestamp from svc.audit_logs where id = 3")
+    assert proven.fields is not None
+    assert proven.fields["actor_id"] == "alice"
+    assert proven.fields["after_data"] == {"id": 3, "a": "x"}
+
+
+def forged(text: str, change: Callable[[dict[str, Any]], object]) -> str:
+    proof: dict[str, Any] = json.loads(text)
+    change(proof)
+    return json.dumps(proof)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda p: p["entry"].update(content=p["entry"]["content"].replace("alice", "mallory")), "content"),
+        (lambda p: p["entry"].update(time=p["entry"]["time"] + 1), "not in seal 1"),
+        (lambda p: p["entry"].update(id=4), "not in seal 1"),
+        (lambda p: p["path"].pop(), "not in seal 1"),
+        (lambda p: p["seal"].update(text=p["seal"]["text"].replace('"entries":5', '"entries":6')), "signature"),
+        (lambda p: p["seal"].update(text=p["seal"]["text"] + " "), "damaged"),
+        (lambda p: p["seal"].update(signature="x"), "damaged"),
+        (lambda p: p["seal"].update(text=p["seal"]["text"].replace('"s1"', '"s2"')), "its public key is not given"),
+        (lambda p: p["entry"].update(id=2**70), "damaged"),
+        (lambda p: p["entry"].update(id="3"), "damaged"),
+        (lambda p: p.update(path=[{"up": "00"}]), "damaged"),
+        (lambda p: p.update(version=2), "damaged"),
+        (lambda p: p.clear(), "damaged"),
+    ],
+)
+def test_a_forged_or_damaged_proof_is_refused(
+    db: Connection, change: Callable[[dict[str, Any]], object], reason: str
+) -> None:
+    text = audit.prove(db, 3).text
+    with pytest.raises(ProofError, match=reason):
+        audit.check_proof(forged(text, change), public_keys=KEY.public)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "1", '{"kind"', "[" * 100_000])
+def test_a_file_that_is_no_proof_is_refused(text: str) -> None:
+    with pytest.raises(ProofError, match="damaged"):
+        audit.check_proof(text, public_keys=KEY.public)
+
+
+def test_an_entry_without_a_seal_has_no_proof(db: Connection) -> None:
+    db.execute("set session_replication_role = origin")
+    db.execute("insert into t values (20, 'new')")
+    newest = scalar(db, "select max(id) from svc.audit_logs")
+    with pytest.raises(ConflictError, match="has no seal yet"):
+        audit.prove(db, newest)
+    with pytest.raises(NotFoundError):
+        audit.prove(db, 4711)
+    with pytest.raises(QueryError):
+        audit.prove(db, "x")
+    db.execute("update svc.audit_logs set actor_id = 'mallory' where id = 3")
+    with pytest.raises(ConflictError, match="not as it was when seal 1 was made"):
+        audit.prove(db, 3)
+
+
+def test_async_calls_do_the_same(db: Connection, database: str) -> None:
+    db.execute("set session_replication_role = origin")
+    db.execute("delete from t")
+
+    async def calls() -> tuple[list[Seal], Verification, list[Seal], str]:
+        async with await psycopg.AsyncConnection.connect(database) as conn:
+            made = await audit.aseal(conn, key=KEY)
+            found = await audit.averify(conn, public_keys=KEY.public)
+            return made, found, await audit.aseals(conn, limit=1), (await audit.aprove(conn, 3)).text
+
+    made, found, newest, text = asyncio.run(calls())
+    assert made == newest
+    assert (found.is_intact, found.seals, found.entries) == (True, 3, 15)
+    assert text == audit.prove(db, 3).text
+
+
+def test_a_seal_needs_a_key_and_no_transaction(db: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SVC_SEAL_KEY", raising=False)
+    monkeypatch.delenv("SVC_SEAL_PUBLIC_KEYS", raising=False)
+    with pytest.raises(EncryptionKeyError, match="SVC_SEAL_KEY is not set"):
+        audit.seal(db)
+    with pytest.raises(EncryptionKeyError, match="SVC_SEAL_PUBLIC_KEYS is not set"):
+        audit.verify(db)
+    with db.transaction(), pytest.raises(TransactionError):
+        audit.seal(db, key=KEY)
+    monkeypatch.setenv("SVC_SEAL_KEY", KEY.text)
+    assert audit.verify(db).is_intact
+    monkeypatch.setenv("SVC_SEAL_PUBLIC_KEYS", SealKey("s1", b"o" * 32).public.text)
+    with pytest.raises(EncryptionKeyError, match='another key with the id "s1"'):
+        audit.verify(db)
+    assert KEY.text not in repr(KEY)
+    assert "kkkk" not in repr(KEY)
+
+
+def test_other_databases_have_no_seals() -> None:
+    import sqlite3
+
+    with pytest.raises(ConfigError, match="a seal of the audit log is there on PostgreSQL only"):
+        audit.seal(sqlite3.connect(":memory:"), key=KEY)  # type: ignore[arg-type]
+
+
+def test_seals_say_the_same_with_other_settings(db: Connection) -> None:
+    db.execute(
+        "set timezone = 'Asia/Kathmandu'; set datestyle = 'ISO, DMY'; set intervalstyle = 'sql_standard';"
+        "set bytea_output = 'escape'; set extra_float_digits = 0; set search_path = pg_temp"
+    )
+    assert verified(db).is_intact
+
+
+def test_a_file_of_copies_gets_the_seals_that_it_lacks(db: Connection, tmp_path: Path) -> None:
+    file = tmp_path / "seals"
+    with appending(file) as copies:
+        assert append_new(db, copies) == 2
+    db.execute("set session_replication_role = origin")
+    db.execute("delete from t")
+    audit.seal(db, key=KEY)
+    with appending(file) as copies:
+        with pytest.raises(ConflictError, match="another process"), appending(file):
+            pass
+        assert append_new(db, copies) == 1
+    assert [*read_copies(file)] == [*reversed(audit.seals(db))]
+    assert verified(db, copies=[*read_copies(file)]).is_intact
+
+
+def test_a_file_of_copies_that_is_cut_or_of_another_log_is_refused(db: Connection, tmp_path: Path) -> None:
+    file = tmp_path / "seals"
+    with appending(file) as copies:
+        append_new(db, copies)
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-20])
+    with pytest.raises(ProofError, match="is cut: its line 2 does not end"):
+        [*read_copies(file)]
+    file.write_bytes(whole.replace(b"number", b"nomber"))
+    with pytest.raises(ProofError, match="line 1 is no seal"):
+        [*read_copies(file)]
+    first, second = whole.splitlines(keepends=True)
+    file.write_bytes(second + first)
+    with pytest.raises(ProofError, match="seal 1 in line 2 comes after seal 2"):
+        [*read_copies(file)]
+    file.write_bytes(whole)
+    db.execute("delete from svc.audit_seal_leaves; delete from svc.audit_seals")
+    audit.seal(db, key=KEY)
+    with pytest.raises(ProofError, match="seal 2 of the file is not in this log"), appending(file) as copies:
+        append_new(db, copies)
+    assert file.read_bytes() == whole
+
+
+def test_a_reader_can_verify_and_an_administrator_can_seal(db: Connection) -> None:
+    db.execute("set session_replication_role = origin")
+    db.execute("delete from t")
+    with db.transaction():
+        db.execute("set local role svc_reader")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege), db.transaction():
+            db.execute("insert into svc.audit_removed_leaves values (1, now(), 1, 'x', sha256(''))")
+        assert verified(db).is_intact
+        assert audit.prove(db, 3).seal.number == 1
+    db.execute("set role svc_admin")
+    assert len(audit.seal(db, key=KEY)) == 1
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        db.execute("insert into svc.audit_seal_leaves values (9, '')")

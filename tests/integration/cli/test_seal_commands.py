@@ -1,0 +1,171 @@
+import json
+import resource
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from svc_pg import audit
+from svc_pg.audit import SealKey
+from tests.support.commands import program, svc_pg
+from tests.support.documents import examples
+from tests.support.postgres import Prepare
+from tests.support.tables import audited, create_and_audit
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+KEY = SealKey("s1", b"k" * 32)
+
+
+@pytest.fixture(scope="module")
+def prepare() -> Prepare:
+    """Three entries: a customer came, was renamed and went."""
+
+    def prepare(conninfo: str) -> None:
+        create_and_audit(conninfo, "create table customer (id int primary key, name text)", audited("customer"))
+        with psycopg.connect(conninfo) as conn, audit.actor(conn, "alice"):
+            conn.execute("insert into customer values (1, 'Zoë \U0001f600 ') ")
+            conn.execute("update customer set name = '\"\\u0041'")
+            conn.execute("delete from customer")
+
+    return prepare
+
+
+@pytest.fixture
+def run(database: str, tmp_path: Path) -> Run:
+    """Run a command on a database with those entries, with the keys."""
+    keys = {"SVC_SEAL_KEY": KEY.text, "SVC_SEAL_PUBLIC_KEYS": KEY.public.text}
+    return lambda *arguments, **variables: svc_pg(
+        *arguments, folder=tmp_path, variables={"DATABASE_URL": database, **keys, **variables}
+    )
+
+
+def test_new_keys_are_lines_for_the_environment(run: Run) -> None:
+    done = run("keys", "new", "seal", "--id", "s7")
+    private, public = (line.partition("=")[2] for line in done.stdout.splitlines())
+    assert done.stdout.startswith("SVC_SEAL_KEY=s7:")
+    assert SealKey.parse(private).public.text == public
+    assert run("keys", "new", "seal", "--id", "s 7").returncode == 2
+
+
+def test_a_sealed_log_is_verified_and_a_forged_one_is_named(run: Run, database: str) -> None:
+    done = run("verify")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "error: the log has no seals, so nothing can be verified\n"
+        "hint: Make one: svc-pg seal. If there were seals, somebody removed them.\n",
+    )
+    assert run("seal").stderr == "Sealed 3 entries; the last seal is 1.\n"
+    assert json.loads(run("seal", "--json").stdout) == {"seals": 0, "entries": 0, "copied": 0}
+    done = run("verify")
+    assert (done.returncode, done.stderr) == (0, "3 entries are as 1 seals have them; 0 have none.\n")
+    with psycopg.connect(database) as conn:
+        conn.execute("alter table svc.audit_logs disable trigger all; delete from svc.audit_logs where id = 2")
+    done = run("verify", "--json")
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["isIntact"]) == (3, False)
+    assert [(finding["kind"], finding["entry"]) for finding in found["findings"]] == [("deleted", "2")]
+    assert run("verify").stdout.startswith("entry 2 was deleted: ")
+
+
+@pytest.mark.parametrize(
+    ("command", "variables", "message"),
+    [
+        (["seal"], {"SVC_SEAL_KEY": ""}, "SVC_SEAL_KEY is not set"),
+        (["seal"], {"SVC_SEAL_KEY": "s1:AAAA"}, "SVC_SEAL_KEY"),
+        (["seal"], {"SVC_SEAL_KEY": f"{KEY.text},s2:{KEY.text[3:]}"}, "there are several keys, and one signs"),
+        (["verify"], {"SVC_SEAL_KEY": "", "SVC_SEAL_PUBLIC_KEYS": ""}, "SVC_SEAL_PUBLIC_KEYS is not set"),
+        (["check", "-"], {"SVC_SEAL_KEY": "", "SVC_SEAL_PUBLIC_KEYS": "x"}, "SVC_SEAL_PUBLIC_KEYS"),
+        (["check", "nothing"], {}, "nothing cannot be read: No such file or directory"),
+        (["check", "-"], {}, "the proof is damaged"),
+        (["prove", "2"], {}, "entry 2 has no seal yet"),
+        (["prove", "99"], {}, "there is no entry 99"),
+        (["prove", "two"], {}, "'two' is not the id of an entry"),
+        (["verify", "--seals", "nothing"], {}, "nothing cannot be read or written: No such file or directory"),
+        (["seal", "--to", "missing/file"], {}, "missing/file cannot be read or written: No such file or directory"),
+    ],
+)
+def test_bad_input_is_named(run: Run, command: list[str], variables: dict[str, str], message: str) -> None:
+    done = run(*command, **variables)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert message in done.stderr
+    assert KEY.text[3:] not in done.stderr
+
+
+def test_copies_are_appended_and_compared(run: Run, database: str, tmp_path: Path) -> None:
+    file = tmp_path / "seals"
+    assert run("seal", "--to", "seals").stderr == "Sealed 3 entries; the last seal is 1.\nCopied 1 seals to seals.\n"
+    with psycopg.connect(database) as conn:
+        conn.execute("insert into customer values (2, 'b')")
+    printed = run("seal", "--to", "-")
+    assert len(printed.stdout.splitlines()) == 1
+    done = run("seal", "--to", "seals")
+    assert done.stderr == "No entries without a seal.\nCopied 1 seals to seals.\n"
+    assert file.read_text().splitlines()[1] == printed.stdout.strip()
+    assert run("verify", "--seals", "seals").returncode == 0
+    file.write_bytes(file.read_bytes()[:-1])
+    for command in (["verify", "--seals", "seals"], ["seal", "--to", "seals"]):
+        done = run(*command)
+        assert (done.returncode, done.stderr.splitlines()[0]) == (1, "error: seals is cut: its line 2 does not end")
+
+
+def test_a_full_disk_leaves_the_file_as_it_was(run: Run, database: str, tmp_path: Path) -> None:
+    file = tmp_path / "seals"
+    run("seal", "--to", "seals")
+    before = file.read_bytes()
+    with psycopg.connect(database) as conn:
+        conn.execute("insert into customer values (2, 'b')")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 100, hard))
+    try:
+        variables = {"DATABASE_URL": database, "SVC_SEAL_KEY": KEY.text}
+        done = program("seal", "--to", "seals", folder=tmp_path, variables=variables)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert (done.returncode, file.read_bytes()) == (1, before)
+    assert done.stderr.splitlines()[-1] == "error: seals cannot be read or written: File too large"
+    assert run("seal", "--to", "seals").stderr == "No entries without a seal.\nCopied 1 seals to seals.\n"
+
+
+def test_a_proof_is_checked_without_a_database_and_by_the_program_of_the_documentation(
+    run: Run, tmp_path: Path
+) -> None:
+    run("seal")
+    proof = tmp_path / "proof.json"
+    [script] = examples("proof.md", "Check a proof with another program", "js")
+    (tmp_path / "check.js").write_text(script)
+
+    def checked_elsewhere(key: str) -> tuple[int, str]:
+        done = subprocess.run(
+            ["node", "check.js", "proof.json", key],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    for entry in ("1", "2", "3"):
+        proof.write_text(run("prove", entry).stdout)
+        shown = json.loads(run("check", "proof.json", "--json", DATABASE_URL="", SVC_SEAL_KEY="").stdout)
+        assert (shown["entry"], shown["seal"], shown["fields"]["actor_id"]) == (entry, 1, "alice")
+        code, words = checked_elsewhere(KEY.public.text)
+        assert (code, words.startswith(f"entry {entry} is in seal 1 of 2")) == (0, True)
+        assert "alice" in words
+    whole = proof.read_text()
+    for old, new, reason in [
+        ("alice", "mallory", "the content has another digest"),
+        ('"id": 3', '"id": 4', "the entry is not in the seal"),
+        ('\\"entries\\":3', '\\"entries\\":4', "the signature is not of this seal"),
+    ]:
+        assert old in whole
+        proof.write_text(whole.replace(old, new))
+        assert checked_elsewhere(KEY.public.text) == (1, f"{reason}\n")
+        done = run("check", "proof.json")
+        assert (done.returncode, done.stdout) == (1, "")
+    proof.write_text(whole)
+    assert checked_elsewhere(SealKey("s1", b"o" * 32).public.text) == (1, "the signature is not of this seal\n")
+    assert run("check", "proof.json", SVC_SEAL_KEY="", SVC_SEAL_PUBLIC_KEYS="s2" + KEY.public.text[2:]).returncode == 1
