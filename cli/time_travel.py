@@ -50,7 +50,7 @@ def history(
             f"[entry {state.entry_id}]",
         )
         if not state.is_in_order:
-            output.words(f"entry {state.entry_id}: the order inside its transaction is not known")
+            output.words(f"entry {state.entry_id}: what came before it, or the order in its transaction, is not known")
     output.more(page.next_cursor)
 
 

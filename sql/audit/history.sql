@@ -16,7 +16,9 @@ declare
         select from svc.audit_logs t
          where t.table_name = history.table_name and t.record_id is null and t.operation = 'TRUNCATE'
     );
+    v_omissions svc.audit_omissions;
 begin
+    select * into v_omissions from svc.audit_omissions o where o.table_name = history.table_name and o.is_conditional;
     return query
     select p.place_timestamp,
            case when l.operation = 'DELETE' or l.record_id is distinct from history.record_id then p.place_timestamp
@@ -29,7 +31,14 @@ begin
            l.operation::text, l.actor_id::text, l.tenant_id::text, l.db_user::text, l.id, l.xact_id, l.before_data,
            case when l.record_id = history.record_id then l.after_data end, l.changed_fields, l.redacted_fields,
            case when l.record_id = history.record_id then l.moved_from::text end,
-           case when l.moved_from = history.record_id then l.record_id::text end, p.is_chained, p.place_id
+           case when l.moved_from = history.record_id then l.record_id::text end,
+           p.is_chained and (
+               coalesce(p.place_timestamp < v_omissions.since, true)
+               or svc.audit_follows(history.table_name, history.record_id, p.place_timestamp, p.place_id, case
+                      when l.operation in ('UPDATE', 'DELETE')
+                       and (l.moved_from is null or l.moved_from = history.record_id) then l.before_data
+                  end, v_omissions.ignored)
+           ), p.place_id
       from (
         select h.*, lead(h.place_timestamp) over w as next_timestamp, row_number() over w as number,
                count(*) over () as numbers

@@ -59,6 +59,14 @@ create table svc.audit_epochs (
 insert into svc.audit_epoch default values;
 insert into svc.audit_epochs (name, began_at) select here ->> 'epoch', '-infinity' from svc.audit_epoch;
 
+-- Tables whose rules leave changes out of the log, or once did: their entries need not follow each other.
+create table svc.audit_omissions (
+    table_name text collate "C" primary key,
+    since timestamptz not null default clock_timestamp(),
+    ignored text[] not null,
+    is_conditional boolean not null
+);
+
 -- The key of svc.audit_hash, padded as HMAC wants it (RFC 2104): made here, and never seen by anybody.
 create table svc.audit_hash_key (
     is_only boolean primary key default true check (is_only),
@@ -183,6 +191,13 @@ comment on table svc.audit_epoch is 'Internal: the epoch of the log, which a res
 comment on column svc.audit_epoch.is_only is 'There is one row.';
 comment on column svc.audit_epoch.here is 'Its name, and when it began.';
 
+comment on table svc.audit_omissions is
+    'Internal: tables whose rules leave changes out of the log, or did so once, so that states may be missing.';
+comment on column svc.audit_omissions.table_name is 'The table, as entries name it.';
+comment on column svc.audit_omissions.since is 'The time of the first install of such a rule.';
+comment on column svc.audit_omissions.ignored is 'The columns whose change alone had no entry at some time.';
+comment on column svc.audit_omissions.is_conditional is
+    'Whether changes were recorded under a condition only at some time.';
 comment on table svc.audit_epochs is 'Internal: the epochs of the log that are known, with when each began.';
 comment on column svc.audit_epochs.name is 'The epoch''s name, the beginning of a cursor.';
 comment on column svc.audit_epochs.began_at is 'Older entries are of an epoch before; -infinity for the first.';

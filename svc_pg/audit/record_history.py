@@ -61,7 +61,8 @@ class State:
     It was there from ``valid_from`` to ``valid_to``, which is None for the state of now. Both are equal, and
     ``after_data`` is None, if the entry ended the record: a DELETE, or an UPDATE that gave it the key ``moved_to``. If
     ``is_in_order`` is False, the images of a transaction do not follow each other, and its states are in the order in
-    which they were written. ``place_id`` orders states of one time.
+    which they were written; or the table's ``record_when`` left out changes between this state and the one before,
+    which then ended earlier. ``place_id`` orders states of one time.
     """
 
     valid_from: datetime

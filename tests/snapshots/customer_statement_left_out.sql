@@ -7,6 +7,11 @@ create or replace view svc."record_public_customer" as
      where table_name = 'public.customer'
       with check option;
 comment on view svc."record_public_customer" is 'Internal: the way of a table''s entries into the log. Not all changes: no entry if only credit, settings changed; entries only when {"any": [{"before": {"status": {"eq": "live"}}}, {"after": {"status": {"eq": "live"}}}]}.';
+insert into svc.audit_omissions (table_name, ignored, is_conditional)
+values ('public.customer', array['credit', 'settings']::text[]::text[], true)
+    on conflict (table_name) do update
+   set ignored = array(select unnest(audit_omissions.ignored) union select unnest(excluded.ignored) order by 1),
+       is_conditional = audit_omissions.is_conditional or excluded.is_conditional;
 
 create or replace function svc."capture_public_customer"() returns trigger
 language plpgsql security definer

@@ -85,6 +85,14 @@ CREATE INDEX audit_logs_xact ON ONLY svc.audit_logs USING brin (xact_id) WITH (p
 CREATE TRIGGER audit_guard_row BEFORE DELETE OR UPDATE ON svc.audit_logs FOR EACH ROW EXECUTE FUNCTION svc.audit_guard();
 CREATE TRIGGER audit_guard_truncate BEFORE TRUNCATE ON svc.audit_logs FOR EACH STATEMENT EXECUTE FUNCTION svc.audit_guard();
 
+create table svc.audit_omissions (
+    table_name text collate "C" not null,
+    since timestamp with time zone default clock_timestamp() not null,
+    ignored text[] not null,
+    is_conditional boolean not null,
+    constraint audit_omissions_pkey PRIMARY KEY (table_name)
+);
+
 create table svc.audit_removed_leaves (
     id bigint not null,
     "timestamp" timestamp with time zone not null,
@@ -765,6 +773,10 @@ create function svc.audit_ensure_partitions(p_months integer DEFAULT 3, p_attach
 create function svc.audit_events(p_table text, p_record text)
     returns TABLE(id bigint, "timestamp" timestamp with time zone, xact_id bigint, before_data jsonb, after_data jsonb) language sql stable;
 
+create function svc.audit_follows(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint, p_before jsonb, p_ignored text[])
+    returns boolean language plpgsql stable
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_guard()
     returns trigger language plpgsql
     set search_path=pg_catalog, pg_temp;
@@ -833,6 +845,10 @@ create function svc.audit_next_event(p_table text, p_record text, p_timestamp ti
     returns record language plpgsql stable
     set search_path=pg_catalog, pg_temp
     set enable_sort=off;
+
+create function svc.audit_noticed(p_image text, p_ignored text[])
+    returns text language sql immutable parallel safe
+    set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_order(p_table text, p_record text, p_ids bigint[], p_timestamps timestamp with time zone[], p_transaction bigint)
     returns integer[] language plpgsql stable
@@ -1438,6 +1454,9 @@ grant select on table svc.audit_epochs to svc_reader;
 grant execute on function svc.audit_events to svc_admin;
 grant execute on function svc.audit_events to svc_reader;
 grant execute on function svc.audit_events to svc_writer;
+grant execute on function svc.audit_follows to svc_admin;
+grant execute on function svc.audit_follows to svc_reader;
+grant execute on function svc.audit_follows to svc_writer;
 grant execute on function svc.audit_hash to svc_admin;
 grant execute on function svc.audit_hash to svc_writer;
 grant execute on function svc.audit_history to svc_admin;
@@ -1478,6 +1497,11 @@ grant execute on function svc.audit_new_epoch to svc_writer;
 grant execute on function svc.audit_next_event to svc_admin;
 grant execute on function svc.audit_next_event to svc_reader;
 grant execute on function svc.audit_next_event to svc_writer;
+grant execute on function svc.audit_noticed to svc_admin;
+grant execute on function svc.audit_noticed to svc_reader;
+grant execute on function svc.audit_noticed to svc_writer;
+grant select on table svc.audit_omissions to svc_admin;
+grant select on table svc.audit_omissions to svc_reader;
 grant execute on function svc.audit_order to svc_admin;
 grant execute on function svc.audit_order to svc_reader;
 grant execute on function svc.audit_order to svc_writer;

@@ -53,7 +53,14 @@ def snapshot_sql(rules: TableRules, image: Composable) -> str:
 def _record_view(rules: TableRules) -> SchemaObject:
     """The view through which the capture function writes: see ``sql/access/access_changes.sql.j2`` for who may."""
     view, table_name = function_name("record", rules.table.name), str(rules.table.name)
-    sql = render("capture/record_view.sql.j2", view=view, table_name=table_name, meaning=_meaning(rules))
+    sql = render(
+        "capture/record_view.sql.j2",
+        view=view,
+        table_name=table_name,
+        meaning=_meaning(rules),
+        ignored=rules.ignored,
+        is_conditional=rules.audited.record_when is not None,
+    )
     return SchemaObject("view", f"svc.{view}", sql, audited_table=table_name)
 
 

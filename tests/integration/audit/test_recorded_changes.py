@@ -1,16 +1,19 @@
 """The changes that a table's rules leave out of the log, at both levels of capture, and those that they must not."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, LiteralString
 
 import psycopg
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from psycopg import sql
 
 from svc_pg import Config, audit, schema
 from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.errors import ConfigError
 from svc_pg.query import scalar
+from tests.support.postgres import new_database
 from tests.support.tables import create_and_audit, log
 
 Connect = Callable[..., psycopg.Connection[Any]]
@@ -187,6 +190,93 @@ def test_the_comments_of_a_table_say_what_it_leaves_out_as_long_as_it_does(conne
     schema.install(conn, of_table())
     assert not any(said in comment for (comment,) in conn.execute(comments, [places]))
     assert said not in scalar(conn, as_of)
+
+
+STEPS = st.tuples(st.sampled_from(["live", "draft", "gone"]), st.integers(0, 1), st.integers(0, 1))
+"""The next status, total and time of an update, which may leave the row as it is."""
+BUSINESS = st.lists(st.lists(STEPS, min_size=1, max_size=6), min_size=1, max_size=4)
+State = tuple[str | None, int | None, int | None]
+
+
+@pytest.fixture(scope="module", params=["row", "statement"])
+def shop(request: pytest.FixtureRequest, postgres: str, template: str) -> Iterator[psycopg.Connection[Any]]:
+    """Two equal tables, one of which leaves out a column and one some states."""
+    live = {"any": [{"before": {"status": "live"}}, {"after": {"status": "live"}}]}
+    rules: list[dict[str, Any]] = [{"name": "seen", "ignore": ["updated_at"]}, {"name": "shown", "record_when": live}]
+    tables = [AuditedTable.model_validate(each | {"level": request.param}) for each in rules]
+    with new_database(postgres, template=template) as database, psycopg.connect(database) as conn:
+        for name in ("seen", "shown"):
+            conn.execute(
+                sql.SQL("create table {} (id int primary key, status text, total int, updated_at int)").format(
+                    sql.Identifier(name)
+                )
+            )
+        conn.commit()
+        schema.install(conn, Config(audit=AuditConfig(tables=tables)))
+        yield conn
+
+
+def do(conn: psycopg.Connection[Any], table: str, business: list[list[State]]) -> tuple[str, list[tuple[State, State]]]:
+    """Update a row of its own; return its key and each change, the INSERT first."""
+    record = scalar(conn, sql.SQL("select coalesce(max(id), 0) + 1 from {}").format(sql.Identifier(table)).as_string())
+    insert = sql.SQL("insert into {} values (%s, %s, %s, %s)").format(sql.Identifier(table))
+    update = sql.SQL("update {} set status = %s, total = %s, updated_at = %s where id = %s").format(
+        sql.Identifier(table)
+    )
+    last: State = ("live", 0, 0)
+    conn.execute(insert, [record, *last])
+    conn.commit()
+    made: list[tuple[State, State]] = [((None, None, None), last)]
+    for transaction in business:
+        for step in transaction:
+            conn.execute(update, [*step, record])
+            if step != last:
+                made.append((last, step))
+            last = step
+        conn.commit()
+    return str(record), made
+
+
+def told(state: audit.State) -> tuple[State, State]:
+    images = [(image.value if image else {}) for image in (state.before_data, state.after_data)]
+    before, after = [(image.get("status"), image.get("total"), image.get("updated_at")) for image in images]
+    return before, after
+
+
+@given(business=BUSINESS)
+def test_a_history_is_in_order_also_if_ignored_changes_lie_between(
+    shop: psycopg.Connection[Any], business: list[list[State]]
+) -> None:
+    record, made = do(shop, "seen", business)
+    states = audit.history("seen", record).order("oldest").limit(100).list(shop).data
+    assert [told(state) for state in states] == [(old, new) for old, new in made if old[:2] != new[:2]]
+    assert all(state.is_in_order or state.xact_id in recurring(states) for state in states)
+
+
+def recurring(states: Sequence[audit.State]) -> set[str]:
+    """The transactions of which images tell two orders, so that none is claimed."""
+    befores = [(state.xact_id, told(state)[0]) for state in states]
+    afters = [(state.xact_id, told(state)[1]) for state in states]
+    return {xact for xact, image in befores if (befores + afters).count((xact, image)) > 1}
+
+
+@given(business=BUSINESS)
+def test_a_history_claims_no_order_and_no_state_that_it_cannot_know(
+    shop: psycopg.Connection[Any], business: list[list[State]]
+) -> None:
+    record, made = do(shop, "shown", business)
+    states = audit.history("shown", record).order("oldest").limit(100).list(shop).data
+    recorded = [change for change in made if "live" in (change[0][0], change[1][0])]
+    assert [told(state) for state in states] == recorded
+    for state, (before, _), previous in zip(states[1:], recorded[1:], recorded, strict=False):
+        assert before == previous[1] or not state.is_in_order
+
+
+def test_a_walk_that_only_a_missing_change_allows_is_not_taken(shop: psycopg.Connection[Any]) -> None:
+    record, made = do(shop, "shown", [[("draft", 1, 1), ("gone", 2, 2), ("live", 0, 0)]])
+    states = audit.history("shown", record).order("oldest").list(shop).data
+    assert [told(state) for state in states] == [made[0], made[1], made[3]]
+    assert [state.is_in_order for state in states] == [True, False, False]
 
 
 def test_a_backfill_records_the_rows_whose_insert_would_be_on_record(connect: Connect) -> None:
