@@ -1,12 +1,13 @@
 """Name what happened to the entries that are not as they were sealed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
 from svc_pg.audit.seals.finding import Finding, FindingKind
 from svc_pg.audit.seals.leaves import Leaf
+from svc_pg.audit.seals.restoring import ChangedField, restored
 from svc_pg.query import Query
 
 _ELSEWHERE: Final = """
@@ -39,8 +40,17 @@ class Differences:
         """The query of the missing entries that are in the log all the same."""
         return Query(_ELSEWHERE, (list(self.missing),), Elsewhere)
 
-    def findings(self, elsewhere: list[Elsewhere]) -> Iterator[Finding]:
+    @property
+    def changed_fields(self) -> Query[ChangedField]:
+        """The query of the fields that were changed, as far as the log tells."""
+        return restored([before for before, now, _ in self.changed.values() if before.digest != now.digest])
+
+    def findings(self, elsewhere: Sequence[Elsewhere], fields: Sequence[ChangedField]) -> Iterator[Finding]:
         """Each difference in words."""
+        yield from self._of_changed({field.id: field for field in fields})
+        yield from self._of_missing({entry.id: entry for entry in elsewhere})
+
+    def _of_changed(self, fields: Mapping[int, ChangedField]) -> Iterator[Finding]:
         sealed = {leaf.digest: leaf for leaf, _, _ in self.changed.values()}
         for before, now, seal in self.changed.values():
             other = sealed.get(now.digest)
@@ -50,10 +60,12 @@ class Differences:
                 yield _finding("swapped", before, seal, f"it has what entry {other.id} had when it was sealed")
             else:
                 moved = "" if before.time == now.time else f"; its time was {_time(before)} and is {_time(now)}"
-                yield _finding("changed", before, seal, _fields(before, now) + moved)
+                field = fields.get(before.id)
+                yield _finding("changed", before, seal, (str(field) if field else _digests(before, now)) + moved)
+
+    def _of_missing(self, out_of_place: Mapping[int, Elsewhere]) -> Iterator[Finding]:
         present = {leaf.id: (leaf, number) for leaf, number in self.extra}
         by_content = {(leaf.time, leaf.digest): leaf for leaf, _ in self.extra}
-        out_of_place = {entry.id: entry for entry in elsewhere}
         explained = set()
         for before, seal in self.missing.values():
             if before.id in present:
@@ -62,7 +74,7 @@ class Differences:
                 if before.digest == now.digest:
                     yield _finding("redated", before, seal, f"its time was {_time(before)} and is {_time(now)}")
                 else:
-                    yield _finding("changed", before, seal, f"{_fields(before, now)}, its transaction too")
+                    yield _finding("changed", before, seal, f"{_digests(before, now)}, its transaction too")
             elif (twin := by_content.get((before.time, before.digest))) is not None:
                 explained.add(twin)
                 yield _finding("renumbered", before, seal, f"its id is {twin.id} now")
@@ -92,7 +104,7 @@ def _finding(kind: FindingKind, leaf: Leaf, seal: int, detail: str) -> Finding:
     return Finding(kind, message, seal, str(leaf.id), leaf.timestamp)
 
 
-def _fields(before: Leaf, now: Leaf) -> str:
+def _digests(before: Leaf, now: Leaf) -> str:
     return f"the digest of its fields was {before.digest.hex()[:16]} and is {now.digest.hex()[:16]}"
 
 

@@ -60,7 +60,8 @@ class SealedEntries:
     def findings(self) -> Steps[list[Finding]]:
         """Everything that differs, in words."""
         elsewhere = (yield self.differences.elsewhere) if self.differences.missing else []
-        found = [*self._findings, *self.differences.findings(elsewhere)]
+        fields = (yield self.differences.changed_fields) if self.differences.changed else []
+        found = [*self._findings, *self.differences.findings(elsewhere, fields)]
         if self._erased:
             yield from self._read_purges()
             known: list[Erasure] = yield erasures([*{erasure for erasure, _ in self._erased}])

@@ -16,6 +16,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from svc_pg import Config, audit, schema
+from svc_pg.audit import SealKey
 from svc_pg.audit.export_fields import ExportReport
 from svc_pg.audit.follow import follow
 from svc_pg.audit.horizon import horizon
@@ -126,6 +127,37 @@ def test_the_cursor_of_an_export_goes_on_in_the_restored_copy(database: str, els
     write(elsewhere, 7)
     last, _ = exported(elsewhere, report.horizon)
     assert (seen, later, last) == ([1, 2, 3], [4, 5, 6], [7])
+
+
+def test_seals_go_on_in_a_restored_copy_after_they_closed_what_came_before(database: str, elsewhere: str) -> None:
+    key = SealKey("s1", b"k" * 32)
+    use_up_transactions(database, 2000)
+    write(database, 1, 2, 3)
+    with psycopg.connect(database, autocommit=True) as conn:
+        audit.seal(conn, key=key)
+        write(database, 4)
+        restore(database, elsewhere)
+        write(database, 5)
+        audit.seal(conn, key=key)
+        original = [*reversed(audit.seals(conn))]
+    write(elsewhere, 6)
+    with psycopg.connect(elsewhere, autocommit=True) as conn:
+        assert audit.verify(conn, public_keys=key.public).unsealed == 2
+        with pytest.raises(ConflictError, match="has no seal yet"):
+            audit.prove(conn, scalar(conn, "select id from svc.audit_logs where record_id = '6'"))
+        made = audit.seal(conn, key=key)
+        assert [(seal.entries, seal.until_xact_id is None) for seal in made] == [(1, True), (1, False)]
+        schema.install(conn, CONFIG)
+        write(elsewhere, 7)
+        assert len(audit.seal(conn, key=key)) == 1
+        found = audit.verify(conn, public_keys=key.public)
+        assert (found.findings, found.seals, found.entries, found.unsealed) == ([], 4, 6, 0)
+        for record in ("1", "4", "6", "7"):
+            entry = scalar(conn, "select id from svc.audit_logs where record_id = %s", (record,))
+            proof = audit.prove(conn, entry)
+            assert audit.check_proof(proof.text, public_keys=key.public).id == str(entry)
+        found = audit.verify(conn, public_keys=key.public, copies=original)
+        assert [finding.message for finding in found.findings] == ["seal 2 is not the one of the copies"]
 
 
 def test_a_cursor_goes_on_through_two_restores_if_each_is_installed(

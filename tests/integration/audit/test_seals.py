@@ -155,6 +155,24 @@ def test_a_finding_says_what_differs(db: Connection) -> None:
     assert f"{time + timedelta(hours=1):%H:%M:%S.%f}" in finding.message
 
 
+@pytest.mark.parametrize(
+    ("forgery", "words"),
+    [
+        ("actor_id = 'mallory'", 'actor_id was "alice" and is "mallory"'),
+        ("label = 'harmless'", 'label was null and is "harmless"'),
+        ('after_data = \'{"id": 3, "a": "forged"}\'', 'after_data.a was "x" and is "forged"'),
+        ("after_data = null", 'after_data was {"a": "x", "id": 3} and is null'),
+        ("actor_id = 'x', label = 'y'", "the digest of its fields was "),
+    ],
+)
+def test_the_value_that_was_changed_is_found_if_the_log_has_it_elsewhere(
+    db: Connection, forgery: str, words: str
+) -> None:
+    db.execute(f"update svc.audit_logs set {forgery} where id = 3")
+    [finding] = verified(db).findings
+    assert finding.message.startswith(f"entry 3 was changed: {words}")
+
+
 SEALS: list[tuple[str, str, list[tuple[str, str | None]]]] = [
     ("changed", "update svc.audit_seals set sealed_at = '2001-01-01' where number = 1", [("seal_changed", None)]),
     ("first cut off", "delete from svc.audit_seals where number = 1", [("seal_missing", None)]),

@@ -1,0 +1,82 @@
+"""Find out which field of an entry was changed: the one whose former value, put back, gives the sealed digest.
+
+A digest does not tell what it was made of, but the log does: an actor is that of the transaction's other entries, a
+snapshot that of the record's next or last one. If one such value makes the digest right, it is the one that was there.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from svc_pg.audit.seals.leaves import Leaf
+from svc_pg.query import Query, RawJson
+
+MOST_TRIED: Final = 20
+_MOST_KEYS: Final = 3
+_LONGEST: Final = 80
+
+_RESTORED: Final = """
+with forged (id, digest, entry) as (
+    select f.id, f.digest, l from unnest(%s::bigint[], %s::bytea[]) f(id, digest) join svc.audit_logs l on l.id = f.id
+)
+select distinct on (f.id) f.id, c.field, c.value as sealed, coalesce(to_jsonb(f.entry) -> c.field, 'null') as present
+  from forged f
+ cross join lateral (
+    select v.field, v.value
+      from (
+        (select n from svc.audit_logs n where n.id between f.id - 50 and f.id + 50)
+        union all
+        (select n from svc.audit_logs n
+          where n.table_name = (f.entry).table_name and n.record_id = (f.entry).record_id
+          order by n."timestamp" desc limit 50)
+      ) near (entry)
+     cross join lateral (
+        select j.key, j.value from jsonb_each(to_jsonb(near.entry)) j
+        union all
+        select 'before_data', (near.entry).after_data
+        union all
+        select 'after_data', (near.entry).before_data
+     ) v(field, value)
+    union
+    select j.key, 'null' from jsonb_each(to_jsonb(f.entry)) j
+ ) c
+ where c.field not in ('id', 'timestamp', 'erased_leaf')
+   and svc.audit_leaf(jsonb_populate_record(f.entry, jsonb_build_object(c.field, c.value))) = f.digest
+ order by f.id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedField:
+    """The only field of an entry that was changed: its value when it was sealed, and the present one."""
+
+    id: int
+    field: str
+    sealed: RawJson
+    present: RawJson
+
+    def __str__(self) -> str:
+        before, now = self.sealed.value, self.present.value
+        if isinstance(before, dict) and isinstance(now, dict):
+            return ", ".join(_members(self.field, before, now))
+        return f"{self.field} was {_short(before)} and is {_short(now)}"
+
+
+def restored(leaves: Sequence[Leaf]) -> Query[ChangedField]:
+    """The query of the changed fields of entries whose sealed leaves are these."""
+    tried = leaves[:MOST_TRIED]
+    return Query(_RESTORED, ([leaf.id for leaf in tried], [leaf.digest for leaf in tried]), ChangedField)
+
+
+def _members(field: str, before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
+    names = [name for name in before | now if before.get(name) != now.get(name) or (name in before) != (name in now)]
+    for name in names[:_MOST_KEYS]:
+        yield f"{field}.{name} was {_short(before.get(name))} and is {_short(now.get(name))}"
+    if len(names) > _MOST_KEYS:
+        yield f"and {len(names) - _MOST_KEYS} more of {field}"
+
+
+def _short(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

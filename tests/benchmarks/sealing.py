@@ -1,0 +1,144 @@
+"""What seals cost writers, and how fast they verify: ``python -m tests.benchmarks.sealing [--seconds 60]``.
+
+Writers insert single rows into an audited table all the time. By turns a program seals every second, or does not; what
+was written meanwhile is sealed between two turns. Then the whole log is verified, several times. Prints a line of JSON
+and exits with 1 if writers have less than 0.97 of their throughput beside a sealer, or if fewer than 150,000 entries a
+second are verified.
+"""
+
+import argparse
+import json
+import multiprocessing
+import sys
+import time
+from collections.abc import Callable
+from multiprocessing.synchronize import Event
+from statistics import median
+from typing import Any, Final
+
+import psycopg
+
+from svc_pg import Config, audit, schema
+from svc_pg.audit import SealKey
+from svc_pg.config import AuditConfig, AuditedTable
+from tests.support.postgres import DURABLE, new_database, server
+
+LEAST_THROUGHPUT: Final = 0.97
+LEAST_VERIFIED: Final = 150_000
+_KEY: Final = SealKey("s1", b"k" * 32)
+_WRITERS: Final = 2
+_TURN: Final = 5.0  # seconds
+_ENTRIES: Final = 400_000
+_VERIFICATIONS: Final = 5
+
+_TABLE: Final = """
+create table customer (
+    id bigint generated always as identity primary key, name text, email text, city text, country text, phone text,
+    credit numeric, created timestamptz, note text, active boolean
+)
+"""
+_INSERT: Final = """
+insert into customer (name, email, city, country, phone, credit, created, note, active)
+select 'Customer ' || n, 'c' || n || '@example.org', 'Town ' || n %% 100, 'Country', '+49 ' || n, n * 1.1, now(),
+       repeat('x', 40), true
+  from generate_series(1, %s) n
+"""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=60.0, help="the time that writers are measured")
+    parser.add_argument("--postgres", help="the folder of another PostgreSQL's programs")
+    arguments = parser.parse_args()
+    with server(arguments.postgres, settings=DURABLE) as maintenance, new_database(maintenance) as conninfo:
+        with psycopg.connect(conninfo) as conn:
+            conn.execute(_TABLE)
+            conn.commit()
+            schema.install(conn, Config(audit=AuditConfig(tables=[AuditedTable(name="customer")])))
+        figures = _throughput(conninfo, arguments.seconds) | _verified(conninfo)
+    print(json.dumps(figures))  # noqa: T201 - the result
+    is_good = figures["throughput_ratio"] >= LEAST_THROUGHPUT and figures["verified_per_second"] >= LEAST_VERIFIED
+    return 0 if is_good else 1
+
+
+def _throughput(conninfo: str, seconds: float) -> dict[str, float]:
+    context = multiprocessing.get_context("spawn")
+    counts = [context.Value("q", 0, lock=False) for _ in range(_WRITERS)]
+    is_over, is_sealing = context.Event(), context.Event()
+    programs = [context.Process(target=_write, args=(conninfo, count, is_over)) for count in counts]
+    programs.append(context.Process(target=_seal, args=(conninfo, is_sealing, is_over)))
+    for program in programs:
+        program.start()
+
+    def written() -> int:
+        return sum(count.value for count in counts)
+
+    try:
+        with psycopg.connect(conninfo, autocommit=True) as conn:
+            _turn(written)  # warms up
+            pairs = []
+            for number in range(max(2, round(seconds / _TURN / 2))):
+                rates = {}
+                for on in (True, False) if number % 2 else (False, True):
+                    audit.seal(conn, key=_KEY)
+                    if on:
+                        is_sealing.set()
+                    rates[on] = _turn(written)
+                    is_sealing.clear()
+                pairs.append((rates[True], rates[False]))
+    finally:
+        is_over.set()
+        for program in programs:
+            program.join(timeout=30)
+    return {
+        "throughput_ratio": round(sum(on for on, _ in pairs) / sum(off for _, off in pairs), 3),
+        "throughput_ratios": [round(on / off, 3) for on, off in pairs],  # type: ignore[dict-item] # a list of them
+        "writes_per_second": round(median(off for _, off in pairs)),
+    }
+
+
+def _turn(written: Callable[[], int]) -> float:
+    before, start = written(), time.perf_counter()
+    time.sleep(_TURN)
+    return (written() - before) / (time.perf_counter() - start)
+
+
+def _write(conninfo: str, count: Any, is_over: Event) -> None:
+    with psycopg.connect(conninfo, autocommit=True) as conn:
+        while not is_over.is_set():
+            conn.execute(_INSERT, (1,))
+            count.value += 1
+
+
+def _seal(conninfo: str, is_sealing: Event, is_over: Event) -> None:
+    with psycopg.connect(conninfo, autocommit=True) as conn:
+        while not is_over.is_set():
+            if is_sealing.wait(timeout=0.1):
+                audit.seal(conn, key=_KEY)
+                is_over.wait(timeout=1)
+
+
+def _verified(conninfo: str) -> dict[str, float]:
+    with psycopg.connect(conninfo, autocommit=True) as conn:
+        conn.execute(_INSERT, (_ENTRIES,))
+        conn.execute("vacuum analyze")
+        start = time.perf_counter()
+        sealed = sum(seal.entries for seal in audit.seal(conn, key=_KEY))
+        sealing = sealed / (time.perf_counter() - start)
+        rates = []
+        for _ in range(_VERIFICATIONS):
+            start = time.perf_counter()
+            found = audit.verify(conn, public_keys=_KEY.public)
+            rates.append(found.entries / (time.perf_counter() - start))
+        if not found.is_intact:
+            raise RuntimeError(found.findings[0].message)
+    return {
+        "seals": found.seals,
+        "entries": found.entries,
+        "sealed_per_second": round(sealing),
+        "verified_per_second": round(max(rates)),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())
