@@ -11,7 +11,7 @@ from svc_pg.audit.change import Change, FieldChange, cut
 from svc_pg.audit.change_order import by_change
 from svc_pg.audit.entry import keyset
 from svc_pg.audit.portable.entries import phrases_of
-from svc_pg.audit.portable.last_changes import changes_of
+from svc_pg.audit.portable.last_changes import change_of_entry, changes_of
 from svc_pg.audit.portable.statements import arun, run
 from svc_pg.audit.record_ids import record_id
 from svc_pg.connections import async_connection, dbapi_connection, is_asyncpg, numbered
@@ -96,7 +96,9 @@ async def alast_changes(conn: Any, table: str, record: object, *, limit: int = D
 
 
 def change_of(conn: Any, entry_id: int) -> Change | None:
-    """One entry as a change, if there is one with this id."""
+    """One entry as a change, if there is one with this id. ``conn`` is Django's, or one as ``last_changes`` takes."""
+    if dialect_of(conn) != "postgresql":
+        return run(conn, change_of_entry(phrases_of(conn), entry_id))
     with translating(), closing(conn.cursor()) as cursor:
         cursor.execute(_OF_ENTRY, (entry_id,))
         return next(iter(_changes(cursor.fetchall())), None)

@@ -6,7 +6,7 @@ from typing import Any
 
 from svc_pg.audit.change import MAX_FIELDS, Change, FieldChange, cut
 from svc_pg.audit.entry import Entry
-from svc_pg.audit.portable.entries import page
+from svc_pg.audit.portable.entries import one, page
 from svc_pg.audit.portable.keys import moment
 from svc_pg.audit.portable.phrases import Phrases
 from svc_pg.audit.portable.statements import Statement, Steps
@@ -26,6 +26,13 @@ def changes_of(phrases: Phrases, of_record: Selection, limit: int) -> Steps[list
         if shown.next_cursor is None or len(found) >= limit:
             return found
         of_record = of_record.after(shown.next_cursor)
+
+
+def change_of_entry(phrases: Phrases, entry_id: int) -> Steps[Change | None]:
+    """One entry as a change, if there is one with this id."""
+    [[now]] = yield Statement("select " + phrases.now)
+    entry = yield from one(phrases, entry_id)
+    return None if entry is None else _change(entry, moment(now))
 
 
 def _change(entry: Entry, now: datetime) -> Change:

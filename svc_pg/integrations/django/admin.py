@@ -174,7 +174,7 @@ class EntryAdmin(_EntryAdmin):
     def who(self, entry: Entry) -> str:
         """The actor, who leads to all entries of the same; without one, the user of the database."""
         if entry.actor_id is None:
-            return f"{entry.db_user} (a user of the database)"
+            return f"{entry.db_user} (a user of the database)" if entry.db_user else "-"
         name = getattr(entry, "actor", None) or records.names_of({entry.actor_id}).get(entry.actor_id, entry.actor_id)
         return self._link(name, {"actor_id": entry.actor_id})
 
@@ -207,7 +207,7 @@ class EntryAdmin(_EntryAdmin):
     @admin.display(description="transaction")
     def transaction(self, entry: Entry) -> str:
         """The transaction, which leads to everything that it changed."""
-        return self._link(str(entry.xact_id), {"xact_id": str(entry.xact_id)})
+        return "-" if entry.xact_id is None else self._link(str(entry.xact_id), {"xact_id": str(entry.xact_id)})
 
     def _link(self, text: str, wanted: Mapping[str, str]) -> str:
         address = _entries_url(self.admin_site, **wanted)

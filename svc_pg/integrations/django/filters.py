@@ -11,12 +11,12 @@ from svc_pg.integrations.django.bounds import LogIsSlow, bounded
 
 # from each name to the next, by the index that begins with it
 _TABLES: Final = """
-with recursive named(name) as (
-    (select table_name from svc.audit_logs order by table_name limit 1)
+with recursive named(name, position) as (
+    select min(table_name), 1 from svc.audit_logs
     union all
-    select (select l.table_name from svc.audit_logs l where l.table_name > named.name order by l.table_name limit 1)
+    select (select min(l.table_name) from svc.audit_logs l where l.table_name > named.name), named.position + 1
       from named
-     where named.name is not null
+     where named.name is not null and named.position < 200
 )
 select name from named where name is not null limit 200
 """
@@ -67,7 +67,8 @@ class TableFilter(_ColumnFilter):
         using = model_admin.get_queryset(request).db
         try:
             with bounded(using), connections[using].cursor() as cursor:
-                cursor.execute(_TABLES)
+                is_sqlite = connections[using].vendor == "sqlite"
+                cursor.execute(_TABLES.replace("svc.audit_logs", "svc_audit_logs") if is_sqlite else _TABLES)
                 return [(name, name) for (name,) in cursor.fetchall()]
         except LogIsSlow:
             return []

@@ -4,12 +4,19 @@
 # the types of fields need the plugin of django-stubs, which would have to load the settings of a project
 
 import json
+from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any, Final
 
-from django.db import models
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.utils import timezone
 
 from svc_pg.audit.entry import OPERATIONS, SEVERITIES
+
+# As Django's quoting leaves it
+_TABLES: Final = {"sqlite": "svc_audit_logs", "mysql": "`svc`.`audit_logs`"}
 
 
 class _Exact(json.JSONDecoder):
@@ -20,24 +27,47 @@ class _Exact(json.JSONDecoder):
 
 
 class TextsField(models.Field):  # type: ignore[type-arg] # a field has no types without Django's stubs
-    """An array of texts, without django.contrib.postgres."""
+    """An array of texts, without django.contrib.postgres; of JSON on other databases."""
 
     def db_type(self, connection: BaseDatabaseWrapper) -> str:
         """The type of the column."""
         return "text[]"
+
+    def from_db_value(self, value: Any, _expression: object, _connection: object) -> Any:
+        """The texts."""
+        return json.loads(value) if isinstance(value, str) else value
+
+
+class MomentField(models.DateTimeField):  # type: ignore[type-arg] # as above
+    """A time, which SQLite and MySQL have in UTC, whatever time zone Django believes the database to be in."""
+
+    def from_db_value(self, value: Any, _expression: object, connection: BaseDatabaseWrapper) -> Any:
+        """The time, aware if the project's times are."""
+        if connection.vendor == "postgresql" or value is None:
+            return value
+        moment = value.replace(tzinfo=UTC)
+        return moment if settings.USE_TZ else timezone.make_naive(moment)
+
+    def get_db_prep_value(self, value: Any, connection: BaseDatabaseWrapper, prepared: bool = False) -> Any:  # noqa: FBT001, FBT002 - Django's
+        """The time as the log of the database writes it."""
+        moment = value if prepared else self.get_prep_value(value)
+        if connection.vendor == "postgresql" or not isinstance(moment, datetime):
+            return super().get_db_prep_value(moment, connection, prepared=True)
+        utc = (timezone.make_aware(moment) if timezone.is_naive(moment) else moment).astimezone(UTC)
+        return utc.strftime("%Y-%m-%dT%H:%M:%S.%fZ" if connection.vendor == "sqlite" else "%Y-%m-%d %H:%M:%S.%f")
 
 
 class Entry(models.Model):
     """One change of one record."""
 
     id = models.BigAutoField(primary_key=True)
-    timestamp = models.DateTimeField("time")
+    timestamp = MomentField("time")
     table_name = models.TextField("table")
     operation = models.TextField(choices=[(each, each) for each in OPERATIONS])
     record_id = models.TextField("record", null=True)
     actor_id = models.TextField("actor", null=True)
     tenant_id = models.TextField("tenant", null=True)
-    db_user = models.TextField("database user")
+    db_user = models.TextField("database user", null=True)
     db_role = models.TextField("database role", null=True)
     before_data = models.JSONField("before", null=True, decoder=_Exact)
     after_data = models.JSONField("after", null=True, decoder=_Exact)
@@ -48,13 +78,13 @@ class Entry(models.Model):
     description = models.TextField(null=True)
     redacted_fields = TextsField(null=True)
     context = models.JSONField(null=True, decoder=_Exact)
-    xact_id = models.BigIntegerField("transaction")
+    xact_id = models.BigIntegerField("transaction", null=True)
 
     class Meta:
         """Nothing is Django's to create."""
 
         managed = False
-        db_table = '"svc"."audit_logs"'
+        db_table = _TABLES.get(connections[DEFAULT_DB_ALIAS].vendor, '"svc"."audit_logs"')
         ordering = ("-timestamp", "-id")
         default_permissions = ("view",)
         verbose_name = "audit entry"

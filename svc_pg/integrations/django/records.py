@@ -12,7 +12,7 @@ from django.utils.module_loading import import_string
 
 from svc_pg.audit.change import Change
 from svc_pg.audit.last_changes import last_changes
-from svc_pg.table_names import TableName
+from svc_pg.table_names import DEFAULT_SCHEMA, TableName
 
 Names = Callable[[Collection[str]], Mapping[str, str]]
 """Takes ids of actors, and gives the names of those that it knows."""
@@ -34,8 +34,11 @@ def changes(table: str, key: object, *, limit: int, using: str) -> list[Change]:
 
 
 def table_of(record: models.Model | type[models.Model], *, using: str) -> str:
-    """The table of a model, as the log names it: in the schema public, unless ``db_table`` has another."""
-    return str(TableName.parse(connections[using].ops.quote_name(record._meta.db_table)))
+    """The table of a model, as the log names it: in the default schema, unless ``db_table`` has another."""
+    connection = connections[using]
+    quoted = connection.ops.quote_name(record._meta.db_table).replace("`", '"')
+    schemas = {"sqlite": "main", "mysql": str(connection.settings_dict["NAME"])}
+    return str(TableName.parse(quoted).within(schemas.get(connection.vendor, DEFAULT_SCHEMA)))
 
 
 def names_of(actors: Collection[str]) -> Mapping[str, str]:

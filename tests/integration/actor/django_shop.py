@@ -33,7 +33,7 @@ def use_database(**database: Any) -> None:
     """Make Django's connections go to that database; sets Django up where that has not been done."""
     if not settings.configured:
         settings.configure(
-            DATABASES={"default": {"ENGINE": "django.db.backends.postgresql"}},
+            DATABASES={"default": {"ENGINE": database["ENGINE"]}},
             INSTALLED_APPS=[
                 "django.contrib.admin",
                 "django.contrib.auth",

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from html import unescape
 from io import StringIO
 from typing import Any
@@ -295,7 +296,7 @@ def test_an_object_that_is_gone_has_no_history_of_its_own(mara: Client) -> None:
 def test_a_log_that_does_not_answer_costs_a_note_and_no_worker(
     django_shop_database: str, mara: Client, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
-    monkeypatch.setattr(bounds, "STATEMENT_TIMEOUT", "50ms")
+    monkeypatch.setattr(bounds, "STATEMENT_TIMEOUT", timedelta(milliseconds=50))
     with psycopg.connect(django_shop_database) as conn:
         conn.execute("lock table svc.audit_logs in access exclusive mode")
         assert "The database took too long." in Page(page(mara, address)).words
