@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-
 from svc_pg import encryption_keys, seal_keys
 from svc_pg.errors import EncryptionKeyError
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # cryptography is loaded by what seals or verifies alone
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
     from svc_pg.settings import Settings
 
 
@@ -66,7 +65,9 @@ class SealKey:
         return self._private.sign(text.encode())
 
     @cached_property
-    def _private(self) -> Ed25519PrivateKey:
+    def _private(self) -> "Ed25519PrivateKey":
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
         return Ed25519PrivateKey.from_private_bytes(self.seed)
 
 
@@ -109,6 +110,8 @@ class PublicKeys:
 
     def has_signed(self, key_id: str, text: str, signature: bytes) -> bool:
         """True if the key of this id, which must be known, signed the text."""
+        from cryptography.exceptions import InvalidSignature
+
         try:
             self._public[key_id].verify(signature, text.encode())
         except InvalidSignature:
@@ -116,5 +119,7 @@ class PublicKeys:
         return True
 
     @cached_property
-    def _public(self) -> dict[str, Ed25519PublicKey]:
+    def _public(self) -> "dict[str, Ed25519PublicKey]":
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
         return {key_id: Ed25519PublicKey.from_public_bytes(key) for key_id, key in self.keys.items()}
