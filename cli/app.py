@@ -36,6 +36,7 @@ COMMANDS: Final = {
     "revert": Summary("Audit", "differences", "Print the SQL that takes a change back."),
     "export": Summary("Audit", "export", "Write the audit log as JSON or CSV."),
     "purge": Summary("Audit", "audit", "Remove old entries of the audit log."),
+    "erase": Summary("Audit", "erase", "Take away what the log shows of a person."),
     "hold": Summary("Audit", "hold", "Keep a record from purge and erasure."),
     "seal": Summary("Audit", "seals", "Seal the audit log."),
     "verify": Summary("Audit", "seals", "Compare the audit log with its seals."),

@@ -31,6 +31,10 @@ begin
                         to_char(v_state.valid_to at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
                         using errcode = 'SV104', hint = 'Its history tells how it ended.';
                 end if;
+                if v_state.redacted_fields = '{*}' and v_state.after_data = jsonb '{"erased": true}' then
+                    raise exception 'what the log knew of record % of "%" is erased', p_record, p_table
+                        using errcode = 'SV104';
+                end if;
                 v_now := v_state.after_data;
                 v_redacted := coalesce(v_state.redacted_fields, '{}');
                 v_left := array(select jsonb_object_keys(v_now) union select unnest(v_redacted) except select '*');

@@ -114,7 +114,7 @@ begin
           from svc.audit_history(v_record.in_table, v_record.record, v_place."timestamp") h
           join svc.audit_logs l on l."timestamp" = h.entry_timestamp and l.id = h.entry_id
          order by h.place_timestamp desc, h.place_id desc limit 1;
-        if (v_now is null) = (after_data is null) and not exists (
+        if (v_now is null) = (after_data is null) and v_now is distinct from jsonb '{"erased": true}' and not exists (
             select from jsonb_each(after_data) a
              where v_now ? a.key and v_now -> a.key <> a.value
                and (before_data is null or a.key = any (changed_fields))

@@ -5,12 +5,14 @@ select l.id as entry_id, l."timestamp", l.actor_id, l.tenant_id, l.table_name, l
   from svc.audit_logs l
  cross join lateral unnest(coalesce(l.changed_fields, array(
            -- capture_log takes any JSON, and only an object has keys
-           select jsonb_object_keys(case jsonb_typeof(coalesce(l.after_data, l.before_data))
-                                         when 'object' then coalesce(l.after_data, l.before_data) else '{}' end)
+           select jsonb_object_keys(case when l.erased_leaf is null
+                                              and jsonb_typeof(coalesce(l.after_data, l.before_data)) = 'object'
+                                         then coalesce(l.after_data, l.before_data) else '{}' end)
        ))) c(field)
  where l.operation <> 'SNAPSHOT';
 comment on view svc.audit_changes is
-    'The audit log by field: a row for each field that an UPDATE changed, and for each of an INSERT and a DELETE.';
+    'The audit log by field: a row for each field that an UPDATE changed, and for each of an INSERT and a DELETE. '
+    'Erased entries have no values.';
 comment on column svc.audit_changes.entry_id is 'The entry''s id.';
 comment on column svc.audit_changes."timestamp" is 'When the entry was written.';
 comment on column svc.audit_changes.actor_id is 'The actor, as the application set it.';

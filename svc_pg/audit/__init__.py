@@ -7,6 +7,7 @@ from svc_pg.audit.change import Change, FieldChange
 from svc_pg.audit.context import Actor, acting, acting_as, current_actor
 from svc_pg.audit.diff import Diff, FieldDiff, PatchStep, diff
 from svc_pg.audit.entry import Entry
+from svc_pg.audit.erasure import ErasureReport, aerase, erase
 from svc_pg.audit.export import aexport, export
 from svc_pg.audit.export_fields import ExportReport
 from svc_pg.audit.follow import follow
@@ -34,6 +35,7 @@ __all__ = [
     "Change",
     "Diff",
     "Entry",
+    "ErasureReport",
     "ExportReport",
     "FieldChange",
     "FieldDiff",
@@ -56,6 +58,7 @@ __all__ = [
     "acting",
     "acting_as",
     "actor",
+    "aerase",
     "aexport",
     "ahold",
     "alast_changes",
@@ -72,6 +75,7 @@ __all__ = [
     "check_proof",
     "current_actor",
     "diff",
+    "erase",
     "export",
     "follow",
     "history",

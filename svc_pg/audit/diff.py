@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from svc_pg.audit.entry import Entry
+from svc_pg.audit.entry import Entry, is_erased
 from svc_pg.audit.record_history import State
 from svc_pg.encoding import encode
 from svc_pg.errors import QueryError
@@ -59,8 +59,11 @@ class Diff:
 def diff(entry: Entry | State) -> Diff:
     """The difference between the two snapshots of an entry, or of a state of a record.
 
-    Raises QueryError if a snapshot is nested too deeply to be compared.
+    Of an erased entry only the names of the changed fields are left. Raises QueryError if a snapshot is nested too
+    deeply to be compared.
     """
+    if is_erased(entry):
+        return Diff([FieldDiff(name, None, None, is_redacted=True) for name in entry.changed_fields or ()], [])
     before, after = _side(entry.before_data), _side(entry.after_data)
     changed = set(entry.changed_fields or ())
     redacted = set(entry.redacted_fields or ())

@@ -16,6 +16,8 @@ Order = Literal["newest", "oldest"]
 
 OPERATIONS: Final[tuple[Operation, ...]] = get_args(Operation)
 SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
+ERASED: Final = '{"erased": true}'
+"""The snapshot of an erased entry."""
 ALWAYS: Final = ("id", "timestamp", "table_name")
 """The fields that every entry has, whatever is chosen."""
 
@@ -46,6 +48,30 @@ class Entry:
     redacted_fields: list[str] | None
     context: RawJson | None
     xact_id: str | None
+
+    @property
+    def is_erased(self) -> bool:
+        """True if ``svc_pg.audit.erase`` took away what it showed: its snapshots say only that."""
+        return is_erased(self)
+
+
+class _Shown(Protocol):
+    @property
+    def before_data(self) -> RawJson | None:
+        """The snapshot before."""
+
+    @property
+    def after_data(self) -> RawJson | None:
+        """The snapshot after."""
+
+    @property
+    def redacted_fields(self) -> list[str] | None:
+        """The fields that are not recorded."""
+
+
+def is_erased(entry: _Shown) -> bool:
+    """True if the snapshots say that what they showed was erased; see sql/audit/erase.sql.j2."""
+    return entry.redacted_fields == ["*"] and ERASED in (entry.before_data, entry.after_data)
 
 
 FIELDS: Final[tuple[str, ...]] = tuple(field.name for field in fields(Entry))

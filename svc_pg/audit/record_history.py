@@ -7,7 +7,7 @@ from typing import Any, Final, LiteralString, Self
 
 from psycopg import AsyncConnection, Connection
 
-from svc_pg.audit.entry import Operation, Order
+from svc_pg.audit.entry import Operation, Order, is_erased
 from svc_pg.audit.record_ids import record_id
 from svc_pg.dialects import require_postgres
 from svc_pg.errors import QueryError
@@ -81,6 +81,11 @@ class State:
     moved_to: str | None
     is_in_order: bool
     place_id: str
+
+    @property
+    def is_erased(self) -> bool:
+        """True if ``svc_pg.audit.erase`` took away what the state was."""
+        return is_erased(self)
 
 
 def _read(cursor: str) -> Sequence[object]:

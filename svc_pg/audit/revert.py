@@ -7,6 +7,7 @@ from typing import Any, Final
 from psycopg import AsyncConnection, Connection
 
 from svc_pg.audit.diff import document
+from svc_pg.audit.entry import ERASED
 from svc_pg.audit.net_changes import NetChange, TableFacts, facts_of, net_changes
 from svc_pg.audit.numbers import number_of, transaction_number
 from svc_pg.audit.revert_sql import revert_sql
@@ -152,6 +153,8 @@ def _problems(change: NetChange, table: TableFacts | None) -> Iterator[Refusal]:
         yield refusal(f"{change.table_name} belongs to svc-pg")
     elif not table.key:
         yield refusal(f"{change.table_name} has no key any more")
+    elif ERASED in (change.before_data, change.after_data):
+        yield refusal(f"what the log knew of {name} is erased")
     elif not change.is_in_order:
         yield refusal(f"the entries of {name} do not follow each other")
     elif change.later_entry is not None:

@@ -15,7 +15,8 @@ from svc_pg.config.audited_table import (
     Severity,
 )
 from svc_pg.config.condition import Condition
-from svc_pg.config.model import StrictModel, validated
+from svc_pg.config.erasure import references
+from svc_pg.config.model import StrictModel, TableText, validated
 from svc_pg.errors import ConfigError
 
 Search = Literal["contains", "text"]
@@ -25,6 +26,8 @@ class AuditConfig(StrictModel):
     """The tables of the audit log, and the days for which ``svc-pg purge`` keeps its entries. Default: forever.
 
     Tables may have ``retention_days`` of their own.
+    ``erasure`` names for a table those that refer to its records, each with its column: ``orders.customer_id``, or
+    ``orders(region, customer_no)`` for a key of several.
     ``search`` are the searches in snapshots that an index makes fast, at a price that every entry pays.
     ``unattributed`` is for SQLite: ``refuse`` the writes of programs that do not name the actor, such as a shell, or
     ``record`` them without one.
@@ -34,6 +37,16 @@ class AuditConfig(StrictModel):
     retention_days: RetentionDays | None = None
     search: list[Search] = []
     tables: list[AuditedTable] = []
+    erasure: dict[TableText, list[str]] = {}
+
+    @field_validator("erasure")
+    @classmethod
+    def _refers(cls, erasure: dict[str, list[str]]) -> dict[str, list[str]]:
+        try:
+            list(references(erasure))
+        except ConfigError as error:
+            raise ValueError(error.message) from error
+        return erasure
 
     @field_validator("tables")
     @classmethod

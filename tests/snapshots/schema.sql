@@ -770,6 +770,18 @@ create function svc.audit_ensure_partitions(p_months integer DEFAULT 3, p_attach
     set TimeZone=UTC
     set lock_timeout=2s;
 
+create function svc.audit_erasable(p_table text, p_record text)
+    returns TABLE(table_name text, record_id text, moved_from text, entry_id bigint, entry_timestamp timestamp with time zone, is_erased boolean) language plpgsql stable
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_erased_key(p_key text)
+    returns text language plpgsql stable
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_erasure()
+    returns TABLE(of_table text, table_name text, columns text[]) language sql immutable
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_events(p_table text, p_record text)
     returns TABLE(id bigint, "timestamp" timestamp with time zone, xact_id bigint, before_data jsonb, after_data jsonb) language sql stable;
 
@@ -814,6 +826,10 @@ create function svc.audit_is_mixed()
     set enable_seqscan=off
     set enable_indexscan=off
     set enable_indexonlyscan=off;
+
+create function svc.audit_key_of(p_image jsonb, p_columns text[])
+    returns text language sql immutable parallel safe
+    set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_keys(p_snapshot jsonb)
     returns text[] language sql immutable parallel safe
@@ -1053,6 +1069,13 @@ create function svc.console_token(p_token_hash bytea, p_is_use boolean DEFAULT t
 create function svc.console_verify(p_session_id uuid, p_device_hash bytea, p_code_hashes bytea[], p_ip inet, p_user_agent text, OUT outcome text, OUT attempts_remaining integer, OUT retry_after integer)
     returns record language plpgsql
     set search_path=pg_catalog, pg_temp;
+
+create function svc.erase(table_name text, record_id text)
+    returns TABLE(of_table text, entries bigint) language plpgsql security definer
+    set search_path=pg_catalog, pg_temp
+    set lock_timeout=300ms
+    set enable_hashjoin=off
+    set enable_mergejoin=off;
 
 create function svc.history(table_name text, record_id text, since timestamp with time zone DEFAULT NULL::timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone)
     returns TABLE(valid_from timestamp with time zone, valid_to timestamp with time zone, operation text, actor_id text, tenant_id text, db_user text, entry_id bigint, xact_id bigint, before_data jsonb, after_data jsonb, changed_fields text[], redacted_fields text[], moved_from text, moved_to text, is_in_order boolean, place_id bigint) language plpgsql stable
@@ -1451,6 +1474,12 @@ grant select on table svc.audit_epoch to svc_admin;
 grant select on table svc.audit_epoch to svc_reader;
 grant select on table svc.audit_epochs to svc_admin;
 grant select on table svc.audit_epochs to svc_reader;
+grant execute on function svc.audit_erasable to svc_admin;
+grant execute on function svc.audit_erasable to svc_writer;
+grant execute on function svc.audit_erased_key to svc_admin;
+grant execute on function svc.audit_erased_key to svc_writer;
+grant execute on function svc.audit_erasure to svc_admin;
+grant execute on function svc.audit_erasure to svc_writer;
 grant execute on function svc.audit_events to svc_admin;
 grant execute on function svc.audit_events to svc_reader;
 grant execute on function svc.audit_events to svc_writer;
@@ -1471,6 +1500,8 @@ grant execute on function svc.audit_image to svc_admin;
 grant execute on function svc.audit_image to svc_writer;
 grant execute on function svc.audit_is_mixed to svc_admin;
 grant execute on function svc.audit_is_mixed to svc_writer;
+grant execute on function svc.audit_key_of to svc_admin;
+grant execute on function svc.audit_key_of to svc_writer;
 grant execute on function svc.audit_keys to svc_admin;
 grant execute on function svc.audit_keys to svc_writer;
 grant execute on function svc.audit_known to svc_admin;
@@ -1576,6 +1607,7 @@ grant delete, insert, select, update on table svc.console_tokens to svc_admin;
 grant delete, insert, select, update on table svc.console_uses to svc_admin;
 grant select on table svc.console_uses to svc_reader;
 grant execute on function svc.console_verify to svc_admin;
+grant execute on function svc.erase to svc_admin;
 grant execute on function svc.history to svc_admin;
 grant execute on function svc.history to svc_reader;
 grant execute on function svc.hold to svc_admin;

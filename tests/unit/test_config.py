@@ -5,6 +5,8 @@ from textwrap import dedent
 import pytest
 
 from svc_pg import Config
+from svc_pg.config.erasure import references
+from svc_pg.config.model import validated
 from svc_pg.errors import ConfigError
 
 
@@ -172,3 +174,41 @@ def test_a_module_that_cannot_be_imported_is_refused(reference: str) -> None:
     with pytest.raises(ConfigError, match="cannot import") as caught:
         Config.find(reference)
     assert caught.value.hint is not None
+
+
+@pytest.mark.parametrize(
+    ("erasure", "found"),
+    [
+        ({"customer": ["orders.customer_id"]}, [("public.customer", "public.orders", ("customer_id",))]),
+        ({"crm.customer": ["shop.orders.customer_id"]}, [("crm.customer", "shop.orders", ("customer_id",))]),
+        (
+            {"customer": ["orders(region, customer_no)", "a.notes ( region,customer_no )"]},
+            [
+                ("public.customer", "public.orders", ("region", "customer_no")),
+                ("public.customer", "a.notes", ("region", "customer_no")),
+            ],
+        ),
+        ({"customer": ['"odd.schema"."o""dd"."co.l"']}, [("public.customer", '"odd.schema"."o""dd"', ("co.l",))]),
+    ],
+)
+def test_erasure_names_tables_and_the_columns_that_refer(
+    erasure: dict[str, list[str]], found: list[tuple[str, str, tuple[str, ...]]]
+) -> None:
+    config = Config.model_validate({"audit": {"erasure": erasure}})
+    assert [(each.of, each.table, each.columns) for each in references(config.audit.erasure)] == found
+
+
+@pytest.mark.parametrize(
+    ("erasure", "words"),
+    [
+        ({"customer": ["orders"]}, "is not a table and its column"),
+        ({"customer": ["a.b.c.d"]}, "is not a table and its column"),
+        ({"customer": ["orders()"]}, "is not a table and its column"),
+        ({"customer": ["customer.parent_id"]}, "in a circle"),
+        ({"a": ["b.a_id"], "b": ["c.b_id"], "c": ["a.c_id"]}, "in a circle"),
+        ({"a.b.c": ["orders.x"]}, "not a table name"),
+    ],
+)
+def test_erasure_that_cannot_be_followed_is_refused(erasure: dict[str, list[str]], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        validated(Config, {"audit": {"erasure": erasure}}, source="svc-pg.toml")

@@ -47,6 +47,7 @@ def test_the_help_groups_the_commands_and_gives_each_a_line() -> None:
             "revert",
             "export",
             "purge",
+            "erase",
             "hold",
             "seal",
             "verify",

@@ -8,6 +8,7 @@ from typing import Any
 
 from psycopg import Connection
 
+from svc_pg.capture.erasure import check_erasure
 from svc_pg.capture.postgres.cascades import check_cascades
 from svc_pg.capture.postgres.catalog import read_tables
 from svc_pg.capture.postgres.change_events import by_table, change_objects, check_when
@@ -18,6 +19,7 @@ from svc_pg.capture.postgres.triggers import capture_objects
 from svc_pg.capture.rules import check_partitions, check_pattern, rules_for
 from svc_pg.config import Config, EventDefinition
 from svc_pg.config.audit import Search
+from svc_pg.config.erasure import references
 from svc_pg.errors import ConfigError
 from svc_pg.render import render
 from svc_pg.schema.postgres import access
@@ -75,7 +77,12 @@ def target_of(
     tables, covered = _of_tables(conn, config)
     return Target(
         schema=[
-            *_rendered("function", _FUNCTIONS, max_attempts=max_attempts(config.webhooks.retry)),
+            *_rendered(
+                "function",
+                _FUNCTIONS,
+                max_attempts=max_attempts(config.webhooks.retry),
+                references=list(references(config.audit.erasure)),
+            ),
             *_rendered("view", _VIEWS),
             *_guard_triggers(),
         ],
@@ -132,6 +139,7 @@ def _of_tables(
     for name, rules in audited.items():
         check_conditions(conn, str(name), rules)
     recorded = {name: rules_for(tables[name], rules) for name, rules in audited.items()}
+    check_erasure(references(config.audit.erasure), recorded)
     check_cascades(conn, [name for name, rules in audited.items() if rules.level == "statement"])
     own = [rules_for(table, rules) for table, rules in OWN_TABLES]
     objects = {str(rules.table.name): capture_objects(rules) for rules in [*own, *recorded.values()]}

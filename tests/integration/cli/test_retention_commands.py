@@ -1,4 +1,4 @@
-"""The commands hold and purge of what is kept by table."""
+"""The commands hold, erase, and purge of what is kept by table."""
 
 import getpass
 import json
@@ -89,3 +89,21 @@ def test_a_purge_says_what_goes_by_table_and_what_is_held(run: Run) -> None:
     assert "removed 1 entries of public.orders" in done.stderr
     assert "held, so kept: public.orders 5" in done.stderr
     assert "public.customer" not in done.stderr
+
+
+def test_an_erasure_is_shown_first_and_needs_a_yes(run: Run) -> None:
+    planned = run("erase", "customer", "5", "--dry-run")
+    assert planned.stderr == "would erase 1 entries of public.customer\n"
+    asked = run("erase", "customer", "5")
+    assert (asked.returncode, "Nothing brings this back" in asked.stderr) == (1, True)
+    assert json.loads(run("erase", "customer", "5", "--yes", "--json").stdout) == {
+        "tables": {"public.customer": 1},
+        "entries": 1,
+        "otherKeys": [],
+        "isDryRun": False,
+    }
+    assert run("erase", "customer", "5", "--yes").stderr == "nothing is left to erase\n"
+    unknown = run("erase", "customer", "99", "--yes")
+    assert (unknown.returncode, "does not know a record 99" in unknown.stderr) == (1, True)
+    run("hold", "orders", "5", "--reason", "case 17")
+    assert "because of holds: public.orders 5" in run("erase", "orders", "5", "--yes").stderr

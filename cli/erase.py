@@ -1,0 +1,56 @@
+"""The command erase."""
+
+from typing import Annotated
+
+import typer
+
+from svc_pg import audit
+
+from . import output, records
+from .database import connect
+from .json_text import printable
+from .operator import acting_as_operator
+from .options import DatabaseUrl, Json
+
+app = typer.Typer()
+
+
+@app.command()
+def erase(
+    *,
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="The table.")],
+    key: Annotated[str, typer.Argument(metavar="KEY", help="The record's key; of several columns a JSON array.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be erased.")] = False,
+    database_url: DatabaseUrl = None,
+    json: Json = False,
+) -> None:
+    """Take away what the log shows of a record, and of all that refers to it by the configuration's rules."""
+    with connect(database_url) as conn, acting_as_operator(conn):
+        report = audit.erase(conn, table, key, dry_run=True)
+        if not json:
+            _show(report, "would erase" if dry_run or not yes else "erasing")
+        if not dry_run and report.entries:
+            if not yes:
+                typer.confirm("Nothing brings this back. Erase it?", abort=True, err=True)
+            report = audit.erase(conn, table, key)
+    if json:
+        records.show_json(
+            {
+                "tables": report.tables,
+                "entries": report.entries,
+                "otherKeys": report.other_keys,
+                "isDryRun": dry_run,
+            }
+        )
+    elif not dry_run:
+        output.words(f"erased {report.entries:,} entries" if report.entries else "nothing is left to erase")
+
+
+def _show(report: audit.ErasureReport, words: str) -> None:
+    for table, entries in sorted(report.tables.items()):
+        output.words(f"{words} {entries:,} entries of {printable(table)}")
+    for key in report.other_keys:
+        output.words(
+            f"the record also had the key {printable(key)}, whose other entries stay: erase it too if it is the same"
+        )

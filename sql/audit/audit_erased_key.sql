@@ -1,0 +1,17 @@
+-- A key as an erased entry has it: numbers and UUIDs stay, since history needs them; any other may tell who it was, as
+-- an e-mail address does, and its keyed hash takes its place.
+create or replace function svc.audit_erased_key(p_key text) returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $svc$
+declare
+    v_uuid constant text := '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}';
+begin
+    if p_key is null or p_key ~ '^erased:[0-9a-f]{64}$' or p_key ~ ('^(-?[0-9]+|' || v_uuid || ')$')
+       or p_key ~ ('^\[((-?[0-9]+|"-?[0-9]+"|"' || v_uuid || '"|null)(, )?)+\]$') then
+        return p_key;
+    end if;
+    return 'erased:' || svc.audit_hash(p_key);
+end
+$svc$;
+revoke all on function svc.audit_erased_key(text) from public;

@@ -1,0 +1,53 @@
+"""The rules of erasure: which tables refer to a person, and by which columns."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from typing import Final
+
+from svc_pg.errors import ConfigError
+from svc_pg.table_names import TableName
+
+_NAME: Final = r'"(?:[^"]|"")+"|[^.()",\s]+'
+_ONE: Final = re.compile(rf"\s*(?P<table>(?:(?:{_NAME})\.)?(?:{_NAME}))\.(?P<column>{_NAME})\s*")
+_SEVERAL: Final = re.compile(
+    rf"\s*(?P<table>(?:(?:{_NAME})\.)?(?:{_NAME}))\s*\(\s*(?P<columns>(?:{_NAME})(?:\s*,\s*(?:{_NAME}))*)\s*\)\s*"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A table whose ``columns`` have the key of a record ``of`` another table."""
+
+    of: str
+    table: str
+    columns: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, of: str, text: str) -> "Reference":
+        """Read ``orders.customer_id``, or ``orders(region, customer_no)``. Raises ConfigError if it is neither."""
+        if match := _ONE.fullmatch(text):
+            columns = [match["column"]]
+        elif match := _SEVERAL.fullmatch(text):
+            columns = re.findall(_NAME, match["columns"])
+        else:
+            raise ConfigError(f"{text!r} is not a table and its column; write orders.customer_id, or orders(a, b)")
+        return cls(of, str(TableName.parse(match["table"])), tuple(map(_plain, columns)))
+
+
+def references(rules: Mapping[str, Sequence[str]]) -> Iterator[Reference]:
+    """The references of all rules. Raises ConfigError if they go in a circle, or a text is none."""
+    found = [Reference.parse(of, text) for of, texts in rules.items() for text in texts]
+    graph: dict[str, set[str]] = {}
+    for each in found:
+        graph.setdefault(each.table, set()).add(each.of)
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        raise ConfigError(f"these tables refer to each other in a circle: {', '.join(error.args[1])}") from error
+    yield from found
+
+
+def _plain(column: str) -> str:
+    return column[1:-1].replace('""', '"') if column.startswith('"') else column
