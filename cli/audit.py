@@ -17,7 +17,19 @@ from . import output, records
 from .database import open_database
 from .format_entry import line
 from .known_tables import warn_of_unknown
-from .log_filters import Actor, Operation, Record, Since, Table, selected
+from .log_filters import (
+    Actors,
+    Changed,
+    Compliance,
+    Labels,
+    LeastSeverity,
+    Operations,
+    Record,
+    Since,
+    Tables,
+    Tenants,
+    selected,
+)
 from .operator import acting_as_operator
 from .options import ConfigReference, DatabaseUrl, Json, duration
 from .output_file import until_the_reader_leaves
@@ -30,10 +42,15 @@ app = typer.Typer()
 def log(
     *,
     since: Since = None,
-    table: Table = None,
+    tables: Tables = None,
     record: Record = None,
-    actor: Actor = None,
-    operation: Operation = None,
+    actors: Actors = None,
+    tenants: Tenants = None,
+    operations: Operations = None,
+    changed: Changed = None,
+    labels: Labels = None,
+    severity: LeastSeverity = None,
+    compliance: Compliance = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="The number of entries to start with.")] = 20,
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Show new entries as they appear, until Ctrl-C.")
@@ -42,10 +59,21 @@ def log(
     database_url: DatabaseUrl = None,
 ) -> None:
     """Show the newest entries of the audit log, the newest last."""
-    wanted = selected(since=since, table=table, record=record, actor=actor, operation=operation).limit(limit)
+    wanted = selected(
+        since=since,
+        tables=tables,
+        record=record,
+        actors=actors,
+        tenants=tenants,
+        operations=operations,
+        changed=changed,
+        labels=labels,
+        severity=severity,
+        compliance=compliance,
+    ).limit(limit)
     show = _json_line if json else line
     with until_the_reader_leaves(), suppress(KeyboardInterrupt), open_database(database_url) as conn:
-        warn_of_unknown(conn, table)
+        warn_of_unknown(conn, tables)
         entries = follow_entries(conn, wanted) if follow else reversed(wanted.list(conn).data)
         for entry in entries:
             typer.echo(show(entry))

@@ -1,20 +1,35 @@
 """The command ``export``."""
 
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from svc_pg.audit.export import expected
 from svc_pg.audit.export import export as export_entries
+from svc_pg.audit.export_fields import ExportReport
 
 from . import output
 from .database import open_database
 from .known_tables import warn_of_unknown
-from .log_filters import Actor, Operation, Record, Since, Table, selected
+from .log_filters import (
+    Actors,
+    Changed,
+    Compliance,
+    Labels,
+    LeastSeverity,
+    Operations,
+    Record,
+    Since,
+    Tables,
+    Tenants,
+    selected,
+)
 from .options import DatabaseUrl, point_in_time
 from .output_file import STANDARD_OUTPUT, opened, until_the_reader_leaves
-from .progress import progress
+from .progress import entries_so_far
 
 app = typer.Typer()
 
@@ -25,6 +40,7 @@ class ExportFormat(StrEnum):
     json = "json"
     ndjson = "ndjson"
     csv = "csv"
+    parquet = "parquet"
 
 
 @app.command()
@@ -34,14 +50,29 @@ def export(
     until: Annotated[
         str | None, point_in_time(meaning="Only changes before this time, written as for --since.")
     ] = None,
-    table: Table = None,
+    tables: Tables = None,
     record: Record = None,
-    actor: Actor = None,
-    operation: Operation = None,
-    form: Annotated[ExportFormat, typer.Option("--format", help="The format to write.")] = ExportFormat.json,
-    file: Annotated[
-        Path, typer.Option("-o", "--output", metavar="FILE", help="The file to write; - is standard output.")
-    ] = (STANDARD_OUTPUT),
+    actors: Actors = None,
+    tenants: Tenants = None,
+    operations: Operations = None,
+    changed: Changed = None,
+    labels: Labels = None,
+    severity: LeastSeverity = None,
+    compliance: Compliance = None,
+    form: Annotated[
+        ExportFormat | None,
+        typer.Option(
+            "--format", show_default=False, help="The format to write. Default: json, or ndjson with --follow."
+        ),
+    ] = None,
+    to: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE",
+            help="The file to write, in place of an old one when it is complete; with --follow, to append to. "
+            "- is standard output.",
+        ),
+    ] = STANDARD_OUTPUT,
     after: Annotated[
         str | None,
         typer.Option(metavar="CURSOR", help="Continue after this cursor, which the last export printed."),
@@ -52,21 +83,67 @@ def export(
             "--unsettled", help="Include the newest entries, although older ones may still appear among them."
         ),
     ] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="Write new entries as they appear, until Ctrl-C.")] = False,
+    cursor: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With --follow, the file that tells the next run how far this one came."),
+    ] = None,
     database_url: DatabaseUrl = None,
 ) -> None:
     """Write entries of the audit log, the oldest first."""
-    wanted = selected(since=since, until=until, table=table, record=record, actor=actor, operation=operation)
-    with until_the_reader_leaves(), open_database(database_url) as conn, opened(file) as out, progress() as show:
-        warn_of_unknown(conn, table)
-        report = export_entries(
-            conn,
-            wanted,
-            format=form.value,
-            out=out,
-            after=after,
-            is_settled=not unsettled,
-            progress=lambda entries: show(f"{entries:,} entries"),
-        )
+    _check(form, to, until=until, unsettled=unsettled, follow=follow, cursor=cursor)
+    wanted = selected(
+        since=since,
+        until=until,
+        tables=tables,
+        record=record,
+        actors=actors,
+        tenants=tenants,
+        operations=operations,
+        changed=changed,
+        labels=labels,
+        severity=severity,
+        compliance=compliance,
+    )
+    with until_the_reader_leaves(), open_database(database_url) as conn:
+        warn_of_unknown(conn, tables)
+        if follow:
+            from .export_following import follow as follow_entries  # it needs a system that locks files
+
+            with entries_so_far(lambda: None) as progress:
+                entries = follow_entries(conn, wanted, to=to, cursor=cursor, after=after, progress=progress)
+            output.words(f"{entries:,} entries.")
+            return
+        with opened(to) as out, entries_so_far(lambda: expected(conn, wanted, after=after)) as progress:
+            report = export_entries(
+                conn,
+                wanted,
+                format=(form or ExportFormat.json).value,
+                out=out,
+                after=after,
+                is_settled=not unsettled,
+                progress=progress,
+            )
+    _tell(report, unsettled=unsettled)
+
+
+def _check(
+    form: ExportFormat | None, to: Path, *, until: str | None, unsettled: bool, follow: bool, cursor: Path | None
+) -> None:
+    """Refuse options that have no meaning together."""
+    if not follow and cursor is not None:
+        raise typer.BadParameter("--cursor needs --follow; an export continues with --after")
+    if follow and form not in (None, ExportFormat.ndjson):
+        raise typer.BadParameter(f"--follow writes ndjson, because a file of {form} has an end")
+    if follow and until is not None:
+        raise typer.BadParameter("--follow has no end, so leave out --until")
+    if follow and unsettled:
+        raise typer.BadParameter("--follow writes what is settled, so leave out --unsettled")
+    if form is ExportFormat.parquet and to == STANDARD_OUTPUT and sys.stdout.isatty():
+        raise typer.BadParameter("parquet is not for a terminal: name a file with --to")
+
+
+def _tell(report: ExportReport, *, unsettled: bool) -> None:
     words = f"{report.entries:,} entries."
     if not unsettled:
         words += f" To go on from here next time: --after {report.horizon}"

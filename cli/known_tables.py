@@ -1,5 +1,6 @@
 """Warn if ``--table`` can select nothing, because no table of that name is known."""
 
+from collections.abc import Iterable
 from contextlib import closing
 from difflib import get_close_matches
 from typing import Any, Final
@@ -30,10 +31,13 @@ _AUDITED_ELSEWHERE: Final = {
 _AUDITED: Final = "select array_agg(distinct audited_table) from svc.installed_objects where audited_table is not null"
 
 
-def warn_of_unknown(conn: Any, table: str | None) -> None:
-    """Warn of a table that neither exists nor has entries, with the audited one of the nearest name."""
-    if table is None:
-        return
+def warn_of_unknown(conn: Any, tables: Iterable[str] | None) -> None:
+    """Warn of each table that neither exists nor has entries, with the audited one of the nearest name."""
+    for table in tables or ():
+        _warn_of_unknown(conn, table)
+
+
+def _warn_of_unknown(conn: Any, table: str) -> None:
     name = TableName.parse(table)
     found = _in_postgresql(conn, name) if dialect_of(conn) == "postgresql" else _elsewhere(conn, name)
     if found is None or str(name) in found:

@@ -18,21 +18,21 @@ STANDARD_OUTPUT: Final = Path("-")
 @contextmanager
 def opened(file: Path) -> Iterator[BinaryIO]:
     """The file, open for writing: a new one takes the place of the old one at the end. Raises SvcError."""
-    try:
+    with explained(file):
         if file == STANDARD_OUTPUT:
             yield sys.stdout.buffer
             sys.stdout.flush()
-        elif file.exists() and not file.is_file():  # a device or a pipe
+        elif is_special(file):
             with file.open("wb") as out:
                 yield out
         else:
             with _replaced(file.resolve()) as out:
                 yield out
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        name = "standard output" if file == STANDARD_OUTPUT else str(file)
-        raise SvcError(f"{name} cannot be written: {error.strerror}") from error
+
+
+def is_special(file: Path) -> bool:
+    """True if it is a device or a pipe, or a folder, which cannot be written."""
+    return file.exists() and not file.is_file()
 
 
 @contextmanager
@@ -41,12 +41,36 @@ def _replaced(file: Path) -> Iterator[BinaryIO]:
     part = file.with_name(f".{file.name[:200]}.{os.getpid()}.part")
     try:
         with part.open("wb") as out:
+            if file.exists():
+                shutil.copymode(file, part)
             yield out
-        if file.exists():
-            shutil.copymode(file, part)
+            out.flush()
+            os.fsync(out.fileno())
         part.replace(file)
+        sync_folder(file)
     finally:
         part.unlink(missing_ok=True)
+
+
+def sync_folder(file: Path) -> None:
+    """Bring the name of a file to the disk."""
+    folder = os.open(file.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+@contextmanager
+def explained(file: Path) -> Iterator[None]:
+    """Put an error of the system into our words, but for that of a reader who left. Raises SvcError."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        name = "standard output" if file == STANDARD_OUTPUT else str(file)
+        raise SvcError(f"{name} cannot be written: {error.strerror or error}") from error
 
 
 @contextmanager

@@ -1,18 +1,44 @@
 """Progress on a terminal."""
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 
 from rich.console import Console
+
+
+def is_shown() -> bool:
+    """True if a person at a terminal sees standard error, and it does not mix with the data."""
+    return sys.stderr.isatty() and not sys.stdout.isatty()
 
 
 @contextmanager
 def progress() -> Iterator[Callable[[str], None]]:
     """Show progress to a person at a terminal, unless it would mix with the data."""
-    console = Console(stderr=True)
-    if not console.is_terminal or sys.stdout.isatty():
+    if not is_shown():
         yield lambda _: None
         return
-    with console.status("") as status:
+    with Console(stderr=True).status("") as status:
         yield lambda text: status.update(text)
+
+
+@contextmanager
+def entries_so_far(expected: Callable[[], int | None]) -> Iterator[Callable[[int], None]]:
+    """Show the number of entries, the rate and the remaining time; ``expected`` is called if anybody sees it."""
+    total = expected() if is_shown() else None
+    start = time.monotonic()
+    with progress() as show:
+        yield lambda entries: show(words(entries, seconds=time.monotonic() - start, expected=total))
+
+
+def words(entries: int, *, seconds: float, expected: int | None = None) -> str:
+    """How far it is: the remaining time only if the estimate of all entries is higher than their number so far."""
+    rate = entries / seconds if seconds >= 1 else 0
+    if not rate:
+        return f"{entries:,} entries"
+    if expected is None or expected <= entries:
+        return f"{entries:,} entries, {rate:,.0f} a second"
+    left = timedelta(seconds=max(round((expected - entries) / rate), 1))
+    return f"{entries:,} of about {expected:,} entries, {rate:,.0f} a second, {left} left"

@@ -16,7 +16,7 @@ from svc_pg.audit.portable.horizon import outside_transaction
 from svc_pg.audit.portable.statements import Steps, arun, run
 from svc_pg.dialects import dialect_of
 from svc_pg.errors import translating
-from svc_pg.query import Query, afetch_one, fetch_one
+from svc_pg.query import Query, afetch_one, fetch_one, scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +87,16 @@ async def aexport(
                 file.add(record(row))
             file.end()
         return ExportReport(cursor.rowcount, held_back, start.cursor)
+
+
+def expected(conn: Any, query: AuditQuery, *, after: str | None = None) -> int | None:
+    """About the number of entries that an export would write, as PostgreSQL's planner sees it; None elsewhere."""
+    if dialect_of(conn) != "postgresql":
+        return None
+    with translating():
+        wanted = fetch_one(conn, horizon_after(after)).since(filter_of(query.conditions))
+        [plan] = scalar(conn, "explain (format json) select" + LOG + wanted.clause, wanted.params)
+        return int(plan["Plan"]["Plan Rows"])
 
 
 def _elsewhere(

@@ -7,8 +7,8 @@ from svc_pg.audit.export_fields import FORMATS, SHAPES, Format, TextFormat
 from svc_pg.audit.parquet import ParquetFile
 from svc_pg.errors import QueryError
 
-_PART_BYTES: Final = 256 * 1024
-_PART_RECORDS: Final = 1000
+PART_BYTES: Final = 256 * 1024
+PART_RECORDS: Final = 1000
 
 Progress = Callable[[int], None]
 """Takes the number of entries so far."""
@@ -39,7 +39,7 @@ class TextFile:
         """One more entry."""
         self._records.append(record)
         self._bytes += len(record)
-        if self._bytes >= _PART_BYTES or len(self._records) == _PART_RECORDS:
+        if self._bytes >= PART_BYTES or len(self._records) == PART_RECORDS:
             self._write()
 
     def end(self) -> None:

@@ -6,6 +6,8 @@ from typing import Any, Final
 
 from psycopg import Connection
 
+from svc_pg.audit import numbers
+from svc_pg.errors import QueryError
 from svc_pg.pagination import Filter
 from svc_pg.query import Query, fetch_one
 
@@ -77,3 +79,15 @@ def horizon_after(cursor: str | None) -> Query[Horizon]:
 def horizon(conn: Connection[Any], *, after: str | None = None) -> Horizon:
     """The horizon now. Raises as ``horizon_after`` says, and NotInstalledError."""
     return fetch_one(conn, horizon_after(after))
+
+
+def epoch_of(horizon: str) -> str:
+    """The epoch in the cursor of a horizon."""
+    return horizon.partition(".")[0]
+
+
+def number_of(horizon: str) -> int:
+    """The number in the cursor of a horizon. Raises QueryError."""
+    if (number := numbers.read(horizon.partition(".")[2])) is None:
+        raise QueryError(f"{horizon!r} does not say how far the log was read")
+    return number

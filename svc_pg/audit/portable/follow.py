@@ -2,24 +2,23 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final, TypeVar
 
 from svc_pg.audit.entry import Entry
+from svc_pg.audit.follow_position import NOW, Position, read
 from svc_pg.audit.portable.entries import page, phrases_of
 from svc_pg.audit.portable.horizon import horizon, outside_transaction, position
 from svc_pg.audit.portable.phrases import Phrases
 from svc_pg.audit.portable.statements import Steps, run
 from svc_pg.audit.selection import Selection
 from svc_pg.dialects import driver_connection
-from svc_pg.errors import QueryError
-from svc_pg.pagination import ALL, Page, decode, encode
-
-NOW: Final = "now"
-START: Final = "start"
+from svc_pg.pagination import ALL, Page
 
 _BATCH: Final = 100
+_PAGE_BYTES: Final = 4 * 1024 * 1024
 
 Result = TypeVar("Result")
 
@@ -27,13 +26,19 @@ Result = TypeVar("Result")
 def follow(conn: object, selection: Selection, *, pause: timedelta) -> Iterator[Entry]:
     """The newest page, its oldest entry first, then endlessly the new entries: see ``svc_pg.audit.follow``."""
     run(conn, outside_transaction(conn))
-    phrases = phrases_of(conn)
-    newest, cursor = _look(conn, _newest(phrases, selection))
+    newest, cursor = _look(conn, _newest(phrases_of(conn), selection))
     yield from reversed(newest.data)
-    later = replace(selection, size=_BATCH)
-    while True:
-        found = _look(conn, following(phrases, later, cursor))
+    for found in pages(conn, replace(selection, size=_BATCH), cursor, pause=pause):
         yield from found
+
+
+def pages(conn: object, selection: Selection, cursor: str, *, pause: timedelta) -> Iterator[Page[Entry]]:
+    """The entries after a cursor, the oldest first, then endlessly the new ones, each page with its cursor."""
+    run(conn, outside_transaction(conn))
+    phrases = phrases_of(conn)
+    while True:
+        found = _look(conn, following(phrases, selection, cursor, max_bytes=_PAGE_BYTES))
+        yield found
         cursor = found.next_cursor or cursor
         if not found.data:
             time.sleep(pause.total_seconds())
@@ -47,10 +52,11 @@ def following(
     ``cursor`` is the one before, or ``start``, or ``now``. Raises QueryError if it is none, AccessError without the
     right to see what is settled.
     """
-    after, until, row = ("", "", "") if cursor in (NOW, START) else _read(cursor)
+    here = read(cursor)
+    after, until, row = here.after, here.until, here.row
     reach = yield from horizon(phrases, after or None)
     if cursor == NOW:
-        return Page([], encode((reach.cursor, "", "")))
+        return Page([], Position(reach.cursor).cursor)
     end = reach
     if row:  # inside a stretch, whose end was the horizon when it began
         end = replace(reach, end=position(phrases, until))
@@ -59,10 +65,10 @@ def following(
         between = end.settled(phrases, end.since(phrases, ALL))
         found = yield from page(phrases, oldest.after(row) if row else oldest, max_bytes=max_bytes, also=between)
         if found.next_cursor is not None:
-            return Page(found.data, encode((after, end.cursor, found.next_cursor)))
+            return Page(found.data, Position(after, end.cursor, found.next_cursor).cursor)
         after, row = end.cursor, ""
         if found.data or end.end >= reach.end:  # type: ignore[operator] # both are of one type
-            return Page(found.data, encode((after, "", "")))
+            return Page(found.data, Position(after).cursor)
         end = replace(reach, after=end.end)
 
 
@@ -70,20 +76,17 @@ def _newest(phrases: Phrases, selection: Selection) -> Steps[tuple[Page[Entry], 
     reach = yield from horizon(phrases)
     newest = replace(selection, first="newest", position=None, is_backward=False)
     found = yield from page(phrases, newest, also=reach.settled(phrases, ALL))
-    return found, encode((reach.cursor, "", ""))
+    return found, Position(reach.cursor).cursor
 
 
 def _look(conn: object, steps: Steps[Result]) -> Result:
     """A look at the log as it is now: without autocommit, a connection would see it as it was at the first look."""
+    driver: Any = driver_connection(conn)
     try:
-        return run(conn, steps)
-    finally:
-        driver: Any = driver_connection(conn)
-        driver.rollback()
-
-
-def _read(cursor: str) -> tuple[str, str, str]:
-    after, until, row = (str(part) for part in decode(cursor, str, str, str))
-    if row and not until:
-        raise QueryError(f"{cursor!r} is not a cursor", hint="Pass the cursor that came with the page before.")
-    return after, until, row
+        result = run(conn, steps)
+    except BaseException:
+        with suppress(Exception):  # interrupted while it reads, PyMySQL takes no more statements
+            driver.rollback()
+        raise
+    driver.rollback()
+    return result

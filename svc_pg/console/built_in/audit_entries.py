@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
 from svc_pg.audit.entry import ALWAYS, Entry
-from svc_pg.audit.follow_pages import NOW, START
+from svc_pg.audit.follow_position import NOW, START
 from svc_pg.audit.log import AuditQuery
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.built_in.audit_filters import ENTRIES, HISTORY, Asked, asked, visible

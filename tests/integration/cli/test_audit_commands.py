@@ -2,6 +2,8 @@ import csv
 import getpass
 import io
 import json
+import os
+import re
 import resource
 import signal
 import stat
@@ -15,13 +17,15 @@ from threading import Thread
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
+from pyarrow import parquet
 
-from svc_pg import audit
+from cli.progress import words
+from svc_pg import Config, audit
 from svc_pg.query import scalar
 from tests.support.commands import PROGRAM, environment, svc_pg
 from tests.support.postgres import Prepare
 from tests.support.roles import execute, new_role
-from tests.support.tables import audited, create_and_audit
+from tests.support.tables import create_and_audit
 from tests.support.waiting import wait_until
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -32,8 +36,11 @@ def prepare() -> Prepare:
     """Three entries: a customer came, was renamed and went."""
 
     def prepare(conninfo: str) -> None:
-        create_and_audit(conninfo, "create table customer (id int primary key, name text)", audited("customer"))
-        with psycopg.connect(conninfo) as conn, audit.actor(conn, "alice"):
+        rule = {"label": "gone", "severity": "high", "compliance": ["gdpr"]}
+        table = {"name": "customer", "enrich": [{"operation": "DELETE", **rule}]}
+        config = Config.model_validate({"audit": {"tables": [table]}})
+        create_and_audit(conninfo, "create table customer (id int primary key, name text)", config)
+        with psycopg.connect(conninfo) as conn, audit.actor(conn, "alice", tenant="acme"):
             conn.execute("insert into customer values (1, 'a')")
             conn.execute("update customer set name = '=2+2'")
             conn.execute("delete from customer")
@@ -65,6 +72,17 @@ def test_an_export_of_nothing_is_an_empty_array(run: Run) -> None:
         (["--operation", "update"], ["UPDATE"]),
         (["--table", "customer", "--record", "1"], ["INSERT", "UPDATE", "DELETE"]),
         (["--actor", "bob"], []),
+        (
+            ["--actor", "bob", "--actor", "alice", "--operation", "insert", "--operation", "DELETE"],
+            ["INSERT", "DELETE"],
+        ),
+        (["--table", "nothing", "--table", "customer", "--changed", "name"], ["UPDATE"]),
+        (["--tenant", "acme", "--tenant", "other"], ["INSERT", "UPDATE", "DELETE"]),
+        (["--tenant", "other"], []),
+        (["--label", "gone"], ["DELETE"]),
+        (["--severity", "medium"], ["DELETE"]),
+        (["--severity", "critical"], []),
+        (["--compliance", "gdpr", "--compliance", "soc2"], ["DELETE"]),
         (["--until", "2020-01-01T00:00:00Z"], []),
         (["--since", "2020-01-01T00:00:00+01:00"], ["INSERT", "UPDATE", "DELETE"]),
     ],
@@ -74,13 +92,66 @@ def test_an_export_is_filtered(run: Run, options: list[str], expected: list[str]
 
 
 def test_csv_and_ndjson_go_to_a_file(run: Run, tmp_path: Path) -> None:
-    done = run("export", "--format", "csv", "-o", "log.csv")
+    done = run("export", "--format", "csv", "--to", "log.csv")
     assert (done.returncode, done.stdout) == (0, "")
     rows = list(csv.DictReader(io.StringIO((tmp_path / "log.csv").read_bytes().decode(), newline="")))
     assert [row["recordId"] for row in rows] == ["1", "1", "1"]
-    assert run("export", "--format", "ndjson", "-o", "log.ndjson").returncode == 0
+    assert run("export", "--format", "ndjson", "--to", "log.ndjson").returncode == 0
     lines = (tmp_path / "log.ndjson").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["actorId"] for line in lines] == ["alice"] * 3
+
+
+def test_parquet_goes_to_a_file_or_a_pipe(run: Run, database: str, tmp_path: Path) -> None:
+    assert run("export", "--format", "parquet", "--to", "log.parquet").returncode == 0
+    command = (PROGRAM, "export", "--format", "parquet")
+    piped = subprocess.run(command, env=environment(DATABASE_URL=database), capture_output=True, check=True)
+    for content in ((tmp_path / "log.parquet").read_bytes(), piped.stdout):
+        rows = parquet.read_table(io.BytesIO(content)).to_pylist()
+        assert [(row["recordId"], row["operation"]) for row in rows] == [
+            ("1", "INSERT"),
+            ("1", "UPDATE"),
+            ("1", "DELETE"),
+        ]
+
+
+def test_parquet_is_not_written_to_a_terminal(database: str) -> None:
+    ours, theirs = os.openpty()
+    try:
+        done = subprocess.run(
+            [PROGRAM, "export", "--format", "parquet"],
+            env=environment(DATABASE_URL=database),
+            stdout=theirs,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert (done.returncode, "name a file with --to" in done.stderr) == (2, True)
+
+
+def test_progress_is_shown_at_a_terminal(database: str, tmp_path: Path) -> None:
+    ours, theirs = os.openpty()
+    with (tmp_path / "log").open("wb") as file:
+        done = subprocess.run(
+            [PROGRAM, "export"], env=environment(DATABASE_URL=database, TERM="xterm"), stdout=file, stderr=theirs
+        )
+    os.close(theirs)
+    shown = os.read(ours, 65_536).decode()
+    os.close(ours)
+    assert done.returncode == 0
+    assert re.search("3 entries.*3 entries. To go on", shown, re.DOTALL)
+    assert len(json.loads((tmp_path / "log").read_bytes())) == 3
+
+
+def test_progress_tells_the_rate_and_the_remaining_time() -> None:
+    assert words(10_000, seconds=0.5, expected=20_000) == "10,000 entries"
+    assert words(10_000, seconds=2, expected=25_000) == "10,000 of about 25,000 entries, 5,000 a second, 0:00:03 left"
+    assert words(30_000, seconds=2, expected=25_000) == "30,000 entries, 15,000 a second"
+    assert words(0, seconds=9, expected=25_000) == "0 entries"
+    assert words(7, seconds=7) == "7 entries, 1 a second"
 
 
 def test_an_export_goes_on_where_the_last_one_ended(run: Run, database: str) -> None:
@@ -108,8 +179,8 @@ def test_what_a_running_transaction_holds_back_is_said_and_can_be_had(run: Run, 
         (["export", "--format", "xml"], 2, "xml"),
         (["export", "--operation", "PURGE"], 1, "'PURGE' is not an operation"),
         (["export", "--table", "a.b.c"], 1, "'a.b.c' is not a table name"),
-        (["export", "-o", "nowhere/log.json"], 1, "nowhere/log.json cannot be written"),
-        (["export", "-o", "."], 1, "cannot be written"),
+        (["export", "--to", "nowhere/log.json"], 1, "nowhere/log.json cannot be written"),
+        (["export", "--to", "."], 1, "cannot be written"),
         (["export", "--actor", "\udcff"], 1, "lone surrogate"),
         (["log", "--limit", "0"], 2, "limit"),
         (["purge"], 1, "retention_days"),
@@ -134,7 +205,7 @@ def test_a_database_without_svc_is_named_as_such(empty_database: str, tmp_path: 
 def test_a_full_disk_is_an_error_and_no_traceback(run: Run) -> None:
     if not (Path("/dev/full").exists() and stat.S_ISCHR(Path("/dev/full").stat().st_mode)):
         pytest.skip("this system has no /dev/full")
-    done = run("export", "-o", "/dev/full")
+    done = run("export", "--to", "/dev/full")
     assert done.returncode == 1
     assert "/dev/full cannot be written" in done.stderr
 
@@ -145,7 +216,7 @@ def test_an_export_that_fails_leaves_the_old_file_as_it_was(database: str, tmp_p
     file.chmod(0o640)
     with psycopg.connect(database) as conn:
         conn.execute("insert into customer select n, repeat('x', 1000) from generate_series(10, 99) n")
-    export = (PROGRAM, "export", "-o", file)
+    export = (PROGRAM, "export", "--to", file)
     done = subprocess.run(
         export,
         env=environment(DATABASE_URL=database),

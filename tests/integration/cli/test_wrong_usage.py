@@ -37,7 +37,7 @@ def refusal(folder: Path, *arguments: str) -> str:
         (["worker", "--interval", "9"], "'--interval': '9' is less than 10 milliseconds"),
         (["serve", "--port", "70000"], "'--port': write 65535 or less"),
         (["log", "--limit", "ten"], "'--limit': write a whole number"),
-        (["export", "--format", "xml"], "'xml' is not one of 'json', 'ndjson', 'csv'"),
+        (["export", "--format", "xml"], "'xml' is not one of 'json', 'ndjson', 'csv', 'parquet'"),
         (["console", "revoke", "7"], "'ID': not an id: ids are UUIDs"),
         (["webhooks", "show"], "Missing argument"),
         ([*ADD, "--header", "Bearer x"], "--header: 'Bearer x' is not a header; write Name: value"),

@@ -1,7 +1,9 @@
 """The commands log, export and purge by the address, and those that need PostgreSQL."""
 
 import getpass
+import io
 import json
+import signal
 import sqlite3
 import subprocess
 from collections.abc import Callable
@@ -11,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyarrow import parquet
 
 from svc_pg import audit
-from tests.support.commands import svc_pg
+from tests.support.commands import PROGRAM, environment, svc_pg
 from tests.support.logs import Log
 from tests.support.selections import NOW
+from tests.support.waiting import wait_until
 
 Call = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -45,10 +49,41 @@ def test_an_unknown_table_is_warned_of(log: Log, conn: Any, call: Call) -> None:
     assert 'table "public.tt" does not exist' in call("log", "--table", "tt").stderr
 
 
+def test_an_export_follows_and_goes_on_after_a_signal(log: Log, conn: Any, tmp_path: Path) -> None:
+    file = tmp_path / "followed"
+
+    def follow(count: int) -> None:
+        with subprocess.Popen(
+            [PROGRAM, "export", "--follow", "--cursor", "cursor", "--to", "followed", "--table", "t"],
+            cwd=tmp_path,
+            env=environment(DATABASE_URL=log.url),
+        ) as process:
+            try:
+                wait_until(lambda: file.exists() and file.read_bytes().count(b"\n") >= count, f"{count} are written")
+                process.send_signal(signal.SIGTERM)
+                assert process.wait(timeout=20) == 0
+            finally:
+                process.kill()
+
+    for record in range(1, 1003):
+        log.write(conn, str(record), timestamp=NOW)
+    follow(1002)
+    log.write(conn, "1003", timestamp=datetime.now(UTC))
+    log.write(conn, "1004", timestamp=datetime.now(UTC), table_name="other.x")
+    follow(1003)
+    out = io.BytesIO()
+    audit.export(conn, audit.query().resource("t"), format="ndjson", out=out, is_settled=False)
+    assert file.read_bytes() == out.getvalue()
+    parquet_file = tmp_path / "log.parquet"
+    with parquet_file.open("wb") as out_file:
+        assert audit.export(conn, audit.query(), format="parquet", out=out_file, is_settled=False).entries == 1004
+    assert [row["recordId"] for row in parquet.read_table(parquet_file).to_pylist()][-1] == "1004"
+
+
 def test_an_export_is_what_the_library_writes(log: Log, conn: Any, call: Call, tmp_path: Path) -> None:
     log.write(conn, "1", description="=1+1")
     file = tmp_path / "log.csv"
-    done = call("export", "--format", "csv", "-o", str(file))
+    done = call("export", "--format", "csv", "--to", str(file))
     assert done.returncode == 0, done.stderr
     assert "1 entries. To go on from here next time: --after" in done.stderr
     cursor = done.stderr.split("--after ")[1].split()[0]

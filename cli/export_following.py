@@ -1,0 +1,111 @@
+"""What ``export --follow`` does: write lines, keep how far they go, and end between two of them."""
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import Any, Final
+
+from svc_pg.audit.export_follow import following_lines
+from svc_pg.audit.follow_position import START, Position
+from svc_pg.audit.log import AuditQuery
+
+from . import cursor_file
+from .line_file import Lines, appended
+
+_SAVE_EVERY: Final = 1.0
+"""Seconds between two cursors, while there are always more entries."""
+_ENDING: Final = (signal.SIGINT, signal.SIGTERM)
+
+
+class _Reached:
+    """The end of what was written, which the file tells to the next run. It is saved when the lines are on the disk."""
+
+    def __init__(self, file: cursor_file.CursorFile | None, out: Lines, start: str, *, is_saved: bool) -> None:
+        self._file = file
+        self._out = out
+        self._cursor = start
+        self._is_saved = is_saved
+        self._saved_at = time.monotonic()
+
+    def move(self, cursor: str, *, is_end: bool) -> None:
+        self._is_saved = self._is_saved and cursor == self._cursor
+        self._cursor = cursor
+        if is_end or time.monotonic() - self._saved_at > _SAVE_EVERY:
+            self.save()
+
+    def save(self) -> None:
+        if self._file is not None and not self._is_saved:
+            self._out.sync()
+            self._file.save(self._cursor)
+        self._is_saved, self._saved_at = True, time.monotonic()
+
+
+def follow(
+    conn: Any,
+    wanted: AuditQuery,
+    *,
+    to: Path,
+    cursor: Path | None,
+    after: str | None,
+    progress: Callable[[int], None],
+) -> int:
+    """Write entries until SIGINT or SIGTERM, and return their number.
+
+    The file ``cursor`` tells the next run how far this one came; if it tells nothing yet, ``after`` is the end of an
+    export to begin after.
+    """
+    entries = 0
+    with _interruptible() as held, nullcontext() if cursor is None else cursor_file.opened(cursor) as file:
+        known = None if file is None else file.read()
+        start = known or (START if after is None else Position(after).cursor)
+        with appended(to, is_resumed=known is not None) as out:
+            reached = _Reached(file, out, start, is_saved=known is not None)
+            with suppress(KeyboardInterrupt), closing(following_lines(conn, wanted, cursor=start)) as parts:
+                for lines in parts:
+                    with held():
+                        if not entries:
+                            reached.save()  # a file with half a line is known by its cursor
+                        out.write(lines.text)
+                        entries += lines.entries
+                        reached.move(lines.cursor, is_end=lines.is_end)
+                        progress(entries)
+            if entries:
+                reached.save()
+    return entries
+
+
+@contextmanager
+def _interruptible() -> Iterator[Callable[[], AbstractContextManager[None]]]:
+    """Make SIGINT and SIGTERM raise KeyboardInterrupt, but in a block that is ``held`` only at its end.
+
+    A second one kills: a reader that reads no more would hold a block forever.
+    """
+    is_held = is_asked = False
+
+    def end(_number: int, _frame: object) -> None:
+        nonlocal is_asked
+        is_asked = True
+        for each in _ENDING:
+            signal.signal(each, signal.SIG_DFL)
+        if not is_held:
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def held() -> Iterator[None]:
+        nonlocal is_held
+        is_held = True
+        try:
+            yield
+        finally:
+            is_held = False
+        if is_asked:
+            raise KeyboardInterrupt
+
+    before = {each: signal.signal(each, end) for each in _ENDING}
+    try:
+        yield held
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)

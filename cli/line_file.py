@@ -1,0 +1,118 @@
+"""A file to which whole lines are appended, or standard output."""
+
+import fcntl
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, Protocol
+
+from svc_pg.errors import SvcError
+
+from .output_file import STANDARD_OUTPUT, explained, is_special
+
+_BLOCK: Final = 65_536
+
+
+class Lines(Protocol):
+    """What takes whole lines."""
+
+    def write(self, text: bytes) -> None:
+        """Some lines, each with its end."""
+
+    def sync(self) -> None:
+        """Bring what was written to the disk."""
+
+
+class LineFile:
+    """A file that is not left with half a line, unless it is killed: then the next run cuts that half."""
+
+    def __init__(self, path: Path, *, is_resumed: bool) -> None:
+        self._path = path
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        try:
+            self._lock()
+            self._end_with_a_line(is_resumed=is_resumed)
+        except BaseException:
+            self.close()
+            raise
+
+    def write(self, text: bytes) -> None:
+        """Append some lines: all of them or, if the disk is full, none."""
+        size = os.fstat(self._descriptor).st_size
+        rest = memoryview(text)
+        try:
+            while rest:
+                rest = rest[os.write(self._descriptor, rest) :]
+        except OSError:
+            os.ftruncate(self._descriptor, size)
+            raise
+
+    def sync(self) -> None:
+        """Bring what was written to the disk."""
+        os.fsync(self._descriptor)
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._descriptor)
+
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise SvcError(
+                f"{self._path} is used by another export", hint="Give each export a file of its own."
+            ) from error
+
+    def _end_with_a_line(self, *, is_resumed: bool) -> None:
+        size = os.fstat(self._descriptor).st_size
+        end = self._end_of_lines(size)
+        if end == size:
+            return
+        if not is_resumed:
+            raise SvcError(
+                f"{self._path} does not end with a whole line",
+                hint="Name a new file, or with --cursor the one that belongs to this file.",
+            )
+        os.ftruncate(self._descriptor, end)
+
+    def _end_of_lines(self, size: int) -> int:
+        while size:
+            start = max(size - _BLOCK, 0)
+            found = os.pread(self._descriptor, size - start, start).rfind(b"\n")
+            if found >= 0:
+                return start + found + 1
+            size = start
+        return 0
+
+
+class _Stream:
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def write(self, text: bytes) -> None:
+        rest = memoryview(text)
+        while rest:
+            rest = rest[os.write(self._descriptor, rest) :]
+
+    def sync(self) -> None:
+        """What a pipe has taken is its reader's."""
+
+
+@contextmanager
+def appended(path: Path, *, is_resumed: bool) -> Iterator[Lines]:
+    """The file, open for more lines. If ``is_resumed``, half a line at its end is cut. Raises SvcError."""
+    with explained(path):
+        if path == STANDARD_OUTPUT:
+            sys.stdout.flush()
+            yield _Stream(sys.stdout.fileno())
+        elif is_special(path):
+            with path.open("wb", buffering=0) as out:
+                yield _Stream(out.fileno())
+        else:
+            file = LineFile(path, is_resumed=is_resumed)
+            try:
+                yield file
+            finally:
+                file.close()

@@ -1,0 +1,103 @@
+"""Follow the audit log as lines of JSON: at least once, and without a gap from one run to the next."""
+
+import re
+import time
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, Final
+
+from psycopg import Connection
+from psycopg.pq import TransactionStatus
+
+from svc_pg.audit.entry import FIELDS, beyond_parameters, position
+from svc_pg.audit.export_copy import copy, json_record
+from svc_pg.audit.export_fields import SHAPES
+from svc_pg.audit.export_file import PART_BYTES, PART_RECORDS
+from svc_pg.audit.follow_position import START, Position, read
+from svc_pg.audit.horizon import epoch_of, horizon, number_of
+from svc_pg.audit.listing import filter_of
+from svc_pg.audit.log import AuditQuery
+from svc_pg.audit.portable.export_records import json_record as json_record_of
+from svc_pg.audit.portable.follow import pages
+from svc_pg.dialects import dialect_of
+from svc_pg.errors import TransactionError, translating
+from svc_pg.pagination import MAX_SIZE, encode
+
+PAUSE: Final = timedelta(milliseconds=500)
+
+_EDGE: Final = re.compile(rb'\{"id":"([0-9]+)","timestamp":"([^"]+)"')
+_BEYOND: Final = '"timestamp" >= %s and ("timestamp", id) > (%s, %s)'
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Some whole lines, perhaps none, and the cursor behind them; ``is_end`` if there are no more at the moment."""
+
+    text: bytes
+    entries: int
+    cursor: str
+    is_end: bool
+
+
+def following_lines(
+    conn: Any, query: AuditQuery, *, cursor: str = START, pause: timedelta = PAUSE
+) -> Generator[Lines, None, None]:
+    """All entries that ``query`` selects after ``cursor``, as an export writes them, then endlessly the new ones.
+
+    ``cursor`` is that of the last lines that were kept: a run that continues there leaves no gap, and repeats only
+    what came after them. An entry comes when all transactions that began before its own have ended. Each look at the
+    log is a transaction of its own, with ``pause`` between them; ``conn`` must be outside one. The query's order, limit
+    and cursor are ignored. Raises TransactionError, NotInstalledError, QueryError if the cursor is of another database,
+    and ConflictError if entries of one are copied into the log.
+    """
+    if dialect_of(conn) != "postgresql":
+        for page in pages(conn, replace(query, size=MAX_SIZE, fields=FIELDS), cursor, pause=pause):
+            records = [json_record_of(entry) for entry in page]
+            yield _lines(records, page.next_cursor or cursor, is_end=not records)
+        return
+    if conn.info.transaction_status != TransactionStatus.IDLE:
+        raise TransactionError("the connection is inside a transaction", hint="Commit or roll back first.")
+    here = read(cursor)
+    while True:
+        with translating(), conn.transaction(), closing(_look(conn, query, here)) as parts:
+            for part in parts:
+                yield part
+                here = read(part.cursor)
+        time.sleep(pause.total_seconds())
+
+
+def _look(conn: Connection[Any], query: AuditQuery, here: Position) -> Generator[Lines, None, None]:
+    """The settled entries after a position, in parts; nothing if there can be none."""
+    reach = horizon(conn, after=here.after or None)
+    is_inside = bool(here.row) and epoch_of(here.until) == reach.epoch
+    if here.row and not is_inside:  # of an earlier epoch, or of another database
+        horizon(conn, after=here.until)
+    end = replace(reach, oldest_running=min(reach.oldest_running, number_of(here.until))) if is_inside else reach
+    if here.after == end.cursor:
+        return
+    wanted = end.settled(end.since(filter_of(query.conditions)))
+    if is_inside:
+        wanted = wanted.where(_BEYOND, *beyond_parameters(*position(here.row)))
+    records: list[bytes] = []
+    size = 0
+    with conn.cursor() as cursor, cursor.copy(*copy("ndjson", wanted)) as rows:
+        for row in rows:
+            records.append(json_record(row))
+            size += len(records[-1])
+            if size >= PART_BYTES or len(records) == PART_RECORDS:
+                yield _lines(records, Position(here.after, end.cursor, _row(records[-1])).cursor, is_end=False)
+                records, size = [], 0
+    yield _lines(records, Position(end.cursor).cursor, is_end=True)
+
+
+def _lines(records: Sequence[bytes], cursor: str, *, is_end: bool) -> Lines:
+    return Lines(SHAPES["ndjson"].part(records, is_first=True), len(records), cursor, is_end)
+
+
+def _row(record: bytes) -> str:
+    """The place of a record in the log, as the key of a page."""
+    match = _EDGE.match(record)
+    assert match, "an object begins with its id and its time"  # noqa: S101
+    return encode((match[2].decode(), match[1].decode()))
