@@ -16,7 +16,7 @@ from svc_pg.audit.export_copy import copy, json_record
 from svc_pg.audit.export_fields import SHAPES
 from svc_pg.audit.export_file import PART_BYTES, PART_RECORDS
 from svc_pg.audit.follow_position import START, Position, read
-from svc_pg.audit.horizon import epoch_of, horizon, number_of
+from svc_pg.audit.horizon import epoch_of, horizon, number_in
 from svc_pg.audit.listing import filter_of
 from svc_pg.audit.log import AuditQuery
 from svc_pg.audit.portable.export_records import json_record as json_record_of
@@ -74,7 +74,7 @@ def _look(conn: Connection[Any], query: AuditQuery, here: Position) -> Generator
     is_inside = bool(here.row) and epoch_of(here.until) == reach.epoch
     if here.row and not is_inside:  # of an earlier epoch, or of another database
         horizon(conn, after=here.until)
-    end = replace(reach, oldest_running=min(reach.oldest_running, number_of(here.until))) if is_inside else reach
+    end = replace(reach, oldest_running=min(reach.oldest_running, number_in(here.until))) if is_inside else reach
     if here.after == end.cursor:
         return
     wanted = end.settled(end.since(filter_of(query.conditions)))

@@ -7,7 +7,7 @@ from psycopg import AsyncConnection
 
 from svc_pg.audit.entry import Entry
 from svc_pg.audit.follow_position import NOW, Position, read
-from svc_pg.audit.horizon import Horizon, epoch_of, horizon_after, number_of
+from svc_pg.audit.horizon import Horizon, epoch_of, horizon_after, number_in
 from svc_pg.audit.listing import listing
 from svc_pg.audit.log import AuditQuery
 from svc_pg.pagination import Page
@@ -39,7 +39,7 @@ async def following(conn: AsyncConnection[Any], query: AuditQuery, cursor: str, 
     while True:
         end = _end(reach, step)
         if is_inside:
-            end = min(reach.oldest_running, number_of(position.until))
+            end = min(reach.oldest_running, number_in(position.until))
         stretch = replace(reach, oldest_running=end)
         settled = replace(oldest, filter=stretch.settled(reach.since(oldest.filter)))
         page = await (settled.after(position.row) if is_inside else settled).alist(conn, max_bytes=max_bytes)

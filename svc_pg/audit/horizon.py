@@ -86,7 +86,7 @@ def epoch_of(horizon: str) -> str:
     return horizon.partition(".")[0]
 
 
-def number_of(horizon: str) -> int:
+def number_in(horizon: str) -> int:
     """The number in the cursor of a horizon. Raises QueryError."""
     if (number := numbers.read(horizon.partition(".")[2])) is None:
         raise QueryError(f"{horizon!r} does not say how far the log was read")
