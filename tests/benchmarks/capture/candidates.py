@@ -1,6 +1,6 @@
 """Who is compared: no audit, the limits, svc-pg and other tools. Each has a database of its own."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ BARE: Final = "bare limit"
 EQUAL: Final = "equal limit"
 BARE_STATEMENT: Final = "bare limit, statement"
 SVC: Final = "svc-pg"
+SVC_LEAVING_OUT: Final = "svc-pg, leaving out"
 SVC_STATEMENT: Final = "svc-pg, statement"
 POSTGRESQL_AUDIT: Final = "postgresql-audit"
 POSTGRESQL_AUDIT_STATEMENT: Final = "postgresql-audit, statement"
@@ -28,6 +29,8 @@ PEERS: Final = ("postgresql-audit", "django-pghistory")
 
 _SVC_OPTIONS = "-c svc.actor_id=alice"
 _PGHISTORY_OPTIONS = "-c pghistory.context_id=6b1d0c2e-6f57-4d0b-9f3e-1d2c3b4a5f60 -c pghistory.context_metadata={}"
+_STATUS = {"status": ["active", "closed"]}
+_LEFT_OUT = {"ignore": ["updated_at"], "record_when": {"any": [{"before": _STATUS}, {"after": _STATUS}]}}
 _LIMITS = Path(__file__).with_name("limits")
 
 
@@ -72,6 +75,12 @@ def candidates() -> list[Candidate]:
             _SVC_OPTIONS,
         ),
         Candidate(
+            SVC_LEAVING_OUT,
+            "as svc-pg, but for changes of updated_at alone, and rows that are neither active nor closed",
+            partial(_install_svc, level="row", rules=_LEFT_OUT),
+            _SVC_OPTIONS,
+        ),
+        Candidate(
             BARE_STATEMENT,
             "as the bare limit, by transition tables",
             lambda conninfo: _run(conninfo, "bare.sql", "bare_statement.sql"),
@@ -113,8 +122,8 @@ def _peers() -> list[Candidate]:
     ]
 
 
-def _install_svc(conninfo: str, *, level: str) -> None:
-    table = {"name": "public.account"} | ({} if level == "row" else {"level": level})
+def _install_svc(conninfo: str, *, level: str, rules: Mapping[str, object] | None = None) -> None:
+    table = {"name": "public.account"} | ({} if level == "row" else {"level": level}) | dict(rules or {})
     config = Config(audit=AuditConfig(tables=[AuditedTable.model_validate(table)]))
     with psycopg.connect(conninfo) as conn:
         schema.install(conn, config)

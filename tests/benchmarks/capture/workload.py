@@ -88,6 +88,11 @@ OPERATIONS: Final = (
         "update public.account set status = status where id between %s and %s",
     ),
     Operation(
+        "touch",
+        "update public.account set updated_at = clock_timestamp() where id = %s",
+        "update public.account set updated_at = clock_timestamp() where id between %s and %s",
+    ),
+    Operation(
         "DELETE",
         "delete from public.account where id = %s",
         "delete from public.account where id between %s and %s",

@@ -13,6 +13,7 @@ from svc_pg import Config, audit, schema
 from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.errors import ConfigError
 from svc_pg.query import scalar
+from svc_pg.schema.postgres.sql_script import script
 from tests.support.postgres import new_database
 from tests.support.tables import create_and_audit, log
 
@@ -277,6 +278,20 @@ def test_a_walk_that_only_a_missing_change_allows_is_not_taken(shop: psycopg.Con
     states = audit.history("shown", record).order("oldest").list(shop).data
     assert [told(state) for state in states] == [made[0], made[1], made[3]]
     assert [state.is_in_order for state in states] == [True, False, False]
+
+
+def test_a_migration_brings_and_takes_the_rules_of_a_table_that_is_audited(database: str) -> None:
+    create_and_audit(database, DDL, of_table())
+    rules = of_table(ignore=["updated_at"], record_when={"changed": ["status", "total"]})
+    with psycopg.connect(database) as conn:
+        for wanted in (rules, of_table(ignore=["secret"]), of_table()):
+            made = script(conn, wanted)
+            assert made is not None
+            conn.execute(made.upgrade.encode())
+            conn.commit()
+            assert {status.state for status in schema.status(conn, wanted)} == {"ok"}
+        known = conn.execute("select table_name, ignored, is_conditional from svc.audit_omissions").fetchall()
+    assert known == [("public.t", ["secret", "updated_at"], True)]
 
 
 def test_a_backfill_records_the_rows_whose_insert_would_be_on_record(connect: Connect) -> None:
