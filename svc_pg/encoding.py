@@ -11,6 +11,7 @@ from uuid import UUID
 
 from pydantic.alias_generators import to_camel
 
+from svc_pg.exact_json import Verbatim
 from svc_pg.query import RawJson
 
 
@@ -30,6 +31,8 @@ def _text(value: object) -> str:
     match value:
         case RawJson():
             return value
+        case Verbatim():
+            return value.text
         case None:
             return "null"
         case str() | bool() | int() | float():

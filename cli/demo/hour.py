@@ -120,7 +120,7 @@ class _Shop:
                 pause: LiteralString = (
                     "select svc.webhook_set_status(id, 'paused') from svc.webhook_endpoints where description = %s"
                 )
-                yield Step(PAUSED, [(pause, (PAUSED_RECEIVER,))], actor=email, context={"sessionId": str(session)})
+                yield Step(PAUSED, [(pause, (PAUSED_RECEIVER,))], actor=email, context={"session_id": str(session)})
             if permission == "write":
                 exported = "GET /audit/export?resource=public.product&since=1h&format=csv"
                 yield Step(timedelta(minutes=8.1), [(_EVENT, ("log_exported", session, *who, exported))])

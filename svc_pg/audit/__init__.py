@@ -26,6 +26,7 @@ from svc_pg.audit.seals.seal import Seal
 from svc_pg.audit.seals.sealing import aseal, seal
 from svc_pg.audit.seals.stored import aseals, seals
 from svc_pg.audit.seals.verification import Verification, averify, verify
+from svc_pg.audit.snapshot import Snapshot
 from svc_pg.audit.transaction import transaction
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "PurgeReport",
     "Seal",
     "SealKey",
+    "Snapshot",
     "State",
     "Verification",
     "aactor",

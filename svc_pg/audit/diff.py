@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 
 from svc_pg.audit.entry import Entry, is_erased
 from svc_pg.audit.record_history import State
+from svc_pg.audit.snapshot import Snapshot
 from svc_pg.encoding import encode
 from svc_pg.errors import QueryError
 from svc_pg.query import RawJson
@@ -104,8 +105,8 @@ def _bounded() -> Iterator[None]:
         ) from None
 
 
-def _side(snapshot: RawJson | None) -> Any:
-    return _MISSING if snapshot is None else document(snapshot)
+def _side(snapshot: Snapshot | None) -> Any:
+    return _MISSING if snapshot is None else document(snapshot.text)
 
 
 def _without(side: Any, redacted: set[str]) -> Any:

@@ -6,10 +6,10 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final, Literal, LiteralString, Protocol, TypeVar, cast, get_args
 
+from svc_pg.audit.snapshot import Snapshot, read_snapshots
 from svc_pg.config.audited_table import Severity
 from svc_pg.errors import QueryError
 from svc_pg.pagination import Keyset, aware_time, decode
-from svc_pg.query import RawJson
 
 Operation = Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT"]
 Order = Literal["newest", "oldest"]
@@ -24,7 +24,7 @@ ALWAYS: Final = ("id", "timestamp", "table_name")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One change of one record. The snapshots are JSON texts as the database wrote them: ``entry.before_data.value``.
+    """One change of one record. Snapshots are mappings that keep PostgreSQL's text: ``entry.after_data["email"]``.
 
     On PostgreSQL every entry has a ``db_user`` and an ``xact_id``. SQLite knows neither, and MySQL no ``xact_id``.
     """
@@ -38,16 +38,19 @@ class Entry:
     tenant_id: str | None
     db_user: str | None
     db_role: str | None
-    before_data: RawJson | None
-    after_data: RawJson | None
+    before_data: Snapshot | None
+    after_data: Snapshot | None
     changed_fields: list[str] | None
     label: str | None
     severity: Severity | None
     compliance: list[str] | None
     description: str | None
     redacted_fields: list[str] | None
-    context: RawJson | None
+    context: Snapshot | None
     xact_id: str | None
+
+    def __post_init__(self) -> None:
+        read_snapshots(self)
 
     @property
     def is_erased(self) -> bool:
@@ -57,11 +60,11 @@ class Entry:
 
 class _Shown(Protocol):
     @property
-    def before_data(self) -> RawJson | None:
+    def before_data(self) -> Snapshot | None:
         """The snapshot before."""
 
     @property
-    def after_data(self) -> RawJson | None:
+    def after_data(self) -> Snapshot | None:
         """The snapshot after."""
 
     @property
@@ -71,7 +74,7 @@ class _Shown(Protocol):
 
 def is_erased(entry: _Shown) -> bool:
     """True if the snapshots say that what they showed was erased; see sql/audit/erase.sql.j2."""
-    return entry.redacted_fields == ["*"] and ERASED in (entry.before_data, entry.after_data)
+    return entry.redacted_fields == ["*"] and ERASED in (str(entry.before_data), str(entry.after_data))
 
 
 FIELDS: Final[tuple[str, ...]] = tuple(field.name for field in fields(Entry))
@@ -130,7 +133,8 @@ def chosen(names: Sequence[str]) -> tuple[str, ...]:
 @lru_cache(maxsize=64)
 def row_of(names: tuple[str, ...]) -> Callable[..., Entry]:
     """A class like ``Entry`` with only these fields."""
-    kind = make_dataclass("Entry", [(name, Any) for name in names], frozen=True, slots=True)
+    members = {"__post_init__": read_snapshots}
+    kind = make_dataclass("Entry", [(name, Any) for name in names], frozen=True, slots=True, namespace=members)
     return cast(Callable[..., Entry], kind)
 
 

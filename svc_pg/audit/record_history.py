@@ -9,10 +9,11 @@ from psycopg import AsyncConnection, Connection
 
 from svc_pg.audit.entry import Operation, Order, is_erased
 from svc_pg.audit.record_ids import record_id
+from svc_pg.audit.snapshot import Snapshot, read_snapshots
 from svc_pg.dialects import require_postgres
 from svc_pg.errors import QueryError
 from svc_pg.pagination import Keyset, Listing, Page, aware_time, decode
-from svc_pg.query import Query, RawJson
+from svc_pg.query import Query
 from svc_pg.storable_texts import check_texts
 from svc_pg.table_names import TableName
 
@@ -73,14 +74,17 @@ class State:
     db_user: str
     entry_id: str
     xact_id: str
-    before_data: RawJson | None
-    after_data: RawJson | None
+    before_data: Snapshot | None
+    after_data: Snapshot | None
     changed_fields: list[str] | None
     redacted_fields: list[str] | None
     moved_from: str | None
     moved_to: str | None
     is_in_order: bool
     place_id: str
+
+    def __post_init__(self) -> None:
+        read_snapshots(self)
 
     @property
     def is_erased(self) -> bool:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, JsonValue
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import models_json_schema
 
+from svc_pg.audit.snapshot import Snapshot
 from svc_pg.errors import ConfigError
 from svc_pg.query import RawJson
 
@@ -33,6 +34,7 @@ _SCALARS: Mapping[object, Schema] = {
     Any: {},
     object: {},
     RawJson: {},
+    Snapshot: {},
     bool: {"type": "boolean"},
     int: {"type": "integer"},
     float: {"type": "number"},

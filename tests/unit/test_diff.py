@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_pg.audit import Entry, diff
+from svc_pg.audit import Entry, Snapshot, diff
 from svc_pg.errors import QueryError
 from svc_pg.query import RawJson
 
@@ -43,7 +43,7 @@ ENTRY = Entry(
 
 
 def entry(before: Any, after: Any, **values: Any) -> Entry:
-    snapshots = [None if each is None else RawJson(json.dumps(each)) for each in (before, after)]
+    snapshots = [None if each is None else Snapshot(json.dumps(each)) for each in (before, after)]
     return replace(ENTRY, before_data=snapshots[0], after_data=snapshots[1], **values)
 
 
@@ -86,7 +86,7 @@ def test_the_patch_leads_from_before_to_after(before: Any, after: Any) -> None:
     ],
 )
 def test_numbers_stay_as_they_were_written(before: str | None, after: str | None, patch: str) -> None:
-    snapshots = [None if each is None else RawJson(each) for each in (before, after)]
+    snapshots = [None if each is None else Snapshot(each) for each in (before, after)]
     assert diff(replace(ENTRY, before_data=snapshots[0], after_data=snapshots[1])).patch == patch
 
 
@@ -99,7 +99,7 @@ def test_fields_that_differ_in_their_text_alone_are_told() -> None:
 
 def test_what_is_nested_too_deeply_to_be_compared_is_refused() -> None:
     def of_depth(depth: int) -> Entry:
-        before, after = (RawJson('{"a":' + "[" * depth + value + "]" * depth + "}") for value in "12")
+        before, after = (Snapshot('{"a":' + "[" * depth + value + "]" * depth + "}") for value in "12")
         return replace(ENTRY, before_data=before, after_data=after)
 
     assert [field.field for field in diff(of_depth(100)).fields] == ["a"]

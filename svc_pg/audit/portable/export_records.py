@@ -8,6 +8,7 @@ from typing import Any, Final
 from svc_pg.audit.entry import FIELDS as NAMES
 from svc_pg.audit.entry import Entry
 from svc_pg.audit.export_fields import ARRAYS, FIELDS, FREE_TEXTS, Format
+from svc_pg.audit.snapshot import Snapshot
 from svc_pg.encoding import encode
 from svc_pg.query import RawJson
 
@@ -47,7 +48,7 @@ def _members(entry: Entry) -> dict[str, Any]:
 
 
 def _one_line(value: Any) -> Any:
-    return RawJson(value.translate(_BETWEEN_VALUES)) if isinstance(value, RawJson) else value
+    return RawJson(value.text.translate(_BETWEEN_VALUES)) if isinstance(value, Snapshot) else value
 
 
 def _texts(entry: Entry) -> Iterator[tuple[str, str | None]]:

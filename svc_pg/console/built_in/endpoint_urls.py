@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 from svc_pg.audit.blame import FieldOrigin
 from svc_pg.audit.entry import Entry
 from svc_pg.audit.record_history import State
+from svc_pg.audit.snapshot import Snapshot
 from svc_pg.console.products import permits
 from svc_pg.console.tokens import Session
 from svc_pg.pagination import Page
@@ -23,6 +24,7 @@ _URL: Final = re.compile(r'("url"\s*:\s*"(?:[^"\\?]|\\.)*)\?(?:[^"\\]|\\.)*"')
 
 
 AnyEndpoint = TypeVar("AnyEndpoint", Endpoint, EndpointHealth)
+Change = TypeVar("Change", Entry, State)
 
 
 def endpoints_for(session: Session, endpoints: Sequence[AnyEndpoint]) -> list[AnyEndpoint]:
@@ -36,17 +38,14 @@ def entries_for(session: Session, page: Page[Entry]) -> Page[Entry]:
     """Entries of the log as the session may see them: those about endpoints have URLs in their snapshots."""
     if permits(session.permissions, "write"):
         return page
-    return replace(page, data=[_entry(each) if each.table_name == ENDPOINTS else each for each in page])
+    return replace(page, data=[_without_query(each) if each.table_name == ENDPOINTS else each for each in page])
 
 
 def states_for(session: Session, table: str, page: Page[State]) -> Page[State]:
     """States of a record of this table, as ``entries_for``."""
     if table != ENDPOINTS or permits(session.permissions, "write"):
         return page
-    hidden = [
-        replace(each, before_data=_in_json(each.before_data), after_data=_in_json(each.after_data)) for each in page
-    ]
-    return replace(page, data=hidden)
+    return replace(page, data=[_without_query(each) for each in page])
 
 
 def origins_for(session: Session, table: str, origins: Sequence[FieldOrigin]) -> Sequence[FieldOrigin]:
@@ -57,14 +56,18 @@ def origins_for(session: Session, table: str, origins: Sequence[FieldOrigin]) ->
 
 
 def _alone(url: RawJson | None) -> RawJson | None:
-    in_object = _in_json(None if url is None else RawJson(f'{{"url": {url}}}'))
-    return None if in_object is None else RawJson(in_object.removeprefix('{"url": ').removesuffix("}"))
+    if url is None:
+        return None
+    return RawJson(_in_json(f'{{"url": {url}}}').removeprefix('{"url": ').removesuffix("}"))
 
 
-def _entry(entry: Entry) -> Entry:
-    snapshots = {name: getattr(entry, name) for name in ("before_data", "after_data") if hasattr(entry, name)}
-    hidden: dict[str, Any] = {name: _in_json(snapshot) for name, snapshot in snapshots.items()}
-    return replace(entry, **hidden)
+def _without_query(row: Change) -> Change:
+    """An entry or a state whose snapshots have no query in their URLs; entries need not have both."""
+    snapshots = {name: getattr(row, name) for name in ("before_data", "after_data") if hasattr(row, name)}
+    hidden: dict[str, Any] = {
+        name: None if snapshot is None else Snapshot(_in_json(snapshot.text)) for name, snapshot in snapshots.items()
+    }
+    return replace(row, **hidden)
 
 
 def without_query(url: str) -> str:
@@ -73,5 +76,5 @@ def without_query(url: str) -> str:
     return address + HIDDEN if mark else url
 
 
-def _in_json(text: RawJson | None) -> RawJson | None:
-    return None if text is None else RawJson(_URL.sub(rf'\1{HIDDEN}"', text))
+def _in_json(text: str) -> str:
+    return _URL.sub(rf'\1{HIDDEN}"', text)

@@ -178,7 +178,7 @@ class MagicLinks:
                     "ip": request.client,
                     "user_agent": user_agent(request),
                 }
-                context = {"sessionId": str(session_id), "requestId": request.request_id, "ip": request.client}
+                context = {"session_id": str(session_id), "request_id": request.request_id, "ip": request.client}
                 async with aactor(conn, link.email, context=context):
                     [claimed] = await afetch(conn, links.claim(values))
                 outcome = claimed.outcome

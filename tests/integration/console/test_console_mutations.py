@@ -62,9 +62,9 @@ def test_a_mutation_is_recorded_with_the_session_the_request_and_the_address(
     assert response.status_code == 204
     [entry] = entries(database)
     assert entry["actor_id"] == "ann@corp.example"
-    assert entry["context"]["requestId"] == response.headers["x-request-id"]
+    assert entry["context"]["request_id"] == response.headers["x-request-id"]
     assert entry["context"]["ip"] == "127.0.0.1"
-    assert len(entry["context"]["sessionId"]) == 36
+    assert len(entry["context"]["session_id"]) == 36
 
 
 def test_the_next_request_on_the_same_connection_has_no_actor(client: httpx.Client, database: str) -> None:
@@ -90,5 +90,5 @@ def test_the_actor_comes_from_the_session_alone(client: httpx.Client, database: 
     )
     [entry] = entries(database)
     assert entry["actor_id"] == "ann@corp.example"
-    assert entry["context"]["requestId"] != "forged"
+    assert entry["context"]["request_id"] != "forged"
     assert entry["context"]["ip"] == "127.0.0.1"

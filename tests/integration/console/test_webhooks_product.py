@@ -72,7 +72,7 @@ def test_an_endpoint_is_created_changed_and_deleted_and_its_secret_is_shown_once
     assert client.delete(path).status_code == 204
     assert_problem(client.get(path), 404, "unknown_endpoint")
     with psycopg.connect(database) as conn:
-        entries = conn.execute("select operation, actor_id, context ->> 'requestId' from svc.audit_logs order by id")
+        entries = conn.execute("select operation, actor_id, context ->> 'request_id' from svc.audit_logs order by id")
         found = entries.fetchall()
     assert [row[:2] for row in found] == [(kind, "dev@localhost") for kind in ("INSERT", "UPDATE", "DELETE")]
     assert None not in {row[2] for row in found}

@@ -118,7 +118,7 @@ def test_a_purge_is_recorded_in_the_name_of_the_session(client: httpx.Client, co
     about = audit.query().list(conn).data[0]
     assert (about.actor_id, about.label) == ("ann@corp.example", "audit log purged")
     assert about.context is not None
-    assert "requestId" in about.context.value
+    assert "request_id" in about.context
     reader = client.delete("/audit/entries", params={"olderThan": "1d"}, headers=bearer("write"))
     assert_problem(reader, 403, "insufficient_scope")
 

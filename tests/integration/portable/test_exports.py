@@ -285,7 +285,8 @@ def test_texts_of_sqlite_that_are_no_unicode_are_read(log: Log, conn: Any, texts
     assert found == asyncio.run(read()) == [next(follow(conn, audit.query()))]
     [entry] = found
     assert (entry.record_id, entry.actor_id, entry.label) == ("\ufffdA", "\ufffd", "\ufffd")
-    assert entry.after_data == '{"a":"\ufffd"}'
+    assert entry.after_data is not None
+    assert entry.after_data.text == '{"a":"\ufffd"}'
     counted = run(conn, counted_facets(phrases_of(conn), audit.query(), tells_reach=True))
     assert ("actor", [Count("\ufffd", 1)]) in [(facet.name, facet.values) for facet in counted.facets]
 
@@ -301,7 +302,7 @@ def test_images_that_are_no_unicode_are_put_in_the_order_of_change(log: Log, con
             (f"{NOW:%Y-%m-%dT%H:%M:%S.%f}Z", before, after),
         )
     found = audit.query().record("r").order("oldest").list(conn)
-    assert [entry.after_data for entry in found] == ['"\ufffd2"', '"\ufffd3"']
+    assert [str(entry.after_data) for entry in found] == ['"\ufffd2"', '"\ufffd3"']
 
 
 @pytest.mark.parametrize("encoding", ["UTF-16le", "UTF-16be"])

@@ -38,7 +38,8 @@ async def shown(visit: Visit) -> Answer:
 async def snapshot(visit: Visit) -> Answer:
     """A whole snapshot, or the patch between the two, as a file."""
     entry, side = await _entry(visit), visit.params["side"]
-    text = {"before.json": entry.before_data, "after.json": entry.after_data}.get(side)
+    whole = {"before.json": entry.before_data, "after.json": entry.after_data}.get(side)
+    text = None if whole is None else whole.text
     if side == "patch.json":
         text = (await visit.api.get(EntryDiff, "audit", "entries", entry.id, "diff")).patch
     if text is None:
