@@ -1,12 +1,17 @@
 """The commands install, plan, status and uninstall."""
 
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, Any, Final
 
+import psycopg
 import typer
 
 from svc_pg import Config, schema
+from svc_pg.attribution import PREPARE, Attribution, attribution
 from svc_pg.config import DEFAULT_FILE
+from svc_pg.dialects import dialect_of
+from svc_pg.errors import AccessError, NotInstalledError
+from svc_pg.query import fetch
 from svc_pg.schema import Status
 
 from . import format_status, output, tables
@@ -14,6 +19,8 @@ from .database import open_database
 from .options import ConfigReference, DatabaseUrl, Json, duration
 
 app = typer.Typer()
+
+_MOST_TABLES: Final = 5
 
 Prune = Annotated[bool, typer.Option("--prune", help="Remove what the configuration no longer names.")]
 
@@ -81,9 +88,14 @@ def status(
     wanted = Config.find(config)
     with open_database(database_url) as conn:
         found = schema.status(conn, wanted)
+        attributed = _attributed(conn)
     differing = [entry for entry in found if entry.state != "ok"]
     if json:
-        output.json_data({"isOk": not differing, "objects": [_step(entry) for entry in found]})
+        about = [
+            {"table": each.table_name, "entries": each.entries, "withoutActor": each.without_actor}
+            for each in attributed
+        ]
+        output.json_data({"isOk": not differing, "objects": [_step(entry) for entry in found], "lastDay": about})
     else:
         lines = format_status.every(found) if verbose else format_status.summary(found)
         tables.show(
@@ -101,8 +113,33 @@ def status(
                     output.words(f"An install keeps {entry.kind} {entry.identity}. To change it: {entry.sql}")
         else:
             output.words(f"ok: all {len(found)} objects are as they should be.")
+        _say_without_actor(attributed)
     if differing:
         raise typer.Exit(3)
+
+
+def _attributed(conn: Any) -> list[Attribution]:
+    """The entries of the last day with and without an actor; none if they cannot be read quickly."""
+    if dialect_of(conn) != "postgresql":
+        return []
+    try:
+        with conn.transaction():
+            conn.execute(PREPARE)
+            return fetch(conn, attribution())
+    except (NotInstalledError, AccessError, psycopg.errors.InsufficientPrivilege, psycopg.errors.QueryCanceled):
+        return []
+
+
+def _say_without_actor(attributed: list[Attribution]) -> None:
+    lacking = sorted((each for each in attributed if each.without_actor), key=lambda each: -each.share)
+    for each in lacking[:_MOST_TABLES]:
+        output.words(
+            f"In the last day, {each.without_actor} of {each.entries} entries of {each.table_name} have no actor."
+        )
+    if len(lacking) > _MOST_TABLES:
+        output.words(f"So have {len(lacking) - _MOST_TABLES} more tables; --json lists them.")
+    if any(each.share == 1 for each in lacking):
+        output.words("If your application names actors, its connections may lack with_audit: see docs/audit.md.")
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""Reads the backlog for the metrics of a worker, on a connection of its own."""
+"""Reads the backlog, and the entries without an actor, for the metrics of a worker, on connections of its own."""
 
 import asyncio
 import logging
@@ -6,7 +6,10 @@ from typing import Final
 
 import psycopg
 
+from svc_pg import attribution
+from svc_pg.attribution import Attribution
 from svc_pg.conninfo import Conninfo
+from svc_pg.errors import SvcError
 from svc_pg.query import afetch
 from svc_pg.webhooks.backlog import PREPARE, Backlog, backlog
 from svc_pg.webhooks.worker.connections import connected
@@ -15,6 +18,7 @@ _log = logging.getLogger(__name__)
 
 _LONGEST_READ: Final = 4.0  # seconds; a scrape may take 10
 _FRESH: Final = 5.0  # seconds
+_FRESH_DAY: Final = 60.0  # seconds
 
 
 class BacklogReader:
@@ -25,6 +29,8 @@ class BacklogReader:
         self._reading = asyncio.Lock()
         self._last: Backlog | None = None
         self._read_at = float("-inf")
+        self._attributed: list[Attribution] = []
+        self._attributed_at = float("-inf")
 
     async def read(self) -> Backlog | None:
         """The backlog, or None if the database does not answer in time."""
@@ -34,6 +40,24 @@ class BacklogReader:
                 self._last = await self._ask()
                 self._read_at = clock()
             return self._last
+
+    async def attributed(self) -> list[Attribution]:
+        """The entries of the last day with and without an actor; within a minute the answer is the same."""
+        clock = asyncio.get_running_loop().time
+        async with self._reading:
+            if clock() - self._attributed_at > _FRESH_DAY:
+                self._attributed = await self._ask_attribution()
+                self._attributed_at = clock()
+            return self._attributed
+
+    async def _ask_attribution(self) -> list[Attribution]:
+        try:
+            async with connected(self._conninfo, longest=_LONGEST_READ) as conn, conn.transaction():
+                await conn.execute(attribution.PREPARE)
+                return await afetch(conn, attribution.attribution())
+        except (psycopg.Error, SvcError) as error:
+            _log.debug("cannot read the entries without an actor: %s", error)
+            return []
 
     async def _ask(self) -> Backlog | None:
         try:

@@ -57,7 +57,9 @@ class _Pages:
         from svc_pg.webhooks.worker.prometheus import exposition
 
         backlog = await self._backlog.read()
-        body, content_type = exposition(self._watched.statistics, backlog, accept=request.headers.get("Accept", ""))
+        attributed = await self._backlog.attributed()
+        accept = request.headers.get("Accept", "")
+        body, content_type = exposition(self._watched.statistics, backlog, attributed, accept=accept)
         return web.Response(body=body, headers={"Content-Type": content_type})
 
     async def health(self, _: web.Request) -> web.Response:

@@ -8,27 +8,31 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
 
+from svc_pg.attribution import Attribution
 from svc_pg.webhooks.backlog import Backlog
 from svc_pg.webhooks.http.transport import Outcome
 from svc_pg.webhooks.worker.leases import Disposition
 from svc_pg.webhooks.worker.statistics import BUCKETS, Histogram, Statistics
 
 
-def exposition(statistics: Statistics, backlog: Backlog | None, *, accept: str) -> tuple[bytes, str]:
+def exposition(
+    statistics: Statistics, backlog: Backlog | None, attributed: Sequence[Attribution] = (), *, accept: str
+) -> tuple[bytes, str]:
     """The metrics in the format that an Accept header asks for, and its content type.
 
     ``backlog`` is None if the database does not answer; its metrics are then left out.
     """
     registry = CollectorRegistry()
-    registry.register(_Collector(statistics, backlog))
+    registry.register(_Collector(statistics, backlog, attributed))
     encode, content_type = choose_encoder(accept)
     return encode(registry), content_type
 
 
 class _Collector:
-    def __init__(self, statistics: Statistics, backlog: Backlog | None) -> None:
+    def __init__(self, statistics: Statistics, backlog: Backlog | None, attributed: Sequence[Attribution]) -> None:
         self._statistics = statistics
         self._backlog = backlog
+        self._attributed = attributed
 
     def collect(self) -> Iterator[Metric]:
         yield from _of_worker(self._statistics)
@@ -37,6 +41,7 @@ class _Collector:
         )
         if self._backlog is not None:
             yield from _of_database(self._backlog)
+        yield _of_log(self._attributed)
 
 
 def _of_worker(statistics: Statistics) -> Iterator[Metric]:
@@ -92,6 +97,17 @@ def _of_database(backlog: Backlog) -> Iterator[Metric]:
         "Transactions since the oldest snapshot; claims skip over every delivery finished since.",
         backlog.oldest_snapshot_transactions,
     )
+
+
+def _of_log(attributed: Sequence[Attribution]) -> Metric:
+    shares = GaugeMetricFamily(
+        "svc_audit_entries_without_actor_ratio",
+        "Part of the newest entries of the last day that have no actor, 1,000 at most of each table.",
+        labels=["table"],
+    )
+    for each in attributed:
+        shares.add_metric([each.table_name], each.share)
+    return shares
 
 
 def _counted(name: str, documentation: str, label: str, counts: Mapping[str, int], values: Sequence[str]) -> Metric:

@@ -7,7 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from svc_pg import webhooks
+from svc_pg import audit, webhooks
 from svc_pg.query import scalar
 from svc_pg.webhooks.secrets import KeyRing
 from tests.support.commands import PROGRAM, environment, svc_pg
@@ -62,6 +62,19 @@ def test_status_is_ok_after_install_and_3_before(run: Run) -> None:
     assert lines[-2:] == [["ok", "audit", "public.customer"], ["ok", "event", "order.created"]]
     assert len(lines) == 3
     assert after.stderr.startswith("ok: all ")
+
+
+def test_status_tells_the_tables_whose_entries_have_no_actor(run: Run, empty_database: str) -> None:
+    run("install")
+    with psycopg.connect(empty_database) as conn:
+        conn.execute("insert into customer values (1), (2)")
+        with audit.actor(conn, "alice"):
+            conn.execute("insert into customer values (3)")
+    status = run("status")
+    assert "In the last day, 2 of 3 entries of public.customer have no actor.\n" in status.stderr
+    assert "with_audit" not in status.stderr
+    [about] = json.loads(run("status", "--json").stdout)["lastDay"]
+    assert about == {"table": "public.customer", "entries": 3, "withoutActor": 2}
 
 
 def test_status_where_no_configuration_is_advises_none_that_would_be_refused(run: Run, tmp_path: Path) -> None:
