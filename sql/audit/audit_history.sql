@@ -10,6 +10,7 @@ returns table (
 )
 language plpgsql stable rows 100
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan  -- to plan for the months of each call costs more than the call
 set enable_sort = off  -- the index has the order; a plan that is kept expects few entries, and would sort very many
 as $svc$
 declare

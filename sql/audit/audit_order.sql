@@ -6,6 +6,7 @@ create or replace function svc.audit_order(
 ) returns integer[]
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan  -- to plan for the months of each call costs more than the call
 as $svc$
 declare
     v_count constant integer := cardinality(p_ids);

@@ -6,6 +6,7 @@ create or replace function svc.audit_period(
 )
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan  -- to plan for the months of each call costs more than the call
 as $svc$
 declare
     v_next record;

@@ -5,6 +5,7 @@ create or replace function svc.audit_state_before(
 ) returns text
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan  -- to plan for the months of each call costs more than the call
 as $svc$
 declare
     v_truncated bigint;

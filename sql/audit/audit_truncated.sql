@@ -4,6 +4,7 @@ create or replace function svc.audit_truncated(p_table text, p_timestamp timesta
 returns timestamptz
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan  -- to plan for the months of each call costs more than the call
 as $svc$
 begin
     return (

@@ -804,6 +804,7 @@ create function svc.audit_hash(p_value text)
 create function svc.audit_history(p_table text, p_record text, p_from timestamp with time zone DEFAULT NULL::timestamp with time zone, p_to timestamp with time zone DEFAULT NULL::timestamp with time zone)
     returns TABLE(entry_id bigint, entry_timestamp timestamp with time zone, place_id bigint, place_timestamp timestamp with time zone, is_chained boolean) language plpgsql stable
     set search_path=pg_catalog, pg_temp
+    set plan_cache_mode=force_generic_plan
     set enable_sort=off;
 
 create function svc.audit_horizon(p_after text DEFAULT NULL::text, OUT epoch text, OUT began_at timestamp with time zone, OUT oldest_running bigint, OUT first_unassigned bigint, OUT after_xact_id bigint, OUT after_from timestamp with time zone, OUT after_until timestamp with time zone)
@@ -868,7 +869,8 @@ create function svc.audit_noticed(p_image text, p_ignored text[])
 
 create function svc.audit_order(p_table text, p_record text, p_ids bigint[], p_timestamps timestamp with time zone[], p_transaction bigint)
     returns integer[] language plpgsql stable
-    set search_path=pg_catalog, pg_temp;
+    set search_path=pg_catalog, pg_temp
+    set plan_cache_mode=force_generic_plan;
 
 create function svc.audit_partition_end(p_partition oid)
     returns timestamp with time zone language sql stable
@@ -878,7 +880,8 @@ create function svc.audit_partition_end(p_partition oid)
 
 create function svc.audit_period(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint, p_xact_id bigint, OUT entry_id bigint, OUT entry_timestamp timestamp with time zone, OUT valid_to timestamp with time zone)
     returns record language plpgsql stable
-    set search_path=pg_catalog, pg_temp;
+    set search_path=pg_catalog, pg_temp
+    set plan_cache_mode=force_generic_plan;
 
 create function svc.audit_previous_event(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint, p_other_than bigint DEFAULT NULL::bigint, OUT "timestamp" timestamp with time zone, OUT id bigint, OUT xact_id bigint)
     returns record language plpgsql stable
@@ -918,11 +921,13 @@ create function svc.audit_record_id(p_table oid, p_row jsonb)
 
 create function svc.audit_state_before(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint)
     returns text language plpgsql stable
-    set search_path=pg_catalog, pg_temp;
+    set search_path=pg_catalog, pg_temp
+    set plan_cache_mode=force_generic_plan;
 
 create function svc.audit_truncated(p_table text, p_timestamp timestamp with time zone, p_id bigint)
     returns timestamp with time zone language plpgsql stable
-    set search_path=pg_catalog, pg_temp;
+    set search_path=pg_catalog, pg_temp
+    set plan_cache_mode=force_generic_plan;
 
 create function svc.audit_unsealed_since()
     returns timestamp with time zone language plpgsql stable security definer
