@@ -1,6 +1,8 @@
--- The last TRUNCATE of a table up to a time, null if there was none. An error if the log does not know the table, or
--- only since later.
-create or replace function svc.audit_known(p_table text, p_time timestamptz, out truncated_at timestamptz)
+-- The last TRUNCATE of a table up to a time, null if there was none, and the time since when changes may be missing
+-- because of a condition. An error if the log does not know the table, or only since later.
+create or replace function svc.audit_known(
+    p_table text, p_time timestamptz, out truncated_at timestamptz, out incomplete_since timestamptz
+)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $svc$
@@ -25,5 +27,7 @@ begin
          where l.table_name = p_table and l.record_id is null and l.operation = 'TRUNCATE' and l."timestamp" <= p_time
         offset 0
       ) t;
+    select o.since into audit_known.incomplete_since
+      from svc.audit_omissions o where o.table_name = p_table and o.is_conditional;
 end
 $svc$;

@@ -836,8 +836,8 @@ create function svc.audit_keys(p_snapshot jsonb)
     returns text[] language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 
-create function svc.audit_known(p_table text, p_time timestamp with time zone, OUT truncated_at timestamp with time zone)
-    returns timestamp with time zone language plpgsql stable
+create function svc.audit_known(p_table text, p_time timestamp with time zone, OUT truncated_at timestamp with time zone, OUT incomplete_since timestamp with time zone)
+    returns record language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_last4(p_value text)

@@ -273,6 +273,20 @@ def test_a_history_claims_no_order_and_no_state_that_it_cannot_know(
         assert before == previous[1] or not state.is_in_order
 
 
+def test_rows_of_then_are_those_on_record_and_not_what_a_later_entry_found(shop: psycopg.Connection[Any]) -> None:
+    key, _ = do(shop, "shown", [])
+    shop.execute("insert into shown values (-1, 'draft')")
+    shop.commit()
+    [time] = shop.execute("select clock_timestamp()").fetchone() or []
+    shop.execute("update shown set status = 'live' where id = -1")
+    shop.execute("update shown set total = 7 where id = %s", [key])
+    shop.commit()
+    [after] = shop.execute("select clock_timestamp()").fetchone() or []
+    assert audit.as_of("shown", time).record(-1).list(shop).data == []
+    assert audit.as_of("shown", time).record(key).one(shop).values["total"] == 0
+    assert audit.as_of("shown", after).record(-1).one(shop).values["status"] == "live"
+
+
 def test_a_walk_that_only_a_missing_change_allows_is_not_taken(shop: psycopg.Connection[Any]) -> None:
     record, made = do(shop, "shown", [[("draft", 1, 1), ("gone", 2, 2), ("live", 0, 0)]])
     states = audit.history("shown", record).order("oldest").list(shop).data
