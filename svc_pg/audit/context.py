@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -54,6 +54,7 @@ def parameters(actor: Actor | None) -> Mapping[str, str]:
 
 _NOBODY: Final = {"actor_id": "", "tenant_id": "", "context": ""}
 _current: Final[ContextVar[Actor | None]] = ContextVar("svc_pg_actor", default=None)
+_is_by_hand: Final[ContextVar[bool]] = ContextVar("svc_pg_is_by_hand", default=False)
 
 
 def current_actor() -> Actor | None:
@@ -81,6 +82,22 @@ def acting_as(actor: Actor | None) -> Iterator[None]:
         yield
     finally:
         _restore(token)
+
+
+def is_by_hand() -> bool:
+    """True in a block of ``audit.actor``, which has told its connection by itself."""
+    return _is_by_hand.get()
+
+
+@contextmanager
+def by_hand() -> Iterator[None]:
+    """Mark a block of ``audit.actor``."""
+    token = _is_by_hand.set(True)
+    try:
+        yield
+    finally:
+        with suppress(ValueError):  # of another context, which acting_as warns of
+            _is_by_hand.reset(token)
 
 
 def act_from_now_on(actor: Actor | None) -> None:

@@ -16,6 +16,7 @@ from svc_pg.integrations.extractors import (
     to_actor,
     trusts_actor_header,
 )
+from svc_pg.integrations.unwatched import watch
 
 # as starlette.types has them, which an application of another framework need not have installed
 Scope = MutableMapping[str, Any]
@@ -37,6 +38,7 @@ class ActorMiddleware:
         self._extractor = extractor
         self._records_request = records_request
         self._trusts_header = trusts_actor_header(extractor)
+        watch()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection (ASGI)."""

@@ -11,6 +11,7 @@ from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from svc_pg.audit import context
 from svc_pg.errors import WebhookSignatureError
 from svc_pg.integrations.extractors import actor_of, request_context
+from svc_pg.integrations.unwatched import watch
 from svc_pg.webhooks.signing import Envelope, assert_webhook_signature, check_secret
 
 __all__ = ["MAX_BYTES", "Envelope", "acting_as", "limited_body", "signed_webhook"]
@@ -40,6 +41,7 @@ def acting_as(
         with context.acting_as(context.current_actor() if actor is None else actor):
             yield
 
+    watch()
     return dependency
 
 

@@ -41,6 +41,11 @@ def sends_by_query(conn: Any) -> bool:
     return "query" in getattr(getattr(send, "__code__", None), "co_names", ())
 
 
+def is_audited(conn: object) -> bool:
+    """True if a connection is ``with_audit``."""
+    return isinstance(conn, _AuditedConnection)
+
+
 class _AuditedConnection:
     _svc_set_for: Actor | object | None = UNKNOWN
     """The actor that the session has; UNKNOWN until it was set."""

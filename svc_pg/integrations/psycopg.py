@@ -89,6 +89,11 @@ def with_audit(target: Target) -> Target:
     raise TypeError(f"{type(target).__name__} is neither a connection nor a pool of psycopg")
 
 
+def is_audited(conn: object) -> bool:
+    """True if a connection is ``with_audit``."""
+    return isinstance(conn, _AuditedBase)
+
+
 class _AuditedBase(BaseConnection[Any]):
     """Overrides the two methods through which psycopg sends BEGIN and starts a statement, whatever the cursor is."""
 

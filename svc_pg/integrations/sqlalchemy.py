@@ -22,6 +22,7 @@ from svc_pg.audit.actors.postgres import SET_ACTOR
 from svc_pg.audit.context import current_actor, parameters
 from svc_pg.errors import ConfigError, TransactionError
 from svc_pg.integrations import mysql, psycopg, sqlite
+from svc_pg.integrations.unwatched import watch
 
 Target = TypeVar(
     "Target",
@@ -29,6 +30,7 @@ Target = TypeVar(
 )
 
 _SET_ACTOR: Final = text(re.sub(r"%\((\w+)\)s", r":\1", SET_ACTOR))
+_NAMES: Final = ("postgresql", "sqlite", "mysql", "mariadb")
 _SET_FOR: Final = "svc_pg_actor"
 _AUDITED: Final = "svc_pg_audited"
 _UNSET: Final = object()
@@ -41,6 +43,7 @@ def with_audit(target: Target) -> Target:
     Listens to the engines themselves, also for connections that they have already, and returns ``target``. Idempotent.
     Raises ConfigError if a session or factory is not bound to an engine yet, or an engine is of another database.
     """
+    watch()
     engines = [target] if isinstance(target, Engine | AsyncEngine) else _binds(target)
     if not engines:
         raise ConfigError(
@@ -52,6 +55,14 @@ def with_audit(target: Target) -> Target:
             if not event.contains(engine, name, listener):
                 event.listen(engine, name, listener)
     return target
+
+
+def is_audited(conn: Connection) -> bool:
+    """True if the engine of a connection is ``with_audit``, or the connection of psycopg behind it."""
+    listeners = _events(conn.engine) if conn.engine.dialect.name in _NAMES else ()
+    if not listeners or any(event.contains(conn.engine, name, listener) for name, listener in listeners):
+        return True  # or of a database that has no log
+    return psycopg.is_audited(conn.connection.driver_connection)
 
 
 def _binds(target: Session | AsyncSession | sessionmaker[Any] | async_sessionmaker[Any]) -> list[Any]:

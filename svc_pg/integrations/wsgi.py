@@ -13,6 +13,7 @@ from svc_pg.integrations.extractors import (
     to_actor,
     trusts_actor_header,
 )
+from svc_pg.integrations.unwatched import watch
 
 
 class WsgiActorMiddleware:
@@ -28,6 +29,7 @@ class WsgiActorMiddleware:
         self._extractor = extractor
         self._records_request = records_request
         self._trusts_header = trusts_actor_header(extractor)
+        watch()
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Handle one request (PEP 3333)."""

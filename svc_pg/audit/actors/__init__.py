@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager, asyn
 from typing import Any, Final
 
 from svc_pg.audit.actors import mysql, postgres, sqlite
-from svc_pg.audit.context import Actor, Id
+from svc_pg.audit.context import Actor, Id, by_hand
 from svc_pg.connections import async_connection, sync_connection
 from svc_pg.dialects import Dialect, dialect_of
 
@@ -39,7 +39,7 @@ def actor(
     """
     who = Actor(actor_id, tenant, context)
     driver = sync_connection(conn, twin="async with audit.aactor(conn, ...):")
-    with _BLOCKS[dialect_of(driver)](driver, who):
+    with by_hand(), _BLOCKS[dialect_of(driver)](driver, who):
         yield
 
 
@@ -50,5 +50,6 @@ async def aactor(
     """As ``actor``, for an async connection: of psycopg, asyncpg, aiosqlite, asyncmy, aiomysql, or SQLAlchemy's."""
     who = Actor(actor_id, tenant, context)
     driver = await async_connection(conn, twin="with audit.actor(conn, ...):")
-    async with _ASYNC_BLOCKS[dialect_of(driver)](driver, who):
-        yield
+    with by_hand():
+        async with _ASYNC_BLOCKS[dialect_of(driver)](driver, who):
+            yield

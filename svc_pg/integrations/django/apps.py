@@ -12,7 +12,11 @@ class SvcPgConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Install around migrations, if the settings say so."""
+        """Install around migrations, if the settings say so, and warn of actors that reach no connection."""
+        from django.db.backends.signals import connection_created
+
         from svc_pg.integrations.django import migrating
+        from svc_pg.integrations.unwatched import watch_django
 
         migrating.connect(self)
+        connection_created.connect(watch_django, dispatch_uid="svc_pg.unwatched")

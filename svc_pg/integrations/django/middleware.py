@@ -74,6 +74,11 @@ def audit_connections() -> None:
             _audit_connection(connection)
 
 
+def is_audited(connection: BaseDatabaseWrapper) -> bool:
+    """True if ``audit_connections`` has reached this connection to PostgreSQL or MySQL."""
+    return psycopg.is_audited(connection.connection) or mysql.is_audited(connection.connection)
+
+
 def _audit_connection(connection: BaseDatabaseWrapper, **_signal: object) -> None:
     match connection.vendor:
         case "postgresql":

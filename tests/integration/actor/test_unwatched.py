@@ -1,0 +1,98 @@
+"""An actor that never reaches the connection which writes is warned of, once, where it can be known."""
+
+import logging
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import connection
+from django.db.backends.signals import connection_created
+from sqlalchemy import create_engine, event, text
+from sqlalchemy.engine import Engine
+from sqlalchemy.orm import Session
+
+from svc_pg import audit, warn_once
+from svc_pg.audit import acting
+from svc_pg.integrations import django as in_django
+from svc_pg.integrations import unwatched
+from svc_pg.integrations.psycopg import with_audit as audited_connection
+from svc_pg.integrations.sqlalchemy import with_audit
+from svc_pg.integrations.wsgi import WsgiActorMiddleware
+from tests.integration.actor import django_shop
+from tests.integration.actor.entries import actors
+
+ADD = text("insert into note values (:note)")
+
+
+@pytest.fixture(autouse=True)
+def _anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warn_once, "_given", set())
+
+
+@pytest.fixture
+def warned(caplog: pytest.LogCaptureFixture) -> Iterator[Any]:
+    with caplog.at_level(logging.WARNING, "svc_pg"):
+        yield lambda: [record.getMessage() for record in caplog.records if record.name == "svc_pg"]
+
+
+@pytest.fixture
+def engine(notes: str) -> Iterator[Engine]:
+    engine = create_engine("postgresql+psycopg://", creator=partial(psycopg.connect, notes))
+    WsgiActorMiddleware(lambda *_: [], extractor=lambda _: None)  # whoever finds actors begins to look
+    yield engine
+    engine.dispose()
+
+
+def test_an_engine_without_with_audit_is_named_once(engine: Engine, notes: str, warned: Any) -> None:
+    with Session(engine) as session:
+        session.execute(ADD, {"note": 1})
+        with acting("alice"):
+            session.execute(text("select 1"))
+            assert warned() == []
+            for note in (2, 3):
+                session.execute(ADD, {"note": note})
+        session.commit()
+    [message] = warned()
+    assert "svc_pg.integrations.sqlalchemy.with_audit(engine)" in message
+    assert actors(notes) == {1: None, 2: None, 3: None}
+
+
+def test_whoever_tells_the_connection_is_not_warned(engine: Engine, notes: str, warned: Any) -> None:
+    with Session(engine) as session, audit.actor(session, "alice"):
+        session.execute(ADD, {"note": 1})
+        session.commit()
+    with_audit(engine)
+    with acting("bob"), Session(engine) as session:
+        session.execute(ADD, {"note": 2})
+        session.commit()
+    own = create_engine("postgresql+psycopg://", creator=lambda: audited_connection(psycopg.connect(notes)))
+    with acting("carol"), Session(own) as session:
+        session.execute(ADD, {"note": 3})
+        session.commit()
+    own.dispose()
+    assert warned() == []
+    assert actors(notes) == {1: "alice", 2: "bob", 3: "carol"}
+
+
+def test_looking_begins_once() -> None:
+    unwatched.watch()
+    unwatched.watch()
+    assert event.contains(Engine, "before_cursor_execute", unwatched._look)
+
+
+def test_a_connection_of_django_that_nobody_audits_is_named_once(notes: str, warned: Any) -> None:
+    django_shop.use(notes)
+    connection_created.disconnect(dispatch_uid="svc_pg")  # which the middleware of another test has connected
+    connection.connect()  # the app in INSTALLED_APPS looks
+    with acting("alice"):
+        for note in (1, 2):
+            django_shop.insert(note)
+    [message] = warned()
+    assert "audit_connections()" in message
+    in_django.audit_connections()
+    with acting("bob"):
+        django_shop.insert(3)
+    connection.close()
+    assert actors(notes) == {1: None, 2: None, 3: "bob"}
