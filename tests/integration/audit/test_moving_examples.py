@@ -1,0 +1,123 @@
+"""The views of docs/howto/move.md show the logs of other tools, and ours beside."""
+
+import tomllib
+from typing import Any, Final
+
+import psycopg
+import pytest
+
+from svc_pg import Config, schema
+from tests.support.documents import examples
+
+CONTENT: Final = """
+insert into account (id, customer_id, email, name, balance, status, meta, created_at, updated_at)
+values (1, 1, 'a@example.com', 'Ann', 0, 'new', '{}', now(), now());
+update account set name = 'Anna' where id = 1;
+delete from account;
+"""
+TABLE: Final = """
+create table account (
+    id bigint primary key, customer_id int not null, email text not null, name text, balance numeric(12, 2) not null,
+    status text not null, meta jsonb not null, created_at timestamptz not null, updated_at timestamptz not null,
+    note text
+);
+"""
+SIMPLE_HISTORY: Final = """
+create table shop_historicalaccount (
+    id bigint not null, name text, history_id serial primary key, history_date timestamptz not null,
+    history_change_reason varchar(100), history_type varchar(1) not null, history_user_id int
+);
+insert into shop_historicalaccount (id, name, history_date, history_type, history_user_id)
+values (1, 'Ann', now(), '+', 7), (1, 'Anna', now(), '~', 7), (1, 'Anna', now(), '-', null);
+"""
+SUPA_AUDIT: Final = """
+create schema audit;
+create table audit.record_version (
+    id bigserial primary key, record_id uuid, old_record_id uuid, op varchar(8), ts timestamptz not null default now(),
+    table_oid oid not null, table_schema name not null, table_name name not null, record jsonb, old_record jsonb
+);
+insert into audit.record_version (op, table_oid, table_schema, table_name, record, old_record)
+values ('INSERT', 0, 'public', 'account', '{"id": 1, "name": "Ann"}', null),
+       ('UPDATE', 0, 'public', 'account', '{"id": 1, "name": "Anna"}', '{"id": 1, "name": "Ann"}'),
+       ('DELETE', 0, 'public', 'account', null, '{"id": 1, "name": "Anna"}');
+"""
+
+
+def postgresql_audit(conninfo: str) -> None:
+    pytest.importorskip("postgresql_audit")
+    from tests.benchmarks.capture.peers import install_postgresql_audit
+
+    with psycopg.connect(conninfo) as conn:
+        conn.execute(TABLE)
+    install_postgresql_audit(conninfo, level="row")
+    with psycopg.connect(conninfo) as conn:
+        conn.execute("alter table transaction add actor_id text")
+        conn.execute(CONTENT)
+
+
+def pghistory(conninfo: str) -> None:
+    pytest.importorskip("pghistory")
+    from tests.benchmarks.capture.peers import install_pghistory
+    from tests.benchmarks.installed import PeerError
+
+    with psycopg.connect(conninfo) as conn:
+        conn.execute(TABLE)
+    try:
+        install_pghistory(conninfo, level="row")
+    except PeerError as error:  # Django does not know this version of PostgreSQL
+        pytest.skip(str(error))
+    with psycopg.connect(conninfo, autocommit=True) as conn:
+        conn.execute(CONTENT)
+
+
+def by_hand(conninfo: str, tables: str) -> None:
+    with psycopg.connect(conninfo) as conn:
+        conn.execute(tables.encode())
+
+
+TOOLS: Final[dict[str, Any]] = {
+    "From postgresql-audit": postgresql_audit,
+    "From django-pghistory": pghistory,
+    "From django-simple-history": lambda conninfo: by_hand(conninfo, TABLE + SIMPLE_HISTORY),
+    "From supa_audit": lambda conninfo: by_hand(conninfo, TABLE + SUPA_AUDIT),
+}
+
+
+@pytest.mark.parametrize("section", list(TOOLS))
+def test_an_old_log_stays_readable_beside_ours(section: str, empty_database: str) -> None:
+    TOOLS[section](empty_database)
+    [both] = examples("howto/move.md", "", "sql")
+    [old] = examples("howto/move.md", section, "sql")
+    with psycopg.connect(empty_database) as conn:
+        schema.install(conn, Config.model_validate({"audit": {"tables": [{"name": "account"}]}}))
+        conn.execute(old.encode())
+        conn.execute(both.encode())
+        names = "table_name, operation, record_id, before_data ->> 'name', after_data ->> 'name'"
+        life = [
+            ("public.account", "DELETE", "1", "Anna", None),
+            ("public.account", "INSERT", "1", None, "Ann"),
+            ("public.account", "UPDATE", "1", "Ann", "Anna"),
+        ]
+        assert sorted(conn.execute(f"select {names} from old_changes".encode())) == life
+        conn.execute(CONTENT)
+        of_old = conn.execute("select count(*) from old_changes").fetchone()
+        found = sorted(conn.execute(f"select {names} from changes where table_name = 'public.account'".encode()))
+        assert found == sorted(life * (2 if of_old == (3,) else 3))  # the old tool's triggers, if any, record them too
+
+
+def test_an_outbox_is_handed_over_once_and_its_rule_sends_what_comes_later(database: str) -> None:
+    section = "From an outbox of your own"
+    [hand_over], [rule] = examples("howto/move.md", section, "sql"), examples("howto/move.md", section, "toml")
+    stored = "insert into outbox (id, topic, payload) values (%s, %s, %s)"
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute("create table outbox (id int primary key, topic text, payload jsonb, sent_at timestamptz)")
+        conn.execute(stored, [1, "order.paid", '{"n": 1}'])
+        conn.execute(stored, [2, "order.paid", '{"n": 2}'])
+        conn.execute("update outbox set sent_at = now() where id = 2")
+        schema.install(conn, Config.model_validate(tomllib.loads(rule)))
+        conn.execute(hand_over.encode())
+        conn.execute(hand_over.encode())
+        conn.execute(stored, [3, "order.paid", '{"n": 3}'])
+        conn.execute(stored, [4, "other", '{"n": 4}'])
+        sent = conn.execute("select payload::jsonb from svc.webhook_messages order by id").fetchall()
+        assert sent == [({"n": 1},), ({"id": 3, "payload": {"n": 3}},)]
