@@ -1,4 +1,4 @@
-"""What ``export --follow`` does: write lines, keep how far they go, and end between two of them."""
+"""The steps of ``export --follow``: write lines, keep how far they go, and end between two of them."""
 
 import signal
 import time

@@ -84,7 +84,7 @@ def _is_changed(entry: Status) -> bool:
 
 
 def _is_whole(entry: Status, members: Sequence[Status]) -> bool:
-    """Whether a line for the table covers it: functions and triggers differ alike, or the rules are new."""
+    """True if a line for the table covers it: functions and triggers differ alike, or the rules are new."""
     if entry.state not in ("missing", "orphan") or entry.kind == "event":
         return True
     kinds = {member.kind for member in members if member.state == entry.state}

@@ -16,7 +16,7 @@ _BLOCK: Final = 65_536
 
 
 class Lines(Protocol):
-    """What takes whole lines."""
+    """A target of whole lines."""
 
     def write(self, text: bytes) -> None:
         """Some lines, each with its end."""
@@ -97,7 +97,7 @@ class _Stream:
             rest = rest[os.write(self._descriptor, rest) :]
 
     def sync(self) -> None:
-        """What a pipe has taken is its reader's."""
+        """Lines that a pipe has taken are its reader's."""
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from svc_pg.errors import ConsoleAutoApproveInProductionError, ConsoleWeakSecret
 from .json_text import printable
 
 debug = False
-"""Whether errors keep their traceback; set by --debug."""
+"""True if errors keep their traceback; set by --debug."""
 
 # The specification names these errors, so people look for their names
 _NAMED = (ConsoleAutoApproveInProductionError, ConsoleWeakSecretError)

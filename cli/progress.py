@@ -34,7 +34,7 @@ def entries_so_far(expected: Callable[[], int | None]) -> Iterator[Callable[[int
 
 
 def words(entries: int, *, seconds: float, expected: int | None = None) -> str:
-    """How far it is: the remaining time only if the estimate of all entries is higher than their number so far."""
+    """The progress: the remaining time only if the estimate of all entries is higher than their number so far."""
     rate = entries / seconds if seconds >= 1 else 0
     if not rate:
         return f"{entries:,} entries"

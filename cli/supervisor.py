@@ -52,7 +52,7 @@ class Supervisor:
 
     @property
     def is_alive(self) -> bool:
-        """Whether no process hangs. One that died is being started again."""
+        """True if no process hangs. One that died is being started again."""
         now = asyncio.get_running_loop().time()
         return all(slot.process is None or now - slot.heard_at < _SILENT for slot in self._slots)
 

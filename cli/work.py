@@ -44,7 +44,7 @@ class Work:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it works, or would if it had its database."""
+        """True if it works, or would if it had its database."""
         return self._worker is None or self._worker.is_alive
 
     @property

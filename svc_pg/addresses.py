@@ -15,7 +15,7 @@ _USUAL_PORTS: Final = {"http": 80, "https": 443}
 
 
 def is_email(text: str) -> bool:
-    """Whether this is exactly one e-mail address (RFC 5321), in ASCII: no display name, no list, no quoted part.
+    """True if this is exactly one e-mail address (RFC 5321), in ASCII: no display name, no list, no quoted part.
 
     The limit to ASCII also excludes domains that only look like another one.
     """

@@ -58,7 +58,7 @@ class Conninfo:
 
     @property
     def is_distinct(self) -> bool:
-        """Whether no part of a password can have run over into other parts, as it does in a URL with ``:p@ss@``."""
+        """True if no part of a password can have run over into other parts, as it does in a URL with ``:p@ss@``."""
         return bool(self._name)
 
     def __str__(self) -> str:

@@ -29,7 +29,7 @@ _OPENERS: Final = {
     "AsyncConnectionPool": "async with pool.connection() as conn:",
     "Pool": "async with pool.acquire() as conn:",
 }
-"""What opens connections, which people pass in their place."""
+"""The calls that open connections, by the classes that people pass in their place."""
 
 
 def dialect_of(conn: Any) -> Dialect:

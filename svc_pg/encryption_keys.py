@@ -25,7 +25,7 @@ def parse(text: str, *, made_by: str = _MADE_BY) -> dict[str, bytes]:
 
 
 def is_id(text: str) -> bool:
-    """Whether a key can have this id: 1 to 32 letters, digits, hyphens and underscores."""
+    """True if a key can have this id: 1 to 32 letters, digits, hyphens and underscores."""
     return _ID.fullmatch(text) is not None
 
 

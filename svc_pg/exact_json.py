@@ -76,7 +76,7 @@ class _Path:
 
 
 def _plain(value: object) -> object:
-    """What stands for a value in JSON. Raises _SlowError if it has a text of its own, or none."""
+    """The value that stands for another in JSON. Raises _SlowError if it has a text of its own, or none."""
     match value:
         case Decimal() | Verbatim():
             raise _SlowError

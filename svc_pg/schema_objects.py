@@ -61,7 +61,7 @@ class SchemaObject:
 
 
 def sends_changes(identity: str) -> bool:
-    """Whether the function or trigger sends the changes of its table as events."""
+    """True if the function or trigger sends the changes of its table as events."""
     return identity.startswith((f"svc.{CHANGE_EVENTS}_", f"svc.{SEND_CHANGES}_", f"00_svc_{CHANGE_EVENTS}_"))
 
 

@@ -11,7 +11,7 @@ _MAX_CHARACTERS: Final = 10_000
 
 
 def is_storable(text: str) -> bool:
-    """Whether PostgreSQL has such a text."""
+    """True if PostgreSQL has such a text."""
     return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 

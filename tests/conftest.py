@@ -119,7 +119,7 @@ def shared_database(postgres: str, template: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def prepare() -> Prepare:
-    """What is done once, in the template of a module's databases. A module that prepares something overrides it."""
+    """Prepare the template of a module's databases, once. A module that prepares something overrides it."""
     return None
 
 

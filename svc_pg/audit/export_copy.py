@@ -1,4 +1,4 @@
-"""What PostgreSQL is asked for by an export, and the records of a file that are made of its answer.
+"""The query of an export on PostgreSQL, and the records of a file that are made of its answer.
 
 An object is made of values of JSON that are apart, because ``row_to_json`` looks up the type of each value of each row.
 """
@@ -23,7 +23,7 @@ _QUOTE: Final = b"\x02"
 _VALUES: Final = r" to stdout (format csv, encoding 'UTF8', delimiter e'\x01', quote e'\x02', null 'null')"
 _RECORDS: Final = " to stdout (format csv, encoding 'UTF8')"
 _Statement = tuple[LiteralString, LiteralString]
-"""What stands before the conditions, and after them."""
+"""The texts before the conditions, and after them."""
 _OBJECT: Final = (
     "{" + ",".join(f'"{name}":"%b"' if name in _PLAIN else f'"{name}":%b' for name in FIELDS) + "}"
 ).encode()

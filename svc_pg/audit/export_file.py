@@ -15,7 +15,7 @@ Progress = Callable[[int], None]
 
 
 class ExportFile(Protocol):
-    """What an export writes to. Nothing is written before the first record, or the end."""
+    """The file of an export. Nothing is written before the first record, or the end."""
 
     def add(self, record: bytes) -> None:
         """One more entry: a line of JSON, or a record of CSV, without its end."""

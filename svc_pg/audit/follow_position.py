@@ -1,4 +1,4 @@
-"""How far a reader has followed the log: the text of a cursor, for every database."""
+"""The position of a reader who follows the log: the text of a cursor, for every database."""
 
 from dataclasses import dataclass
 from typing import Final

@@ -187,7 +187,7 @@ def _image(data: RawJson | None, redacted: set[str]) -> dict[str, Any] | None:
 
 
 def _missing_values(row: RevertedRow, change: NetChange, leave: Sequence[str]) -> Iterator[Refusal]:
-    """What the log does not have of the values that are needed."""
+    """The values that are needed and that the log does not have."""
     redacted = {*(change.redacted_fields or ())} - {*leave}
     needed = {*(change.changed_fields or ())}
 

@@ -118,7 +118,7 @@ async def search(conn: AsyncConnection[Any], query: AuditQuery, *, max_bytes: in
 
 
 async def _in_time(conn: AsyncConnection[Any], found: Awaitable[Found]) -> Found | None:
-    """What was found; None if it takes too long, and the transaction is as before."""
+    """The entries found; None if it takes too long, and the transaction is as before."""
     try:
         return await found
     except QueryCanceled:

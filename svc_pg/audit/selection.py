@@ -31,7 +31,7 @@ class Selection(Paged[Entry]):
 
     @property
     def is_of_record(self) -> bool:
-        """Whether the entries are those of one record, which come in the order of change."""
+        """True if the entries are those of one record, which come in the order of change."""
         return any(isinstance(condition, Is) for condition in self.conditions)
 
     @property

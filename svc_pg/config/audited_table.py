@@ -99,11 +99,11 @@ class AuditedTable(StrictModel):
 
     @property
     def is_pattern(self) -> bool:
-        """Whether the name stands for several tables."""
+        """True if the name stands for several tables."""
         return "*" in self.name
 
     def matches(self, name: str) -> bool:
-        """Whether the pattern covers that table."""
+        """True if the pattern covers that table."""
         return fnmatchcase(name, self.name) and not any(fnmatchcase(name, pattern) for pattern in self.exclude)
 
     @property

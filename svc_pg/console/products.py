@@ -63,7 +63,7 @@ class Product:
 
 
 def permits(granted: Collection[Permission], required: Permission) -> bool:
-    """Whether one of the granted permissions is the required one or a greater one."""
+    """True if one of the granted permissions is the required one or a greater one."""
     sufficient = PERMISSIONS[PERMISSIONS.index(required) :]
     return any(permission in sufficient for permission in granted)
 

@@ -78,5 +78,5 @@ def _without_actor_header(scope: Scope) -> Scope:
 
 
 def _is_actor_header(name: bytes) -> bool:
-    """Whether it is ACTOR_HEADER, also spelled with underscores, which a WSGI application below cannot tell apart."""
+    """True if it is ACTOR_HEADER, also spelled with underscores, which a WSGI application below cannot tell apart."""
     return name.lower().replace(b"_", b"-") == ACTOR_HEADER.encode()

@@ -62,7 +62,7 @@ def from_header(name: str) -> Extractor:
 
 
 def trusts_actor_header(extractor: Extractor) -> bool:
-    """Whether the host has chosen ``from_header(ACTOR_HEADER)``."""
+    """True if the host has chosen ``from_header(ACTOR_HEADER)``."""
     return extractor == _Header(ACTOR_HEADER)
 
 
@@ -148,7 +148,7 @@ class _Bearer:
 
 
 def blocks(extractor: Extractor) -> bool:
-    """Whether the extractor may wait for the network, so that an event loop calls it in a thread."""
+    """True if the extractor may wait for the network, so that an event loop calls it in a thread."""
     return isinstance(extractor, _Bearer) and extractor.blocks
 
 

@@ -136,7 +136,7 @@ class _AuditedBase(BaseConnection[Any]):
         return cursor.mogrify(SET_ACTOR, parameters(actor)).encode(self.info.encoding)
 
     def _is_bare(self) -> bool:
-        """Whether a statement sent now would be a transaction by itself, with no room for the current actor."""
+        """True if a statement sent now would be a transaction by itself, with no room for the current actor."""
         return (
             self.autocommit
             and self.pgconn.transaction_status == TransactionStatus.IDLE
@@ -145,7 +145,7 @@ class _AuditedBase(BaseConnection[Any]):
         )
 
     def _is_one_message(self, query: Query, cursor: object) -> bool:
-        """Whether the statement can share a pipeline with its actor; a text of several statements cannot."""
+        """True if the statement can share a pipeline with its actor; a text of several statements cannot."""
         if isinstance(cursor, ServerCursor | AsyncServerCursor) or not Pipeline.is_supported():
             return False
         if isinstance(query, Composable):

@@ -56,7 +56,7 @@ class Status:
 
     @property
     def needs_prune(self) -> bool:
-        """Whether the step removes capture or an event; our own old functions and views are removed without prune."""
+        """True if the step removes capture or an event; our own old functions and views are removed without prune."""
         is_ours_alone = self.kind in ("function", "view") and self.audited_table is None
         return self.action == "remove" and not self.is_superseded and not is_ours_alone
 

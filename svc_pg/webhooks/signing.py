@@ -93,7 +93,7 @@ def verify_webhook_signature(
     tolerance: timedelta = timedelta(minutes=5),
     now: datetime | None = None,
 ) -> bool:
-    """Whether ``assert_webhook_signature`` accepts the same arguments."""
+    """True if ``assert_webhook_signature`` accepts the same arguments."""
     try:
         assert_webhook_signature(headers=headers, body=body, secret=secret, tolerance=tolerance, now=now)
     except WebhookSignatureError:

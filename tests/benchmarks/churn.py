@@ -178,7 +178,7 @@ def _sample(churn: _Churn, conn: psycopg.Connection, seconds: float) -> None:
 
 
 def _grown(minutes: Sequence[_Minute]) -> list[str]:
-    """What is larger or dearer in the last third than in the one before."""
+    """The figures that are larger or dearer in the last third than in the one before."""
     third = len(minutes) // 3
     if not third:  # stopped for most of the time
         return ["unknown, because too few minutes passed"]

@@ -1,4 +1,4 @@
-"""What the benchmarks' command lines have in common."""
+"""The common parts of the benchmarks' command lines."""
 
 import argparse
 import signal
@@ -39,7 +39,7 @@ def end_on_sigterm() -> None:
 
 
 def output() -> Console:
-    """Where the result goes: as wide as the terminal, or where there is none, as wide as the tables are."""
+    """The console of the result: as wide as the terminal, or if there is none, as wide as the tables are."""
     return Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH)
 
 

@@ -1,4 +1,4 @@
-"""What seals cost writers, and how fast they verify: ``python -m tests.benchmarks.sealing [--seconds 60]``.
+"""The costs of seals for writers, and how fast they verify: ``python -m tests.benchmarks.sealing [--seconds 60]``.
 
 Writers insert single rows into an audited table all the time. By turns a program seals every second, or does not; what
 was written meanwhile is sealed between two turns. Then the whole log is verified, several times. Prints a line of JSON

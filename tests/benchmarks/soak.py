@@ -61,7 +61,7 @@ select count(*), coalesce(max(extract(epoch from next_at - started_at))::float8,
 
 @dataclass
 class _Soak:
-    """What has happened so far."""
+    """The events so far."""
 
     seconds: float = 0
     sent: int = 0

@@ -66,7 +66,7 @@ def configuration(conn: Connection) -> Config:
 
 
 class Day:
-    """What people do in the shop; ``changed`` counts the rows that each of them changed and committed."""
+    """The work of people in the shop; ``changed`` counts the rows that each of them changed and committed."""
 
     def __init__(self, conn: Connection) -> None:
         self.conn = conn

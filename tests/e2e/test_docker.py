@@ -53,7 +53,7 @@ pytestmark = [
 
 
 class Stack:
-    """What ``docker compose up`` started, as a project of its own."""
+    """The services that ``docker compose up`` started, as a project of its own."""
 
     def __init__(self, project: str) -> None:
         from testcontainers.compose import DockerCompose  # slow to import, and seldom needed

@@ -25,7 +25,7 @@ description = "An order was placed"
 
 @pytest.fixture
 def variables(empty_database: str, tmp_path: Path) -> dict[str, str]:
-    """What the newcomer exports: the database, and a key that was just made."""
+    """The newcomer's variables: the database, and a key that was just made."""
     made = program("keys", "new", "encryption", folder=tmp_path)
     name, _, value = made.stdout.strip().partition("=")
     return {"DATABASE_URL": empty_database, name: value}

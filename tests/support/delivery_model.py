@@ -27,7 +27,7 @@ class Endpoint:
 
     @property
     def is_closed(self) -> bool:
-        """Whether what comes due for it is canceled."""
+        """True if what comes due for it is canceled."""
         return self.status in (None, "disabled")
 
 
@@ -56,7 +56,7 @@ class Delivery:
 
     @property
     def is_at_its_last(self) -> bool:
-        """Whether no attempt is left after the one under way: lost ones do not count."""
+        """True if no attempt is left after the one under way: lost ones do not count."""
         return self.attempts - self.lost + 1 >= self.max_attempts
 
     def record(self, outcome: str) -> None:

@@ -27,7 +27,7 @@ class Peer(Protocol):
         """The header webhook-signature."""
 
     def verifies(self, secret: str, *, headers: Mapping[str, str], body: str) -> bool:
-        """Whether it takes the body for authentic now."""
+        """True if it takes the body for authentic now."""
 
 
 class PythonPeer:

@@ -17,7 +17,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def refusal(folder: Path, text: str) -> str:
-    """What from_toml says against that text, without the file's name."""
+    """The error of from_toml for that text, without the file's name."""
     path = written(folder, text)
     with pytest.raises(ConfigError) as caught:
         Config.from_toml(path)

@@ -47,7 +47,7 @@ def entry(before: Any, after: Any, **values: Any) -> Entry:
 
 
 def applied(document: Any, steps: Any) -> Any:
-    """What RFC 6902 says of the three operations, for members of objects and the whole document."""
+    """The three operations of RFC 6902, for members of objects and the whole document."""
     document = copy.deepcopy(document)
     for step in steps:
         if step["path"] == "":

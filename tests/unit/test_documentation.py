@@ -35,7 +35,7 @@ ALL = dict(commands(TyperGroup(commands={name: load(name) for name in SUMMARIES}
 
 
 def rows(name: str) -> str:
-    """What docs/commands.md says of a command: the rows of its tables that name it, by itself or beside others."""
+    """The rows of the tables of docs/commands.md that name a command, by itself or beside others."""
     parent, _, last = name.rpartition(" ")
     own = re.compile(rf"`{re.escape(name)}[ `]|^\| `{re.escape(parent)} .*`{re.escape(last)}`")
     return "\n".join(line for line in COMMANDS.splitlines() if own.search(line))

@@ -1,4 +1,4 @@
-"""What applications hold becomes JSON without losing a digit, or an error names the path to it."""
+"""The values of applications become JSON without losing a digit, or an error names the path to it."""
 
 import json
 from collections import ChainMap, deque, namedtuple

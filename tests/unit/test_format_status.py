@@ -1,4 +1,4 @@
-"""What install and status show of a database, in few lines."""
+"""The few lines in which install and status show a database."""
 
 import pytest
 

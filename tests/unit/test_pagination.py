@@ -1,4 +1,4 @@
-"""What no list can be asked for is refused before it reaches a driver, whichever list it is."""
+"""An impossible page of any list is refused before it reaches a driver."""
 
 import base64
 import json

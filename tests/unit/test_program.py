@@ -22,7 +22,7 @@ ALL = {name: command for top in COMMANDS for name, command in all_below(load(top
 
 
 def shown(*arguments: str) -> str:
-    """What the program prints on a terminal of 80 columns."""
+    """The output of the program on a terminal of 80 columns."""
     done = CliRunner(env={"COLUMNS": "80", "TERMINAL_WIDTH": "80"}).invoke(app, arguments, prog_name="svc-pg")
     assert done.exit_code == 0
     return done.output

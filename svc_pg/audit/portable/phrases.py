@@ -151,7 +151,7 @@ def filter_of(phrases: Phrases, conditions: Iterable[Condition], *, default_sche
 
 
 def names_default_schema(conditions: Iterable[Condition]) -> bool:
-    """Whether a table among the conditions is one of the default schema."""
+    """True if a table among the conditions is one of the default schema."""
     tables = [
         name
         for condition in conditions

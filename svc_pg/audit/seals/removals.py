@@ -81,7 +81,7 @@ def erasures(ids: Sequence[str]) -> Query[Erasure]:
 
 @dataclass(frozen=True, slots=True)
 class Purges:
-    """What purges removed, as the log tells."""
+    """The removals of purges, as the log tells them."""
 
     dropped: Sequence[Dropped] = ()
     befores: Mapping[str, datetime] = field(default_factory=dict)

@@ -13,7 +13,7 @@ from svc_pg.pagination import MAX_SIZE
 from svc_pg.query import Query, afetch, fetch
 
 UNBOUNDED: Final = (-(2**63), 2**63 - 1)
-"""What the columns hold for the beginning and for the end."""
+"""The values of the columns for the beginning and for the end."""
 
 COLUMNS: Final = """
 select number, epoch, nullif(epoch_began_at, '-infinity') as epoch_began_at,

@@ -19,11 +19,11 @@ from svc_pg.pagination import Listing, Page
 
 
 class AuditLog(Protocol):
-    """What the routes of the audit log ask. Every method raises Problem if the database does not answer."""
+    """The questions of the routes of the audit log. Every method raises Problem if the database does not answer."""
 
     @property
     def is_here(self) -> bool:
-        """Whether it is in the console's own database, can be searched, and has the transactions of deliveries."""
+        """True if it is in the console's own database, can be searched, and has the transactions of deliveries."""
 
     async def page(self, query: AuditQuery) -> Page[Entry]:
         """A page of entries."""

@@ -38,7 +38,7 @@ class Visit:
     brand: Brand | None = None
     """The look of the portal, on its pages."""
     is_log_here: bool = True
-    """Whether the audit log can be searched, and its transactions are those that deliveries name."""
+    """True if the audit log can be searched, and its transactions are those that deliveries name."""
     places: Sequence[Place] = ()
     """All pages of the navigation; ``navigation`` has those that the person may look at."""
     session: Session | None = None

@@ -24,7 +24,7 @@ _ROUNDS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Whether the roles of ``roles`` own everything, or the installer; and the grants to other roles."""
+    """The owner of everything, which is the roles of ``roles`` or the installer, and the grants to other roles."""
 
     has_roles: bool
     grants: Grants

@@ -66,7 +66,7 @@ class Installation:
     migrations: dict[int, tuple[str, str]]
 
     def has(self, table: str) -> bool:
-        """Whether schema ``svc`` has this table."""
+        """True if schema ``svc`` has this table."""
         return table in self.around.relations
 
 

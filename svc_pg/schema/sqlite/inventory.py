@@ -87,7 +87,7 @@ def _objects(cursor: sqlite3.Cursor) -> list[_Object]:
 
 @cache
 def _made_by(applied: tuple[int, ...]) -> list[_Object]:
-    """What these migrations make in an empty database."""
+    """The objects that these migrations make in an empty database."""
     with sqlite3.connect(":memory:", isolation_level=None) as conn:
         cursor = conn.cursor()
         for migration in released(FOLDER):

@@ -10,7 +10,7 @@ from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
 
 only_new: ContextVar[bool] = ContextVar("only_new", default=False)
-"""Whether a request must have a new connection; pooled ones to its receiver are closed then."""
+"""True if a request must have a new connection; pooled ones to its receiver are closed then."""
 
 
 class Connector(aiohttp.TCPConnector):

@@ -17,7 +17,7 @@ from svc_pg.config import WebhooksConfig
 from svc_pg.errors import EndpointError
 
 UrlBy = Literal["operator", "customer"]
-"""Who gave a URL."""
+"""The person or program that gave a URL."""
 
 AddrInfo = tuple[int, int, int, str, tuple[Any, ...]]
 """As socket.getaddrinfo returns it: family, type, protocol, canonical name, socket address."""
@@ -107,7 +107,7 @@ class Guard:
         return f"{scheme}://{host}{suffix}{quote(rest, safe=string.punctuation)}"
 
     def is_allowed(self, address: str) -> bool:
-        """Whether a connection may go to this IP address. False for text that is not an IP address."""
+        """True if a connection may go to this IP address. False for text that is not an IP address."""
         try:
             ip = ip_address(address)
         except ValueError:

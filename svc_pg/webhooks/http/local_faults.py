@@ -54,12 +54,12 @@ def local_fault(error: BaseException) -> str | None:
 
 
 def is_no_answer(error: BaseException) -> bool:
-    """Whether the resolver waited for a name server in vain."""
+    """True if the resolver waited for a name server in vain."""
     return any(isinstance(cause, dns.DNSError) and cause.args[:1] == (dns.ARES_ETIMEOUT,) for cause in _causes(error))
 
 
 def has_route(only: socket.AddressFamily | None = None) -> bool:
-    """Whether a public address, of the one family, has a route. A lack of files counts as a route."""
+    """True if a public address, of the one family, has a route. A lack of files counts as a route."""
     return any(_has_route(family, address) for family, address in _SOMEWHERE if only in (None, family))
 
 

@@ -43,7 +43,7 @@ class Reconnecting:
 
     @property
     def is_up(self) -> bool:
-        """Whether the server has answered lately."""
+        """True if the server has answered lately."""
         return self._conn is not None and time.monotonic() - self._conn.answered_at < _STALE
 
     async def run(
@@ -115,7 +115,7 @@ class Reconnecting:
 
 
 def _can_heal(error: psycopg.Error) -> bool:
-    """Whether the same statement may succeed later, perhaps on another server.
+    """True if the same statement may succeed later, perhaps on another server.
 
     A statement that is wrong or not allowed (class 42) stays so until somebody changes the database or the program.
     Among the others are internal errors, limits of time, and the refusal to write of a server that became a standby.

@@ -68,12 +68,12 @@ class Worker:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it runs. A worker that waits for its database is alive."""
+        """True if it runs. A worker that waits for its database is alive."""
         return self._working is None or not self._working.done()
 
     @property
     def is_connected(self) -> bool:
-        """Whether the database has answered within the last 15 s."""
+        """True if the database has answered within the last 15 s."""
         return self._claiming.is_up and self._acknowledging.is_up
 
     @property

@@ -1,4 +1,4 @@
-"""What an audit costs a write: ``python -m tests.benchmarks.capture [--quick] [--database mysql|sqlite]``.
+"""The costs of an audit for a write: ``python -m tests.benchmarks.capture [--quick] [--database mysql|sqlite]``.
 
 svc-pg beside no audit, two hand-written limits and other tools, each in a database of its own on one server. They take
 turns, and what counts is the CPU time of the backend processes, so that other load on the machine hits all alike. Who

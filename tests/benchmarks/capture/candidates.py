@@ -1,4 +1,4 @@
-"""Who is compared: no audit, the limits, svc-pg and other tools. Each has a database of its own."""
+"""The candidates: no audit, the limits, svc-pg and other tools. Each has a database of its own."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

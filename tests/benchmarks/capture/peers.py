@@ -13,7 +13,7 @@ CONNINFO_VARIABLE = "SVC_BENCHMARK_CONNINFO"
 
 
 def install_postgresql_audit(conninfo: str, *, level: str) -> None:
-    """What a migration of an SQLAlchemy project does: the tables of the versioning manager, then its trigger."""
+    """The steps of a migration of an SQLAlchemy project: the tables of the versioning manager, then its trigger."""
     import sqlalchemy
     from postgresql_audit import VersioningManager  # type: ignore[import-untyped]
     from sqlalchemy.orm import declarative_base

@@ -18,7 +18,7 @@ _VERDICTS = {True: "[green]holds[/]", False: "[red]missed[/]", None: "not measur
 def tables(
     figures: Figures, shapes: Sequence[Shape], taking_part: Sequence[Candidate], goals: Sequence[Goal]
 ) -> Iterator[RenderableType]:
-    """What each candidate keeps, the costs of each shape, and the goals."""
+    """The features of each candidate, the costs of each shape, and the goals."""
     yield _keeps(taking_part)
     for shape in shapes:
         if shape.name in figures.rounds:

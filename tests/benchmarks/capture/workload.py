@@ -33,7 +33,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How much is written in one visit: every client executes statements of so many rows, each its own transaction.
+    """The writes of one visit: every client executes statements of so many rows, each its own transaction.
 
     ``every`` is how often: in every so-manieth round. ``is_single_first`` has bulk statements follow single-row ones,
     whose plans the triggers then keep.

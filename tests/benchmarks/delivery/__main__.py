@@ -1,4 +1,4 @@
-"""What webhooks cost and how fast they arrive: ``python -m tests.benchmarks.delivery [--quick]``.
+"""The costs of webhooks, and how fast they arrive: ``python -m tests.benchmarks.delivery [--quick]``.
 
 Whatever is compared takes turns in one run, on one server with PostgreSQL's own settings: fsync and synchronous_commit
 are on, because what a NOTIFY in every transaction costs is the wait of one commit for another. The server, the clients,

@@ -1,4 +1,4 @@
-"""What a claim costs a worker, beside much that cannot start now and much that is finished."""
+"""The costs of a claim for a worker, beside much that cannot start now and much that is finished."""
 
 import asyncio
 import time

@@ -10,7 +10,7 @@ Candidate = TypeVar("Candidate")
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What is compared. ``reference`` is the candidate that the others are divided by, where that says something."""
+    """A comparison. ``reference`` is the candidate that the others are divided by, if that says something."""
 
     title: str
     unit: str

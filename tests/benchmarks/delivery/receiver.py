@@ -33,7 +33,7 @@ class _Key:
 
 @dataclass
 class _Received:
-    """What all connections have received."""
+    """The counts of what all connections have received."""
 
     posts: int = 0
     by_delivery: Counter[bytes] = field(default_factory=Counter)
@@ -59,7 +59,7 @@ class _Received:
             key.total += sequence
 
     def counts(self) -> dict[str, object]:
-        """What is asked for; the delays only once."""
+        """The counts that a control connection asks for; the delays only once."""
         delays, self.delays_ns = self.delays_ns, []
         return {
             "posts": self.posts,

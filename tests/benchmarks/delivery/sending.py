@@ -1,4 +1,4 @@
-"""What sending costs the sender: svc.send beside the same rows by hand, and svc.send_many."""
+"""The costs of sending for the sender: svc.send beside the same rows by hand, and svc.send_many."""
 
 import time
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""How much is measured, quickly or in full."""
+"""The sizes of a measurement, quick or full."""
 
 from dataclasses import dataclass
 from typing import Final

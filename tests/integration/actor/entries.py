@@ -1,4 +1,4 @@
-"""What the audit log says, for assertions."""
+"""The words of the audit log, for assertions."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

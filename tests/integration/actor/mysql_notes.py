@@ -26,7 +26,7 @@ class Notes:
         return self.server.connect(self.database, **options)
 
     def told(self) -> dict[int, Told]:
-        """What the last entry of each note tells of who acted."""
+        """The actor of the last entry of each note."""
         with closing(self.connect()) as conn, conn.cursor() as cursor:
             cursor.execute(
                 "select record_id, actor_id, tenant_id, context from svc.audit_logs where id > %s order by id",

@@ -32,7 +32,7 @@ class Notes:
     since: int = 0
 
     def told(self) -> list[Told]:
-        """What all entries tell of who acted, oldest first."""
+        """The actors of all entries, oldest first."""
         return [told for _, told in self._entries()]
 
     def actors(self) -> dict[int, str | None]:

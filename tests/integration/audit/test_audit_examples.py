@@ -1,4 +1,4 @@
-"""What docs/audit.md, docs/export.md and README show of reading the log does what they say."""
+"""The examples of docs/audit.md, docs/export.md and README that read the log do what these say."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What both levels of capture must record, and where they may differ."""
+"""Both levels of capture record the same, and may differ in little."""
 
 from collections.abc import Callable
 from hashlib import sha256

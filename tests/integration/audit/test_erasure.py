@@ -1,4 +1,4 @@
-"""What the log shows of a person is taken away, and nothing of others."""
+"""An erasure takes away all that the log shows of a person, and nothing of others."""
 
 import asyncio
 import sqlite3

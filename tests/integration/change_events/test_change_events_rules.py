@@ -1,4 +1,4 @@
-"""What a rule says, and what is sent for it."""
+"""The rules of change events, and the messages sent for them."""
 
 import hashlib
 from concurrent.futures import ThreadPoolExecutor

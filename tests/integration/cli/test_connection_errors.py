@@ -1,4 +1,4 @@
-"""What the command line says of a database that it cannot have: what it tried, how to name another, no password."""
+"""The command line tells of a database that it cannot have: what it tried, how to name another, no password."""
 
 import socket
 import subprocess

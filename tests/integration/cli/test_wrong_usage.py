@@ -22,7 +22,7 @@ NOBODY = "00000000-0000-7000-8000-000000000000"
 
 
 def refusal(folder: Path, *arguments: str) -> str:
-    """What is said where the usage is wrong, without the frame around it."""
+    """The words about a wrong usage, without the frame around them."""
     done = svc_pg(*arguments, folder=folder)
     assert (done.returncode, done.stdout) == (2, "")
     return " ".join(done.stderr.replace("│", "").split())

@@ -26,7 +26,7 @@ def console_database(_console_database: str) -> str:
 
 @pytest.fixture(scope="session")
 def mailbox() -> Mailbox:
-    """Where that console's mail arrives."""
+    """The folder in which that console's mail arrives."""
     return Mailbox()
 
 

@@ -1,4 +1,4 @@
-"""Who exported the log, and who was refused, is on the record."""
+"""Exports of the log, and refusals, are on the record with their actors."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""What nobody learns: whether an address may sign in, a code from a dump, a token from a log."""
+"""Nobody learns whether an address may sign in, a code from a dump, or a token from a log."""
 
 import hmac
 import json

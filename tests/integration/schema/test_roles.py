@@ -49,7 +49,7 @@ def stack(own_server: str) -> Iterator[ExitStack]:
 
 @pytest.fixture
 def bob(own_server: str, stack: ExitStack) -> str:
-    """Who may create roles, and is no superuser."""
+    """Somebody who may create roles, and is no superuser."""
     return stack.enter_context(new_role(own_server, "login createrole"))
 
 

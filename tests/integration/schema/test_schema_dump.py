@@ -1,4 +1,4 @@
-"""What an install makes is kept as a text, so that a reviewer reads the effect of a migration."""
+"""The result of an install is kept as a text, so that a reviewer reads the effect of a migration."""
 
 import os
 from pathlib import Path

@@ -60,7 +60,7 @@ def scanned(nodes: list[dict[str, Any]]) -> set[str]:
 
 
 def rows(node: dict[str, Any]) -> float:
-    """How many rows a node read."""
+    """The number of rows that a node read."""
     return float(node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * int(node["Actual Loops"])
 
 

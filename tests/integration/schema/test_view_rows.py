@@ -1,4 +1,4 @@
-"""What the views of svc hold."""
+"""The rows of the views of svc."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta

@@ -32,7 +32,7 @@ def shop(conn: sqlite3.Connection) -> None:
 
 
 def states(conn: sqlite3.Connection, wanted: Config) -> dict[str, str]:
-    """What differs."""
+    """The objects that differ, with their states."""
     return {f"{each.kind} {each.identity}": each.state for each in schema.status(conn, wanted) if each.state != "ok"}
 
 

@@ -111,5 +111,5 @@ def test_replaying_the_log_rebuilds_the_table(
 
 
 def errors(module: str) -> tuple[type[Exception], ...]:
-    """What SQLite refuses."""
+    """The errors of SQLite."""
     return (vars(__import__(f"{module}.dbapi2", fromlist=["Error"]))["Error"],)

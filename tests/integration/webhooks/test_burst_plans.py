@@ -1,4 +1,4 @@
-"""What workers ask again and again reads little also when the planner believes that the queue is empty.
+"""The queries that workers repeat read little, also when the planner believes that the queue is empty.
 
 So it is if the queue was empty when it was last analysed: then all indexes seem equally good, and the planner may take
 one that reads the whole queue for each endpoint. Tuples are counted, because time depends on the machine.

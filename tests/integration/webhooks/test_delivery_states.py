@@ -225,7 +225,7 @@ class Queue(RuleBasedStateMachine):
 
 
 def dispositions(delivery: Delivery) -> st.SearchStrategy[str]:
-    """What a worker may say of an attempt: it gives up only at the last one."""
+    """The results that a worker may give an attempt: it gives up only at the last one."""
     is_last = delivery.is_at_its_last
     failures = ["failed"] if is_last else ["retry", "retry at once"]
     return st.sampled_from(["delivered", *failures, *failures, "gone", "released"])

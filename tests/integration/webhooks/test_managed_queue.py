@@ -1,4 +1,4 @@
-"""What operators and receivers do to endpoints and deliveries, and what becomes of the queue."""
+"""Operators and receivers change endpoints and deliveries, and the queue follows."""
 
 from collections.abc import Iterator
 from contextlib import nullcontext

@@ -1,4 +1,4 @@
-"""What docs/managing-webhooks.md and docs/operations.md show of Python does what they say."""
+"""The Python of docs/managing-webhooks.md and docs/operations.md does what these say."""
 
 import ast
 import asyncio

@@ -1,4 +1,4 @@
-"""What we sign others verify, what they sign we verify, and nobody takes what was tampered with."""
+"""Others verify our signatures, we verify theirs, and nobody takes a body that was tampered with."""
 
 import json
 import time

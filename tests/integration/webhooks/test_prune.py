@@ -57,7 +57,7 @@ def left(conn: Connection) -> list[tuple[str, int]]:
 
 @pytest.mark.parametrize("kept_age", [timedelta(days=20), timedelta(days=8)])
 def test_rows_that_are_kept_are_read_once(conn: Connection, kept_age: timedelta) -> None:
-    """Whether they are older than those that go, or younger."""
+    """Also rows that are younger than those that go, and not only older ones."""
     add(conn, KEPT, "failed", kept_age)
     add(conn, OLD, "delivered", timedelta(days=14))
     conn.execute("vacuum analyze svc.webhook_deliveries, svc.webhook_messages, svc.webhook_delivery_attempts")

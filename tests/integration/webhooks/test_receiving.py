@@ -261,7 +261,7 @@ def test_the_documented_receivers_keep_the_latest_of_each_key(
 
 
 def python_receiver(example: str, envelopes: list[dict[str, Any]]) -> list[bool]:
-    """Whether each was taken."""
+    """True for each that was taken."""
     calls = iter(range(len(envelopes)))
 
     def handle(conn: psycopg.Connection[Any], event: dict[str, Any]) -> None:
@@ -280,7 +280,7 @@ def python_receiver(example: str, envelopes: list[dict[str, Any]]) -> list[bool]
 
 
 def js_receiver(example: str, envelopes: list[dict[str, Any]], folder: Path) -> list[bool]:
-    """Whether each was taken."""
+    """True for each that was taken."""
     program = folder / "receiver.cjs"
     program.write_text(example + DRIVER)
     with node(program) as process:

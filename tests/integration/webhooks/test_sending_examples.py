@@ -1,4 +1,4 @@
-"""What docs/sending.md shows does what it says."""
+"""The examples of docs/sending.md do what it says."""
 
 from collections.abc import Iterator
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What a worker that sleeps leaves behind when its whole machine is gone."""
+"""A worker that sleeps leaves little behind when its whole machine is gone."""
 
 import asyncio
 from datetime import timedelta

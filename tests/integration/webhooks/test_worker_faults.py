@@ -1,4 +1,4 @@
-"""What a worker does when its database, its clock or its connections fail."""
+"""A worker whose database, clock or connections fail."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What a worker shows to those who watch it."""
+"""The signs of life of a worker, for those who watch it."""
 
 import asyncio
 import socket

@@ -1,4 +1,4 @@
-"""What an endpoint may not be is said one thing at a time."""
+"""The limits of an endpoint are told one at a time."""
 
 from typing import Any
 

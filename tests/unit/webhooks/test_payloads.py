@@ -1,4 +1,4 @@
-"""What JSON can hold is a payload, to mypy and at run time."""
+"""Every value of JSON is a payload, to mypy and at run time."""
 
 from collections import deque
 from collections.abc import Mapping, Sequence

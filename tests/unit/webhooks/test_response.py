@@ -1,4 +1,4 @@
-"""What is kept of a response: always within bounds, always storable."""
+"""The part of a response that is kept: always within bounds, always storable."""
 
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime

@@ -12,7 +12,7 @@ HOURS: Final = 12
 
 
 async def activities(visit: Visit, endpoint_ids: Iterable[str]) -> Mapping[str, EndpointActivity]:
-    """What was sent to each of these endpoints, by its id, in one call. There must be at least one."""
+    """The messages sent to each of these endpoints, by its id, in one call. There must be at least one."""
     query = {"ids": ",".join(endpoint_ids), "hours": str(HOURS)}
     found = await visit.api.get(list[EndpointActivity], "webhooks", "endpoints", "activity", query=query)
     return {each.endpoint_id: each for each in found}
