@@ -1,12 +1,13 @@
 """The commands install, plan, status and uninstall."""
 
 from datetime import timedelta
+from math import ceil
 from typing import Annotated, Any, Final
 
 import psycopg
 import typer
 
-from svc_pg import Config, schema
+from svc_pg import Config, audit, durations, schema
 from svc_pg.attribution import PREPARE, Attribution, attribution
 from svc_pg.config import DEFAULT_FILE
 from svc_pg.dialects import dialect_of
@@ -14,7 +15,7 @@ from svc_pg.errors import AccessError, NotInstalledError
 from svc_pg.query import fetch
 from svc_pg.schema import Status
 
-from . import format_status, output, tables
+from . import format_status, output, records, tables
 from .database import open_database
 from .options import ConfigReference, DatabaseUrl, Json, duration
 
@@ -89,19 +90,26 @@ def status(
     with open_database(database_url) as conn:
         found = schema.status(conn, wanted)
         attributed = _attributed(conn)
+        lag = _seal_lag(conn)
     differing = [entry for entry in found if entry.state != "ok"]
     if json:
         about = [
             {"table": each.table_name, "entries": each.entries, "withoutActor": each.without_actor}
             for each in attributed
         ]
-        output.json_data({"isOk": not differing, "objects": [_step(entry) for entry in found], "lastDay": about})
+        seals = lag and {"last": lag.number, "sealedAt": lag.sealed_at.isoformat(), "lag": lag.lag.total_seconds()}
+        objects = [_step(entry) for entry in found]
+        output.json_data({"isOk": not differing, "objects": objects, "lastDay": about, "seals": seals})
     else:
         lines = format_status.every(found) if verbose else format_status.summary(found)
         tables.show(
             "", ["state", "kind", "what"], [[line.state, line.kind, line.what] for line in lines], folding={"what"}
         )
         _tell_limits(found)
+        if lag is not None:
+            seconds = timedelta(seconds=ceil(lag.lag.total_seconds()))
+            age = f"; the oldest entry without one is {durations.text(seconds)} old" if seconds else ""
+            output.words(f"The last seal of the audit log is {lag.number}, of {records.minute(lag.sealed_at)}{age}.")
         if differing:
             output.words(f"{len(differing)} of {len(found)} objects differ. {_advice(differing, config)}".rstrip())
             gone = [(entry.audited_table, entry.moved_to) for entry in differing if entry.needs_prune]
@@ -164,6 +172,17 @@ def uninstall(
     _say(steps, verbose=verbose)
     kept = "" if drop_data else " The audit log and all other data stay; --drop-data drops them."
     output.words(f"{len(steps)} objects removed.{kept}" if steps else "Nothing to remove.")
+
+
+def _seal_lag(conn: Any) -> audit.SealLag | None:
+    """How far the seals are behind; None if there are none, or if nothing is installed that could tell."""
+    if dialect_of(conn) != "postgresql":
+        return None
+    try:
+        with conn.transaction():
+            return audit.seal_lag(conn)
+    except (NotInstalledError, AccessError, psycopg.errors.InsufficientPrivilege):
+        return None
 
 
 def _advice(differing: list[Status], config: str | None) -> str:

@@ -1,18 +1,20 @@
-"""The work of one process of the command ``worker``: deliveries, maintenance, or both."""
+"""The work of one process of the command ``worker``: deliveries, maintenance and seals, or both."""
 
 import asyncio
 from datetime import timedelta
 
 from svc_pg import Config
+from svc_pg.audit import SealKey
 from svc_pg.conninfo import Conninfo
 from svc_pg.maintenance import Maintenance
+from svc_pg.sealer import Sealer
 from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.worker.statistics import Statistics
 from svc_pg.webhooks.worker.worker import Worker
 
 
 class Work:
-    """Delivers if there are ``keys``, and maintains if asked to; if one ends, both end."""
+    """Delivers if there are ``keys``, maintains if asked to, and then seals if there is a key; if one ends, all end."""
 
     def __init__(
         self,
@@ -24,6 +26,7 @@ class Work:
         interval: timedelta,
         listen_conninfo: Conninfo | None,
         is_maintaining: bool,
+        seal_key: SealKey | None = None,
     ) -> None:
         self._worker: Worker | None = None
         if keys is not None:
@@ -36,6 +39,7 @@ class Work:
                 listen_conninfo=listen_conninfo,
             )
         self._maintenance = Maintenance(conninfo, config=config) if is_maintaining else None
+        self._sealer = Sealer(conninfo, key=seal_key) if is_maintaining and seal_key is not None else None
 
     @property
     def statistics(self) -> Statistics:
@@ -64,11 +68,11 @@ class Work:
             if end is not None:
                 raise end
 
-    async def _run(self, job: Worker | Maintenance) -> None:
+    async def _run(self, job: Worker | Maintenance | Sealer) -> None:
         try:
             await job.run()
         finally:
             self.stop()
 
-    def _jobs(self) -> list[Worker | Maintenance]:
-        return [job for job in (self._worker, self._maintenance) if job is not None]
+    def _jobs(self) -> list[Worker | Maintenance | Sealer]:
+        return [job for job in (self._worker, self._maintenance, self._sealer) if job is not None]

@@ -12,6 +12,7 @@ from typing import Annotated, Final
 import typer
 
 from svc_pg import Config, Settings, durations
+from svc_pg.audit import SealKey
 from svc_pg.config import WebhooksConfig
 from svc_pg.config.model import validated
 from svc_pg.conninfo import Conninfo
@@ -101,7 +102,8 @@ def worker(
         wanted.webhooks.proxy = validated(WebhooksConfig, {"proxy": proxy}, source="--proxy").proxy
     database = conninfo(database_url)
     listening = None if listen_url is None else Conninfo.parse(listen_url, name="--listen-url")
-    keys = None if only is Part.maintenance else KeyRing.of(Settings.load())
+    settings = Settings.load()
+    keys = None if only is Part.maintenance else KeyRing.of(settings)
     if processes > 1 and keys is None:
         raise typer.BadParameter("maintenance is one process's work", param_hint="--processes")
     if metrics_port is not None:
@@ -123,6 +125,7 @@ def worker(
             interval=interval,
             listen_conninfo=listening,
             is_maintaining=only is not Part.deliveries,
+            seal_key=None if settings.seal_key is None else SealKey.of(settings),
         )
     served_at = None if metrics_port is None or lifeline is not None else (metrics_host, metrics_port)
     open_files.raise_limit()

@@ -1,11 +1,8 @@
 """Maintain the tables of svc: make partitions in time, and delete rows whose retention has ended."""
 
-import asyncio
 import logging
-import random
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, Final, LiteralString
 from uuid import UUID
@@ -19,17 +16,14 @@ from svc_pg.config import Config
 from svc_pg.conninfo import Conninfo
 from svc_pg.errors import SvcError, TransactionError
 from svc_pg.query import scalar
+from svc_pg.repeating import Repeating
 from svc_pg.schema.postgres.partitions import ENSURE, EPOCH
-from svc_pg.webhooks.worker.connections import break_off
 from svc_pg.webhooks.worker.statistics import Statistics
 
 _log = logging.getLogger(__name__)
 
 _BATCH: Final = 5000
 _EVERY: Final = timedelta(hours=1)
-_LONGEST_RUN: Final = 3600.0  # seconds; after that a server that does not answer is given up
-_CANCEL_EVERY: Final = 0.2  # seconds
-_LONGEST_CANCEL: Final = 5.0  # seconds after which the server is assumed not to hear
 
 _FIRST: Final = UUID(int=0)
 _DELIVERIES_END: Final = "select id from svc.webhook_deliveries where id > %s order by id offset %s limit 1"
@@ -49,15 +43,12 @@ class Maintenance:
 
     def __init__(self, conninfo: str | Conninfo, *, config: Config, every: timedelta = _EVERY) -> None:
         self.statistics = Statistics()
-        self._conninfo = Conninfo.parse(conninfo)
         self._config = config
-        self._every = every
-        self._stopping = asyncio.Event()
-        self._conn: Connection[Any] | None = None
+        self._repeating = Repeating(Conninfo.parse(conninfo), self._maintain, name="maintenance", every=every)
 
     def stop(self) -> None:
         """Cancel the run under way, which leaves nothing to repair; ``run`` then returns."""
-        self._stopping.set()
+        self._repeating.stop()
 
     async def run(self) -> None:
         """Maintain until ``stop`` is called."""
@@ -69,49 +60,13 @@ class Maintenance:
             webhooks.keep_failed / timedelta(days=1),
             "forever" if days is None else f"for {days} days",
         )
-        wait = self._every * random.random() / 100  # noqa: S311 - only so that several do not start in step
-        while not await self._stops_within(wait):
-            running = asyncio.create_task(asyncio.to_thread(self._run_once))
-            stopping = asyncio.create_task(self._stopping.wait())
-            await asyncio.wait({running, stopping}, timeout=_LONGEST_RUN, return_when=asyncio.FIRST_COMPLETED)
-            last_cancel = time.monotonic() + _LONGEST_CANCEL
-            while not running.done():  # a cancellation may come between two statements, and then does nothing
-                if self._conn is not None and time.monotonic() > last_cancel:
-                    break_off(self._conn)
-                else:
-                    await asyncio.to_thread(self._cancel)
-                await asyncio.wait({running}, timeout=_CANCEL_EVERY)
-            stopping.cancel()
-            self.statistics.maintenance["success" if running.result() else "failure"] += 1
-            wait = self._every * random.uniform(0.9, 1.1)  # noqa: S311
+        await self._repeating.run(self._count)
 
-    async def _stops_within(self, wait: timedelta) -> bool:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(wait.total_seconds()):
-                await self._stopping.wait()
-        return self._stopping.is_set()
+    def _count(self, is_good: bool) -> None:  # noqa: FBT001 - the result of a run
+        self.statistics.maintenance["success" if is_good else "failure"] += 1
 
-    def _run_once(self) -> bool:
-        try:
-            with self._connect() as conn:
-                self._conn = conn
-                return maintain(conn, self._config, is_stopping=self._stopping.is_set)
-        except Exception as error:  # noqa: BLE001 - whatever it is, deliveries go on
-            _log.error("maintenance failed: %s", error)
-            return False
-        finally:
-            self._conn = None
-
-    def _connect(self) -> Connection[Any]:
-        return psycopg.connect(
-            self._conninfo.bounded, fallback_application_name="svc-pg worker", autocommit=True, prepare_threshold=None
-        )
-
-    def _cancel(self) -> None:
-        conn = self._conn
-        if conn is not None:
-            with suppress(psycopg.Error):
-                conn.cancel_safe(timeout=1)
+    def _maintain(self, conn: Connection[Any], is_stopping: Callable[[], bool]) -> bool:
+        return maintain(conn, self._config, is_stopping=is_stopping)
 
 
 def maintain(conn: Connection[Any], config: Config, *, is_stopping: Callable[[], bool] = lambda: False) -> bool:

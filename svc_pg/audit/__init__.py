@@ -21,6 +21,7 @@ from svc_pg.audit.retention import apurge, purge
 from svc_pg.audit.revert import arevert, revert
 from svc_pg.audit.seals.finding import Finding
 from svc_pg.audit.seals.keys import PublicKeys, SealKey
+from svc_pg.audit.seals.lag import SealLag, aseal_lag, seal_lag
 from svc_pg.audit.seals.proof import Proof, ProvenEntry, aprove, check_proof, prove
 from svc_pg.audit.seals.seal import Seal
 from svc_pg.audit.seals.sealing import aseal, seal
@@ -52,6 +53,7 @@ __all__ = [
     "PurgeReport",
     "Seal",
     "SealKey",
+    "SealLag",
     "Snapshot",
     "State",
     "Verification",
@@ -70,6 +72,7 @@ __all__ = [
     "arevert",
     "as_of",
     "aseal",
+    "aseal_lag",
     "aseals",
     "averify",
     "blame",
@@ -90,6 +93,7 @@ __all__ = [
     "query",
     "revert",
     "seal",
+    "seal_lag",
     "seals",
     "transaction",
     "verify",

@@ -919,6 +919,15 @@ create function svc.audit_record_id(p_table oid, p_row jsonb)
     returns text language sql stable parallel safe
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_seal_lag()
+    returns TABLE(number bigint, sealed_at timestamp with time zone, lag interval) language sql stable security definer
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off
+    set enable_indexscan=off
+    set enable_indexonlyscan=off
+    set enable_bitmapscan=on
+    set enable_sort=on;
+
 create function svc.audit_state_before(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint)
     returns text language plpgsql stable
     set search_path=pg_catalog, pg_temp
@@ -1560,6 +1569,9 @@ grant execute on function svc.audit_record_id to svc_admin;
 grant execute on function svc.audit_record_id to svc_writer;
 grant select on table svc.audit_removed_leaves to svc_admin;
 grant select on table svc.audit_removed_leaves to svc_reader;
+grant execute on function svc.audit_seal_lag to svc_admin;
+grant execute on function svc.audit_seal_lag to svc_reader;
+grant execute on function svc.audit_seal_lag to svc_writer;
 grant select on table svc.audit_seal_leaves to svc_admin;
 grant select on table svc.audit_seal_leaves to svc_reader;
 grant select on table svc.audit_seals to svc_admin;

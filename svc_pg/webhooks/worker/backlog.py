@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from dataclasses import dataclass
 from typing import Final
 
 import psycopg
@@ -10,19 +11,29 @@ from svc_pg import attribution
 from svc_pg.attribution import Attribution
 from svc_pg.conninfo import Conninfo
 from svc_pg.errors import SvcError
-from svc_pg.query import afetch
+from svc_pg.query import Query, afetch
 from svc_pg.webhooks.backlog import PREPARE, Backlog, backlog
 from svc_pg.webhooks.worker.connections import connected
 
 _log = logging.getLogger(__name__)
 
+_SEAL_LAG: Final = "select extract(epoch from lag)::float8 as seconds from svc.audit_seal_lag()"
 _LONGEST_READ: Final = 4.0  # seconds; a scrape may take 10
 _FRESH: Final = 5.0  # seconds
 _FRESH_DAY: Final = 60.0  # seconds
 
 
+@dataclass(frozen=True, slots=True)
+class _SealLag:
+    seconds: float
+
+
 class BacklogReader:
-    """Reads the backlog on demand, on a connection of its own. Within 5 s the answer is the same."""
+    """Reads the backlog on demand, on a connection of its own. Within 5 s the answer is the same.
+
+    ``seal_lag`` is the age in seconds of the oldest entry of the audit log without a seal, as of the same time; None
+    if there are no seals.
+    """
 
     def __init__(self, conninfo: Conninfo) -> None:
         self._conninfo = conninfo
@@ -31,6 +42,7 @@ class BacklogReader:
         self._read_at = float("-inf")
         self._attributed: list[Attribution] = []
         self._attributed_at = float("-inf")
+        self.seal_lag: float | None = None
 
     async def read(self) -> Backlog | None:
         """The backlog, or None if the database does not answer in time."""
@@ -64,7 +76,10 @@ class BacklogReader:
             async with connected(self._conninfo, longest=_LONGEST_READ) as conn, conn.transaction():
                 await conn.execute(PREPARE)
                 [found] = await afetch(conn, backlog())
+                lag = await afetch(conn, Query(_SEAL_LAG, (), _SealLag))
+                self.seal_lag = lag[0].seconds if lag else None
                 return found
         except psycopg.Error as error:
+            self.seal_lag = None
             _log.debug("cannot read the backlog: %s", error)
             return None

@@ -59,7 +59,9 @@ class _Pages:
         backlog = await self._backlog.read()
         attributed = await self._backlog.attributed()
         accept = request.headers.get("Accept", "")
-        body, content_type = exposition(self._watched.statistics, backlog, attributed, accept=accept)
+        body, content_type = exposition(
+            self._watched.statistics, backlog, attributed, seal_lag=self._backlog.seal_lag, accept=accept
+        )
         return web.Response(body=body, headers={"Content-Type": content_type})
 
     async def health(self, _: web.Request) -> web.Response:

@@ -16,23 +16,36 @@ from svc_pg.webhooks.worker.statistics import BUCKETS, Histogram, Statistics
 
 
 def exposition(
-    statistics: Statistics, backlog: Backlog | None, attributed: Sequence[Attribution] = (), *, accept: str
+    statistics: Statistics,
+    backlog: Backlog | None,
+    attributed: Sequence[Attribution] = (),
+    *,
+    seal_lag: float | None,
+    accept: str,
 ) -> tuple[bytes, str]:
     """The metrics in the format that an Accept header asks for, and its content type.
 
-    ``backlog`` is None if the database does not answer; its metrics are then left out.
+    ``backlog`` is None if the database does not answer; its metrics are then left out. ``seal_lag`` is None if the
+    audit log has no seals.
     """
     registry = CollectorRegistry()
-    registry.register(_Collector(statistics, backlog, attributed))
+    registry.register(_Collector(statistics, backlog, attributed, seal_lag))
     encode, content_type = choose_encoder(accept)
     return encode(registry), content_type
 
 
 class _Collector:
-    def __init__(self, statistics: Statistics, backlog: Backlog | None, attributed: Sequence[Attribution]) -> None:
+    def __init__(
+        self,
+        statistics: Statistics,
+        backlog: Backlog | None,
+        attributed: Sequence[Attribution],
+        seal_lag: float | None,
+    ) -> None:
         self._statistics = statistics
         self._backlog = backlog
         self._attributed = attributed
+        self._seal_lag = seal_lag
 
     def collect(self) -> Iterator[Metric]:
         yield from _of_worker(self._statistics)
@@ -42,6 +55,10 @@ class _Collector:
         if self._backlog is not None:
             yield from _of_database(self._backlog)
         yield _of_log(self._attributed)
+        if self._seal_lag is not None:
+            yield GaugeMetricFamily(
+                "svc_audit_seal_lag_seconds", "Age of the oldest audit entry without a seal.", self._seal_lag
+            )
 
 
 def _of_worker(statistics: Statistics) -> Iterator[Metric]:
@@ -64,9 +81,9 @@ def _of_worker(statistics: Statistics) -> Iterator[Metric]:
         "svc_webhook_disabled_endpoints", "Endpoints disabled for their answers.", statistics.disabled_endpoints
     )
     yield CounterMetricFamily("svc_webhook_reconnects", "Connections opened again.", statistics.reconnects)
-    yield _counted(
-        "svc_maintenance_runs", "Maintenance runs.", "result", statistics.maintenance, ("success", "failure")
-    )
+    results = ("success", "failure")
+    yield _counted("svc_maintenance_runs", "Maintenance runs.", "result", statistics.maintenance, results)
+    yield _counted("svc_audit_sealing_runs", "Runs of sealing the audit log.", "result", statistics.sealing, results)
 
 
 def _of_database(backlog: Backlog) -> Iterator[Metric]:

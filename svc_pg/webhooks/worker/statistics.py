@@ -34,7 +34,8 @@ class Histogram:
 class Statistics:
     """The counters. All but ``in_flight`` only grow.
 
-    ``attempts`` are counted by outcome, ``deliveries`` by disposition, ``maintenance`` by success or failure.
+    ``attempts`` are counted by outcome, ``deliveries`` by disposition, ``maintenance`` and
+    ``sealing`` by success or failure.
     """
 
     attempts: Counter[str] = field(default_factory=Counter)
@@ -47,6 +48,7 @@ class Statistics:
     disabled_endpoints: int = 0
     reconnects: int = 0
     maintenance: Counter[str] = field(default_factory=Counter)
+    sealing: Counter[str] = field(default_factory=Counter)
 
     def __add__(self, other: Self) -> "Statistics":
         return Statistics(**{name: getattr(self, name) + getattr(other, name) for name in self.__slots__})
@@ -59,7 +61,7 @@ class Statistics:
     def from_json(cls, text: str) -> "Statistics":
         """Read the statistics of another process."""
         values = json.loads(text)
-        for name in ("attempts", "deliveries", "maintenance"):
+        for name in ("attempts", "deliveries", "maintenance", "sealing"):
             values[name] = Counter(values[name])
         for name in ("attempt_duration", "claim_duration"):
             values[name] = Histogram(**values[name])

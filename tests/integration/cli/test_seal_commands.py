@@ -169,3 +169,15 @@ def test_a_proof_is_checked_without_a_database_and_by_the_program_of_the_documen
     proof.write_text(whole)
     assert checked_elsewhere(SealKey("s1", b"o" * 32).public.text) == (1, "the signature is not of this seal\n")
     assert run("check", "proof.json", SVC_SEAL_KEY="", SVC_SEAL_PUBLIC_KEYS="s2" + KEY.public.text[2:]).returncode == 1
+
+
+def test_status_tells_how_far_the_seals_are_behind(run: Run, database: str, tmp_path: Path) -> None:
+    (tmp_path / "svc-pg.toml").write_text("[[audit.tables]]\nname = 'customer'\n")
+    assert "seal" not in run("status").stderr
+    run("seal")
+    [line] = [line for line in run("status").stderr.splitlines() if "seal" in line]
+    assert line.startswith("The last seal of the audit log is 1, of 20")
+    assert json.loads(run("status", "--json").stdout)["seals"]["lag"] == 0
+    with psycopg.connect(database) as conn:
+        conn.execute("insert into customer values (2, 'b')")
+    assert "; the oldest entry without one is " in run("status").stderr

@@ -188,7 +188,7 @@ def is_waiting(conn: psycopg.Connection[Any]) -> bool:
 
 
 def test_maintenance_of_a_silent_database_can_be_stopped(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("svc_pg.maintenance._LONGEST_CANCEL", 0.5)
+    monkeypatch.setattr("svc_pg.repeating._LONGEST_CANCEL", 0.5)
 
     async def run(conninfo: str) -> None:
         maintenance = Maintenance(conninfo, config=CONFIG, every=SOON)

@@ -13,7 +13,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from psycopg.conninfo import conninfo_to_dict
 
-from svc_pg import webhooks
+from svc_pg import audit, webhooks
 from svc_pg.conninfo import Conninfo
 from svc_pg.errors import ConfigError
 from svc_pg.webhooks.backlog import PREPARE, Backlog, backlog
@@ -161,9 +161,29 @@ def test_a_worker_without_its_database_is_alive_and_not_ready() -> None:
 
 @pytest.mark.parametrize("accept", ["", "text/plain", "application/openmetrics-text; version=1.0.0"])
 def test_metrics_come_in_the_format_that_is_asked_for(accept: str) -> None:
-    body, content_type = exposition(Statistics(), Backlog(1.5, 1, 0, 0, 0, 0, 0, 7), accept=accept)
+    body, content_type = exposition(Statistics(), Backlog(1.5, 1, 0, 0, 0, 0, 0, 7), seal_lag=12.5, accept=accept)
     assert (b"# EOF" in body) == content_type.startswith("application/openmetrics-text") == ("openmetrics" in accept)
     assert b"svc_webhook_backlog_age_seconds 1.5\n" in body
+    assert b"svc_audit_seal_lag_seconds 12.5\n" in body
+
+
+def test_the_lag_of_seals_is_read_with_the_backlog(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("svc_pg.webhooks.worker.backlog._FRESH", -1.0)
+
+    async def read_lag() -> float | None:
+        reader = BacklogReader(Conninfo.parse(database))
+        assert await reader.read() is not None
+        return reader.seal_lag
+
+    assert asyncio.run(read_lag()) is None
+    with psycopg.connect(database, autocommit=True) as conn:
+        audit.capture_log(conn, "a", "INSERT")
+        audit.seal(conn, key=audit.SealKey("s1", b"k" * 32))
+        assert asyncio.run(read_lag()) == 0
+        audit.capture_log(conn, "b", "INSERT")
+    lag = asyncio.run(read_lag())
+    assert lag is not None
+    assert lag > 0
 
 
 def test_the_backlog_is_as_old_as_the_first_delivery_that_nothing_but_workers_holds_back(database: str) -> None:

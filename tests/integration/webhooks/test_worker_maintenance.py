@@ -11,12 +11,14 @@ from typing import Any
 import psycopg
 import pytest
 
-from svc_pg import Config, webhooks
+from svc_pg import Config, audit, webhooks
 from svc_pg.advisory_locks import Lock
+from svc_pg.audit import SealKey
 from svc_pg.config import AuditConfig
 from svc_pg.errors import TransactionError
 from svc_pg.maintenance import Maintenance, maintain, prune_deliveries
 from svc_pg.query import scalar
+from svc_pg.sealer import Sealer
 from tests.support.hooks import endpoint, hooks_config, rows, working
 from tests.support.pgbouncer import pgbouncer
 from tests.support.waiting import wait_until
@@ -30,13 +32,20 @@ WEEK = timedelta(weeks=1)
 def maintaining(conninfo: str, config: Config = CONFIG, every: timedelta = SOON) -> Iterator[Maintenance]:
     """Maintain in a thread of its own until the block ends."""
     maintenance = Maintenance(conninfo, config=config, every=every)
+    with running(maintenance):
+        yield maintenance
+
+
+@contextmanager
+def running(job: Maintenance | Sealer) -> Iterator[None]:
+    """Run in a thread of its own until the block ends."""
     loop = asyncio.new_event_loop()
-    thread = Thread(target=loop.run_until_complete, args=(maintenance.run(),))
+    thread = Thread(target=loop.run_until_complete, args=(job.run(),))
     thread.start()
     try:
-        yield maintenance
+        yield
     finally:
-        loop.call_soon_threadsafe(maintenance.stop)
+        loop.call_soon_threadsafe(job.stop)
         thread.join()
         loop.run_until_complete(loop.shutdown_default_executor())
         loop.close()
@@ -170,3 +179,31 @@ def test_maintenance_works_behind_a_pooler(database: str) -> None:
     with pgbouncer(database) as pooled, maintaining(pooled) as maintenance:
         wait_until(lambda: maintenance.statistics.maintenance["success"], "a run has succeeded")
     assert rows(database, "webhook_deliveries") == []
+
+
+def test_a_worker_with_a_key_seals_the_audit_log_and_goes_on_after_an_error(database: str) -> None:
+    key = SealKey("s1", b"k" * 32)
+    sealer = Sealer(database, key=key, every=SOON)
+
+    def seals() -> int:
+        lag = audit.seal_lag(conn)
+        return 0 if lag is None else lag.number
+
+    with psycopg.connect(database, autocommit=True) as conn, running(sealer):
+        audit.capture_log(conn, "a", "INSERT")
+        wait_until(lambda: seals() == 1)
+        conn.execute("alter table svc.audit_seals rename to hidden")
+        wait_until(lambda: sealer.statistics.sealing["failure"] > 0)
+        conn.execute("alter table svc.hidden rename to audit_seals")
+        audit.capture_log(conn, "b", "INSERT")
+        wait_until(lambda: seals() == 2)
+        wait_until(lambda: sealer.statistics.sealing["success"] >= 2)
+        lag = audit.seal_lag(conn)
+        assert lag is not None
+        assert lag.lag == timedelta(0)
+    with psycopg.connect(database, autocommit=True) as conn:
+        audit.capture_log(conn, "c", "INSERT")
+        lag = audit.seal_lag(conn)
+        assert lag is not None
+        assert timedelta(0) < lag.lag < timedelta(minutes=5)
+        assert audit.verify(conn, public_keys=key.public).unsealed == 1
