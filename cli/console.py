@@ -1,5 +1,6 @@
 """The commands ``console init``, ``console sign-in``, ``console sessions`` and ``console revoke``."""
 
+from collections.abc import Iterator
 from typing import Annotated
 from uuid import UUID
 
@@ -17,6 +18,7 @@ from .console_address import Url, base_of
 from .console_tokens import tokens
 from .database import connect
 from .json_text import printable
+from .lists import show_list
 from .operator import operator
 from .options import Json, PostgresUrl
 
@@ -76,20 +78,16 @@ def sessions(
     json: Json = False,
 ) -> None:
     """List the sessions of the console, the newest first."""
-    wanted = stored.query().limit(1000) if all_ else stored.query().limit(1000).state("live")
-    with connect(database_url) as conn:
-        rows = wanted.list(conn).data
-    if json:
-        records.show_json(rows)
-        return
-    for session in rows:
-        end = (
-            f"revoked by {printable(session.revoked_by)}" if session.revoked_by else records.minute(session.expires_at)
-        )
-        output.data(f"{session.session_id}  {printable(session.email)}  {session.permission}")
-        output.data(f"    from {session.ip or 'unknown'}, {records.minute(session.created_at)} until {end}")
-    if not rows:
+    wanted = stored.query().limit(1000)
+    page = show_list(wanted if all_ else wanted.state("live"), _session, database_url=database_url, as_json=json)
+    if not page.data and not json:
         output.words("Nobody is signed in. Auto-approved sessions are not stored.")
+
+
+def _session(session: stored.StoredSession) -> Iterator[str]:
+    end = f"revoked by {printable(session.revoked_by)}" if session.revoked_by else records.minute(session.expires_at)
+    yield f"{session.session_id}  {printable(session.email)}  {session.permission}"
+    yield f"    from {session.ip or 'unknown'}, {records.minute(session.created_at)} until {end}"
 
 
 @_console.command()

@@ -1,5 +1,6 @@
 """The commands ``console token add``, ``console token list`` and ``console token revoke``."""
 
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from svc_pg.settings import Permission
 from . import output, records
 from .database import connect
 from .json_text import printable
+from .lists import show_list
 from .operator import operator
 from .options import Json, PostgresUrl, duration
 
@@ -46,24 +48,20 @@ def list_(
     json: Json = False,
 ) -> None:
     """List the tokens of programs, the newest first."""
-    wanted = service_tokens.query().limit(1000) if all_ else service_tokens.query().limit(1000).state("live")
-    with connect(database_url) as conn:
-        rows = wanted.list(conn).data
-    if json:
-        records.show_json(rows)
-        return
-    for token in rows:
-        tenant = f" of tenant {printable(token.tenant)}" if token.tenant else ""
-        end = (
-            f"revoked by {printable(token.revoked_by)}"
-            if token.revoked_by
-            else f"until {records.minute(token.expires_at)}"
-        )
-        used = f"last used {records.minute(token.last_used_at)}" if token.last_used_at else "never used"
-        output.data(f"{token.id}  {token.name}  {token.permission}{tenant}")
-        output.data(f"    made by {printable(token.created_by)}, {end}, {used}")
-    if not rows:
+    wanted = service_tokens.query().limit(1000)
+    page = show_list(wanted if all_ else wanted.state("live"), _token, database_url=database_url, as_json=json)
+    if not page.data and not json:
         output.words("No program has a token. Make one: svc-pg console token add NAME")
+
+
+def _token(token: service_tokens.StoredToken) -> Iterator[str]:
+    tenant = f" of tenant {printable(token.tenant)}" if token.tenant else ""
+    end = (
+        f"revoked by {printable(token.revoked_by)}" if token.revoked_by else f"until {records.minute(token.expires_at)}"
+    )
+    used = f"last used {records.minute(token.last_used_at)}" if token.last_used_at else "never used"
+    yield f"{token.id}  {token.name}  {token.permission}{tenant}"
+    yield f"    made by {printable(token.created_by)}, {end}, {used}"
 
 
 @tokens.command()

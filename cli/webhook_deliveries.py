@@ -12,13 +12,14 @@ from svc_pg import Config, Settings, durations, webhooks
 from svc_pg.query import Query, fetch_one
 from svc_pg.webhooks import delivery_queries as deliveries
 from svc_pg.webhooks import replay_queries
-from svc_pg.webhooks.delivery_rows import STATUSES
+from svc_pg.webhooks.delivery_rows import STATUSES, Delivery
 from svc_pg.webhooks.replay_queries import REPLAY_STATUSES, Replayed
 
 from . import output, records
 from .completion import events, one_of
 from .database import connect
 from .json_text import printable
+from .lists import show_list
 from .operator import EndpointId, acting_as_operator, change
 from .options import After, ConfigReference, Json, Limit, PostgresUrl, duration, point_in_time
 
@@ -69,19 +70,16 @@ def list_deliveries(
         transaction=transaction,
         since=None if since is None else durations.point_in_time(since),
     ).limit(limit)
-    wanted = wanted if after is None else wanted.after(after)
-    with connect(database_url) as conn:
-        page = wanted.list(conn)
-    if json:
-        records.show_json(page.data)
-    else:
-        for delivery in page.data:
-            lost = f", {delivery.lost_attempts} lost" if delivery.lost_attempts else ""
-            attempts = f"{delivery.attempts - delivery.lost_attempts}/{delivery.max_attempts} attempts{lost}"
-            output.data(f"{delivery.id}  {delivery.event_name}  {delivery.status}  {attempts}")
-            words = [f"to {delivery.endpoint_id}", printable(delivery.last_error or "")]
-            output.data("    " + "  ".join(filter(None, words)))
+    page = show_list(wanted, _delivery, database_url=database_url, as_json=json, after=after)
     output.more(page.next_cursor)
+
+
+def _delivery(delivery: Delivery) -> Iterator[str]:
+    lost = f", {delivery.lost_attempts} lost" if delivery.lost_attempts else ""
+    attempts = f"{delivery.attempts - delivery.lost_attempts}/{delivery.max_attempts} attempts{lost}"
+    yield f"{delivery.id}  {delivery.event_name}  {delivery.status}  {attempts}"
+    words = [f"to {delivery.endpoint_id}", printable(delivery.last_error or "")]
+    yield "    " + "  ".join(filter(None, words))
 
 
 @app.command()

@@ -1,5 +1,6 @@
 """The commands ``webhooks ...`` for messages and for traffic."""
 
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
@@ -13,6 +14,7 @@ from . import output, records
 from .completion import events, one_of
 from .database import connect
 from .json_text import printable
+from .lists import show_list
 from .options import After, Json, Limit, PostgresUrl, point_in_time
 from .webhook_deliveries import Tenant, Transaction
 
@@ -42,16 +44,13 @@ def list_messages(
         transaction=transaction,
         since=None if since is None else durations.point_in_time(since),
     ).limit(limit)
-    wanted = wanted if after is None else wanted.after(after)
-    with connect(database_url) as conn:
-        page = wanted.list(conn)
-    if json:
-        records.show_json(page.data)
-    else:
-        for message in page.data:
-            of = f"  of {printable(message.tenant)}" if message.tenant else ""
-            output.data(f"{message.id}  {message.event_name}  {records.text(message.created_at)}{of}")
+    page = show_list(wanted, _message, database_url=database_url, as_json=json, after=after)
     output.more(page.next_cursor)
+
+
+def _message(message: message_queries.Message) -> Iterator[str]:
+    of = f"  of {printable(message.tenant)}" if message.tenant else ""
+    yield f"{message.id}  {message.event_name}  {records.text(message.created_at)}{of}"
 
 
 @app.command("message")

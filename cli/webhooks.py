@@ -12,7 +12,7 @@ from svc_pg.webhooks import delivery_queries as deliveries
 from svc_pg.webhooks import endpoint_health
 from svc_pg.webhooks import endpoint_queries as endpoints
 from svc_pg.webhooks.endpoint_health import EndpointHealth
-from svc_pg.webhooks.endpoint_rows import STATUSES
+from svc_pg.webhooks.endpoint_rows import STATUSES, Endpoint
 from svc_pg.webhooks.endpoint_stats import EndpointStats, stats
 from svc_pg.webhooks.reencryption import rotate_key
 from svc_pg.webhooks.secrets import KeyRing
@@ -21,6 +21,7 @@ from . import output, records, webhook_deliveries, webhook_endpoints, webhook_me
 from .completion import one_of
 from .database import connect
 from .json_text import printable
+from .lists import show_list
 from .operator import EndpointId, change, operator
 from .options import After, Json, Limit, PostgresUrl, duration
 from .webhook_endpoints import show_secret
@@ -48,16 +49,14 @@ def list_(
 ) -> None:
     """List endpoints."""
     wanted = endpoints.matching(status=status).limit(limit)
-    wanted = wanted if after is None else wanted.after(after)
-    with connect(database_url) as conn:
-        page = wanted.list(conn)
-    if json:
-        records.show_json(page.data)
-    else:
-        for item in page.data:
-            tenant = f"  of {printable(item.tenant)}" if item.tenant else ""
-            output.data(f"{item.id}  {item.status}  {', '.join(item.events)}{tenant}\n    {item.url}")
+    page = show_list(wanted, _endpoint, database_url=database_url, as_json=json, after=after)
     output.more(page.next_cursor)
+
+
+def _endpoint(endpoint: Endpoint) -> Iterator[str]:
+    tenant = f"  of {printable(endpoint.tenant)}" if endpoint.tenant else ""
+    yield f"{endpoint.id}  {endpoint.status}  {', '.join(endpoint.events)}{tenant}"
+    yield f"    {endpoint.url}"
 
 
 @_webhooks.command()

@@ -10,6 +10,7 @@ import pytest
 
 from svc_pg import Config, audit
 from svc_pg.console import Console
+from svc_pg.console.requests import Problem
 from tests.integration.console.browsing import HOSTILE, Browser, Document, assert_strict, signed_in
 from tests.integration.console.serving import serving_installed, settings
 from tests.support.postgres import new_database
@@ -168,6 +169,19 @@ def test_a_record_that_is_gone_was_not_there_or_is_unknown_is_said(reader: Brows
     for table in ("keyless", "nowhere", "a.b.c", "svc.tenants"):
         assert reader.get(f"/audit/records/{table}/1/then").status_code == 404
     assert "/then" not in reader.get("/audit/records/svc.tenants/1").text
+
+
+def test_a_history_in_which_nobody_is_found_in_time_costs_nothing_else(
+    reader: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def late(*_: object) -> None:
+        raise Problem(503, "database_timeout")
+
+    monkeypatch.setattr("svc_pg.console.built_in.audit_past.ablame", late)
+    page = reader.get(f"{RECORD}/then")
+    assert "took too long to find" in page.text
+    assert "ines@studio.example" in page.text
+    assert "Set last" not in page.text
 
 
 def test_a_transaction_has_all_that_it_changed(reader: Browser, installed: str) -> None:

@@ -79,7 +79,8 @@ async def shown(visit: Visit) -> Answer:
         "at": len(before) - 1,
         "row": then,
         "is_gone": now is None,
-        "fields": [] if then is None else _fields(then, now, origins),
+        "fields": [] if then is None else _fields(then, now, origins or {}),
+        "has_origins": origins is not None,
         "other": [] if then is None else _unnamed(then),
         "problem": asked.problem or problem,
         "entry": before[0] if before else None,
@@ -143,14 +144,15 @@ async def _as_of(visit: Visit, time: datetime) -> tuple[PastRow | None, Problem 
         return None, problem
 
 
-async def _origins(visit: Visit) -> Mapping[str, FieldOrigin]:
+async def _origins(visit: Visit) -> Mapping[str, FieldOrigin] | None:
+    """Each field's last change; None if a history is so long that the database does not find them in time."""
     place = ("audit", "records", visit.params["table"], visit.params["id"], "blame")
     try:
         found = await visit.api.get(Page[FieldOrigin], *place)
     except Problem as problem:
-        if problem.code not in {*_SAID, "database_timeout"}:  # a very long history is left out
+        if problem.code not in {*_SAID, "database_timeout"}:
             raise
-        return {}
+        return {} if problem.code in _SAID else None
     return {origin.field: origin for origin in found}
 
 

@@ -1,0 +1,28 @@
+"""Read a page of a list from the database, and print its rows."""
+
+from collections.abc import Callable, Iterable
+
+from svc_pg.pagination import Page, Paged, Row
+
+from . import output, records
+from .database import connect
+
+
+def show_list(
+    wanted: Paged[Row],
+    lines: Callable[[Row], Iterable[str]],
+    *,
+    database_url: str | None,
+    as_json: bool,
+    after: str | None = None,
+) -> Page[Row]:
+    """Print the page after a cursor, each row in a few lines or all of them as JSON. Returns it."""
+    with connect(database_url) as conn:
+        page = (wanted if after is None else wanted.after(after)).list(conn)
+    if as_json:
+        records.show_json(page.data)
+        return page
+    for row in page:
+        for line in lines(row):
+            output.data(line)
+    return page
