@@ -51,6 +51,22 @@ select l.worker as name, count(*)::integer as in_flight, max(l.leased_at) as las
   from (select worker, leased_at from svc.webhook_leases where lease_until > now() limit 10000) l
  group by l.worker order by l.worker limit 200
 """
+_PROOF: Final = """
+select s.number as last_seal, s.sealed_at as last_sealed_at, s.key_id,
+       (select count(*)::integer from (select from svc.audit_holds where lifted_at is null limit 1000) h) as holds
+  from (values (1)) v
+  left join lateral (select number, sealed_at, key_id from svc.audit_seals order by number desc limit 1) s on true
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The last seal, whose members are None if nobody seals this log, and the number of legal holds, 1000 at most."""
+
+    last_seal: int | None
+    last_sealed_at: datetime | None
+    key_id: str | None
+    holds: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +133,7 @@ class SystemStatus:
     programs: Sequence[Program]
     busy_workers: Sequence[BusyWorker]
     retention: Retention
+    proof: Proof
     drift: Drift
 
 
@@ -134,5 +151,6 @@ async def read(conn: AsyncConnection[Any], config: Config, drift: Drift) -> Syst
             delivered=config.webhooks.keep_delivered,
             failed=config.webhooks.keep_failed,
         ),
+        proof=await afetch_one(conn, Query(_PROOF, (), Proof)),
         drift=drift,
     )

@@ -9,7 +9,7 @@ from psycopg import AsyncConnection, Connection
 
 from svc_pg.audit.seals.seal import Seal, Stretch
 from svc_pg.dialects import require_postgres
-from svc_pg.pagination import MAX_SIZE
+from svc_pg.pagination import MAX_SIZE, Keyset, Listing, decode
 from svc_pg.query import Query, afetch, fetch
 
 UNBOUNDED: Final = (-(2**63), 2**63 - 1)
@@ -136,6 +136,23 @@ async def aseals(conn: AsyncConnection[Any], *, limit: int = 20, before: int | N
     """As ``seals``, on an async connection."""
     require_sealable(conn)
     return await afetch(conn, _newest(limit, before))
+
+
+_KEYSET: Final = Keyset(
+    select=COLUMNS,
+    row=Seal,
+    order=" order by number desc",
+    beyond="number < %s",
+    reverse_order=" order by number",
+    before="number > %s",
+    key=lambda seal: (str(seal.number),),
+    read=lambda cursor: decode(cursor, int),
+)
+
+
+def all_seals() -> Listing[Seal]:
+    """The seals page by page, the newest first."""
+    return Listing(keyset=_KEYSET)
 
 
 def _newest(limit: int, before: int | None) -> Query[Seal]:

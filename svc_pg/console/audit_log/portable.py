@@ -132,12 +132,12 @@ class PortableLog:
         return listed(found, self._config.audit, wanted)
 
     def past(self, session: Session) -> AbstractAsyncContextManager[AsyncConnection[Any]]:  # noqa: ARG002
-        """Nothing: such a log does not record the order of changes inside a statement."""
+        """Nothing: such a log does not record the order of changes inside a statement, and has no seals."""
         raise Problem(
             422,
             "not_supported",
-            "This audit log is not on PostgreSQL, and does not record the order of changes inside a statement: it has"
-            " entries, but no states of records, and nothing to take back.",
+            "This audit log is not on PostgreSQL. It does not record the order of changes inside a statement, so it has"
+            " entries, but neither states of records nor holds nor seals, and nothing to take back.",
         )
 
     async def newest(self) -> str | None:

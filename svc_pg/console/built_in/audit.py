@@ -7,6 +7,7 @@ from svc_pg.console.built_in.audit_counts import CountRoutes
 from svc_pg.console.built_in.audit_entries import EntryRoutes
 from svc_pg.console.built_in.audit_files import FileRoutes
 from svc_pg.console.built_in.audit_past import PastRoutes
+from svc_pg.console.built_in.audit_proof import ProofRoutes
 from svc_pg.console.built_in.audit_tables import TableRoutes
 from svc_pg.console.database import Database
 from svc_pg.console.products import Product
@@ -25,6 +26,7 @@ def audit_product(database: Database, log: AuditLog, *, config: AuditConfig, cur
             *EntryRoutes(log, cursors).endpoints(),
             *PastRoutes(log, cursors).endpoints(),
             *ChangeRoutes(log).endpoints(),
+            *ProofRoutes(log).endpoints(),
             *CountRoutes(log).endpoints(),
             *TableRoutes(log, config).endpoints(),
             *FileRoutes(database, log, config).endpoints(),

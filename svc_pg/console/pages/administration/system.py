@@ -1,13 +1,15 @@
-"""The page System: versions, drift from the configuration, workers, sizes, and how long things are kept."""
+"""The page System: versions, drift from the configuration, workers, sizes, seals, holds, and retention."""
 
 from datetime import timedelta
 from typing import Final
 
 from svc_pg import durations
+from svc_pg.audit.holds import Hold
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.numbers import size
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.system_status import SystemStatus, TableSize
+from svc_pg.pagination import Page
 
 _NAMES: Final = {
     "audit_logs": "Audit log",
@@ -17,13 +19,17 @@ _NAMES: Final = {
     "webhook_queue": "Queue",
     "console_events": "Console events",
 }
+_MOST_HOLDS: Final = "20"
 
 
 async def system(visit: Visit) -> Answer:
     """The page."""
     status = await visit.api.get(SystemStatus, "account", "system")
     log = next((each for each in status.sizes if each.name == "audit_logs"), TableSize("audit_logs", 0, 0))
+    held = status.proof.holds > 0 and visit.is_log_here and visit.has("audit")
+    holds = await visit.api.get(Page[Hold], "audit", "holds", query={"limit": _MOST_HOLDS}) if held else None
     values = {
+        "holds": [] if holds is None else holds.data,
         "status": status,
         "log": log,
         "workers": [program for program in status.programs if program.kind == "worker"],

@@ -1,10 +1,11 @@
 """The page of one entry: its fields before and after, who and why, what else happened; and whole snapshots."""
 
 from collections.abc import AsyncIterator
-from typing import Final
+from typing import Final, cast
 
 from svc_pg.audit.entry import Entry
 from svc_pg.console.built_in.audit_changes import EntryDiff
+from svc_pg.console.built_in.audit_proof import EntrySeal
 from svc_pg.console.pages.answers import Answer, File, Html
 from svc_pg.console.pages.audit import caused, changes
 from svc_pg.console.pages.visit import Visit
@@ -30,18 +31,21 @@ async def shown(visit: Visit) -> Answer:
         "changes": changes,
         "longest": _SHOWN,
         "patch": await _patch(visit) if entry.operation == "UPDATE" else None,
+        "sealing": await _sealing(visit),
         "can_be_reverted": changes.can_be_reverted(visit, [entry]),
     }
     return Html("entry", values)
 
 
 async def snapshot(visit: Visit) -> Answer:
-    """A whole snapshot, or the patch between the two, as a file."""
+    """A whole snapshot, the patch between the two, or the entry's proof, as a file."""
     entry, side = await _entry(visit), visit.params["side"]
     whole = {"before.json": entry.before_data, "after.json": entry.after_data}.get(side)
-    text = None if whole is None else whole.text
+    text: str | None = None if whole is None else whole.text
     if side == "patch.json":
         text = (await visit.api.get(EntryDiff, "audit", "entries", entry.id, "diff")).patch
+    if side == "proof.json":
+        text = cast(str, await visit.api.call("GET", "audit", "entries", entry.id, "proof"))
     if text is None:
         raise Problem(404, "not_found", "The entry has no such snapshot.")
     headers = {
@@ -53,6 +57,13 @@ async def snapshot(visit: Visit) -> Answer:
 
 async def _entry(visit: Visit) -> Entry:
     return await visit.api.get(Entry, "audit", "entries", visit.params["id"])
+
+
+async def _sealing(visit: Visit) -> EntrySeal | None:
+    """The seal of the entry; None if this person, or this log, has none to show."""
+    if not visit.is_log_here or visit.person.tenant is not None:
+        return None
+    return await visit.api.get(EntrySeal, "audit", "entries", visit.params["id"], "seal")
 
 
 async def _patch(visit: Visit) -> str | None:

@@ -1,9 +1,11 @@
 """The page of a record: its life as a timeline, who changed it, and what each change came with."""
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from svc_pg.audit.entry import Entry
 from svc_pg.audit.facets import Facets
+from svc_pg.audit.holds import Hold
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.audit import caused, changes
@@ -12,6 +14,7 @@ from svc_pg.pagination import Page
 
 _CHANGES: Final = 12
 """The entries on one page: each shows its fields, its transaction and its webhooks."""
+_HOLDS: Final = "5"
 
 
 async def shown(visit: Visit) -> Answer:
@@ -36,6 +39,14 @@ async def shown(visit: Visit) -> Answer:
         "most": caused.MOST_ENTRIES,
         "changes": changes,
         "filters": filters,
+        "holds": await _holds(visit, filters) if page.data else [],
         "export": visit.url("audit", "export", query={**filters, "format": "ndjson"}),
     }
     return Html("record", values, 200 if page.data or place else 404)
+
+
+async def _holds(visit: Visit, filters: Mapping[str, str]) -> Sequence[Hold]:
+    """The holds for which the record is neither purged nor erased."""
+    if not visit.is_log_here or visit.person.tenant is not None:
+        return []
+    return (await visit.api.get(Page[Hold], "audit", "holds", query={**filters, "limit": _HOLDS})).data

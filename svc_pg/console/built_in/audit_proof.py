@@ -1,0 +1,162 @@
+"""Routes of what keeps the log true: seals, the proof of an entry, and legal holds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+from starlette.datastructures import QueryParams
+
+from svc_pg.audit.holds import Hold, Holds, holds
+from svc_pg.audit.numbers import number_of
+from svc_pg.audit.seals.proof import aprove
+from svc_pg.audit.seals.seal import Seal
+from svc_pg.audit.seals.stored import LAST, all_seals, sealing_of
+from svc_pg.console.audit_log import AuditLog
+from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered, truth
+from svc_pg.console.products import ProductEndpoint
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
+from svc_pg.errors import ConflictError, NotFoundError, QueryError
+from svc_pg.pagination import Page
+from svc_pg.query import RawJson, afetch
+from svc_pg.table_names import TableName
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSeal:
+    """A seal. ``text`` is what ``signature`` signs, for a copy outside; it has no data of the entries."""
+
+    number: int
+    entries: int
+    sealed_at: datetime
+    key_id: str
+    text: str
+    signature: str
+
+    @classmethod
+    def of(cls, seal: Seal) -> "ShownSeal":
+        """A seal as the API shows it."""
+        return cls(seal.number, seal.entries, seal.sealed_at, seal.key_id, **seal.copy)
+
+
+@dataclass(frozen=True, slots=True)
+class EntrySeal:
+    """The seal of an entry; None if it has none yet. Without ``has_seals``, nobody seals this log."""
+
+    seal: ShownSeal | None
+    has_seals: bool
+
+
+def _of_table(wanted: Holds, text: str) -> Holds:
+    return replace(wanted, filter=wanted.filter.where("table_name = %s", str(TableName.parse(text))))
+
+
+def _of_record(wanted: Holds, text: str) -> Holds:
+    return replace(wanted, filter=wanted.filter.where("(record_id is null or record_id = %s)", text))
+
+
+_HOLDS: Final[dict[str, FilterParameter[Holds]]] = {
+    "lifted": FilterParameter(
+        lambda wanted, text: wanted if truth(text) else replace(wanted, filter=wanted.filter.joined(holds().filter)),
+        "also those that were lifted",
+        {"type": "boolean", "default": False},
+    ),
+    "resource": FilterParameter(
+        _of_table, "holds of this table and of its records: schema.table, or a table in public"
+    ),
+    "record": FilterParameter(_of_record, "holds of the record with that key, or of its table"),
+    **PAGE,
+}
+_NOT_LIFTED: Final = ("lifted", "false")
+_UNKNOWN: Final = {"unknown_entry": 404, "not_supported": 422}
+
+
+@dataclass(frozen=True, slots=True)
+class ProofRoutes:
+    """The handlers, and the log that they read."""
+
+    log: AuditLog
+
+    def endpoints(self) -> Sequence[ProductEndpoint]:
+        """The routes."""
+        return [
+            ProductEndpoint(
+                method="GET",
+                path="/seals",
+                handler=self._seals,
+                summary="The seals of the log, newest first",
+                query=documented(PAGE),
+                response=Page[ShownSeal],
+                errors={"not_supported": 422},
+            ),
+            ProductEndpoint(
+                method="GET",
+                path="/entries/:id/seal",
+                handler=self._seal,
+                summary="The seal of one entry",
+                response=EntrySeal,
+                errors=_UNKNOWN,
+            ),
+            ProductEndpoint(
+                method="GET",
+                path="/entries/:id/proof",
+                handler=self._proof,
+                required_permission="write",
+                summary="The proof that one entry was in the log when its seal was made, to check with the public key",
+                response=dict[str, Any],
+                errors={**_UNKNOWN, "not_sealed": 409},
+            ),
+            ProductEndpoint(
+                method="GET",
+                path="/holds",
+                handler=self._holds,
+                summary="Legal holds, newest first",
+                query=documented(_HOLDS),
+                response=Page[Hold],
+                errors={"not_supported": 422},
+            ),
+        ]
+
+    async def _seals(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        wanted = filtered(all_seals(), request.query, PAGE)
+        async with self.log.past(request.session) as conn:
+            page = await wanted.alist(conn, max_bytes=PAGE_BYTES)
+        shown = [ShownSeal.of(seal) for seal in page]
+        return ConsoleResponse(200, Page(shown, page.next_cursor, page.prev_cursor))
+
+    async def _seal(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        entry_id = _number(request.params["id"])
+        async with self.log.past(request.session) as conn:
+            found = await afetch(conn, sealing_of(entry_id))
+            has_seals = bool(found or await afetch(conn, LAST))
+        if not found and await self.log.entry(str(entry_id)) is None:
+            raise _unknown()
+        return ConsoleResponse(200, EntrySeal(ShownSeal.of(found[0]) if found else None, has_seals))
+
+    async def _proof(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        entry_id = _number(request.params["id"])
+        try:
+            async with self.log.past(request.session) as conn:
+                proof = await aprove(conn, entry_id)
+        except NotFoundError as error:
+            raise _unknown() from error
+        except ConflictError as error:
+            raise Problem(409, "not_sealed", f"{error.message}. {error.hint or ''}".strip()) from error
+        return ConsoleResponse(200, RawJson(proof.text))
+
+    async def _holds(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        query = request.query if "lifted" in request.query else QueryParams([*request.query.multi_items(), _NOT_LIFTED])
+        wanted = filtered(holds(lifted=True), query, _HOLDS)
+        async with self.log.past(request.session) as conn:
+            return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))
+
+
+def _number(text: str) -> int:
+    try:
+        return number_of(text)
+    except QueryError as error:
+        raise _unknown() from error
+
+
+def _unknown() -> Problem:
+    return Problem(404, "unknown_entry", "The log has no entry with this id.")
