@@ -171,6 +171,30 @@ def test_a_record_that_is_gone_was_not_there_or_is_unknown_is_said(reader: Brows
     assert "/then" not in reader.get("/audit/records/svc.tenants/1").text
 
 
+def test_what_was_erased_is_said_and_nothing_of_it_is_shown(reader: Browser, installed: str) -> None:
+    with psycopg.connect(installed) as conn:
+        act(conn, "ann", "insert into note values (70, 'of Bob')", "update note set body = 'Bob again' where id = 70")
+    born, xact_id, time = entry_of(installed, "record_id = '70' and operation = 'INSERT'")
+    with psycopg.connect(installed) as conn:
+        audit.erase(conn, "note", 70)
+    changed, _, _ = entry_of(installed, "record_id = '70' and operation = 'UPDATE'")
+    for path in (f"/audit/entries/{born}", f"/audit/entries/{changed}"):
+        page = reader.get(path)
+        assert "What it showed was erased" in page.text
+        assert "Whole snapshot" not in page.text
+        assert "Bob" not in page.text
+    page = reader.get("/audit/records/note/70")
+    assert page.text.count("what it showed was erased") == 2
+    assert "What the log knew of it was erased." in page.text
+    for path in ("/audit/records/note/70/then", f"/audit/records/note/70/then?time={quote(time)}"):
+        page = reader.get(path)
+        assert page.status_code == 200
+        assert "erased</td>" in page.text
+        assert "Bob" not in page.text
+    for path in (f"/audit/entries/{born}/revert", f"/audit/transactions/{xact_id}/revert"):
+        assert "is erased." in reader.get(path).text
+
+
 def test_a_history_in_which_nobody_is_found_in_time_costs_nothing_else(
     reader: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from svc_pg.audit.entry import Entry, Operation
+from svc_pg.audit.entry import Entry, Operation, is_erased
 from svc_pg.console.pages.audit.differences import LONGEST, Value, alone, compared, written
 from svc_pg.console.pages.visit import Visit
 
@@ -79,7 +79,7 @@ def who(entry: Entry) -> str:
 
 def fields(entry: Entry) -> list[Field]:
     """All fields of the snapshots: those that changed first, in the order of the columns."""
-    before, after = _members(entry.before_data), _members(entry.after_data)
+    before, after = ({}, {}) if is_erased(entry) else (_members(entry.before_data), _members(entry.after_data))
     redacted = set(entry.redacted_fields or [])
     changed = set(entry.changed_fields or [])
     names = list(dict.fromkeys([*after, *before, *sorted(changed), *sorted(redacted - {"*"})]))
@@ -97,7 +97,7 @@ def fields(entry: Entry) -> list[Field]:
 
 def state(entry: Entry) -> list[Field]:
     """The fields of the record after the change, each in a few words."""
-    after, redacted = _members(entry.after_data), set(entry.redacted_fields or [])
+    after, redacted = {} if is_erased(entry) else _members(entry.after_data), set(entry.redacted_fields or [])
     names = list(dict.fromkeys([*after, *sorted(redacted - {"*"})]))
     return [
         Field(name, None, _one(after, name, longest=_FACT), is_changed=False, is_disguised=bool(redacted & {name, "*"}))
