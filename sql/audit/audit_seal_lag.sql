@@ -14,7 +14,7 @@ as $svc$
                select min(l."timestamp")
                  from svc.audit_logs l
                 where (l.xact_id >= s.until_xact_id or l.xact_id >= s.from_xact_id and l.id > s.until_id)
-                  and l."timestamp" >= s.epoch_began_at and l."timestamp" > '-infinity'
+                  and l."timestamp" >= s.epoch_began_at and isfinite(l."timestamp")
            ), interval '0')
       from (select * from svc.audit_seals order by number desc limit 1) s
 $svc$;

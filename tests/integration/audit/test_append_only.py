@@ -158,6 +158,20 @@ def test_a_disabled_guard_of_the_log_is_noticed_and_put_back(db: psycopg.Connect
     assert differing(db) == {}
 
 
+def test_a_weakened_guard_of_the_seals_is_noticed_and_put_back(db: psycopg.Connection[Any]) -> None:
+    db.execute("alter table svc.audit_seals disable trigger audit_guard_row")
+    db.execute("drop trigger audit_guard_truncate on svc.audit_seal_leaves")
+    db.execute("create rule forget as on insert to svc.audit_seals do instead nothing")
+    db.commit()
+    assert differing(db) == {
+        "audit_guard_row on svc.audit_seals": "disabled",
+        "audit_guard_truncate on svc.audit_seal_leaves": "missing",
+        "forget on svc.audit_seals": "tampered",
+    }
+    schema.install(db, audited("t"))
+    assert differing(db) == {}
+
+
 def test_entries_without_a_partition_of_their_month_are_noticed_and_moved(db: psycopg.Connection[Any]) -> None:
     db.execute(
         "insert into svc.audit_logs (table_name, table_oid, operation, timestamp)"

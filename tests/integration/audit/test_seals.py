@@ -134,6 +134,7 @@ FORGED: list[tuple[str, str, list[tuple[str, str | None]]]] = [
         "update svc.audit_logs set xact_id = 4000000000000 where id = 3",
         [("changed", "3")],
     ),
+    ("an infinite time", "update svc.audit_logs set timestamp = 'infinity' where id = 3", [("redated", "3")]),
     ("all", "delete from svc.audit_logs", [("deleted", str(n)) for n in range(1, 11)]),
 ]
 
@@ -278,6 +279,19 @@ def test_many_entries_are_sealed_in_parts(db: Connection, monkeypatch: pytest.Mo
     db.execute("update svc.audit_logs set label = 'x' where id = (select max(id) from svc.audit_logs)")
     [finding] = verified(db).findings
     assert (finding.kind, finding.seal) == ("changed", made[-1].number)
+
+
+def test_many_small_seals_are_compared_together(db: Connection) -> None:
+    with audit_guards(db):
+        for key in range(10, 60):
+            db.execute("insert into t values (%s)", (key,))
+            audit.seal(db, key=KEY)
+    found = verified(db)
+    assert (found.findings, found.seals, found.entries) == ([], 52, 60)
+    db.execute("update svc.audit_logs set tenant_id = 'x' where id = 33")
+    [finding] = verified(db).findings
+    assert (finding.kind, finding.entry, finding.seal) == ("changed", "33", 25)
+    assert "tenant_id was null" in finding.message
 
 
 def test_two_sealers_at_once_make_one_chain(db: Connection, database: str, monkeypatch: pytest.MonkeyPatch) -> None:
