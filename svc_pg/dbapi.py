@@ -24,3 +24,14 @@ def execute(conn: DbApiConnection, statement: str, params: Sequence[object] = ()
     with closing(conn.cursor()) as cursor:
         cursor.execute(statement, params or None)
         return int(cursor.rowcount)
+
+
+def error_number(error: BaseException) -> int | None:
+    """The number that a driver of MySQL gives an error, also to the one inside SQLAlchemy's or Django's; else None."""
+    source: BaseException | None = error
+    while source is not None:
+        number = getattr(source, "errno", None) or (source.args[0] if source.args else None)
+        if isinstance(number, int):
+            return number
+        source = getattr(source, "orig", None) or source.__cause__
+    return None

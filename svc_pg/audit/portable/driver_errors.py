@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from svc_pg.dbapi import error_number
 from svc_pg.errors import AccessError, AppendOnlyError, SvcError, not_installed
 
 BUSY: Final = frozenset({1205, 1213, 3572})
@@ -31,22 +32,18 @@ def translating() -> Iterator[None]:
 
 def is_busy(error: BaseException) -> bool:
     """True if others hold a lock for too long."""
-    return number(error) in BUSY or getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
+    return error_number(error) in BUSY or getattr(error, "sqlite_errorname", "").startswith(
+        ("SQLITE_BUSY", "SQLITE_LOCKED")
+    )
 
 
 def is_denied(error: BaseException) -> bool:
     """True if the user lacks the right to a table or a database."""
-    return number(error) in _DENIED
-
-
-def number(error: BaseException) -> int | None:
-    """The number that a driver of MySQL gives an error, if it is of one."""
-    found = getattr(error, "errno", None) or next(iter(error.args), None)
-    return found if isinstance(found, int) else None
+    return error_number(error) in _DENIED
 
 
 def _translated(error: Exception) -> SvcError | None:
-    text, code = str(error), number(error)
+    text, code = str(error), error_number(error)
     if "append-only" in text:
         return AppendOnlyError("the audit log is append-only", hint="Entries leave it by svc-pg purge alone.")
     if _NO_TABLE.search(text) or (code in _MISSING and "svc" in text):

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
-from svc_pg.audit.portable.driver_errors import is_busy, number
+from svc_pg.audit.portable.driver_errors import is_busy
 from svc_pg.console.requests import Problem, unavailable
 from svc_pg.database_addresses import MySqlServer, SqliteFile
+from svc_pg.dbapi import error_number
 from svc_pg.errors import AccessError, NotInstalledError, UnsupportedQueryError
 
 Address = SqliteFile | MySqlServer
@@ -58,7 +59,7 @@ def _mysql(server: MySqlServer, seconds: int) -> Any:
 
 def problem_of(error: Exception) -> Problem | None:
     """The problem that an error stands for; None if it is a mistake of ours, or one that the routes know."""
-    code = number(error)
+    code = error_number(error)
     match error:
         case NotInstalledError():
             return unavailable("not_installed", "The database has no svc-pg, or an older one. Run: svc-pg install")

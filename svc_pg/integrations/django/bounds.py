@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from django.db import OperationalError, connections, transaction
 
-from svc_pg.audit.portable.driver_errors import number
+from svc_pg.dbapi import error_number
 from svc_pg.errors import sqlstate
 
 STATEMENT_TIMEOUT = timedelta(seconds=5)
@@ -43,7 +43,7 @@ def bounded(using: str) -> Iterator[None]:
 
 def _is_late(error: OperationalError) -> bool:
     code = getattr(error.__cause__, "sqlite_errorcode", None)
-    return sqlstate(error)[0] == _QUERY_CANCELED or code == sqlite3.SQLITE_INTERRUPT or number(error) in _LATE
+    return sqlstate(error)[0] == _QUERY_CANCELED or code == sqlite3.SQLITE_INTERRUPT or error_number(error) in _LATE
 
 
 @contextmanager

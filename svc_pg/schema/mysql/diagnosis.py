@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from svc_pg.dbapi import error_number
 from svc_pg.errors import InstallError, SvcError
 
 LOCKED: Final = frozenset({1205, 1213})
@@ -12,17 +13,6 @@ UNTRUSTED_HINT: Final = (
     "The binary log is on. Set log_bin_trust_function_creators = 1 (on RDS: in the parameter group), or install as a"
     " user with SUPER."
 )
-
-
-def error_number(error: BaseException) -> int | None:
-    """The number of a driver's error, also of the one inside a wrapper such as SQLAlchemy's or Django's."""
-    source: BaseException | None = error
-    while source is not None:
-        number = getattr(source, "errno", None) or (source.args[0] if source.args else None)
-        if isinstance(number, int):
-            return number
-        source = getattr(source, "orig", None) or source.__cause__
-    return None
 
 
 def diagnose(error: Exception, *, table: str | None = None) -> SvcError:

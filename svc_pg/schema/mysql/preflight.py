@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from svc_pg.dbapi import DbApiConnection, rows
+from svc_pg.dbapi import DbApiConnection, error_number, rows
 from svc_pg.errors import AccessError, InstallError
 from svc_pg.schema.mysql import diagnosis
 from svc_pg.schema.mysql.diagnosis import UNTRUSTED_HINT
@@ -25,7 +25,7 @@ def check_sight(conn: DbApiConnection) -> None:
     try:
         rows(conn, "select 1 from svc.migrations limit 0")
     except Exception as error:
-        if diagnosis.error_number(error) in diagnosis.DENIED:
+        if error_number(error) in diagnosis.DENIED:
             raise AccessError(
                 "the user may not read schema svc, which tells what is installed",
                 hint="Connect as the one who installs, or: grant select on svc.* to ...;",
