@@ -3,5 +3,6 @@ create or replace function svc.audit_noticed(p_image text, p_ignored text[]) ret
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $svc$
-    select case when left(p_image, 1) = '{' then (p_image::jsonb - p_ignored)::text else p_image end
+    select case when left(p_image, 1) = '{' and p_ignored <> '{}' then (p_image::jsonb - p_ignored)::text
+                else p_image end
 $svc$;

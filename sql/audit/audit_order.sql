@@ -13,8 +13,12 @@ declare
     v_captured constant integer[] := array(select generate_series(1, v_count));
     v_before text[];
     v_after text[];
+    v_seen_before text[]; -- without what the table ignores
+    v_seen_after text[];
+    v_is_closed boolean;
     v_start text;
     v_walk integer[];
+    v_whole integer[];
     v_omissions svc.audit_omissions;
 begin
     select array_agg(coalesce(e.before_data::text, '') order by e."timestamp", e.id),
@@ -24,26 +28,31 @@ begin
      where e.xact_id = p_transaction
        and e."timestamp" between p_timestamps[1] and p_timestamps[cardinality(p_timestamps)]
        and e.id = any (p_ids);
-    if cardinality(svc.audit_ends(v_before, v_after)) = 0 then
-        v_start := svc.audit_state_before(p_table, p_record, p_timestamps[1], p_ids[1]);
-    end if;
-    v_walk := svc.audit_walk(v_before, v_after, v_start);
     select * into v_omissions from svc.audit_omissions o
      where o.table_name = p_table and o.since <= p_timestamps[v_count];
-    if not found then
-        return v_walk;
-    end if;
-    -- An image differs from the one before by what was ignored in between, or by what a condition left out: then a
-    -- walk in another order than that of capture would be a guess.
-    for n in 1..v_count loop
-        v_before[n] := svc.audit_noticed(v_before[n], v_omissions.ignored);
-        v_after[n] := svc.audit_noticed(v_after[n], v_omissions.ignored);
+    v_seen_before := v_before;
+    v_seen_after := v_after;
+    for n in 1..case when v_omissions.table_name is null then 0 else v_count end loop
+        v_seen_before[n] := svc.audit_noticed(v_before[n], v_omissions.ignored);
+        v_seen_after[n] := svc.audit_noticed(v_after[n], v_omissions.ignored);
     end loop;
-    if v_after[1:v_count - 1] = v_before[2:v_count] then
-        return case when v_omissions.is_conditional or v_walk is null or v_walk = v_captured then v_captured end;
-    elsif v_omissions.is_conditional then
-        return null;
+    v_is_closed := cardinality(svc.audit_ends(v_seen_before, v_seen_after)) = 0;
+    if v_is_closed then
+        v_start := svc.audit_state_before(p_table, p_record, p_timestamps[1], p_ids[1]);
     end if;
-    return coalesce(v_walk, svc.audit_walk(v_before, v_after, svc.audit_noticed(v_start, v_omissions.ignored)));
+    if v_omissions.table_name is null then
+        return svc.audit_walk(v_before, v_after, v_start);
+    elsif v_is_closed and v_start is null then
+        return null;
+    elsif v_omissions.is_conditional then
+        -- a walk in another order than that of capture may go around a change that was left out
+        return case when v_seen_after[1:v_count - 1] = v_seen_before[2:v_count]
+                     and (not v_is_closed or v_seen_before[1] = v_start) then v_captured end;
+    end if;
+    -- What was ignored in between parts an image from the next. It tells equal images apart, but where a walk begins
+    -- only the others tell.
+    v_walk := svc.audit_walk(v_seen_before, v_seen_after, v_start);
+    v_whole := svc.audit_walk(v_before, v_after, null);
+    return case when v_seen_before[v_whole[1]] = v_seen_before[v_walk[1]] then v_whole else v_walk end;
 end
 $svc$;

@@ -1,5 +1,5 @@
--- The image of a record before one of its entries, as its earlier entries tell; '' if there was no such record, and
--- null if they do not tell.
+-- The image of a record before one of its entries, as its earlier entries tell, without the columns that the table
+-- ignores; '' if there was no such record, and null if they do not tell.
 create or replace function svc.audit_state_before(
     p_table text, p_record text, p_timestamp timestamptz, p_id bigint
 ) returns text
@@ -14,6 +14,7 @@ declare
     v_after text[];
     v_ends text[];
     v_entry record;
+    v_ignored constant text[] := (select o.ignored from svc.audit_omissions o where o.table_name = p_table);
 begin
     select l.id into v_truncated from svc.audit_logs l
      where l.table_name = p_table and l.record_id is null and l.operation = 'TRUNCATE'
@@ -45,6 +46,10 @@ begin
             v_before := '{}';
             v_after := '{}';
             exit when v_entry.id < v_truncated;
+        end if;
+        if v_ignored <> '{}' then
+            v_entry.before := svc.audit_noticed(v_entry.before, v_ignored);
+            v_entry.after := svc.audit_noticed(v_entry.after, v_ignored);
         end if;
         v_before := v_before || v_entry.before;
         v_after := v_after || v_entry.after;

@@ -1,6 +1,6 @@
 """Changes of one table inside changes of it, to any depth, as triggers and foreign keys make them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, LiteralString
 
@@ -70,14 +70,20 @@ changes = st.one_of(
 moves = st.builds("update t set id = {1} where id = {0}".format, keys, keys)
 
 
-def audited(template: str, postgres: str, level: Level, *, has_versions: bool) -> AbstractContextManager[Connection]:
+touches = st.builds("update t set a = a where id >= {}".format, keys)
+"""Changes of nothing but versions."""
+
+
+def audited(
+    template: str, postgres: str, level: Level, *, has_versions: bool, ignore: Sequence[str] = ()
+) -> AbstractContextManager[Connection]:
     """A connection to a database in which the table is audited at a level."""
 
     @contextmanager
     def connected() -> Iterator[Connection]:
         with new_database(postgres, template=template) as conninfo:
             ddl = NESTED + TABLE + (VERSIONS if has_versions else "") + ";" + (CASCADES if level == "row" else "")
-            config = Config(audit=AuditConfig(tables=[AuditedTable(name="t", level=level)]))
+            config = Config(audit=AuditConfig(tables=[AuditedTable(name="t", level=level, ignore=list(ignore))]))
             create_and_audit(conninfo, ddl, config)
             with psycopg.connect(conninfo) as conn:
                 yield conn

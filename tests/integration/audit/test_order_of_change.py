@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from psycopg import sql
 
 from svc_pg.query import scalar
-from tests.support.nested_changes import KEYS, audited, begin, changes, moves, take
+from tests.support.nested_changes import KEYS, audited, begin, changes, moves, take, touches
 from tests.support.replay import contents, history, replay, states
 
 Connection = psycopg.Connection[Any]
@@ -85,3 +85,36 @@ def test_where_images_recur_the_history_is_a_chain_that_ends_in_the_row(
         conn.commit()
     check_records(conn, start)
     check_rows(conn, start)
+
+
+@pytest.fixture(scope="module", params=["row", "statement"])
+def ignoring(request: pytest.FixtureRequest, postgres: str, template: str) -> Iterator[Connection]:
+    with audited(template, postgres, request.param, has_versions=True, ignore=["v"]) as conn:
+        yield conn
+
+
+@given(
+    transactions=st.lists(
+        st.lists(st.tuples(changes | touches, st.lists(changes | touches, max_size=6)), min_size=1, max_size=4),
+        max_size=3,
+    )
+)
+def test_what_is_nested_is_in_order_also_if_ignored_changes_lie_between(
+    ignoring: Connection, transactions: list[list[tuple[str, list[str]]]]
+) -> None:
+    conn = ignoring
+    start = begin(conn)
+    for steps in transactions:
+        for statement, plan in steps:
+            take(conn, statement, plan)
+        conn.commit()
+    for key in KEYS:
+        found = history(conn, "public.t", str(key), after=start)
+        if all(is_chained for _, _, is_chained in found):
+            passed = list(states([(without_version(old), without_version(new), True) for old, new, _ in found]))
+            row = scalar(conn, "select to_jsonb(t) - 'v' from t where id = %s", (key,))
+            assert row == (passed[-1] if passed else None)
+
+
+def without_version(image: Any) -> Any:
+    return image and {name: value for name, value in image.items() if name != "v"}
