@@ -44,7 +44,7 @@ def test_each_table_has_its_share(conn: psycopg.Connection[Any], database: str) 
     reader = BacklogReader(Conninfo.parse(database))
     attributed = asyncio.run(reader.attributed())
     assert attributed == found
-    text = exposition(Statistics(), None, attributed, accept="")[0].decode()
+    text = exposition(Statistics(), None, attributed, seal_lag=None, accept="")[0].decode()
     assert 'svc_audit_entries_without_actor_ratio{table="public.b"} 0.75' in text
 
 
