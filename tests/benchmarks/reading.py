@@ -3,8 +3,9 @@
     python -m tests.benchmarks.reading --entries 10000 --entries 1000000
 
 The log has updates of 20 tables over 200 days, 100 of each record; every third transaction has two entries of a record,
-as nested triggers make them. Prints a line of JSON for each size: the median
-and the 95th percentile of each call in milliseconds, with the time on the wire. Exits with 1 if a goal is missed.
+as nested triggers make them. Prints a line of JSON for each size: the median and the 95th percentile of each call in
+milliseconds, with the time on the wire; exports of everything, in rows a second and in microseconds of the processor;
+and the purge of a month. Draws how the times grow. Exits with 1 if a goal is missed.
 """
 
 import argparse
@@ -14,17 +15,23 @@ import sys
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from pathlib import Path
+from tempfile import gettempdir
 from typing import Any, Final
 
 import psycopg
 
 from svc_pg import Config, audit, schema
 from svc_pg.query import scalar
+from tests.benchmarks.exporting import LEAST_RATE, exports, peak_of
+from tests.benchmarks.growth import svg
 from tests.support.postgres import DURABLE, new_database, server
 
 GOALS: Final = {"history": 5.0, "since page": 20.0, "table page": 20.0}
 """The most milliseconds of the 95th percentile."""
 
+FEW: Final = 1_000_000
+"""Of less entries an export ends too soon to tell its rate."""
 TABLES: Final = 20
 _FILL: Final = """
 insert into svc.audit_logs ("timestamp", xact_id, table_name, table_oid, operation, record_id, actor_id, before_data,
@@ -41,15 +48,29 @@ def main() -> int:
     parser.add_argument("--entries", type=int, action="append", help="default: 10000 and 1000000")
     parser.add_argument("--calls", type=int, default=200, help="calls of each kind (default: %(default)s)")
     parser.add_argument("--postgres", help="folder with initdb and postgres; default: the embedded one")
+    parser.add_argument(
+        "--picture", type=Path, default=Path(gettempdir(), "svc-pg-reading.svg"), help="default: %(default)s"
+    )
     options = parser.parse_args()
     is_met = True
+    growth: dict[str, list[tuple[int, float]]] = {}
     with server(options.postgres, settings=(*DURABLE, "--fsync=off")) as maintenance:
         for entries in options.entries or [10_000, 1_000_000]:
             with new_database(maintenance) as conninfo, psycopg.connect(conninfo, autocommit=True) as conn:
                 fill(conn, entries)
                 found = measure(conn, entries, options.calls)
-            print(json.dumps({"entries": entries, **found}), flush=True)  # noqa: T201 - the result
+                files = exports(conn)
+                peak = peak_of(conn)
+                purge = purged(conn)
+            others = {"export": files, "exportMiB": peak, "purgeOfAMonthMs": purge}
+            print(json.dumps({"entries": entries, **found, **others}), flush=True)  # noqa: T201 - the result
             is_met &= all(found[name]["p95Ms"] <= most for name, most in GOALS.items())
+            is_met &= files["ndjson"]["rowsPerSecond"] >= LEAST_RATE or entries < FEW
+            for name, times in found.items():
+                growth.setdefault(name, []).append((entries, times["p95Ms"]))
+            growth.setdefault("purge of a month", []).append((entries, purge))
+    options.picture.write_text(svg(growth, f"milliseconds at the 95th percentile of {options.calls} calls"))
+    print(options.picture, file=sys.stderr)  # noqa: T201 - for people
     return 0 if is_met else 1
 
 
@@ -57,10 +78,12 @@ def fill(conn: psycopg.Connection[Any], entries: int) -> None:
     """Make the tables and the log."""
     for number in range(TABLES):
         conn.execute(f"create table t{number} (id int primary key, a int, b text)".encode())
-    schema.install(conn, Config.model_validate({"audit": {"tables": [{"name": "public.*"}]}}))
+    config = Config.model_validate({"audit": {"tables": [{"name": "public.*"}]}})
+    schema.install(conn, config)
     conn.execute(_FILL, {"entries": 400, "records": 1})  # the months, or all of it would be moved to them
     conn.execute("select svc.audit_ensure_partitions()")
     conn.execute(_FILL, {"entries": entries, "records": records_of(entries)})
+    schema.install(conn, config)  # an epoch begins, so that transactions that the server never had count as ended
     conn.execute("vacuum analyze")
 
 
@@ -105,6 +128,14 @@ def measure(conn: psycopg.Connection[Any], entries: int, calls: int) -> dict[str
     }
     found = {name: timed(call, calls) for name, call in kinds.items()}
     return found | {name: timed(call, max(calls // 20, 3)) for name, call in rare.items()}
+
+
+def purged(conn: psycopg.Connection[Any]) -> float:
+    """The milliseconds of a purge of the oldest month with all its entries."""
+    start = time.perf_counter()
+    report = audit.purge(conn, timedelta(days=160))
+    assert report.partitions
+    return round((time.perf_counter() - start) * 1000, 1)
 
 
 def timed(call: Callable[[], object], calls: int) -> dict[str, float]:

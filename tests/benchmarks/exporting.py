@@ -1,0 +1,57 @@
+"""Time an export of a whole log in each format, and what it takes of the processor and of memory."""
+
+import gc
+import time
+import tracemalloc
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import psycopg
+
+from svc_pg import audit
+from svc_pg.audit.export_fields import FORMATS
+
+LEAST_RATE: Final = 300_000
+"""Rows a second of NDJSON."""
+
+_TICKS: Final = 100
+"""The clock of /proc: ticks a second."""
+
+
+def exports(conn: psycopg.Connection[Any]) -> dict[str, dict[str, float]]:
+    """Of each format: rows a second by the clock, the time of both processors for a row, and the bytes of a row."""
+    return {form: _export(conn, form) for form in FORMATS}
+
+
+def peak_of(conn: psycopg.Connection[Any]) -> float:
+    """The most memory in MiB that Python takes for an export as NDJSON, which is slower while this is measured."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        with Path("/dev/null").open("wb") as out:
+            audit.export(conn, audit.query(), format="ndjson", out=out)
+        return round(tracemalloc.get_traced_memory()[1] / 2**20, 1)
+    finally:
+        tracemalloc.stop()
+
+
+def _export(conn: psycopg.Connection[Any], form: Any) -> dict[str, float]:
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "log")
+        with file.open("wb") as out:
+            start, ours, theirs = time.perf_counter(), time.process_time(), _server_seconds(conn)
+            entries = audit.export(conn, audit.query(), format=form, out=out).entries
+            seconds = time.perf_counter() - start
+            ours, theirs = time.process_time() - ours, _server_seconds(conn) - theirs
+        return {
+            "rowsPerSecond": round(entries / seconds),
+            "clientMicroseconds": round(ours / entries * 1e6, 2),
+            "serverMicroseconds": round(theirs / entries * 1e6, 2),
+            "bytes": round(file.stat().st_size / entries),
+        }
+
+
+def _server_seconds(conn: psycopg.Connection[Any]) -> float:
+    fields = Path(f"/proc/{conn.info.backend_pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
