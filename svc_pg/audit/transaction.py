@@ -4,12 +4,14 @@ from typing import Any, Final
 
 from psycopg import AsyncConnection, Connection
 
-from svc_pg.audit.entry import FROM, Entry, columns, keyset
+from svc_pg.audit.entry import Entry, columns, keyset
 from svc_pg.audit.numbers import transaction_number
 from svc_pg.dialects import require_postgres
-from svc_pg.pagination import ALL, Listing, Page
+from svc_pg.pagination import Filter, Listing, Page
 
 _FEATURE: Final = "the list of what a transaction did"
+# First all of them: for a limit that it does not know, the planner would read the whole log in the order of time
+_OF_TRANSACTION: Final = "  from (select * from svc.audit_logs where xact_id = %s offset 0) audit_logs"
 
 
 class Transaction(Listing[Entry]):
@@ -35,5 +37,5 @@ def transaction(xact_id: str | int) -> Transaction:
     After a dump and restore the numbers may begin anew: entries of two transactions with one number tell their times.
     Raises QueryError if this is no number of a transaction.
     """
-    of_it = ALL.where("xact_id = %s", transaction_number(xact_id))
-    return Transaction(keyset=keyset("oldest", columns() + FROM, Entry), filter=of_it)
+    number = transaction_number(xact_id)
+    return Transaction(keyset=keyset("oldest", columns() + _OF_TRANSACTION, Entry), filter=Filter(params=(number,)))

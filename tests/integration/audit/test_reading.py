@@ -1,6 +1,7 @@
 import asyncio
 import base64
 import json
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -252,3 +253,17 @@ def test_following_needs_a_connection_outside_a_transaction(conn: psycopg.Connec
     conn.execute("select 1")
     with pytest.raises(TransactionError, match="inside a transaction"):
         next(follow(conn, audit.query()))
+
+
+def test_a_transaction_is_found_through_its_index_also_by_a_plan_that_is_kept(conn: psycopg.Connection[Any]) -> None:
+    conn.execute(
+        "insert into svc.audit_logs (table_name, table_oid, operation, xact_id)"
+        " select 't', 0, 'INSERT', n from generate_series(1, 20000) n"
+    )
+    conn.execute("analyze svc.audit_logs")
+    first, second, third = audit.transaction(5)._query().text.split("%s")
+    conn.execute(f"prepare entries (bigint, bigint) as {first} $1 {second} $2 {third}".encode())
+    conn.execute("set local plan_cache_mode = force_generic_plan")
+    plan = "\n".join(line for (line,) in conn.execute("explain execute entries (5, 101)"))
+    assert re.search("Bitmap Index Scan on .*xact", plan), plan
+    assert "pkey" not in plan
