@@ -14,6 +14,7 @@ from starlette.datastructures import MutableHeaders
 
 from svc_pg.console.core import Core
 from svc_pg.console.pages import assets
+from svc_pg.console.pages.alarms import Alarms
 from svc_pg.console.pages.answers import Answer, File, Html, SeeOther
 from svc_pg.console.pages.api import Api
 from svc_pg.console.pages.brand import Brand
@@ -92,6 +93,7 @@ class Site:
         self._path = tuple(path)
         self._brand = brand
         self._is_log_here = is_log_here
+        self._alarms = Alarms()
         self._headers = _HEADERS if brand is None else _HEADERS | _framed(brand.frame_ancestors)
         self._renderers = CapacityLimiter(_RENDERERS)
         pages = list(routes)
@@ -165,6 +167,8 @@ class Site:
             if request.method != "GET":
                 visit = replace(visit, form=await read_form(request.headers, body))
             answer = await found.target.view(visit)
+            if isinstance(answer, Html) and visit.session is not None and self._brand is None:
+                visit = replace(visit, alarms=await self._alarms.of(visit))
             if isinstance(answer, File) and not found.target.is_open:
                 still = partial(self._visitor, visit, is_use=False)
                 content = until_ended(answer.content, still, is_file=not found.target.is_stream)

@@ -41,6 +41,8 @@ class Visit:
     """True if the audit log can be searched, and its transactions are those that deliveries name."""
     places: Sequence[Place] = ()
     """All pages of the navigation; ``navigation`` has those that the person may look at."""
+    alarms: Mapping[str, int] = field(default_factory=dict)
+    """The number of things that need somebody, by the first segment of the page that has them."""
     session: Session | None = None
     params: Mapping[str, str] = field(default_factory=dict)
     form: QueryParams = field(default_factory=QueryParams)

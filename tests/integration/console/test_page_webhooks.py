@@ -316,8 +316,13 @@ def test_lists_say_what_is_empty_and_what_matches_nothing(reader: Browser) -> No
     assert "seven" in refused.text
 
 
-def test_endpoints_are_listed_with_what_was_sent_to_them(reader: Browser, installed: str, endpoint: Endpoint) -> None:
+def test_endpoints_are_listed_with_what_was_sent_to_them(
+    reader: Browser, installed: str, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("svc_pg.console.pages.alarms.SECONDS", 0)
     assert "nothing sent" in reader.get("/endpoints").text
+    needs_attention = '<span class="n">1<span class="sr"> needs attention</span></span>'
+    assert needs_attention not in reader.get("/audit").text
     delivery = send(installed)
     fail(installed, delivery)
     with psycopg.connect(installed) as conn:
@@ -327,6 +332,20 @@ def test_endpoints_are_listed_with_what_was_sent_to_them(reader: Browser, instal
         )
     page = reader.get("/endpoints").text
     assert ('class="spark"' in page, "Held back" in page, "l-bad" in page) == (True, True, True)
+    assert needs_attention in reader.get("/audit").text
+    monkeypatch.setattr("svc_pg.console.pages.alarms.SECONDS", 1000)
+    with psycopg.connect(installed) as conn:
+        conn.execute(
+            "update svc.webhook_endpoint_state set failure_streak = 0, failing_since = null, breaker_until = null"
+        )
+    assert needs_attention in reader.get("/audit").text  # it is not counted for each page
+    monkeypatch.setattr("svc_pg.console.pages.alarms.SECONDS", 0)
+    assert needs_attention not in reader.get("/audit").text
+    with psycopg.connect(installed) as conn:
+        conn.execute(
+            "update svc.webhook_endpoint_state set failure_streak = 3, failing_since = now(),"
+            " breaker_until = now() + interval '1 h'"
+        )
     assert "ERP" in reader.get("/endpoints?state=attention").text
     page = reader.get(f"/endpoints/{endpoint.id}").text
     for part in ("Attempts are held back until", "3 failures in a row", "Data as a table", "2 of 5", "some, sealed"):

@@ -1,0 +1,48 @@
+"""Count what needs somebody, for the navigation: beside a word, for as long as it matters."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from typing import Final
+
+from svc_pg.console.pages.visit import Visit
+from svc_pg.console.requests import Problem
+from svc_pg.pagination import Page
+from svc_pg.webhooks.endpoint_health import EndpointHealth
+
+SECONDS: Final = 10.0
+"""The time for which a count is shown: however many look at pages, the database is asked once."""
+MOST: Final = 9
+"""Above it, there are only more."""
+
+_LONGEST_SECONDS: Final = 0.5
+_MOST_TENANTS: Final = 1000
+
+
+class Alarms:
+    """The counts of each tenant's sessions, and of those that see all."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str | None, tuple[float, Mapping[str, int]]] = {}
+
+    async def of(self, visit: Visit) -> Mapping[str, int]:
+        """The counts for a visit, by the first segment of the page's path; what cannot be counted is left out."""
+        tenant = visit.person.tenant
+        counted_at, counts = self._counts.get(tenant, (-SECONDS, {}))
+        if time.monotonic() - counted_at < SECONDS:
+            return counts
+        if len(self._counts) >= _MOST_TENANTS:
+            self._counts.clear()
+        self._counts[tenant] = time.monotonic(), counts  # others are not kept waiting meanwhile
+        try:
+            async with asyncio.timeout(_LONGEST_SECONDS):
+                counts = {"endpoints": await _endpoints(visit)} if visit.has("endpoints") else {}
+        except (Problem, TimeoutError):
+            counts = {}
+        self._counts[tenant] = time.monotonic(), counts
+        return counts
+
+
+async def _endpoints(visit: Visit) -> int:
+    query = {"needsAttention": "true", "limit": str(MOST + 1)}
+    return len((await visit.api.get(Page[EndpointHealth], "webhooks", "endpoints", "health", query=query)).data)
