@@ -13,7 +13,8 @@ begin
     if not found then
         return false;
     end if;
-    perform set_config('svc.actor_id', 'svc-pg worker', true);
+    perform set_config('svc.actor_id', 'svc-pg worker', true),
+            set_config('svc.context', '{"program": "svc-pg"}', true);
     perform svc.webhook_set_status(p_endpoint, 'disabled', p_reason);
     return true;
 end

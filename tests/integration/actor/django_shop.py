@@ -4,9 +4,12 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import django
+import psycopg
+import pytest
 from asgiref.sync import iscoroutinefunction, sync_to_async
 from django.conf import settings
 from django.db import IntegrityError, connection, connections, transaction
+from django.db.backends.postgresql.features import DatabaseFeatures
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.urls import path
 from django.utils.decorators import method_decorator, sync_and_async_middleware
@@ -20,6 +23,14 @@ from tests.integration.actor.entries import ACTOR
 from tests.integration.actor.tokens import SECRET
 
 here = __name__
+
+
+def skip_unsupported(conninfo: str) -> None:
+    """Skip the test on a PostgreSQL that is too old for this Django."""
+    (needed,) = DatabaseFeatures.minimum_database_version or (0,)
+    with psycopg.connect(conninfo) as conn:
+        if conn.info.server_version // 10000 < needed:
+            pytest.skip(f"Django {django.__version__} needs PostgreSQL {needed}")
 
 
 def use(conninfo: str, **options: Any) -> None:

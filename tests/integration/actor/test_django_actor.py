@@ -3,14 +3,12 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-import django
 import httpx
 import psycopg
 import pytest
 from django.core.asgi import get_asgi_application
 from django.core.wsgi import get_wsgi_application
 from django.db import connection, connections, transaction
-from django.db.backends.postgresql.features import DatabaseFeatures
 
 from svc_pg.audit import acting
 from svc_pg.integrations.extractors import ACTOR_HEADER
@@ -24,11 +22,7 @@ POOLED = {"OPTIONS": {"pool": {"min_size": 1, "max_size": 2, "timeout": 10}}}
 
 @pytest.fixture(autouse=True)
 def _supported(notes: str) -> None:
-    with psycopg.connect(notes) as conn:
-        major = conn.info.server_version // 10000
-    (needed,) = DatabaseFeatures.minimum_database_version or (0,)
-    if major < needed:
-        pytest.skip(f"Django {django.__version__} needs PostgreSQL {needed}")
+    django_shop.skip_unsupported(notes)
 
 
 @pytest.fixture(params=[{}, {"ATOMIC_REQUESTS": True}, POOLED], ids=["autocommit", "atomic requests", "pool"])

@@ -111,6 +111,7 @@ def of_a_session(conninfo: str) -> list[str | None]:
 
 
 def of_django(conninfo: str) -> list[str | None]:
+    django_shop.skip_unsupported(conninfo)
     django_shop.use(conninfo)
     connection.set_autocommit(False)
     try:

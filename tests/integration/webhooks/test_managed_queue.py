@@ -157,8 +157,8 @@ def test_an_endpoint_that_is_gone_is_disabled_and_those_who_want_to_know_are_tol
     payload = scalar(db, "select payload from svc.webhook_messages where id = %s", [told["message_id"]])
     assert payload["endpointId"] == endpoint
     assert queue(db, everything) == []
-    entry = "select actor_id from svc.audit_logs where record_id = %s order by id desc limit 1"
-    assert scalar(db, entry, [endpoint]) == "svc-pg worker"
+    entry = "select actor_id || ' ' || context from svc.audit_logs where record_id = %s order by id desc limit 1"
+    assert scalar(db, entry, [endpoint]) == 'svc-pg worker {"program": "svc-pg"}'
 
 
 def test_five_days_of_failures_disable_an_endpoint(db: psycopg.Connection[Any], endpoint: str) -> None:

@@ -10,12 +10,10 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import asyncpg  # type: ignore[import-untyped] # published without types
-import django
 import psycopg
 import psycopg2  # type: ignore[import-untyped] # published without types
 import pytest
 from django.db import connection as django_connection
-from django.db.backends.postgresql.features import DatabaseFeatures
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import dict_row
 from sqlalchemy import create_engine
@@ -180,10 +178,7 @@ def sqlalchemy_async_session(conninfo: str) -> Iterator[Client]:
 @contextmanager
 def django_client(conninfo: str) -> Iterator[Client]:
     django_shop.use(conninfo)
-    (needed,) = DatabaseFeatures.minimum_database_version or (0,)
-    with psycopg.connect(conninfo) as conn:
-        if conn.info.server_version // 10000 < needed:
-            pytest.skip(f"Django {django.__version__} needs PostgreSQL {needed}")
+    django_shop.skip_unsupported(conninfo)
     django_connection.set_autocommit(False)
     try:
         yield sync_client(django_connection)
