@@ -2,12 +2,13 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from svc_pg import audit
+from svc_pg import Config, audit, schema
 from tests.support.documents import examples
 from tests.support.tables import audited, create_and_audit
 
@@ -45,3 +46,15 @@ def test_the_first_example_of_the_readme_shows_who_changed_what(
     [example] = examples("README.md")
     exec(example, {})
     assert capsys.readouterr().out == "alice UPDATE 7 ['status']\n"
+
+
+def test_the_documented_test_passes(database: str) -> None:
+    _, example = examples("howto/test.md", "With pytest")
+    config = {"audit": {"tables": [{"name": "orders"}]}, "webhooks": {"events": {"order.paid": {}}}}
+    with psycopg.connect(database) as conn:
+        conn.execute("create table orders (id bigint primary key, status text)")
+        conn.commit()
+        schema.install(conn, Config.model_validate(config))
+        names: dict[str, Any] = {}
+        exec(example, names)
+        names["test_a_payment_is_on_record_and_told"](conn)
