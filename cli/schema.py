@@ -175,7 +175,7 @@ def uninstall(
 
 
 def _seal_lag(conn: Any) -> audit.SealLag | None:
-    """How far the seals are behind; None if there are none, or if nothing is installed that could tell."""
+    """The lag of the seals; None if there are none, or if nothing is installed that could tell."""
     if dialect_of(conn) != "postgresql":
         return None
     try:

@@ -1,4 +1,4 @@
-"""How far the seals are behind the log."""
+"""The lag of the seals behind the log."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
