@@ -15,7 +15,7 @@ from svc_pg.errors import AccessError, NotInstalledError
 from svc_pg.query import fetch
 from svc_pg.schema import Status
 
-from . import format_status, output, records, tables
+from . import format_status, last_runs, output, records, tables
 from .database import open_database
 from .options import ConfigReference, DatabaseUrl, Json, duration
 
@@ -91,6 +91,7 @@ def status(
         found = schema.status(conn, wanted)
         attributed = _attributed(conn)
         lag = _seal_lag(conn)
+        runs = last_runs.read(conn)
     differing = [entry for entry in found if entry.state != "ok"]
     if json:
         about = [
@@ -99,7 +100,10 @@ def status(
         ]
         seals = lag and {"last": lag.number, "sealedAt": lag.sealed_at.isoformat(), "lag": lag.lag.total_seconds()}
         objects = [_step(entry) for entry in found]
-        output.json_data({"isOk": not differing, "objects": objects, "lastDay": about, "seals": seals})
+        tasks = [{"task": run.task, "secondsAgo": run.seconds, "problem": run.problem} for run in runs]
+        output.json_data(
+            {"isOk": not differing, "objects": objects, "lastDay": about, "seals": seals, "maintenance": tasks}
+        )
     else:
         lines = format_status.every(found) if verbose else format_status.summary(found)
         tables.show(
@@ -122,6 +126,7 @@ def status(
         else:
             output.words(f"ok: all {len(found)} objects are as they should be.")
         _say_without_actor(attributed)
+        last_runs.tell(runs)
     if differing:
         raise typer.Exit(3)
 

@@ -15,6 +15,7 @@ from svc_pg.audit import retention
 from svc_pg.config import Config
 from svc_pg.conninfo import Conninfo
 from svc_pg.errors import SvcError, TransactionError
+from svc_pg.last_runs import Task, note_failure, note_success
 from svc_pg.query import scalar
 from svc_pg.repeating import Repeating
 from svc_pg.schema.postgres.partitions import ENSURE, EPOCH
@@ -83,23 +84,31 @@ def maintain(conn: Connection[Any], config: Config, *, is_stopping: Callable[[],
 
 
 def _maintain(conn: Connection[Any], config: Config, is_stopping: Callable[[], bool]) -> bool:
-    is_good = True
-    for name, step in _STEPS:
+    problems: list[str] = []
+    for name, task, step in _STEPS:
         if is_stopping():
-            break
+            return not problems
         try:
             done = step(conn, config)
+            if task is not None:
+                note_success(conn, task)
         except (psycopg.Error, SvcError) as error:
             if is_stopping():
-                break
+                return not problems
             if conn.closed:
                 raise
             _log.error("maintenance of %s failed, the next run tries again: %s", name, error)
-            is_good = False
+            problems.append(f"{name}: {error}")
+            if task is not None:
+                note_failure(conn, task, str(error))
         else:
             if done:
                 _log.info("maintenance of %s: %s", name, done)
-    return is_good
+    if problems:
+        note_failure(conn, "maintenance", "; ".join(problems))
+    else:
+        note_success(conn, "maintenance")
+    return not problems
 
 
 @contextmanager
@@ -138,6 +147,8 @@ def _purge_log(conn: Connection[Any], config: Config) -> str | None:
     if config.audit.retention_days is None and not any(table.retention_days for table in config.audit.tables):
         return None
     report = retention.purge(conn, config=config.audit)
+    if report.held:
+        _log.info("entries whose retention has ended are held: %s", ", ".join(report.held))
     if report.postponed:
         _log.warning("entries to be purged are in use, the next run goes on: %s", ", ".join(report.postponed))
     if not report.partitions and not report.entries:
@@ -193,10 +204,10 @@ def _removed(rows: int) -> str | None:
     return f"removed {rows} rows" if rows else None
 
 
-_STEPS: Final[tuple[tuple[str, Step], ...]] = (
-    ("the log's partitions", _make_partitions),
-    ("the log's epoch", _begin_epoch),
-    ("the log's retention", _purge_log),
-    ("deliveries", _prune_webhooks),
-    ("the console", _prune_console),
+_STEPS: Final[tuple[tuple[str, Task | None, Step], ...]] = (
+    ("the log's partitions", None, _make_partitions),
+    ("the log's epoch", None, _begin_epoch),
+    ("the log's retention", "purge", _purge_log),
+    ("deliveries", None, _prune_webhooks),
+    ("the console", None, _prune_console),
 )

@@ -1,3 +1,10 @@
+-- When each task of maintenance last succeeded, and what is wrong with it since.
+create table svc.maintenance (
+    task text primary key check (task in ('maintenance', 'purge')),
+    succeeded_at timestamptz,
+    problem text
+);
+
 -- Legal holds: nothing that one names is purged or erased until somebody lifts it. Capture records both.
 create table svc.audit_holds (
     id bigint generated always as identity primary key,
@@ -24,3 +31,8 @@ comment on column svc.audit_holds.held_by is 'Who placed it: the actor, else the
 comment on column svc.audit_holds.lifted_at is 'When it was lifted; null while it holds.';
 comment on column svc.audit_holds.lifted_by is 'Who lifted it: the actor, else the role.';
 comment on column svc.audit_holds.lift_reason is 'Why it was lifted.';
+
+comment on table svc.maintenance is 'The tasks of maintenance that have run.';
+comment on column svc.maintenance.task is 'maintenance as a whole, or purge: that of the audit log.';
+comment on column svc.maintenance.succeeded_at is 'When it last succeeded.';
+comment on column svc.maintenance.problem is 'Why it has failed since; null if it has not.';

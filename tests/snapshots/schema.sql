@@ -303,6 +303,14 @@ create table svc.installed_objects (
     constraint installed_objects_pkey PRIMARY KEY (kind, identity)
 );
 
+create table svc.maintenance (
+    task text not null,
+    succeeded_at timestamp with time zone,
+    problem text,
+    constraint maintenance_pkey PRIMARY KEY (task),
+    constraint maintenance_task_check CHECK ((task = ANY (ARRAY['maintenance'::text, 'purge'::text])))
+);
+
 create table svc.migrations (
     number integer not null,
     name text not null,
@@ -1632,6 +1640,8 @@ grant select on table svc.installation to svc_admin;
 grant select on table svc.installed_inventory to svc_admin;
 grant select on table svc.installed_objects to svc_admin;
 grant execute on function svc.lift_hold to svc_admin;
+grant delete, insert, select, update on table svc.maintenance to svc_admin;
+grant select on table svc.maintenance to svc_reader;
 grant select on table svc.migrations to svc_admin;
 grant execute on function svc.redact_svc_console_sessions to svc_admin;
 grant execute on function svc.redact_svc_console_sessions to svc_writer;

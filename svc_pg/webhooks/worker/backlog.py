@@ -11,6 +11,7 @@ from svc_pg import attribution
 from svc_pg.attribution import Attribution
 from svc_pg.conninfo import Conninfo
 from svc_pg.errors import SvcError
+from svc_pg.last_runs import LastRun, last_runs
 from svc_pg.query import Query, afetch
 from svc_pg.webhooks.backlog import PREPARE, Backlog, backlog
 from svc_pg.webhooks.worker.connections import connected
@@ -32,7 +33,7 @@ class BacklogReader:
     """Reads the backlog on demand, on a connection of its own. Within 5 s the answer is the same.
 
     ``seal_lag`` is the age in seconds of the oldest entry of the audit log without a seal, as of the same time; None
-    if there are no seals.
+    if there are no seals. ``last_runs`` are the tasks of maintenance that have run.
     """
 
     def __init__(self, conninfo: Conninfo) -> None:
@@ -43,6 +44,7 @@ class BacklogReader:
         self._attributed: list[Attribution] = []
         self._attributed_at = float("-inf")
         self.seal_lag: float | None = None
+        self.last_runs: list[LastRun] = []
 
     async def read(self) -> Backlog | None:
         """The backlog, or None if the database does not answer in time."""
@@ -78,8 +80,10 @@ class BacklogReader:
                 [found] = await afetch(conn, backlog())
                 lag = await afetch(conn, Query(_SEAL_LAG, (), _SealLag))
                 self.seal_lag = lag[0].seconds if lag else None
+                self.last_runs = await afetch(conn, last_runs())
                 return found
         except psycopg.Error as error:
             self.seal_lag = None
+            self.last_runs = []
             _log.debug("cannot read the backlog: %s", error)
             return None

@@ -60,7 +60,12 @@ class _Pages:
         attributed = await self._backlog.attributed()
         accept = request.headers.get("Accept", "")
         body, content_type = exposition(
-            self._watched.statistics, backlog, attributed, seal_lag=self._backlog.seal_lag, accept=accept
+            self._watched.statistics,
+            backlog,
+            attributed,
+            seal_lag=self._backlog.seal_lag,
+            last_runs=self._backlog.last_runs,
+            accept=accept,
         )
         return web.Response(body=body, headers={"Content-Type": content_type})
 

@@ -9,6 +9,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.exposition import choose_encoder
 
 from svc_pg.attribution import Attribution
+from svc_pg.last_runs import LastRun
 from svc_pg.webhooks.backlog import Backlog
 from svc_pg.webhooks.http.transport import Outcome
 from svc_pg.webhooks.worker.leases import Disposition
@@ -21,6 +22,7 @@ def exposition(
     attributed: Sequence[Attribution] = (),
     *,
     seal_lag: float | None,
+    last_runs: Sequence[LastRun] = (),
     accept: str,
 ) -> tuple[bytes, str]:
     """The metrics in the format that an Accept header asks for, and its content type.
@@ -29,7 +31,7 @@ def exposition(
     audit log has no seals.
     """
     registry = CollectorRegistry()
-    registry.register(_Collector(statistics, backlog, attributed, seal_lag))
+    registry.register(_Collector(statistics, backlog, attributed, seal_lag, last_runs))
     encode, content_type = choose_encoder(accept)
     return encode(registry), content_type
 
@@ -41,11 +43,13 @@ class _Collector:
         backlog: Backlog | None,
         attributed: Sequence[Attribution],
         seal_lag: float | None,
+        last_runs: Sequence[LastRun],
     ) -> None:
         self._statistics = statistics
         self._backlog = backlog
         self._attributed = attributed
         self._seal_lag = seal_lag
+        self._last_runs = last_runs
 
     def collect(self) -> Iterator[Metric]:
         yield from _of_worker(self._statistics)
@@ -55,6 +59,7 @@ class _Collector:
         if self._backlog is not None:
             yield from _of_database(self._backlog)
         yield _of_log(self._attributed)
+        yield _of_maintenance(self._last_runs)
         if self._seal_lag is not None:
             yield GaugeMetricFamily(
                 "svc_audit_seal_lag_seconds", "Age of the oldest audit entry without a seal.", self._seal_lag
@@ -125,6 +130,16 @@ def _of_log(attributed: Sequence[Attribution]) -> Metric:
     for each in attributed:
         shares.add_metric([each.table_name], each.share)
     return shares
+
+
+def _of_maintenance(last_runs: Sequence[LastRun]) -> Metric:
+    ages = GaugeMetricFamily(
+        "svc_maintenance_age_seconds", "Time since a task of maintenance last succeeded.", labels=["task"]
+    )
+    for run in last_runs:
+        if run.seconds is not None:
+            ages.add_metric([run.task], run.seconds)
+    return ages
 
 
 def _counted(name: str, documentation: str, label: str, counts: Mapping[str, int], values: Sequence[str]) -> Metric:

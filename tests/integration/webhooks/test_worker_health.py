@@ -16,6 +16,7 @@ from psycopg.conninfo import conninfo_to_dict
 from svc_pg import audit, webhooks
 from svc_pg.conninfo import Conninfo
 from svc_pg.errors import ConfigError
+from svc_pg.last_runs import LastRun
 from svc_pg.webhooks.backlog import PREPARE, Backlog, backlog
 from svc_pg.webhooks.worker.backlog import BacklogReader
 from svc_pg.webhooks.worker.health import health_server
@@ -161,10 +162,14 @@ def test_a_worker_without_its_database_is_alive_and_not_ready() -> None:
 
 @pytest.mark.parametrize("accept", ["", "text/plain", "application/openmetrics-text; version=1.0.0"])
 def test_metrics_come_in_the_format_that_is_asked_for(accept: str) -> None:
-    body, content_type = exposition(Statistics(), Backlog(1.5, 1, 0, 0, 0, 0, 0, 7), seal_lag=12.5, accept=accept)
+    runs = [LastRun("purge", 90.5, None), LastRun("maintenance", None, "no")]
+    backlog = Backlog(1.5, 1, 0, 0, 0, 0, 0, 7)
+    body, content_type = exposition(Statistics(), backlog, seal_lag=12.5, last_runs=runs, accept=accept)
     assert (b"# EOF" in body) == content_type.startswith("application/openmetrics-text") == ("openmetrics" in accept)
     assert b"svc_webhook_backlog_age_seconds 1.5\n" in body
     assert b"svc_audit_seal_lag_seconds 12.5\n" in body
+    assert b'svc_maintenance_age_seconds{task="purge"} 90.5\n' in body
+    assert b'task="maintenance"' not in body  # it has not succeeded yet
 
 
 def test_the_lag_of_seals_is_read_with_the_backlog(database: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,8 +16,9 @@ from svc_pg.advisory_locks import Lock
 from svc_pg.audit import SealKey
 from svc_pg.config import AuditConfig
 from svc_pg.errors import TransactionError
+from svc_pg.last_runs import last_runs
 from svc_pg.maintenance import Maintenance, maintain, prune_deliveries
-from svc_pg.query import scalar
+from svc_pg.query import fetch, scalar
 from svc_pg.sealer import Sealer
 from tests.support.hooks import endpoint, hooks_config, rows, working
 from tests.support.pgbouncer import pgbouncer
@@ -207,3 +208,23 @@ def test_a_worker_with_a_key_seals_the_audit_log_and_goes_on_after_an_error(data
         assert lag is not None
         assert timedelta(0) < lag.lag < timedelta(minutes=5)
         assert audit.verify(conn, public_keys=key.public).unsealed == 1
+
+
+def test_what_maintenance_did_last_is_on_record(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as conn:
+        assert maintain(conn, CONFIG)
+        assert {run.task: run.problem for run in fetch(conn, last_runs())} == {"maintenance": None, "purge": None}
+        conn.execute("alter function svc.audit_ensure_partitions rename to elsewhere")
+        assert not maintain(conn, CONFIG)
+        found = {run.task: run for run in fetch(conn, last_runs())}
+        assert found["purge"].problem is None
+        assert "the log's partitions: " in (found["maintenance"].problem or "")
+        assert found["purge"].seconds is not None
+        assert found["maintenance"].seconds is not None
+        assert found["purge"].seconds < found["maintenance"].seconds  # it has succeeded since
+        conn.execute("alter function svc.elsewhere rename to audit_ensure_partitions")
+        conn.execute("set role svc_reader")
+        assert len(fetch(conn, last_runs())) == 2
+        conn.execute("set role svc_admin")
+        assert maintain(conn, CONFIG)
+        assert [run.problem for run in fetch(conn, last_runs())] == [None, None]
