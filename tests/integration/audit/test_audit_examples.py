@@ -58,3 +58,21 @@ def test_the_documented_test_passes(database: str) -> None:
         names: dict[str, Any] = {}
         exec(example, names)
         names["test_a_payment_is_on_record_and_told"](conn)
+
+
+def test_the_documented_tenant_is_kept_beside_entries_and_messages(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [example] = examples("howto/tenants.md")
+    config = {"audit": {"tables": [{"name": "orders"}]}, "webhooks": {"events": {"order.paid": {}}}}
+    for name, variable in (("host", "PGHOST"), ("port", "PGPORT"), ("user", "PGUSER"), ("dbname", "PGDATABASE")):
+        monkeypatch.setenv(variable, str(conninfo_to_dict(database)[name]))
+    with psycopg.connect() as conn:
+        conn.execute("create table orders (id bigint primary key, status text)")
+        conn.execute("insert into orders values (7, 'open')")
+        conn.commit()
+        schema.install(conn, Config.model_validate(config))
+        names: dict[str, Any] = {"psycopg": psycopg}
+        exec(example, names)
+        assert [each.tenant_id for each in names["page"]] == ["acme"]
+        assert conn.execute("select tenant from svc.webhook_messages").fetchall() == [("acme",)]
