@@ -267,12 +267,14 @@ def test_litestar_runs_requests_as_their_user(notes: str, user: Any) -> None:
         async with pool.connection() as conn:
             await conn.execute(INSERT, [note])
 
-    @litestar.post("/notes/{note:int}")
-    async def add(note: int) -> None:
-        await write(note)
+    @litestar.post("/notes")
+    async def add(request: litestar.Request[Any, Any, Any]) -> None:
+        await write(int(request.query_params["note"]))
 
-    @litestar.post("/streamed/{note:int}")
-    async def stream(note: int) -> Stream:
+    @litestar.post("/streamed")
+    async def stream(request: litestar.Request[Any, Any, Any]) -> Stream:
+        note = int(request.query_params["note"])
+
         async def parts() -> AsyncIterator[str]:
             await write(note)
             yield "first"
@@ -283,9 +285,9 @@ def test_litestar_runs_requests_as_their_user(notes: str, user: Any) -> None:
     middleware = [DefineMiddleware(Authentication), in_litestar.acting_as(user)]
     app = litestar.Litestar([add, stream], lifespan=[lifespan], middleware=middleware)
     with serving_asgi(app) as url:
-        assert httpx.post(f"{url}/notes/1", headers={"x-user": "7"}).status_code == 201
-        assert httpx.post(f"{url}/streamed/2", headers={"x-user": "8"}).text == "first"
-        assert httpx.post(f"{url}/notes/4").status_code == 201
+        assert httpx.post(f"{url}/notes?note=1", headers={"x-user": "7"}).status_code == 201
+        assert httpx.post(f"{url}/streamed?note=2", headers={"x-user": "8"}).text == "first"
+        assert httpx.post(f"{url}/notes?note=4").status_code == 201
     assert actors(notes) == {1: "7", 2: "8", 3: "8", 4: None}
 
 
