@@ -88,6 +88,7 @@ def test_the_permission_of_every_built_in_route_is_the_one_that_was_decided() ->
         found.setdefault(role, set()).add(f"{method} {path}")
     assert found["write"] == {
         "GET /audit/export",
+        "GET /audit/entries/{id}/proof",
         "POST /tenant/tenants",
         "PATCH /tenant/tenants/{id}",
         "POST /webhooks/endpoints",
