@@ -54,12 +54,14 @@ class Maintenance:
     async def run(self) -> None:
         """Maintain until ``stop`` is called."""
         days, webhooks = self._config.audit.retention_days, self._config.webhooks
+        own = any(table.retention_days for table in self._config.audit.tables)
         _log.info(
             "maintenance started; delivered webhooks are kept for %g days, other ended ones for %g days,"
-            " the audit log %s",
+            " the audit log %s%s",
             webhooks.keep_delivered / timedelta(days=1),
             webhooks.keep_failed / timedelta(days=1),
             "forever" if days is None else f"for {days} days",
+            ", and some of its tables for their own time" if own else "",
         )
         await self._repeating.run(self._count)
 
