@@ -7,6 +7,8 @@ returns table (
 )
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
+set enable_hashjoin = off  -- entries are found by their key, one by one
+set enable_mergejoin = off
 as $svc$
 #variable_conflict use_column
 declare
@@ -18,6 +20,12 @@ declare
     );
     v_records jsonb := jsonb_build_object(p_table, v_keys); -- of each table
     v_table record;
+    v_reference record;
+    v_parents text[];
+    v_column text;
+    v_more record;
+    v_ids bigint[];
+    v_timestamps timestamptz[];
     v_found text[];
 begin
     return query
@@ -33,36 +41,62 @@ begin
         )
         select d.name from deeper d where d.depth > 0 group by d.name order by max(d.depth), d.name
     loop
+        v_ids := '{}';
+        v_timestamps := '{}';
+        for v_reference in
+            select r.of_table, r.columns from svc.audit_erasure() r
+             where r.table_name = v_table.name and v_records ? r.of_table
+        loop
+            v_parents := array(select jsonb_array_elements_text(v_records -> v_reference.of_table));
+            v_column := v_reference.columns[1];
+            if cardinality(v_reference.columns) = 1 then
+                select array_agg(l.id) as ids, array_agg(l."timestamp") as timestamps into v_more
+                  from svc.audit_logs l
+                 where l.table_name = v_table.name
+                   and (l.before_data ->> v_column = any (v_parents) or l.after_data ->> v_column = any (v_parents));
+            else
+                select array_agg(l.id) as ids, array_agg(l."timestamp") as timestamps into v_more
+                  from svc.audit_logs l
+                 where l.table_name = v_table.name
+                   and (svc.audit_key_of(l.before_data, v_reference.columns) = any (v_parents)
+                        or svc.audit_key_of(l.after_data, v_reference.columns) = any (v_parents));
+            end if;
+            v_ids := v_ids || coalesce(v_more.ids, '{}');
+            v_timestamps := v_timestamps || coalesce(v_more.timestamps, '{}');
+        end loop;
+        if v_erasures <> '{}' then
+            select array_agg(l.id) as ids, array_agg(l."timestamp") as timestamps into v_more
+              from svc.audit_logs l
+             where l.table_name = v_table.name and l.context ->> 'erasure' = any (v_erasures);
+            v_ids := v_ids || coalesce(v_more.ids, '{}');
+            v_timestamps := v_timestamps || coalesce(v_more.timestamps, '{}');
+        end if;
         v_found := array(
             select distinct key.id
-              from svc.audit_logs l
+              from unnest(v_ids, v_timestamps) e(id, at)
+              join svc.audit_logs l on l."timestamp" = e.at and l.id = e.id
              cross join lateral (values (l.record_id), (l.moved_from)) key(id)
-             where l.table_name = v_table.name and key.id is not null
-               and (l.context ->> 'erasure' = any (v_erasures) or exists (
-                   select from svc.audit_erasure() r
-                    where r.table_name = v_table.name
-                      and (v_records -> r.of_table ? svc.audit_key_of(l.before_data, r.columns)
-                           or v_records -> r.of_table ? svc.audit_key_of(l.after_data, r.columns))
-               ))
+             where key.id is not null
         );
         v_records := v_records || jsonb_build_object(v_table.name, v_found);
         return query
         select l.table_name::text, l.record_id::text, l.moved_from::text, l.id, l."timestamp",
                l.erased_leaf is not null
-          from svc.audit_logs l
-         where l.table_name = v_table.name
-           and (l.context ->> 'erasure' = any (v_erasures) or exists (
-               select from svc.audit_erasure() r
-              cross join lateral (
-                   select svc.audit_key_of(l.before_data, r.columns) as before,
-                          svc.audit_key_of(l.after_data, r.columns) as after
-               ) key
-                where r.table_name = v_table.name
-                  and (v_records -> r.of_table ? key.before or v_records -> r.of_table ? key.after
-                       or (key.before is null and key.after is null or l.redacted_fields = '{*}')
-                           and l.erased_leaf is null
-                           and (l.record_id = any (v_found) or l.moved_from = any (v_found)))
-           ));
+          from (
+            select u.id, u.at from unnest(v_ids, v_timestamps) u(id, at)
+            union
+            select o.id, o."timestamp"
+              from svc.audit_logs o
+             where o.table_name = v_table.name and o.erased_leaf is null
+               and (o.record_id = any (v_found) or o.moved_from = any (v_found))
+               and exists (
+                   select from svc.audit_erasure() r
+                    where r.table_name = v_table.name
+                      and (o.redacted_fields = '{*}' or svc.audit_key_of(o.before_data, r.columns) is null
+                                                    and svc.audit_key_of(o.after_data, r.columns) is null)
+               )
+          ) e
+          join svc.audit_logs l on l."timestamp" = e.at and l.id = e.id;
     end loop;
 end
 $svc$;

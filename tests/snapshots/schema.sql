@@ -780,7 +780,9 @@ create function svc.audit_ensure_partitions(p_months integer DEFAULT 3, p_attach
 
 create function svc.audit_erasable(p_table text, p_record text)
     returns TABLE(table_name text, record_id text, moved_from text, entry_id bigint, entry_timestamp timestamp with time zone, is_erased boolean) language plpgsql stable
-    set search_path=pg_catalog, pg_temp;
+    set search_path=pg_catalog, pg_temp
+    set enable_hashjoin=off
+    set enable_mergejoin=off;
 
 create function svc.audit_erased_key(p_key text)
     returns text language plpgsql stable
