@@ -26,7 +26,10 @@ begin
              order by h.valid_from desc, h.place_id desc
         loop
             if v_now is null then
-                if v_state.after_data is null or v_state.valid_to is not null then
+                if v_state.after_data is null and v_state.valid_to is null then
+                    raise exception 'the newest entry of record % of "%" has no values', p_record, p_table
+                        using errcode = 'SV104', hint = 'Its history has the entries before.';
+                elsif v_state.after_data is null or v_state.valid_to is not null then
                     raise exception 'record % of "%" is gone since %', p_record, p_table,
                         to_char(v_state.valid_to at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
                         using errcode = 'SV104', hint = 'Its history tells how it ended.';
