@@ -101,7 +101,7 @@ def test_somebody_signs_in_by_mail_and_what_they_do_is_on_record(empty_database:
                 ("INSERT", "ann@corp.example"),
             ]
             session_id = http.get("/account/session").json()["sessionId"]
-            assert {each["context"]["sessionId"] for each in entries} == {session_id}
+            assert {each["context"]["session_id"] for each in entries} == {session_id}
 
             [session] = json.loads(program("console", "sessions", "--json", folder=tmp_path, variables=database).stdout)
             assert (session["sessionId"], session["email"]) == (session_id, "ann@corp.example")

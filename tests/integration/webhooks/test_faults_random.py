@@ -5,6 +5,7 @@ import random
 from collections import Counter, defaultdict
 from contextlib import ExitStack
 from datetime import timedelta
+from threading import Event
 from uuid import UUID
 
 import psycopg
@@ -26,8 +27,13 @@ WORKERS = 2
 
 @pytest.mark.skipif(os.environ.get("SVC_TEST_QUICK") == "1", reason="takes ten seconds and more")
 def test_workers_that_are_killed_at_random_lose_nothing(database: str) -> None:
-    chance = random.Random(20)
-    with receiving() as receiver, ExitStack() as stack, psycopg.connect(database, autocommit=True) as conn:
+    chance, are_killed = random.Random(20), Event()
+
+    def answer(number: int) -> int:
+        assert number > 1 or are_killed.wait(timeout=60)  # so that one is under way when its worker is killed
+        return 204
+
+    with receiving(answer) as receiver, ExitStack() as stack, psycopg.connect(database, autocommit=True) as conn:
         for _ in range(4):
             endpoint(database, CONFIG, receiver.url, max_in_flight=4)
         shorten_leases(database)
@@ -35,6 +41,12 @@ def test_workers_that_are_killed_at_random_lose_nothing(database: str) -> None:
         webhooks.send_many(conn, "order.created", [{"id": number} for number in range(DELIVERIES // 4)])
         conn.execute("update svc.webhook_deliveries set max_attempts = 50")
         running = [stack.enter_context(ExitStack()) for _ in range(WORKERS)]
+        for worker in running:
+            worker.enter_context(worker_process(database, CONFIG))
+        receiver.wait_for(1)
+        for worker in running:
+            worker.close()
+        are_killed.set()
         for worker in running:
             worker.enter_context(worker_process(database, CONFIG))
         for _ in range(KILLS):
