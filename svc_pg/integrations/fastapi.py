@@ -8,10 +8,7 @@ from typing import Annotated, Any, Final
 from fastapi import Depends, HTTPException
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
 
-from svc_pg.audit import context
 from svc_pg.errors import WebhookSignatureError
-from svc_pg.integrations.extractors import actor_of, request_context
-from svc_pg.integrations.unwatched import watch
 from svc_pg.webhooks.signing import Envelope, assert_webhook_signature, check_secret
 
 __all__ = ["MAX_BYTES", "Envelope", "acting_as", "limited_body", "signed_webhook"]
@@ -34,6 +31,10 @@ def acting_as(
     FastAPI from 0.118 on: streams and background tasks. With ``records_request`` the context has ``request_id`` and
     ``ip``. Dependencies that FastAPI calls before this one run without the actor.
     """
+    # here, because a receiver of webhooks has no database
+    from svc_pg.audit import context
+    from svc_pg.integrations.extractors import actor_of, request_context
+    from svc_pg.integrations.unwatched import watch
 
     async def dependency(connection: HTTPConnection, found: Annotated[Any, Depends(user)]) -> AsyncIterator[None]:
         ip = connection.client.host if connection.client else None
