@@ -95,12 +95,13 @@ def configuration() -> str:
     schema = Config.model_json_schema()
     models: Mapping[str, Any] = schema["$defs"]
     lines: list[str] = []
-    seen: set[str] = set()
+    described: dict[str, str] = {}
 
     def describe(name: str, path: str) -> None:
-        if name in seen:
+        if name in described:
+            lines.extend([f"## {path}", "", f"The keys of `{described[name]}`.", ""])
             return
-        seen.add(name)
+        described[name] = path
         model = models[name]
         lines.extend([f"## {path}", "", model.get("description", ""), ""])
         lines.extend(["| Key | Value | Default |", "|---|---|---|"])
@@ -110,8 +111,8 @@ def configuration() -> str:
             lines.append(_row(f"`{key}`", _type(field), default))
             inner += [(member, _path(path, key, field)) for member in _models(field)]
         lines.append("")
-        for member, place in inner:
-            describe(member, place)
+        for member, section in inner:
+            describe(member, section)
 
     for section, field in schema["properties"].items():
         for name in _models(field):

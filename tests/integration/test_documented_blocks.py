@@ -31,9 +31,9 @@ INVENTED: Final = {"celery", "orders", "shop"}
 
 
 class Block(NamedTuple):
-    """A fenced block, and the place where it stands."""
+    """A fenced block, and the file and line where it stands."""
 
-    place: str
+    position: str
     language: str
     text: str
 
@@ -43,19 +43,19 @@ def blocks() -> Iterator[Block]:
     for document in DOCUMENTS:
         text = document.read_text(encoding="utf-8")
         for found in re.finditer(r"^( *)```([^\n]*)\n(.*?)^\1```$", text, re.DOTALL | re.MULTILINE):
-            place = f"{document.relative_to(ROOT)}:{text.count(chr(10), 0, found.start()) + 1}"
+            position = f"{document.relative_to(ROOT)}:{text.count(chr(10), 0, found.start()) + 1}"
             if not found[2].startswith("{toctree}"):
-                yield Block(place, found[2], found[3])
+                yield Block(position, found[2], found[3])
 
 
 BLOCKS: Final = list(blocks())
 
 
 def wrong(language: str, problem: Callable[[str], object]) -> dict[str, object]:
-    """The blocks of a language that have a problem, by their place; there must be some without one."""
-    texts = {block.place: block.text for block in BLOCKS if block.language == language}
+    """The blocks of a language that have a problem, by their positions; there must be some without one."""
+    texts = {block.position: block.text for block in BLOCKS if block.language == language}
     assert texts
-    return {place: found for place, text in texts.items() if (found := problem(text))}
+    return {position: found for position, text in texts.items() if (found := problem(text))}
 
 
 def test_every_block_says_its_language() -> None:
@@ -141,7 +141,7 @@ def _problems_of_commands(text: str) -> list[str]:
 
 def _problem_of_command(words: list[str]) -> str:
     """The problem of one command, if it calls ours: an unknown command, option or too few arguments."""
-    start = next((place for place, word in enumerate(words) if Path(word).name == "svc-pg"), None)
+    start = next((index for index, word in enumerate(words) if Path(word).name == "svc-pg"), None)
     if start is None or words[0] in {"docker", "pip"}:
         return ""
     rest = words[start + 1 :]

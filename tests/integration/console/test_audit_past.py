@@ -97,8 +97,6 @@ def test_a_record_and_a_table_are_read_as_they_were(client: httpx.Client) -> Non
     assert (row["validFrom"], row["redactedFields"]) == (first["timestamp"], ["secret"])
     assert set(row["unknownFields"]) == {"secret", "later"}
     assert client.get(url, params={"time": second["timestamp"]}).json()["values"]["email"] == "b@x.example"
-    now = client.get(url, params={"time": "1s"})
-    assert now.status_code in (200, 404)  # nobody waits for a second here
     [last] = entries(client, resource="odd", record=json.dumps([2, "<b>"]))
     rows = all_data(client, "/audit/tables/odd/as-of", time=last["timestamp"], limit=1)
     assert [row["values"] for row in rows] == [

@@ -7,9 +7,9 @@ from svc_pg.audit.entry import Entry
 from svc_pg.console.built_in.audit_changes import Revert
 from svc_pg.console.pages.answers import Answer, File, Html
 from svc_pg.console.pages.audit import changes
+from svc_pg.console.pages.audit.transaction import entries_of
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
-from svc_pg.pagination import Page
 
 _SHOWN: Final = 20_000
 """The characters of the SQL on the page; the whole is a file."""
@@ -28,7 +28,7 @@ async def of_transaction(visit: Visit) -> Answer:
     """One transaction."""
     xact_id = visit.params["id"]
     query = {"transaction": xact_id, "order": "oldest", "fields": changes.LIST, "limit": str(_MOST_ENTRIES)}
-    page = await visit.api.get(Page[Entry], "audit", "entries", query=query)
+    page = await entries_of(visit, query)
     back = visit.to.transaction(xact_id)
     return await _shown(visit, "transactions", page.data, title=f"transaction {xact_id}", back=back)
 

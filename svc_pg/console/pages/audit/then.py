@@ -135,9 +135,9 @@ async def _changes_around(visit: Visit, time: datetime | None) -> tuple[Sequence
 
 
 async def _as_of(visit: Visit, time: datetime) -> tuple[PastRow | None, Problem | None]:
-    place = ("audit", "records", visit.params["table"], visit.params["id"], "as-of")
+    path = ("audit", "records", visit.params["table"], visit.params["id"], "as-of")
     try:
-        return await visit.api.get(PastRow, *place, query={"time": written_time(time)}), None
+        return await visit.api.get(PastRow, *path, query={"time": written_time(time)}), None
     except Problem as problem:
         if problem.code not in _SAID and problem.code != "not_supported":
             raise
@@ -146,9 +146,9 @@ async def _as_of(visit: Visit, time: datetime) -> tuple[PastRow | None, Problem 
 
 async def _origins(visit: Visit) -> Mapping[str, FieldOrigin] | None:
     """Each field's last change; None if a history is so long that the database does not find them in time."""
-    place = ("audit", "records", visit.params["table"], visit.params["id"], "blame")
+    path = ("audit", "records", visit.params["table"], visit.params["id"], "blame")
     try:
-        found = await visit.api.get(Page[FieldOrigin], *place)
+        found = await visit.api.get(Page[FieldOrigin], *path)
     except Problem as problem:
         if problem.code not in {*_SAID, "database_timeout"}:
             raise

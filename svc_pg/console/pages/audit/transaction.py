@@ -1,5 +1,7 @@
 """The page of a transaction: all that it changed, in every audited table, and the webhooks that it sent."""
 
+from collections.abc import Mapping
+
 from svc_pg.audit.entry import Entry
 from svc_pg.audit.facets import Facets
 from svc_pg.console.pages.answers import Answer, Html
@@ -13,14 +15,7 @@ async def shown(visit: Visit) -> Answer:
     """The entries of a transaction, the oldest first."""
     xact_id = visit.params["id"]
     filters = {"transaction": xact_id}
-    unknown = Problem(404, "unknown_transaction", "The log has no transaction with this number.")
-    try:
-        query = visit.list_query(**filters, order="oldest", fields=changes.LIST)
-        page = await visit.api.get(Page[Entry], "audit", "entries", query=query)
-    except Problem as problem:
-        raise (unknown if problem.members.get("parameter") == "transaction" else problem) from None
-    if not page.data:
-        raise unknown
+    page = await entries_of(visit, visit.list_query(**filters, order="oldest", fields=changes.LIST))
     facets = await visit.api.get(Facets, "audit", "facets", query=filters)
     deliveries = await caused.deliveries_of(visit, page.data[:1])
     values = {
@@ -34,3 +29,15 @@ async def shown(visit: Visit) -> Answer:
         "changes": changes,
     }
     return Html("transaction", values)
+
+
+async def entries_of(visit: Visit, query: Mapping[str, str]) -> Page[Entry]:
+    """The entries of the one transaction that the query names. Raises Problem if there is none."""
+    unknown = Problem(404, "unknown_transaction", "The log has no transaction with this number.")
+    try:
+        page = await visit.api.get(Page[Entry], "audit", "entries", query=query)
+    except Problem as problem:
+        raise (unknown if problem.members.get("parameter") == "transaction" else problem) from None
+    if not page.data:
+        raise unknown
+    return page

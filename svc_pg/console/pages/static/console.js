@@ -79,9 +79,9 @@ addEventListener("change", ({ target }) => {
 let slid = 0, slide = 0
 async function showChange(link) {
   const mine = ++slid
-  const answer = await fetch(link.href, { headers: { accept: "text/html" } })
+  const answer = await fetch(link.href, { headers: { accept: "text/html" } }).catch(() => null)
   if (mine !== slid) return
-  if (answer.redirected || !answer.ok) return void (location = link.href)
+  if (!answer || answer.redirected || !answer.ok) return void (location = link.href)
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html")
   if (mine !== slid) return
   for (const old of all("[data-then]")) {
