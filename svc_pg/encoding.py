@@ -19,7 +19,7 @@ def encode(value: object, *, errors: Literal["strict", "backslashreplace"] = "st
     """One JSON document in UTF-8; ``backslashreplace`` escapes half a character, which UTF-8 has not.
 
     Names of a dataclass's fields become camelCase; keys of a mapping are data and stay. A RawJson is written verbatim.
-    Raises TypeError for other types and ValueError for NaN, infinity and a time without a zone.
+    Raises TypeError for other types and ValueError for NaN, infinity and a time without a zone or beyond UTC.
     """
     return _text(value).encode(errors=errors)
 
@@ -68,7 +68,10 @@ def _scalar(value: datetime | date | timedelta | UUID) -> str | float:
         case datetime():
             if value.tzinfo is None:
                 raise ValueError("a time without a zone cannot be written as RFC 3339")
-            return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+            try:
+                return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+            except OverflowError:
+                raise ValueError("a time beyond the years of UTC cannot be written as RFC 3339") from None
         case date():
             return value.isoformat()
         case timedelta():

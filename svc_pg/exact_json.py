@@ -45,7 +45,7 @@ def write(value: object) -> str:
     """
     try:
         return _write(value)
-    except (_SlowError, TypeError, ValueError, RecursionError):
+    except (_SlowError, TypeError, ValueError, OverflowError, RecursionError):
         return _text(value, _Path())  # writes what the fast way cannot, or tells the path
 
 
@@ -137,7 +137,7 @@ def _parts(value: Any, path: _Path) -> str:
         raise _unknown(value, path) from None
     except NotJsonError:
         raise
-    except ValueError as error:  # such as an integer of too many digits
+    except (ValueError, OverflowError) as error:  # an integer of too many digits, a time beyond the years of UTC
         raise NotJsonError(f"{path}: {error}", "Send it as a text.") from None
 
 

@@ -18,6 +18,9 @@ from pydantic.dataclasses import dataclass as pydantic_dataclass
 from svc_pg.exact_json import NotJsonError, write, write_ascii
 
 KEY = UUID("0190b0f0-0000-7000-8000-000000000000")
+LAST = datetime.max.replace(tzinfo=timezone(timedelta(hours=-5)))
+FIRST = datetime.min.replace(tzinfo=timezone(timedelta(hours=2)))
+"""Times that UTC does not have."""
 AT = datetime(2026, 1, 31, 12, 30, tzinfo=timezone(timedelta(hours=2)))
 
 
@@ -67,6 +70,7 @@ Pair = namedtuple("Pair", "a b")
         (time(9, 30), '"09:30:00"'),
         (timedelta(days=1, hours=2, milliseconds=500), '"P1DT2H0.5S"'),
         (timedelta(minutes=-90), '"-PT1H30M"'),
+        (timedelta.min, '"-P999999999D"'),
         (timedelta(), '"PT0S"'),
         (KEY, f'"{KEY}"'),
         ([Colour.RED, Size.LARGE, State.PAID], '["red", 3, "paid"]'),
@@ -127,6 +131,8 @@ for _ in range(100_000):
         ({float("inf"): 3}, r"\$ has the key inf", "as a text"),
         ({datetime(2026, 1, 1, tzinfo=UTC): 3}, r"has a key that is a datetime", "as a text"),
         ([10**5000], r"\$\[0\]: ", "as a text"),
+        ({"until": LAST}, r"\$\.until: ", "as a text"),
+        ([Decimal(1), {"since": FIRST}], r"\$\[1\]\.since: ", "as a text"),
     ],
 )
 def test_what_has_no_json_is_refused_with_its_path(value: object, message: str, hint: str) -> None:
