@@ -10,7 +10,7 @@ from django.http import HttpRequest
 
 from svc_pg.audit.context import acting_as as acting_as_actor
 from svc_pg.audit.context import current_actor
-from svc_pg.integrations.django.middleware import audit_connections, streamed
+from svc_pg.integrations.django.middleware import audit_connections, context_of, streamed
 from svc_pg.integrations.extractors import actor_of
 
 View = TypeVar("View", bound=Callable[..., Any])
@@ -21,14 +21,14 @@ def acting_as(user: Callable[[HttpRequest], Any]) -> Callable[[View], View]:
 
     For a method of a class, ``@method_decorator(acting_as(...))``. ``user`` returns an id, an ``audit.Actor``, an
     object with an ``id``, or None for nobody, who changes no actor. Requests whose ``request.user`` is known before
-    their view need only ``actor_middleware``.
+    their view need only ``actor_middleware``. ``SVC_ACTOR_RECORDS_REQUEST`` holds here too.
     """
 
     def decorate(view: Any) -> Any:
         @wraps(view)
         def handle(request: HttpRequest, *args: Any, **options: Any) -> Any:
             audit_connections()
-            actor = actor_of(user(request), None) or current_actor()
+            actor = actor_of(user(request), context_of(request)) or current_actor()
             with acting_as_actor(actor):
                 return streamed(view(request, *args, **options), actor)
 
@@ -36,7 +36,8 @@ def acting_as(user: Callable[[HttpRequest], Any]) -> Callable[[View], View]:
         async def handle_async(request: HttpRequest, *args: Any, **options: Any) -> Any:
             await sync_to_async(audit_connections)()
             found = await sync_to_async(user)(request)
-            actor = actor_of(await found if isawaitable(found) else found, None) or current_actor()
+            found = await found if isawaitable(found) else found
+            actor = actor_of(found, context_of(request)) or current_actor()
             with acting_as_actor(actor):
                 return streamed(await view(request, *args, **options), actor)
 

@@ -52,14 +52,14 @@ def actor_middleware(get_response: Callable[[HttpRequest], Any]) -> Callable[[Ht
             found = await sync_to_async(_find)(request, extractor)
             if isawaitable(found):
                 found = await found
-            actor = _actor(request, found)
+            actor = to_actor(found, context_of(request))
             with acting_as(actor):
                 return streamed(await get_response(request), actor)
 
         return handle_async
 
     def handle(request: HttpRequest) -> HttpResponseBase:
-        actor = _actor(request, _find(request, extractor))
+        actor = to_actor(_find(request, extractor), context_of(request))
         with acting_as(actor):
             return streamed(get_response(request), actor)
 
@@ -110,10 +110,12 @@ def _find(request: HttpRequest, extractor: Extractor | None) -> Found | Awaitabl
     return extractor(Request(environ_headers(request.META), request.META)) if extractor else None
 
 
-def _actor(request: HttpRequest, found: Found | Awaitable[Found]) -> Actor | None:
-    if not getattr(settings, "SVC_ACTOR_RECORDS_REQUEST", False):
-        return to_actor(found, None)
-    return to_actor(found, request_context(environ_headers(request.META), request.META.get("REMOTE_ADDR")))
+def context_of(request: HttpRequest) -> dict[str, object] | None:
+    """The context that names the request, if the settings ask for it and no block around has named it already."""
+    around = current_actor()
+    if not getattr(settings, "SVC_ACTOR_RECORDS_REQUEST", False) or (around and "request_id" in (around.context or {})):
+        return None
+    return request_context(environ_headers(request.META), request.META.get("REMOTE_ADDR"))
 
 
 def streamed(response: HttpResponseBase, actor: Actor | None) -> HttpResponseBase:

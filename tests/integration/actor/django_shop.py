@@ -208,6 +208,11 @@ async def of_token_async(_request: HttpRequest, note: int) -> HttpResponse:
     return HttpResponse()
 
 
+def delegated(request: HttpRequest, note: int) -> Any:
+    insert(note)
+    return of_token(request, note + 1)
+
+
 class OfToken(View):
     @method_decorator(acting_as(token_user))
     def get(self, request: HttpRequest, note: int) -> StreamingHttpResponse:
@@ -217,6 +222,7 @@ class OfToken(View):
 views = (
     of_token,
     of_token_async,
+    delegated,
     single,
     nested,
     cursors,

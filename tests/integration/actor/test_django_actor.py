@@ -9,6 +9,7 @@ import pytest
 from django.core.asgi import get_asgi_application
 from django.core.wsgi import get_wsgi_application
 from django.db import connection, connections, transaction
+from django.test import override_settings
 
 from svc_pg.audit import acting
 from svc_pg.integrations.extractors import ACTOR_HEADER
@@ -144,7 +145,22 @@ def test_a_view_can_say_who_its_user_is(client: httpx.Client, notes: str) -> Non
     assert actors(notes) == {1: "7", 2: "8", 3: "9", 4: "9", 5: None}
 
 
+def test_what_such_a_view_writes_has_the_context_of_its_request(client: httpx.Client, notes: str) -> None:
+    client.get("/of_token/1", headers={"x-token": "7", "x-request-id": "r-81"})
+    client.get("/delegated/2", headers={"x-token": "7", "x-user": "8"})
+    with override_settings(SVC_ACTOR_RECORDS_REQUEST=False):
+        client.get("/of_token/4", headers={"x-token": "7"})
+    found = {entry.record_id: entry.context and entry.context.value for entry in entries(notes)}
+    assert found["1"] == {"request_id": "r-81", "ip": "127.0.0.1"}
+    assert (found["2"] or {}).keys() == {"request_id", "ip"}
+    assert found["3"] == found["2"]
+    assert found["4"] is None
+    assert (actors(notes)[2], actors(notes)[3]) == ("8", "7")
+
+
 def test_an_async_view_can_say_who_its_user_is(async_client: httpx.Client, notes: str) -> None:
     async_client.get("/of_token_async/1", headers={"x-token": "7"})
     async_client.get("/single_async/2")
     assert actors(notes) == {1: "7", 2: None}
+    [found] = [entry.context for entry in entries(notes) if entry.record_id == "1"]
+    assert (found or {}).keys() == {"request_id", "ip"}
