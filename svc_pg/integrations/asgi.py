@@ -38,7 +38,6 @@ class ActorMiddleware:
         self._extractor = extractor
         self._records_request = records_request
         self._trusts_header = trusts_actor_header(extractor)
-        watch()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection (ASGI)."""
@@ -51,6 +50,7 @@ class ActorMiddleware:
             await self._app(scope, receive, send)
 
     async def _actor(self, scope: Scope) -> Actor | None:
+        watch()
         request = Request(_headers(scope), scope)
         if blocks(self._extractor):
             found = await run_sync(self._extractor, request)

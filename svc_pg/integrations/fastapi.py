@@ -37,12 +37,12 @@ def acting_as(
     from svc_pg.integrations.unwatched import watch
 
     async def dependency(connection: HTTPConnection, found: Annotated[Any, Depends(user)]) -> AsyncIterator[None]:
+        watch()
         ip = connection.client.host if connection.client else None
         actor = actor_of(found, request_context(connection.headers, ip) if records_request else None)
         with context.acting_as(context.current_actor() if actor is None else actor):
             yield
 
-    watch()
     return dependency
 
 

@@ -31,6 +31,7 @@ def acting_as(app: Flask, user: Callable[[], Any], *, records_request: bool = Fa
             return Body(actor, answer)
 
     def act() -> None:
+        watch()
         environ = request.environ
         context = request_context(environ_headers(environ), environ.get("REMOTE_ADDR")) if records_request else None
         actor = actor_of(user(), context)
@@ -40,4 +41,3 @@ def acting_as(app: Flask, user: Callable[[], Any], *, records_request: bool = Fa
 
     app.wsgi_app = wsgi_app  # type: ignore[method-assign] # as Flask's documentation has it
     app.before_request(act)
-    watch()

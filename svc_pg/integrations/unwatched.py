@@ -1,7 +1,8 @@
 """Warn, once, of an actor that never reaches the connection which writes: its entries would have none, without a word.
 
-Seen are engines of SQLAlchemy and, with the app in INSTALLED_APPS, connections of Django, which tell of each of their
-statements. A plain connection or pool of a driver tells nobody; ``svc-pg status`` shows what it leaves behind.
+Seen are engines of SQLAlchemy, from the first request or ``with_audit`` on that begins to look, and, with the app in
+INSTALLED_APPS, connections of Django other than to SQLite: they tell of each of their statements. A plain connection or
+pool of a driver tells nobody; ``svc-pg status`` shows what it leaves behind.
 """
 
 import re
@@ -16,7 +17,10 @@ _WRITES: Final = re.compile(r"\s*(insert|update|delete|merge|replace|truncate)\b
 
 
 def watch() -> None:
-    """Look at what SQLAlchemy's engines write from now on, if the application has loaded SQLAlchemy. Idempotent."""
+    """Look at what SQLAlchemy's engines write from now on, if the application has loaded SQLAlchemy. Idempotent.
+
+    Called for each request, because applications may load SQLAlchemy at any time.
+    """
     if "sqlalchemy.engine" not in sys.modules:
         return
     from sqlalchemy import Engine, event

@@ -29,7 +29,6 @@ class WsgiActorMiddleware:
         self._extractor = extractor
         self._records_request = records_request
         self._trusts_header = trusts_actor_header(extractor)
-        watch()
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Handle one request (PEP 3333)."""
@@ -40,6 +39,7 @@ class WsgiActorMiddleware:
             return Body(actor, self._app(environ, start_response))
 
     def _actor(self, environ: WSGIEnvironment) -> Actor | None:
+        watch()
         request = Request(environ_headers(environ), environ)
         context = request_context(request.headers, environ.get("REMOTE_ADDR")) if self._records_request else None
         return to_actor(self._extractor(request), context)

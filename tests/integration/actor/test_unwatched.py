@@ -1,14 +1,17 @@
 """An actor that never reaches the connection which writes is warned of, once, where it can be known."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+import httpx
 import psycopg
 import pytest
 from django.db import connection
 from django.db.backends.signals import connection_created
+from fastapi import Depends, FastAPI
+from flask import Flask
 from sqlalchemy import create_engine, event, text
 from sqlalchemy.engine import Engine
 from sqlalchemy.orm import Session
@@ -17,11 +20,15 @@ from svc_pg import audit, warn_once
 from svc_pg.audit import acting
 from svc_pg.integrations import django as in_django
 from svc_pg.integrations import unwatched
+from svc_pg.integrations.asgi import ActorMiddleware
+from svc_pg.integrations.fastapi import acting_as as acting_as_of_fastapi
+from svc_pg.integrations.flask import acting_as as acting_as_of_flask
 from svc_pg.integrations.psycopg import with_audit as audited_connection
 from svc_pg.integrations.sqlalchemy import with_audit
 from svc_pg.integrations.wsgi import WsgiActorMiddleware
 from tests.integration.actor import django_shop
 from tests.integration.actor.entries import actors
+from tests.integration.actor.servers import serving_asgi, serving_wsgi
 
 ADD = text("insert into note values (:note)")
 
@@ -40,9 +47,14 @@ def warned(caplog: pytest.LogCaptureFixture) -> Iterator[Any]:
 @pytest.fixture
 def engine(notes: str) -> Iterator[Engine]:
     engine = create_engine("postgresql+psycopg://", creator=partial(psycopg.connect, notes))
-    WsgiActorMiddleware(lambda *_: [], extractor=lambda _: None)  # whoever finds actors begins to look
+    unwatched.watch()  # as whoever finds actors does
     yield engine
     engine.dispose()
+
+
+def forget_looking() -> None:
+    if event.contains(Engine, "before_cursor_execute", unwatched._look):
+        event.remove(Engine, "before_cursor_execute", unwatched._look)
 
 
 def test_an_engine_without_with_audit_is_named_once(engine: Engine, notes: str, warned: Any) -> None:
@@ -74,6 +86,42 @@ def test_whoever_tells_the_connection_is_not_warned(engine: Engine, notes: str, 
     own.dispose()
     assert warned() == []
     assert actors(notes) == {1: "alice", 2: "bob", 3: "carol"}
+
+
+def of_fastapi() -> Any:
+    app = FastAPI(dependencies=[Depends(acting_as_of_fastapi(lambda: None))])
+    app.add_api_route("/", lambda: "")
+    return serving_asgi(app)
+
+
+def of_flask() -> Any:
+    app = Flask(__name__)
+    app.add_url_rule("/", view_func=lambda: "")
+    acting_as_of_flask(app, lambda: None)
+    return serving_wsgi(app)
+
+
+def of_asgi() -> Any:
+    return serving_asgi(ActorMiddleware(FastAPI(), extractor=lambda _: None))
+
+
+def of_wsgi() -> Any:
+    return serving_wsgi(WsgiActorMiddleware(Flask(__name__), extractor=lambda _: None))
+
+
+@pytest.mark.parametrize("serving", [of_fastapi, of_flask, of_asgi, of_wsgi])
+def test_a_request_begins_to_look_also_if_sqlalchemy_is_loaded_later(serving: Callable[[], Any], warned: Any) -> None:
+    engine = create_engine("sqlite://")
+    with serving() as url, engine.begin() as conn:
+        conn.execute(text("create table note (id integer)"))
+        forget_looking()  # as before SQLAlchemy was loaded
+        with acting("alice"):
+            conn.execute(ADD, {"note": 1})
+            assert warned() == []
+            httpx.get(url)
+            conn.execute(ADD, {"note": 2})
+    [message] = warned()
+    assert "svc_pg.integrations.sqlalchemy.with_audit(engine)" in message
 
 
 def test_looking_begins_once() -> None:
