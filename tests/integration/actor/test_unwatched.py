@@ -124,10 +124,19 @@ def test_a_request_begins_to_look_also_if_sqlalchemy_is_loaded_later(serving: Ca
     assert "svc_pg.integrations.sqlalchemy.with_audit(engine)" in message
 
 
-def test_looking_begins_once() -> None:
+def test_looking_begins_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    forget_looking()
+    begun: list[str] = []
+
+    def listen(target: Any, name: str, look: Any) -> None:
+        begun.append(name)
+        original(target, name, look)
+
+    original = event.listen
+    monkeypatch.setattr(event, "listen", listen)
     unwatched.watch()
     unwatched.watch()
-    assert event.contains(Engine, "before_cursor_execute", unwatched._look)
+    assert begun == ["before_cursor_execute"]
 
 
 def test_a_connection_of_django_that_nobody_audits_is_named_once(notes: str, warned: Any) -> None:
