@@ -9,7 +9,7 @@ import sys
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, LiteralString
 
-from svc_pg.dialects import driver_connection, is_of, is_session
+from svc_pg.dialects import driver_connection, is_of, is_session, naming_its_engine
 from svc_pg.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -90,7 +90,8 @@ def _opened(conn: Any) -> Any:
     from sqlalchemy import Connection as SqlAlchemyConnection
 
     if is_session(conn):
-        conn = conn.connection()
+        with naming_its_engine():
+            conn = conn.connection()
     if not isinstance(conn, SqlAlchemyConnection):
         return conn
     if not conn.in_transaction():
@@ -101,7 +102,8 @@ def _opened(conn: Any) -> Any:
 async def _aopened(conn: Any) -> Any:
     """The driver's connection behind SQLAlchemy's async one or a session, in its transaction."""
     if not hasattr(conn, "get_raw_connection"):
-        conn = await conn.connection()
+        with naming_its_engine():
+            conn = await conn.connection()
     if not conn.in_transaction():
         await conn.begin()
     driver = (await conn.get_raw_connection()).driver_connection

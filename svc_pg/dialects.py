@@ -1,5 +1,7 @@
 """The SQL that a connection speaks: PostgreSQL's, SQLite's, or that of MySQL and MariaDB."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from inspect import ismethod
 from typing import Any, Final, Literal, cast, get_args
 
@@ -35,11 +37,15 @@ _OPENERS: Final = {
 def dialect_of(conn: Any) -> Dialect:
     """The dialect of a connection: of a driver's or its cursor, of SQLAlchemy's or a session, or of Django's.
 
-    Decided by the class alone, subclasses included. Raises ConfigError for anything else.
+    Decided by the class alone, subclasses included. Raises ConfigError for anything else, and for a session that is
+    not bound to one engine.
     """
     if (vendor := getattr(conn, "vendor", None)) in get_args(Dialect):  # Django's, also before it has connected
         return cast(Dialect, vendor)
-    bound = conn.get_bind() if is_session(conn) else conn
+    bound = conn
+    if is_session(conn):
+        with naming_its_engine():
+            bound = conn.get_bind()
     if (dialect := _SQLALCHEMY.get(getattr(getattr(bound, "dialect", None), "name", ""))) and _opener(conn) is None:
         return dialect
     return _known(conn)[1]
@@ -48,6 +54,20 @@ def dialect_of(conn: Any) -> Dialect:
 def is_session(conn: object) -> bool:
     """True if it is a session of SQLAlchemy, or a scoped one, sync or async."""
     return is_of(conn, "sqlalchemy") and hasattr(conn, "get_bind")
+
+
+@contextmanager
+def naming_its_engine() -> Iterator[None]:
+    """Raise ConfigError if a session of SQLAlchemy that the block asks for its connection has no engine, or several."""
+    from sqlalchemy.exc import UnboundExecutionError
+
+    try:
+        yield
+    except UnboundExecutionError as error:
+        raise ConfigError(
+            "the session is not bound to one engine",
+            hint="Pass a connection of the session: session.connection(bind_arguments={...}).",
+        ) from error
 
 
 def is_of(value: object, *packages: str) -> bool:
