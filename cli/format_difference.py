@@ -3,8 +3,7 @@
 from datetime import UTC, datetime
 from typing import Final
 
-from svc_pg.audit import Diff, FieldDiff
-from svc_pg.query import RawJson
+from svc_pg.audit import Diff, FieldDiff, Snapshot
 
 from .json_text import printable
 
@@ -31,9 +30,9 @@ def field_text(field: FieldDiff) -> str:
     return f"{name}: {value_text(field.before)} -> {value_text(field.after)}"
 
 
-def value_text(value: RawJson | None) -> str:
+def value_text(value: Snapshot | None) -> str:
     """A value, shortened to fit into a line."""
-    text = "null" if value is None else printable(value)
+    text = "null" if value is None else printable(value.text)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 

@@ -7,7 +7,6 @@ import typer
 
 from svc_pg import audit
 from svc_pg.encoding import encode
-from svc_pg.query import RawJson
 
 from . import output, records
 from .database import connect
@@ -115,7 +114,7 @@ def _show_row(row: audit.PastRow) -> None:
     unknown = set(row.unknown_fields or ())
     records.show({name: "(not known)" if name in unknown else _shown(v) for name, v in row.values.items()})
     if row.other_data is not None:
-        output.words(f"recorded of no column of now: {printable(row.other_data)}")
+        output.words(f"recorded of no column of now: {printable(row.other_data.text)}")
     if row.valid_from is not None:
         actor = row.actor_id or f"({row.db_user})"
         output.words(f"since {time_text(row.valid_from)}, by {printable(actor)}, {row.operation}, entry {row.entry_id}")
@@ -138,13 +137,13 @@ def _row_json(row: audit.PastRow) -> Mapping[str, object]:
 def _plain(value: Any) -> object:
     """A value as JSON, or as its text if JSON has no such value."""
     try:
-        return RawJson(encode(value).decode())
+        return audit.Snapshot(encode(value).decode())
     except (TypeError, ValueError):
         return [_plain(each) for each in value] if isinstance(value, list) else str(value)
 
 
 def _shown(value: Any) -> str:
-    return value_text(RawJson(encode(_plain(value)).decode()))
+    return value_text(audit.Snapshot(encode(_plain(value)).decode()))
 
 
 def _line(*parts: str) -> None:

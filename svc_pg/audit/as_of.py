@@ -11,6 +11,7 @@ from psycopg.sql import SQL, Identifier
 
 from svc_pg.audit.entry import Operation
 from svc_pg.audit.record_ids import record_id
+from svc_pg.audit.snapshot import Snapshot, read_snapshots
 from svc_pg.dialects import require_postgres
 from svc_pg.durations import point_in_time
 from svc_pg.errors import NotFoundError, NotInstalledError, QueryError, UnknownTableError
@@ -54,8 +55,11 @@ class PastRow:
     xact_id: str | None
     redacted_fields: list[str] | None
     unknown_fields: list[str] | None
-    other_data: RawJson | None
+    other_data: Snapshot | None
     values: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        read_snapshots(self)
 
 
 def _row(**columns: Any) -> PastRow:
@@ -67,7 +71,8 @@ def _row(**columns: Any) -> PastRow:
 def _past_row(own: dict[str, Any], values: dict[str, Any]) -> PastRow:
     for name in ("entry_id", "xact_id"):
         own[name] = None if own[name] is None else str(own[name])
-    return PastRow(**own, values=values)
+    found = {name: Snapshot(value) if isinstance(value, RawJson) else value for name, value in values.items()}
+    return PastRow(**own, values=found)
 
 
 def _json_row(**columns: Any) -> PastRow:
@@ -108,7 +113,7 @@ class AsOf(Listing[PastRow]):
         return replace(self, key=key)
 
     def as_json(self) -> Self:
-        """The same rows, with each value as a RawJson that PostgreSQL wrote: also those that Python has no type for."""
+        """The same rows, each value a Snapshot of what PostgreSQL wrote: also those that Python has no type for."""
         point = _AGO if isinstance(self.time, timedelta) else _AT
         select = _JSON.format(_source(self.table), point).as_string(None)
         return replace(self, keyset=_keyset(select, _json_row))

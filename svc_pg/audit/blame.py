@@ -8,8 +8,9 @@ from psycopg import AsyncConnection, Connection
 
 from svc_pg.audit.entry import Operation
 from svc_pg.audit.record_ids import record_id
+from svc_pg.audit.snapshot import Snapshot, read_snapshots
 from svc_pg.dialects import require_postgres
-from svc_pg.query import Query, RawJson, afetch, fetch
+from svc_pg.query import Query, afetch, fetch
 from svc_pg.storable_texts import check_texts
 from svc_pg.table_names import TableName
 
@@ -31,7 +32,7 @@ class FieldOrigin:
     """
 
     field: str
-    value: RawJson | None
+    value: Snapshot | None
     is_redacted: bool
     entry_id: str | None
     changed_at: datetime | None
@@ -40,6 +41,9 @@ class FieldOrigin:
     db_user: str | None
     xact_id: str | None
     known_since: datetime | None
+
+    def __post_init__(self) -> None:
+        read_snapshots(self)
 
 
 def blame(conn: Connection[Any], table: str, record: object) -> list[FieldOrigin]:

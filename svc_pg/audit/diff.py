@@ -26,8 +26,8 @@ class FieldDiff:
     """
 
     field: str
-    before: RawJson | None
-    after: RawJson | None
+    before: Snapshot | None
+    after: Snapshot | None
     is_redacted: bool = False
 
 
@@ -37,7 +37,7 @@ class PatchStep:
 
     op: Literal["add", "remove", "replace"]
     path: str
-    value: RawJson | None = None
+    value: Snapshot | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,8 @@ class Diff:
     steps: Sequence[PatchStep]
 
     @property
-    def patch(self) -> RawJson:
-        """The JSON Patch as a text."""
+    def patch(self) -> Snapshot:
+        """The JSON Patch: its ``text``, or as its ``value`` the list of its steps."""
         return _written([_members(step) for step in self.steps])
 
 
@@ -141,12 +141,12 @@ def _steps(path: str, before: Any, after: Any, *, depth: int) -> Iterator[PatchS
         yield PatchStep("replace", path, _text(after))
 
 
-def _text(value: Any) -> RawJson | None:
+def _text(value: Any) -> Snapshot | None:
     return None if value is _MISSING else _written(value)
 
 
-def _written(value: object) -> RawJson:
-    return RawJson(encode(value, errors="backslashreplace").decode())
+def _written(value: object) -> Snapshot:
+    return Snapshot(encode(value, errors="backslashreplace").decode())
 
 
 def _members(step: PatchStep) -> dict[str, object]:

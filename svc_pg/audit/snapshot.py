@@ -1,22 +1,22 @@
-"""A snapshot of an entry, or its context: a mapping that keeps the JSON text that the database wrote."""
+"""A snapshot of an entry, its context, or a value of one: it keeps the JSON text that the database wrote."""
 
-import json
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
 from typing import Any, Final
 
 from svc_pg.exact_json import Verbatim
 from svc_pg.query import RawJson
 
 _UNREAD: Final = object()
+_SNAPSHOTS: Final = ("before_data", "after_data", "context", "value", "other_data")
 
 
 class Snapshot(Mapping[str, Any], Verbatim):
     """For example ``entry.after_data["email"]``; numbers with a fraction are Decimal.
 
     ``text`` is the JSON text unchanged, and what passes it on, as exports and the console do, parses nothing; the first
-    look at a member parses it, once. Snapshots are equal if their values are, also to a dict. One that is no object, as
-    ``capture_log`` takes too, has no members; its value is ``value``.
+    look at a member parses it, once. Snapshots are equal if their values are, also to a dict, and true if their values
+    are. One that is no object, as a single field or what ``capture_log`` takes too, has no members; its value is
+    ``value``. Payloads of webhooks and contexts of actors take it as the JSON that it is.
     """
 
     __slots__ = ("_text", "_value")
@@ -34,7 +34,7 @@ class Snapshot(Mapping[str, Any], Verbatim):
     def value(self) -> Any:
         """The parsed text. Raises ValueError or RecursionError for one that Python does not read."""
         if self._value is _UNREAD:
-            self._value = json.loads(self._text, parse_float=Decimal)
+            self._value = RawJson(self._text).value
         return self._value
 
     def __getitem__(self, name: str) -> Any:
@@ -45,6 +45,9 @@ class Snapshot(Mapping[str, Any], Verbatim):
 
     def __len__(self) -> int:
         return len(self._members())
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Snapshot):
@@ -68,8 +71,8 @@ class Snapshot(Mapping[str, Any], Verbatim):
 
 
 def read_snapshots(row: Any) -> None:
-    """Make Snapshots of the JSON texts of an entry or a state, in place; fields that it does not have stay away."""
-    for name in ("before_data", "after_data", "context"):
+    """Make Snapshots of the JSON texts of a row of the log, in place; fields that it does not have stay away."""
+    for name in _SNAPSHOTS:
         text = getattr(row, name, None)
         if isinstance(text, RawJson):
             object.__setattr__(row, name, Snapshot(text))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from svc_pg.audit import Entry, Snapshot, diff
 from svc_pg.errors import QueryError
+from svc_pg.webhooks.payloads import json_text
 
 names = st.sampled_from(["a", "b", "a/b", "~", "~1", "", "ä"])
 leaves = st.none() | st.booleans() | st.integers() | st.text(max_size=3)
@@ -67,7 +68,7 @@ def applied(document: Any, steps: Any) -> Any:
 
 @given(before=rows | st.none(), after=rows | st.none())
 def test_the_patch_leads_from_before_to_after(before: Any, after: Any) -> None:
-    patch = json.loads(diff(entry(before, after)).patch)
+    patch = json.loads(diff(entry(before, after)).patch.text)
     result = applied(before, patch)
     assert json.dumps(result, sort_keys=True) == json.dumps(after, sort_keys=True)  # True is not 1
     assert (patch == []) == (json.dumps(before, sort_keys=True) == json.dumps(after, sort_keys=True))
@@ -86,13 +87,13 @@ def test_the_patch_leads_from_before_to_after(before: Any, after: Any) -> None:
 )
 def test_numbers_stay_as_they_were_written(before: str | None, after: str | None, patch: str) -> None:
     snapshots = [None if each is None else Snapshot(each) for each in (before, after)]
-    assert diff(replace(ENTRY, before_data=snapshots[0], after_data=snapshots[1])).patch == patch
+    assert diff(replace(ENTRY, before_data=snapshots[0], after_data=snapshots[1])).patch.text == patch
 
 
 def test_fields_that_differ_in_their_text_alone_are_told() -> None:
     found = diff(entry({"a": 1, "b": 1}, {"a": 1, "b": 2}, changed_fields=["a", "b"], redacted_fields=["b"]))
-    assert [(each.field, each.before, each.after, each.is_redacted) for each in found.fields] == [
-        ("a", "1", "1", False), ("b", None, None, True)
+    assert [(each.field, str(each.before), str(each.after), each.is_redacted) for each in found.fields] == [
+        ("a", "1", "1", False), ("b", "None", "None", True)
     ]  # fmt: skip
 
 
@@ -107,8 +108,19 @@ def test_what_is_nested_too_deeply_to_be_compared_is_refused() -> None:
             diff(of_depth(depth))
 
 
+def test_a_payload_has_the_values_of_a_difference_as_they_are() -> None:
+    found = diff(entry({"credit": 1.5}, {"credit": 2.25, "note": "a"}))
+    [credit, note] = found.fields
+    assert json_text({"from": credit.before, "to": credit.after, "note": note.after}) == (
+        '{"from": 1.5, "to": 2.25, "note": "a"}'
+    )
+    assert json_text([step.value for step in found.steps]) == '[2.25, "a"]'
+    assert json_text({"patch": found.patch}) == f'{{"patch": {found.patch.text}}}'
+
+
 def test_half_a_character_is_escaped() -> None:
     found = diff(entry({"a": "\ud800", "b": 1}, {"a": "x", "b": "\ud800"}))
-    assert [field.before for field in found.fields] == [r'"\ud800"', "1"]
-    assert json.loads(found.patch)[1] == {"op": "replace", "path": "/b", "value": "\ud800"}
-    assert found.patch.encode()
+    assert [str(field.before) for field in found.fields] == [r'"\ud800"', "1"]
+    assert found.patch.value[1] == {"op": "replace", "path": "/b", "value": "\ud800"}
+    assert found.patch.text.encode()
+    assert json_text({"patch": found.patch})

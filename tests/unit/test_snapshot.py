@@ -53,7 +53,7 @@ def test_it_is_parsed_once_and_only_when_somebody_looks(monkeypatch: pytest.Monk
         calls.append(text)
         return loads(text, **how)
 
-    monkeypatch.setattr("svc_pg.audit.snapshot.json.loads", counted)
+    monkeypatch.setattr("json.loads", counted)
     snapshot = Snapshot(TEXT)
     encode(snapshot), repr(snapshot), str(snapshot), pickle.dumps(snapshot), copy.copy(snapshot)
     assert snapshot == Snapshot(TEXT)
@@ -69,6 +69,8 @@ def test_snapshots_are_equal_if_their_values_are() -> None:
     assert Snapshot('{"a": 1}') != Snapshot('{"a": 2}')
     assert Snapshot('{"a": 1}') != '{"a": 1}'
     assert Snapshot("[1]") != {}
+    assert [bool(Snapshot(text)) for text in ("2.50", '"a"', "[1]", '{"a": 1}')] == [True] * 4
+    assert [bool(Snapshot(text)) for text in ("0", '""', "[]", "{}", "null", "false")] == [False] * 6
     with pytest.raises(TypeError, match="unhashable"):
         hash(Snapshot("{}"))
 

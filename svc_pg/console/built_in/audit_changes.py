@@ -8,6 +8,7 @@ from svc_pg.audit import numbers
 from svc_pg.audit.diff import FieldDiff, diff
 from svc_pg.audit.entry import Entry
 from svc_pg.audit.revert import arevert
+from svc_pg.audit.snapshot import Snapshot
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.built_in.endpoint_urls import entries_for
 from svc_pg.console.documentation import TEXT
@@ -16,7 +17,6 @@ from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
 from svc_pg.errors import ConflictError, NotFoundError, QueryError, Refusal, RevertRefusedError
 from svc_pg.pagination import Page
-from svc_pg.query import RawJson
 from svc_pg.storable_texts import check_texts
 
 _MOST_LEFT: Final = 100
@@ -31,7 +31,7 @@ class EntryDiff:
     """
 
     fields: Sequence[FieldDiff]
-    patch: RawJson
+    patch: Snapshot
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from svc_pg.audit.snapshot import Snapshot
 from svc_pg.console.products import permits
 from svc_pg.console.tokens import Session
 from svc_pg.pagination import Page
-from svc_pg.query import RawJson
 from svc_pg.webhooks.endpoint_health import EndpointHealth
 from svc_pg.webhooks.endpoint_rows import Endpoint
 
@@ -55,10 +54,10 @@ def origins_for(session: Session, table: str, origins: Sequence[FieldOrigin]) ->
     return [replace(each, value=_alone(each.value)) if each.field == "url" else each for each in origins]
 
 
-def _alone(url: RawJson | None) -> RawJson | None:
+def _alone(url: Snapshot | None) -> Snapshot | None:
     if url is None:
         return None
-    return RawJson(_in_json(f'{{"url": {url}}}').removeprefix('{"url": ').removesuffix("}"))
+    return Snapshot(_in_json(f'{{"url": {url.text}}}').removeprefix('{"url": ').removesuffix("}"))
 
 
 def _without_query(row: Change) -> Change:

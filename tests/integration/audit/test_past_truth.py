@@ -11,6 +11,7 @@ import pytest
 from svc_pg import Config, audit, schema
 from svc_pg.errors import ConfigError, NotFoundError, QueryError, UnknownTableError
 from svc_pg.query import scalar
+from svc_pg.webhooks.payloads import json_text
 from tests.support.roles import as_role, execute, new_role
 
 Connection = psycopg.Connection[Any]
@@ -84,7 +85,7 @@ def test_redacted_values_are_said_and_never_guessed(db: Connection) -> None:
     origins = {each.field: each for each in audit.blame(db, "t", 1)}
     assert (origins["ssn"].operation, origins["ssn"].value, origins["ssn"].is_redacted) == ("UPDATE", None, True)
     assert (origins["pin"].operation, origins["pin"].value) == ("INSERT", None)
-    assert origins["name"].value == '"a"'
+    assert str(origins["name"].value) == '"a"'
 
 
 def test_a_value_too_large_to_be_recorded_is_not_known(db: Connection) -> None:
@@ -92,7 +93,23 @@ def test_a_value_too_large_to_be_recorded_is_not_known(db: Connection) -> None:
     db.execute("insert into t values (1, repeat('x', 1000), '{\"sha256\": \"short\"}')")
     row = past(db, now(db), 1)
     assert (row.values["a"], row.unknown_fields) == (None, ["a"])
-    assert row.values["b"] == '{"sha256": "short"}'
+    assert row.values["b"] == {"sha256": "short"}
+
+
+def test_a_payload_has_the_values_of_the_past_as_they_are(db: Connection) -> None:
+    config = install(db, "create table t (id int primary key, credit numeric, facts jsonb)")
+    db.execute("insert into t values (1, 2.50, '{\"a\": 1.10}')")
+    origins = {each.field: each.value for each in audit.blame(db, "t", 1)}
+    assert json_text({"credit": origins["credit"], "facts": origins["facts"]}) == (
+        '{"credit": 2.50, "facts": {"a": 1.10}}'
+    )
+    row = past(db, now(db), 1)
+    assert json_text(row.values) == '{"id": 1, "credit": 2.50, "facts": {"a": 1.10}}'
+    [row] = audit.as_of("t", now(db)).as_json().list(db)
+    assert json_text(row.values) == '{"id": 1, "credit": 2.50, "facts": {"a": 1.10}}'
+    db.execute("alter table t rename column credit to balance")
+    schema.install(db, config)
+    assert json_text([past(db, now(db), 1).other_data]) == '[{"credit": 2.50}]'
 
 
 def test_a_past_before_the_log_is_refused_and_one_before_an_entry_is_told_by_it(db: Connection) -> None:

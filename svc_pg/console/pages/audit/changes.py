@@ -111,7 +111,7 @@ def _one(members: dict[str, Any], name: str, *, longest: int = LONGEST) -> Value
 
 
 def _members(snapshot: Any) -> dict[str, Any]:
-    """The members of a snapshot, a RawJson or None; any other JSON, as ``capture_log`` takes, is one without a name."""
+    """The members of a snapshot or None; any other JSON, as ``capture_log`` takes, is one without a name."""
     if snapshot is None:
         return {}
     try:

@@ -43,7 +43,7 @@ async def snapshot(visit: Visit) -> Answer:
     whole = {"before.json": entry.before_data, "after.json": entry.after_data}.get(side)
     text: str | None = None if whole is None else whole.text
     if side == "patch.json":
-        text = (await visit.api.get(EntryDiff, "audit", "entries", entry.id, "diff")).patch
+        text = (await visit.api.get(EntryDiff, "audit", "entries", entry.id, "diff")).patch.text
     if side == "proof.json":
         text = cast(str, await visit.api.call("GET", "audit", "entries", entry.id, "proof"))
     if text is None:
@@ -68,7 +68,7 @@ async def _sealing(visit: Visit) -> EntrySeal | None:
 
 async def _patch(visit: Visit) -> str | None:
     try:
-        return (await visit.api.get(EntryDiff, "audit", "entries", visit.params["id"], "diff")).patch
+        return (await visit.api.get(EntryDiff, "audit", "entries", visit.params["id"], "diff")).patch.text
     except Problem as problem:
         if problem.code != "not_comparable":
             raise

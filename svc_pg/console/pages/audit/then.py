@@ -183,7 +183,7 @@ def _unknown(name: str, row: PastRow) -> str | None:
 
 
 def _is_erased(row: PastRow) -> bool:
-    return row.redacted_fields == ["*"] and row.other_data == ERASED
+    return row.redacted_fields == ["*"] and str(row.other_data) == ERASED
 
 
 def _other(row: PastRow) -> dict[str, str]:
@@ -202,7 +202,7 @@ def _unnamed(row: PastRow) -> list[tuple[str, Value]]:
 def _text(name: str, row: PastRow) -> str | None:
     """A value as people read it; None if it is null."""
     value = row.values[name]
-    if value == "null":
+    if value.text == "null":
         return _other(row).get(name)
     try:
         return written(value.value)
