@@ -44,24 +44,24 @@ def export(
     ``json`` is one array and ``ndjson`` an object a line, with the fields and names of the API; ``csv`` is RFC 4180
     with a header, in which an apostrophe precedes text that a spreadsheet would run; ``parquet``, which needs pyarrow,
     has numbers, times of UTC and lists, and snapshots as JSON texts. Memory does not grow with the number of entries.
-    ``progress`` is called with the number so far. Never commits. Raises NotInstalledError, QueryError if ``after`` is
-    of another database, ConflictError if entries of one were copied into the log, and ConfigError without pyarrow.
+    ``progress`` is called with the number so far. An export that raises leaves ``out`` without its end: readers refuse
+    a Parquet file or a JSON array of it. Never commits. Raises NotInstalledError, QueryError if ``after`` is of another
+    database, ConflictError if entries of one were copied into the log, and ConfigError without pyarrow.
 
     ``conn`` may lead to SQLite or MySQL too, where it must be outside a transaction, or ``is_settled`` false. Raises
     TransactionError, and on MySQL AccessError without the right PROCESS, which tells what is settled.
     """
-    file = export_file(format, out, progress)
-    if dialect_of(conn) != "postgresql":
-        return run(conn, _elsewhere(conn, query, format, file, after, is_settled=is_settled))
-    with translating():
-        start = fetch_one(conn, horizon_after(after))
-        held_back = fetch_one(conn, _held_back(start, query)).entries if is_settled else 0
-        cursor, record = conn.cursor(), RECORDS[format]
-        with cursor.copy(*_copy(start, query, format, is_settled=is_settled)) as rows:
-            for row in rows:
-                file.add(record(row))
-            file.end()
-        return ExportReport(cursor.rowcount, held_back, start.cursor)
+    with export_file(format, out, progress) as file:
+        if dialect_of(conn) != "postgresql":
+            return run(conn, _elsewhere(conn, query, format, file, after, is_settled=is_settled))
+        with translating():
+            start = fetch_one(conn, horizon_after(after))
+            held_back = fetch_one(conn, _held_back(start, query)).entries if is_settled else 0
+            cursor, record = conn.cursor(), RECORDS[format]
+            with cursor.copy(*_copy(start, query, format, is_settled=is_settled)) as rows:
+                for row in rows:
+                    file.add(record(row))
+            return ExportReport(cursor.rowcount, held_back, start.cursor)
 
 
 async def aexport(
@@ -75,18 +75,17 @@ async def aexport(
     progress: Callable[[int], None] = lambda _: None,
 ) -> ExportReport:
     """As ``export``, on an async connection; ``out`` is a file or a buffer, because its writes are not awaited."""
-    file = export_file(format, out, progress)
-    if dialect_of(conn) != "postgresql":
-        return await arun(conn, _elsewhere(conn, query, format, file, after, is_settled=is_settled))
-    with translating():
-        start = await afetch_one(conn, horizon_after(after))
-        held_back = (await afetch_one(conn, _held_back(start, query))).entries if is_settled else 0
-        cursor, record = conn.cursor(), RECORDS[format]
-        async with cursor.copy(*_copy(start, query, format, is_settled=is_settled)) as rows:
-            async for row in rows:
-                file.add(record(row))
-            file.end()
-        return ExportReport(cursor.rowcount, held_back, start.cursor)
+    with export_file(format, out, progress) as file:
+        if dialect_of(conn) != "postgresql":
+            return await arun(conn, _elsewhere(conn, query, format, file, after, is_settled=is_settled))
+        with translating():
+            start = await afetch_one(conn, horizon_after(after))
+            held_back = (await afetch_one(conn, _held_back(start, query))).entries if is_settled else 0
+            cursor, record = conn.cursor(), RECORDS[format]
+            async with cursor.copy(*_copy(start, query, format, is_settled=is_settled)) as rows:
+                async for row in rows:
+                    file.add(record(row))
+            return ExportReport(cursor.rowcount, held_back, start.cursor)
 
 
 def expected(conn: Any, query: AuditQuery, *, after: str | None = None) -> int | None:

@@ -1,6 +1,7 @@
 """The file of an export: its records, and what stands around them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import BinaryIO, Final, Protocol
 
 from svc_pg.audit.export_fields import FORMATS, SHAPES, Format, TextFormat
@@ -22,6 +23,9 @@ class ExportFile(Protocol):
 
     def end(self) -> None:
         """Write what is left."""
+
+    def abandon(self) -> None:
+        """Leave what was written, without an end."""
 
 
 class TextFile:
@@ -48,6 +52,9 @@ class TextFile:
             self._write()
         self._out.write(self._shape.tail)
 
+    def abandon(self) -> None:
+        """Leave what was written, without the tail."""
+
     def _write(self) -> None:
         self._out.write(self._shape.part(self._records, is_first=not self._entries))
         self._entries += len(self._records)
@@ -56,8 +63,18 @@ class TextFile:
         self._progress(self._entries)
 
 
-def export_file(form: Format, out: BinaryIO, progress: Progress) -> ExportFile:
-    """A file of this format. Raises QueryError if there is no such format, and ConfigError without its package."""
+@contextmanager
+def export_file(form: Format, out: BinaryIO, progress: Progress) -> Iterator[ExportFile]:
+    """A file of this format, which ends with the block, and is abandoned if the block raises.
+
+    Raises QueryError if there is no such format, and ConfigError without its package.
+    """
     if form not in FORMATS:
         raise QueryError(f"{form!r} is not a format", hint=f"Write one of {', '.join(FORMATS)}.")
-    return ParquetFile(out, progress) if form == "parquet" else TextFile(out, form, progress)
+    file: ExportFile = ParquetFile(out, progress) if form == "parquet" else TextFile(out, form, progress)
+    try:
+        yield file
+        file.end()
+    except BaseException:
+        file.abandon()
+        raise

@@ -13,12 +13,26 @@ GROUP_BYTES: Final = 16 * 1024 * 1024
 _NUMBERS: Final = frozenset({"id", "xactId"})
 
 
+class _Sink:
+    """The output as PyArrow sees it. PyArrow ends a file when it frees the writer, so a lost one takes no more."""
+
+    closed = False
+
+    def __init__(self, out: BinaryIO) -> None:
+        self._out = out
+        self.is_lost = False
+
+    def write(self, part: bytes) -> None:
+        if not self.is_lost:
+            self._out.write(part)
+
+
 class ParquetFile:
     """Records of CSV, whose columns get types: numbers, times of UTC, lists of texts; snapshots are JSON texts."""
 
     def __init__(self, out: BinaryIO, progress: Callable[[int], None]) -> None:
         self._arrow = _arrow()
-        self._out = out
+        self._sink = _Sink(out)
         self._progress = progress
         self._file: Any = None
         self._records: list[bytes] = []
@@ -37,10 +51,14 @@ class ParquetFile:
         self._write()
         self._file.close()
 
+    def abandon(self) -> None:
+        """Leave the file without its index: nothing reads it, so nobody takes it for a whole one."""
+        self._sink.is_lost = True
+
     def _write(self) -> None:
         pa = self._arrow
         if self._file is None:
-            self._file = pa.parquet.ParquetWriter(self._out, self._schema(), compression="zstd")
+            self._file = pa.parquet.ParquetWriter(self._sink, self._schema(), compression="zstd")
         if not self._records:
             return
         self._file.write_table(self._table(b"\n".join(self._records)))

@@ -55,7 +55,6 @@ def exporting(
             file.add(RECORDS[form](entry))
         number += len(part.entries)
         part = yield from part_after(phrases, found, part.edge)
-    file.end()
     return ExportReport(number, held_back, "" if reach is None else reach.cursor)
 
 

@@ -1,9 +1,11 @@
+import asyncio
+import gc
 import io
 import json
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -151,3 +153,49 @@ def test_without_its_package_nothing_is_written_and_the_extra_is_named(
         audit.export(db, audit.query(), format="parquet", out=out)
     assert caught.value.hint == "Run: pip install 'svc-pg[parquet]'"
     assert out.getvalue() == b""
+
+
+class BrokenOffError(Exception):
+    """Ends an export after its first row group."""
+
+
+def break_off(_entries: int) -> None:
+    raise BrokenOffError
+
+
+def in_postgresql(conninfo: str, out: io.BytesIO) -> None:
+    with psycopg.connect(conninfo) as conn:
+        write_texts(conn)
+        audit.export(conn, audit.query(), format="parquet", out=out, progress=break_off)
+
+
+def in_postgresql_async(conninfo: str, out: io.BytesIO) -> None:
+    async def export() -> None:
+        async with await psycopg.AsyncConnection.connect(conninfo) as conn:
+            await audit.aexport(conn, audit.query(), format="parquet", out=out, progress=break_off)
+
+    with psycopg.connect(conninfo) as conn:
+        write_texts(conn)
+    asyncio.run(export())
+
+
+def in_sqlite(_conninfo: str, out: io.BytesIO) -> None:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as conn:
+        conn.execute("create table t (id integer primary key)")
+        audited_in_sqlite(conn, "t")
+        conn.executemany("insert into t values (?)", [(number,) for number in range(9)])
+        audit.export(conn, audit.query(), format="parquet", out=out, progress=break_off)
+
+
+@pytest.mark.parametrize("export", [in_postgresql, in_postgresql_async, in_sqlite])
+def test_an_export_that_breaks_off_leaves_no_valid_file(
+    export: Callable[[str, io.BytesIO], None], database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(written_parquet, "GROUP_ENTRIES", 5)
+    out = io.BytesIO()
+    with pytest.raises(BrokenOffError):
+        export(database, out)
+    gc.collect()  # PyArrow ends the file when it frees its writer
+    assert out.getvalue().startswith(b"PAR1")
+    with pytest.raises(pa.ArrowInvalid):
+        parquet.ParquetFile(io.BytesIO(out.getvalue()))
