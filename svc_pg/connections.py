@@ -56,17 +56,17 @@ async def async_connection(conn: Any, *, twin: str = _PLAIN) -> Any:
     return driver
 
 
-def psycopg_connection(conn: Any) -> "Connection[Any]":
+def psycopg_connection(conn: Any, *, twin: str = _TWIN) -> "Connection[Any]":
     """As ``sync_connection``. Raises ConfigError too if the driver is another."""
-    driver: Connection[Any] = sync_connection(conn)
+    driver: Connection[Any] = sync_connection(conn, twin=twin)
     if not _is_of_psycopg(driver, "Connection"):
         raise _not_psycopg(driver)
     return driver
 
 
-async def apsycopg_connection(conn: Any) -> "AsyncConnection[Any]":
+async def apsycopg_connection(conn: Any, *, twin: str = _PLAIN) -> "AsyncConnection[Any]":
     """As ``async_connection``. Raises ConfigError too if the driver is another."""
-    driver: AsyncConnection[Any] = await async_connection(conn)
+    driver: AsyncConnection[Any] = await async_connection(conn, twin=twin)
     if not _is_of_psycopg(driver, "AsyncConnection"):
         raise _not_psycopg(driver)
     return driver

@@ -4,10 +4,9 @@ from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from psycopg import AsyncConnection, Connection
-
 from svc_pg.audit.patient_steps import Step, Steps, atake, check_idle, patiently, take
 from svc_pg.audit.record_ids import record_id
+from svc_pg.connections import apsycopg_connection, psycopg_connection
 from svc_pg.dialects import require_postgres
 from svc_pg.errors import ConflictError, NotFoundError
 from svc_pg.query import Query
@@ -64,7 +63,7 @@ class _Keys:
     keys: list[str]
 
 
-def erase(conn: Connection[Any], table: str, record: object, *, dry_run: bool = False) -> ErasureReport:
+def erase(conn: Any, table: str, record: object, *, dry_run: bool = False) -> ErasureReport:
     """Erase what entries show of a record, and of the records that refer to it by ``audit.erasure``.
 
     An erased entry keeps its time, table, operation, actor, label and the names of the changed fields; its snapshots,
@@ -79,15 +78,17 @@ def erase(conn: Connection[Any], table: str, record: object, *, dry_run: bool = 
     TransactionError, ConfigError on other databases, and NotInstalledError.
     """
     require_postgres(conn, _FEATURE)
-    check_idle(conn)
-    return take(conn, _erasing(table, record, dry_run=dry_run))
+    driver = psycopg_connection(conn, twin="await audit.aerase(conn, ...)")
+    check_idle(driver)
+    return take(driver, _erasing(table, record, dry_run=dry_run))
 
 
-async def aerase(conn: AsyncConnection[Any], table: str, record: object, *, dry_run: bool = False) -> ErasureReport:
+async def aerase(conn: Any, table: str, record: object, *, dry_run: bool = False) -> ErasureReport:
     """As ``erase``, on an async connection."""
     require_postgres(conn, _FEATURE)
-    check_idle(conn)
-    return await atake(conn, _erasing(table, record, dry_run=dry_run))
+    driver = await apsycopg_connection(conn, twin="audit.erase(conn, ...)")
+    check_idle(driver)
+    return await atake(driver, _erasing(table, record, dry_run=dry_run))
 
 
 def _erasing(table: str, record: object, *, dry_run: bool) -> Steps[ErasureReport]:

@@ -14,6 +14,7 @@ from svc_pg.audit.portable.entries import phrases_of
 from svc_pg.audit.portable.export import exporting
 from svc_pg.audit.portable.horizon import outside_transaction
 from svc_pg.audit.portable.statements import Steps, arun, run
+from svc_pg.connections import apsycopg_connection, psycopg_connection
 from svc_pg.dialects import dialect_of
 from svc_pg.errors import translating
 from svc_pg.query import Query, afetch_one, fetch_one, scalar
@@ -54,6 +55,7 @@ def export(
     with export_file(format, out, progress) as file:
         if dialect_of(conn) != "postgresql":
             return run(conn, _elsewhere(conn, query, format, file, after, is_settled=is_settled))
+        conn = psycopg_connection(conn, twin="await audit.aexport(conn, ...)")
         with translating():
             start = fetch_one(conn, horizon_after(after))
             held_back = fetch_one(conn, _held_back(start, query)).entries if is_settled else 0
@@ -78,6 +80,7 @@ async def aexport(
     with export_file(format, out, progress) as file:
         if dialect_of(conn) != "postgresql":
             return await arun(conn, _elsewhere(conn, query, format, file, after, is_settled=is_settled))
+        conn = await apsycopg_connection(conn, twin="audit.export(conn, ...)")
         with translating():
             start = await afetch_one(conn, horizon_after(after))
             held_back = (await afetch_one(conn, _held_back(start, query))).entries if is_settled else 0

@@ -16,6 +16,7 @@ from svc_pg.audit.horizon import horizon
 from svc_pg.audit.listing import EntryListing, listing
 from svc_pg.audit.log import AuditQuery
 from svc_pg.audit.portable import follow as portable
+from svc_pg.connections import psycopg_connection
 from svc_pg.dialects import dialect_of
 from svc_pg.errors import TransactionError, translating
 from svc_pg.pagination import Filter
@@ -37,6 +38,7 @@ def follow(conn: Any, query: AuditQuery, *, pause: timedelta = PAUSE) -> Generat
     if dialect_of(conn) != "postgresql":
         yield from portable.follow(conn, query, pause=pause)
         return
+    conn = psycopg_connection(conn, twin="audit.follow(conn, ...) with a sync connection")
     if conn.info.transaction_status != TransactionStatus.IDLE:
         raise TransactionError("the connection is inside a transaction", hint="Commit or roll back first.")
     newest, oldest = listing(query.order("newest")), listing(query.order("oldest"))

@@ -15,6 +15,7 @@ from svc_pg.audit.portable.statements import arun as arun_elsewhere
 from svc_pg.audit.portable.statements import run
 from svc_pg.audit.purge_report import Ages, PurgeReport, ages_of
 from svc_pg.config import AuditConfig
+from svc_pg.connections import apsycopg_connection, psycopg_connection
 from svc_pg.dialects import dialect_of
 from svc_pg.query import Query, RawJson
 
@@ -107,6 +108,7 @@ def purge(
     ages = ages_of(older_than, config)
     if dialect_of(conn) != "postgresql":
         return run(conn, _elsewhere(conn, ages, dry_run=dry_run, progress=progress))
+    conn = psycopg_connection(conn, twin="await audit.apurge(conn, ...)")
     check_idle(conn)
     return take(conn, _purging(ages, dry_run=dry_run, unsealed=unsealed, progress=progress))
 
@@ -124,6 +126,7 @@ async def apurge(
     ages = ages_of(older_than, config)
     if dialect_of(conn) != "postgresql":
         return await arun_elsewhere(conn, _elsewhere(conn, ages, dry_run=dry_run, progress=progress))
+    conn = await apsycopg_connection(conn, twin="audit.purge(conn, ...)")
     check_idle(conn)
     return await atake(
         conn, purging(ages, dry_run=dry_run, unsealed=unsealed, tries=_TRIES, batch=_BATCH, progress=progress)

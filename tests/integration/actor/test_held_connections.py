@@ -1,9 +1,12 @@
 """Calls take the connections, cursors and sessions that people hold, and name the right call for the wrong kind."""
 
 import asyncio
+import io
+import json
 import re
 from collections.abc import Awaitable, Callable
 from contextlib import closing
+from datetime import timedelta
 from functools import partial
 from typing import Any
 from uuid import uuid4
@@ -27,6 +30,7 @@ from tests.integration.actor import django_shop
 from tests.integration.actor.entries import INSERT, actors, entries
 
 ADD = "insert into note values (1)"
+YEAR = timedelta(days=365)
 
 
 def engine_of(conninfo: str, driver: Any = psycopg) -> Any:
@@ -47,7 +51,16 @@ async def connect_asyncpg(conninfo: str) -> Any:
 
 def read(conn: Any) -> list[str | None]:
     assert [change.actor_id for change in audit.last_changes(conn, "public.note", 1)] == ["alice"]
-    return [entry.actor_id for entry in query().list(conn)]
+    found = [entry.actor_id for entry in query().list(conn)]
+    out = io.BytesIO()
+    assert audit.export(conn, query(), out=out, is_settled=False).entries == len(json.loads(out.getvalue())) == 1
+    commit = getattr(conn, "commit", None) or conn.connection.commit  # a cursor has none
+    commit()
+    with closing(audit.follow(conn, query())) as following:
+        assert next(following).actor_id == "alice"
+    assert audit.purge(conn, YEAR).entries == 0
+    assert audit.erase(conn, "note", 1, dry_run=True).entries == 1
+    return found
 
 
 def of_psycopg(conninfo: str) -> list[str | None]:
@@ -146,7 +159,14 @@ def test_an_actor_is_named_and_the_log_read_with_what_is_held(
 
 async def aread(conn: Any) -> list[str | None]:
     assert [change.actor_id for change in await audit.alast_changes(conn, "public.note", 1)] == ["alice"]
-    return [entry.actor_id for entry in await query().alist(conn)]
+    found = [entry.actor_id for entry in await query().alist(conn)]
+    out = io.BytesIO()
+    report = await audit.aexport(conn, query(), out=out, is_settled=False)
+    assert report.entries == len(json.loads(out.getvalue())) == 1
+    await conn.commit()
+    assert (await audit.apurge(conn, YEAR)).entries == 0
+    assert (await audit.aerase(conn, "note", 1, dry_run=True)).entries == 1
+    return found
 
 
 async def of_async_psycopg(conninfo: str) -> list[str | None]:
@@ -226,6 +246,10 @@ SYNC: dict[str, tuple[Callable[..., Any], str]] = {
     "actor": (lambda conn: audit.actor(conn, "alice").__enter__(), r"async with audit\.aactor\(conn"),
     "list": (lambda conn: query().list(conn), r"await query\.alist\(conn"),
     "last_changes": (partial(audit.last_changes, table="note", record=1), r"await audit\.alast_changes\(conn"),
+    "export": (lambda conn: audit.export(conn, query(), out=io.BytesIO()), r"await audit\.aexport\(conn"),
+    "follow": (lambda conn: next(audit.follow(conn, query())), "with a sync connection"),
+    "purge": (partial(audit.purge, older_than=YEAR), r"await audit\.apurge\(conn"),
+    "erase": (partial(audit.erase, table="note", record=1), r"await audit\.aerase\(conn"),
     "history": (lambda conn: audit.history("note", 1).list(conn), "alist for list"),
     "an endpoint": (lambda conn: webhooks.endpoints.get(conn, str(uuid4())), "alist for list"),
 }
@@ -261,6 +285,9 @@ ASYNC: dict[str, tuple[Callable[..., Awaitable[Any]], str]] = {
     "aactor": (lambda conn: audit.aactor(conn, "alice").__aenter__(), r"with audit\.actor\(conn"),
     "alist": (lambda conn: query().alist(conn), r"query\.list\(conn"),
     "alast_changes": (partial(audit.alast_changes, table="note", record=1), r"audit\.last_changes\(conn"),
+    "aexport": (lambda conn: audit.aexport(conn, query(), out=io.BytesIO()), r"audit\.export\(conn"),
+    "apurge": (partial(audit.apurge, older_than=YEAR), r"audit\.purge\(conn"),
+    "aerase": (partial(audit.aerase, table="note", record=1), r"audit\.erase\(conn"),
     "an endpoint": (lambda conn: webhooks.endpoints.aget(conn, str(uuid4())), "list for alist"),
 }
 
