@@ -1,6 +1,5 @@
 """The file that keeps how far an export has followed the log."""
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +8,7 @@ from typing import Final
 
 from svc_pg.errors import SvcError
 
+from .file_lock import lock
 from .output_file import explained, sync_folder
 
 _LONGEST: Final = 4096
@@ -42,7 +42,7 @@ class CursorFile:
         with explained(self._path):
             descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666)
             try:
-                _lock(descriptor, part)
+                lock(descriptor, part)
                 os.write(descriptor, f"{cursor}\n".encode("ascii"))
                 os.fsync(descriptor)
                 part.replace(self._path)
@@ -72,17 +72,10 @@ def _locked(path: Path) -> int:
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
-            _lock(descriptor, path)
+            lock(descriptor, path)
             if os.fstat(descriptor).st_ino == path.stat().st_ino:
                 return descriptor
         except BaseException:
             os.close(descriptor)
             raise
         os.close(descriptor)  # another export has replaced it between the two calls
-
-
-def _lock(descriptor: int, path: Path) -> None:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise SvcError(f"{path} is used by another export", hint="Give each export a file of its own.") from error

@@ -1,6 +1,5 @@
 """A file to which whole lines are appended, or standard output."""
 
-import fcntl
 import os
 import sys
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from typing import Final, Protocol
 
 from svc_pg.errors import SvcError
 
+from .file_lock import lock
 from .output_file import STANDARD_OUTPUT, explained, is_special
 
 _BLOCK: Final = 65_536
@@ -32,7 +32,7 @@ class LineFile:
         self._path = path
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
         try:
-            self._lock()
+            lock(self._descriptor, path)
             self._end_with_a_line(is_resumed=is_resumed)
         except BaseException:
             self.close()
@@ -56,14 +56,6 @@ class LineFile:
     def close(self) -> None:
         """Close the file."""
         os.close(self._descriptor)
-
-    def _lock(self) -> None:
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise SvcError(
-                f"{self._path} is used by another export", hint="Give each export a file of its own."
-            ) from error
 
     def _end_with_a_line(self, *, is_resumed: bool) -> None:
         size = os.fstat(self._descriptor).st_size
