@@ -1,7 +1,7 @@
 """Write entries of the audit log as Parquet, in row groups of a bounded size."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any, BinaryIO, Final
 
 from svc_pg.audit.export_fields import ARRAYS, FIELDS
@@ -27,45 +27,30 @@ class _Sink:
             self._out.write(part)
 
 
-class ParquetFile:
+class RowGroups:
     """Records of CSV, whose columns get types: numbers, times of UTC, lists of texts; snapshots are JSON texts."""
 
-    def __init__(self, out: BinaryIO, progress: Callable[[int], None]) -> None:
+    def __init__(self, out: BinaryIO) -> None:
+        self.max_bytes = GROUP_BYTES
+        self.max_records = GROUP_ENTRIES
         self._arrow = _arrow()
         self._sink = _Sink(out)
-        self._progress = progress
         self._file: Any = None
-        self._records: list[bytes] = []
-        self._bytes = 0
-        self._entries = 0
 
-    def add(self, record: bytes) -> None:
-        """One more entry, as a record of CSV."""
-        self._records.append(record)
-        self._bytes += len(record)
-        if self._bytes >= GROUP_BYTES or len(self._records) == GROUP_ENTRIES:
-            self._write()
+    def write(self, records: Sequence[bytes], *, is_first: bool) -> None:
+        """One more row group; without records, nothing but the schema."""
+        if is_first:
+            self._file = self._arrow.parquet.ParquetWriter(self._sink, self._schema(), compression="zstd")
+        if records:
+            self._file.write_table(self._table(b"\n".join(records)))
 
     def end(self) -> None:
-        """Write what is left, and the index of the row groups."""
-        self._write()
+        """Write the index of the row groups."""
         self._file.close()
 
     def abandon(self) -> None:
         """Leave the file without its index: nothing reads it, so nobody takes it for a whole one."""
         self._sink.is_lost = True
-
-    def _write(self) -> None:
-        pa = self._arrow
-        if self._file is None:
-            self._file = pa.parquet.ParquetWriter(self._sink, self._schema(), compression="zstd")
-        if not self._records:
-            return
-        self._file.write_table(self._table(b"\n".join(self._records)))
-        self._entries += len(self._records)
-        self._records.clear()
-        self._bytes = 0
-        self._progress(self._entries)
 
     def _schema(self) -> Any:
         pa = self._arrow
