@@ -930,13 +930,8 @@ create function svc.audit_record_id(p_table oid, p_row jsonb)
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_seal_lag()
-    returns TABLE(number bigint, sealed_at timestamp with time zone, lag interval) language sql stable security definer
-    set search_path=pg_catalog, pg_temp
-    set enable_seqscan=off
-    set enable_indexscan=off
-    set enable_indexonlyscan=off
-    set enable_bitmapscan=on
-    set enable_sort=on;
+    returns TABLE(number bigint, sealed_at timestamp with time zone, lag interval) language plpgsql stable security definer
+    set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_state_before(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint)
     returns text language plpgsql stable
@@ -953,7 +948,8 @@ create function svc.audit_unsealed_since()
     set search_path=pg_catalog, pg_temp
     set enable_seqscan=off
     set enable_indexscan=off
-    set enable_indexonlyscan=off;
+    set enable_indexonlyscan=off
+    set enable_bitmapscan=on;
 
 create function svc.audit_unsupported(p_text text, p_reason text)
     returns jsonb language sql immutable parallel safe

@@ -139,7 +139,7 @@ def seal(conn: psycopg.Connection[Any]) -> None:
     """A seal of all that is there, as far as a purge looks at it."""
     conn.execute(
         "insert into svc.audit_seals select coalesce(max(number), 0) + 1, 'e', '-infinity', 1,"
-        " txid_snapshot_xmax(txid_current_snapshot()), 0, 0, 0, sha256(''), sha256(''), now(), 'k',"
+        " txid_snapshot_xmax(txid_current_snapshot()), 0, 9223372036854775807, 0, sha256(''), sha256(''), now(), 'k',"
         " sha256('') || sha256('') from svc.audit_seals"
     )
 

@@ -1,0 +1,87 @@
+"""What purges and erasures remove, seals still tell from what somebody else removed."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from svc_pg import Config, audit
+from svc_pg.audit import Seal, SealKey, Verification
+from svc_pg.audit.seals import sealing
+from svc_pg.query import scalar
+from tests.support.postgres import Prepare
+from tests.support.tables import audited, create_and_audit
+
+Connection = psycopg.Connection[Any]
+
+KEY = SealKey("s1", b"k" * 32)
+DDL = "create table customer (id text primary key, a text); create table session (id int primary key)"
+RETENTION = Config.model_validate(
+    {
+        "audit": {
+            "retention_days": 400,
+            "tables": [{"name": "customer", "retention_days": 4000}, {"name": "session", "retention_days": 30}],
+        }
+    }
+).audit
+
+
+@pytest.fixture(scope="module")
+def prepare() -> Prepare:
+    return lambda conninfo: create_and_audit(conninfo, DDL, audited("customer", "session"))
+
+
+@pytest.fixture
+def db(database: str) -> Iterator[Connection]:
+    with psycopg.connect(database, autocommit=True) as conn:
+        yield conn
+
+
+def write(conn: Connection, table: str, *ages: int) -> None:
+    """An entry of each age in days, in the partition of its month."""
+    for age in ages:
+        conn.execute(
+            "insert into svc.audit_logs (table_name, table_oid, operation, record_id, timestamp)"
+            " values (%s, 0, 'INSERT', %s::int, now() - make_interval(days => %s))",
+            (table, age, age),
+        )
+    conn.execute("select svc.audit_ensure_partitions()")
+
+
+def verified(conn: Connection) -> Verification:
+    return audit.verify(conn, public_keys=KEY.public)
+
+
+def said(conn: Connection) -> list[str]:
+    return [finding.message.split(":")[0] for finding in verified(conn).findings]
+
+
+def test_a_purge_waits_for_what_an_interrupted_sealing_left(db: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(_: Seal) -> None:
+        raise InterruptedError
+
+    write(db, "public.session", *range(100, 110))
+    monkeypatch.setattr(sealing, "MOST_ENTRIES", 4)
+    with pytest.raises(InterruptedError):
+        audit.seal(db, key=KEY, progress=stop)
+    assert scalar(db, "select now() - svc.audit_unsealed_since() > interval '108 days'")
+    assert scalar(db, "select lag > interval '108 days' from svc.audit_seal_lag()")
+    assert audit.purge(db, config=RETENTION).entries == 0
+    audit.seal(db, key=KEY)
+    found = verified(db)
+    assert (found.entries, found.purged, found.unsealed, found.findings) == (10, 0, 0, [])
+
+
+def test_a_purge_waits_for_the_first_seal_after_a_restore(db: Connection) -> None:
+    write(db, "public.session", 100)
+    audit.seal(db, key=KEY)
+    assert scalar(db, "select svc.audit_unsealed_since()") is None
+    assert scalar(db, "select lag = interval '0' from svc.audit_seal_lag()")
+    db.execute("insert into svc.audit_epochs (name, began_at) values ('next', now() - interval '90 days')")
+    db.execute(
+        "insert into svc.audit_logs (xact_id, table_name, table_oid, operation, timestamp)"
+        " values (1, 'public.session', 0, 'INSERT', now() - interval '80 days')"
+    )
+    assert scalar(db, "select now() - svc.audit_unsealed_since() > interval '79 days'")
+    assert scalar(db, "select lag > interval '79 days' from svc.audit_seal_lag()")
