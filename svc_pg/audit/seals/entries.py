@@ -42,6 +42,10 @@ class SealedEntries:
         self._purges = Purges()
         self._erased: dict[tuple[str, str], _Erased] = {}
 
+    def __len__(self) -> int:
+        """The number of all that differs, which a finding tells or two."""
+        return len(self.differences) + len(self._findings)
+
     def take(self, comparisons: Sequence[Comparison]) -> Steps[None]:
         """Take the comparisons of some seals."""
         for comparison in comparisons:
@@ -69,19 +73,13 @@ class SealedEntries:
         return found
 
     def _missing(self, comparison: Comparison) -> Steps[None]:
-        """Keep the missing entries that no purge removed. Purges are read again: one may be under way."""
-        rest = [leaf for leaf in comparison.missing if not self._purges.dropped_with_partition(leaf)]
+        """Keep the missing entries that no purge removed. Purges are read again if need be: one may be under way."""
+        taken: list[RemovedLeaf] = yield removed(comparison.missing)
+        tables = {(each.id, each.leaf): each.table_name for each in taken}
+        rest = self._purges.unexplained(comparison.missing, tables)
         if rest:
             yield from self._read_purges()
-            rest = [leaf for leaf in rest if not self._purges.dropped_with_partition(leaf)]
-        if rest:
-            taken: list[RemovedLeaf] = yield removed(rest)
-            tables = {(each.id, each.leaf): each.table_name for each in taken}
-            rest = [
-                leaf
-                for leaf in rest
-                if (table := tables.get((leaf.id, leaf.digest))) is None or not self._purges.has_removed(leaf, table)
-            ]
+            rest = self._purges.unexplained(rest, tables)
         self.purged += len(comparison.missing) - len(rest)
         self.differences.missing |= {leaf.id: (leaf, comparison.seal.number) for leaf in rest}
 

@@ -86,6 +86,15 @@ class Purges:
     dropped: Sequence[Dropped] = ()
     befores: Mapping[str, datetime] = field(default_factory=dict)
 
+    def unexplained(self, leaves: Sequence[Leaf], tables: Mapping[tuple[int, bytes], str]) -> list[Leaf]:
+        """The leaves that no purge removed. ``tables`` are those of removed leaves, by their id and digest."""
+        return [
+            leaf
+            for leaf in leaves
+            if not self.dropped_with_partition(leaf)
+            and ((table := tables.get((leaf.id, leaf.digest))) is None or not self.has_removed(leaf, table))
+        ]
+
     def dropped_with_partition(self, leaf: Leaf) -> bool:
         """True if the entry was in a partition that a purge dropped."""
         time = leaf.timestamp

@@ -1,21 +1,24 @@
 """What purges and erasures remove, seals still tell from what somebody else removed."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 import pytest
 
 from svc_pg import Config, audit
 from svc_pg.audit import Seal, SealKey, Verification
-from svc_pg.audit.seals import sealing
-from svc_pg.query import scalar
+from svc_pg.audit.seals import sealing, steps, verification
+from svc_pg.audit.seals.removals import BATCHES
+from svc_pg.query import Query, fetch, scalar
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit
 
 Connection = psycopg.Connection[Any]
 
 KEY = SealKey("s1", b"k" * 32)
+GUARDED = ("svc.audit_logs", "svc.audit_seals", "svc.audit_seal_leaves", "svc.audit_removed_leaves")
+LEAVES = "select array_agg(inhrelid::regclass::text) from pg_inherits where inhparent = 'svc.audit_logs'::regclass"
 DDL = "create table customer (id text primary key, a text); create table session (id int primary key)"
 RETENTION = Config.model_validate(
     {
@@ -36,6 +39,13 @@ def prepare() -> Prepare:
 def db(database: str) -> Iterator[Connection]:
     with psycopg.connect(database, autocommit=True) as conn:
         yield conn
+
+
+def unguarded(conn: Connection) -> None:
+    """Have no guards, as a superuser can."""
+    conn.execute("set session_replication_role = replica")
+    for table in (*GUARDED, *scalar(conn, LEAVES)):
+        conn.execute(f"alter table {table} disable trigger all")
 
 
 def write(conn: Connection, table: str, *ages: int) -> None:
@@ -85,3 +95,51 @@ def test_a_purge_waits_for_the_first_seal_after_a_restore(db: Connection) -> Non
     )
     assert scalar(db, "select now() - svc.audit_unsealed_since() > interval '79 days'")
     assert scalar(db, "select lag > interval '79 days' from svc.audit_seal_lag()")
+
+
+def test_the_claims_of_purges_are_read_once_for_many_seals(db: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(db, "public.customer", *range(100, 110))  # keeps the months
+    write(db, "public.session", *range(100, 110))
+    monkeypatch.setattr(sealing, "MOST_ENTRIES", 1)
+    audit.seal(db, key=KEY)
+    assert audit.purge(db, config=RETENTION).entries == 10
+    asked: list[Query[Any]] = []
+
+    def noted(conn: Connection, query: Query[Any]) -> list[Any]:
+        asked.append(query)
+        return fetch(conn, query)
+
+    monkeypatch.setattr(steps, "fetch", noted)
+    found = verified(db)
+    assert (found.purged, found.findings) == (10, [])
+    assert asked.count(BATCHES) == 1
+
+
+@pytest.mark.parametrize("statement", ["delete from svc.audit_logs", "delete from svc.audit_seal_leaves"])
+def test_many_differences_end_a_verification_early(
+    db: Connection, monkeypatch: pytest.MonkeyPatch, statement: LiteralString
+) -> None:
+    write(db, "public.session", *range(1, 41))
+    monkeypatch.setattr(sealing, "MOST_ENTRIES", 1)
+    monkeypatch.setattr(verification, "MOST_ENTRIES", 1)
+    monkeypatch.setattr(verification, "MOST_FINDINGS", 5)
+    audit.seal(db, key=KEY)
+    unguarded(db)
+    db.execute(statement)
+    seen: list[int] = []
+    found = audit.verify(db, public_keys=KEY.public, progress=seen.append)
+    assert (len(found.findings), found.is_complete) == (5, False)
+    assert len(seen) < 10  # of 40 seals
+
+
+def test_a_cut_report_is_not_complete(db: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verification, "MOST_FINDINGS", 2)
+    write(db, "public.session", 1, 2, 3)
+    audit.seal(db, key=KEY)
+    unguarded(db)
+    for kept, is_complete in ((1, True), (0, False)):
+        db.execute(
+            "delete from svc.audit_logs where id in (select id from svc.audit_logs order by id offset %s)", (kept,)
+        )
+        found = verified(db)
+        assert (len(found.findings), found.is_complete) == (2, is_complete)
