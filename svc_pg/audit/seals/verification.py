@@ -97,12 +97,14 @@ def _verifying(public_keys: PublicKeys, copies: Iterable[Seal], progress: Progre
         while page := (yield following(chain.last.number if chain.last else 0, _PAGE)):
             signed = [seal for seal in page if chain.take(seal)]
             for group in _groups(signed):
+                if len(entries) + len(chain.findings) > MOST_FINDINGS:
+                    break
                 found = yield leaves_of(group, ended_at=end_of(epochs, group[0].epoch_began_at))
                 kept = yield Query(_KEPT, (group[0].number, group[-1].number), _Kept)
                 for future in waiting:
                     yield from entries.take(future.result())
                 waiting = [pool.submit(_compared, group, found, kept)]
-            if len(entries.differences) + len(chain.findings) > MOST_FINDINGS:
+            if len(entries) + len(chain.findings) > MOST_FINDINGS:
                 break
         else:
             chain.end()
@@ -124,7 +126,7 @@ def _verifying(public_keys: PublicKeys, copies: Iterable[Seal], progress: Progre
         erased=entries.erased,
         last_seal=last,
         findings=findings[:MOST_FINDINGS],
-        is_complete=is_complete,
+        is_complete=is_complete and len(findings) <= MOST_FINDINGS,
     )
 
 
