@@ -13,6 +13,20 @@ _EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _LOWEST: Final = -(2**63)
 
+CONTENT: Final = """pg_catalog.json_build_array(
+        1, l.xact_id, l.table_name, l.table_oid, l.operation, l.record_id, l.moved_from, l.actor_id, l.tenant_id,
+        l.db_user, l.db_role, l.before_data, l.after_data, l.changed_fields, l.label, l.severity, l.compliance,
+        l.description, l.redacted_fields, l.context
+    )::pg_catalog.text"""
+"""The expression of svc.audit_content, so that nobody changes what is verified by replacing the function."""
+DIGEST: Final = "coalesce(l.erased_leaf, pg_catalog.sha256(pg_catalog.convert_to(" + CONTENT + ", 'UTF8')))"
+"""The expression of svc.audit_leaf."""
+LEAF: Final = (
+    'pg_catalog.int8send(l.id) operator(pg_catalog.||) pg_catalog.timestamptz_send(l."timestamp")'
+    " operator(pg_catalog.||) " + DIGEST
+)
+"""The expression of a leaf."""
+
 _COUNT: Final = """
 select min(l.id) as lowest_id, count(*) as entries, clock_timestamp() as at
   from svc.audit_logs l
@@ -30,7 +44,7 @@ select x.position, string_agg(x.leaf, ''::bytea order by x.id) as leaves,
     select width_bucket(l.xact_id, %(from_xact_ids)s::bigint[]) as position, l.id,
            case when l.erased_leaf is not null then array[l.id::text, l.table_name, l.context ->> 'erasure'] end
                as erased,
-           int8send(l.id) || timestamptz_send(l."timestamp") || svc.audit_leaf(l) as leaf
+           {leaf} as leaf
       from svc.audit_logs l
      where (%(from_xact_id)s::bigint is null or l.xact_id >= %(from_xact_id)s)
        and (%(until_xact_id)s::bigint is null or l.xact_id < %(until_xact_id)s)
@@ -41,7 +55,7 @@ select x.position, string_agg(x.leaf, ''::bytea order by x.id) as leaves,
     offset 0
   ) x
  group by x.position
-"""
+""".replace("{leaf}", LEAF)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from psycopg import AsyncConnection, Connection
 
 from svc_pg.audit.numbers import number_of
 from svc_pg.audit.seals.keys import PublicKeys
-from svc_pg.audit.seals.leaves import Leaf, split
+from svc_pg.audit.seals.leaves import CONTENT, LEAF, Leaf, split
 from svc_pg.audit.seals.seal import Seal
 from svc_pg.audit.seals.steps import Steps, arun, run
 from svc_pg.audit.seals.stored import require_sealable, sealing_of
@@ -47,10 +47,9 @@ FIELDS: Final = (
 _LONGEST_PATH: Final = 64
 
 _ENTRY: Final = """
-select int8send(l.id) || timestamptz_send(l."timestamp") || svc.audit_leaf(l) as leaf,
-       case when l.erased_leaf is null then svc.audit_content(l) end as content
+select {leaf} as leaf, case when l.erased_leaf is null then {content} end as content
   from svc.audit_logs l where l.id = %s
-"""
+""".replace("{leaf}", LEAF).replace("{content}", CONTENT)
 _KEPT: Final = "select leaves from svc.audit_seal_leaves where seal = %s"
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from svc_pg.audit.seals.leaves import Leaf
+from svc_pg.audit.seals.leaves import DIGEST, Leaf
 from svc_pg.query import Query, RawJson
 
 MOST_TRIED: Final = 20
@@ -41,10 +41,11 @@ select distinct on (f.id) f.id, c.field, c.value as sealed, coalesce(to_jsonb(f.
     union
     select j.key, 'null' from jsonb_each(to_jsonb(f.entry)) j
  ) c
+ cross join lateral jsonb_populate_record(f.entry, jsonb_build_object(c.field, c.value)) l
  where c.field not in ('id', 'timestamp', 'erased_leaf')
-   and svc.audit_leaf(jsonb_populate_record(f.entry, jsonb_build_object(c.field, c.value))) = f.digest
+   and {digest} = f.digest
  order by f.id
-"""
+""".replace("{digest}", DIGEST)
 
 
 @dataclass(frozen=True, slots=True)

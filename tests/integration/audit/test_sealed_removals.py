@@ -9,6 +9,7 @@ import pytest
 from svc_pg import Config, audit
 from svc_pg.audit import Seal, SealKey, Verification
 from svc_pg.audit.seals import sealing, steps, verification
+from svc_pg.audit.seals.leaves import CONTENT, DIGEST
 from svc_pg.audit.seals.removals import BATCHES
 from svc_pg.query import Query, fetch, scalar
 from tests.support.postgres import Prepare
@@ -143,3 +144,23 @@ def test_a_cut_report_is_not_complete(db: Connection, monkeypatch: pytest.Monkey
         )
         found = verified(db)
         assert (len(found.findings), found.is_complete) == (2, is_complete)
+
+
+def test_a_replaced_function_hides_no_change(db: Connection) -> None:
+    db.execute("insert into customer values ('1', 'x')")
+    audit.seal(db, key=KEY)
+    unguarded(db)
+    db.execute("update svc.audit_logs set actor_id = 'mallory' where table_name = 'public.customer'")
+    db.execute(
+        "create or replace function svc.audit_leaf(l svc.audit_logs) returns bytea language sql stable parallel safe"
+        " as $$ select substring(k.leaves from position(int8send(l.id) in k.leaves) + 16 for 32)"
+        " from svc.audit_seal_leaves k limit 1 $$"
+    )
+    [finding] = verified(db).findings
+    assert "actor_id was null" in finding.message
+
+
+def test_the_function_makes_the_digest_that_seals_have(db: Connection) -> None:
+    db.execute("insert into customer values ('1', 'x')")
+    text = "select svc.audit_leaf(l) = " + DIGEST + ", svc.audit_content(l) = " + CONTENT
+    assert db.execute(text + " from svc.audit_logs l").fetchall() == [(True, True)]
