@@ -15,11 +15,10 @@ from svc_pg import Config
 NAMES: Final = {
     "svc_pg.integrations.asgi": ["ActorMiddleware"],
     "svc_pg.integrations.wsgi": ["WsgiActorMiddleware"],
-    "svc_pg.integrations.django": ["actor_middleware"],
     "svc_pg.integrations.django.admin": ["AuditHistoryMixin"],
     "svc_pg.integrations.django.models": ["Entry"],
-    "svc_pg.integrations.extractors": ["from_bearer", "from_header", "from_cookie", "Request"],
-    "svc_pg.integrations.fastapi": ["acting_as", "signed_webhook"],
+    "svc_pg.integrations.extractors": ["from_bearer", "from_header", "from_cookie", "Request", "ACTOR_HEADER"],
+    "svc_pg.integrations.fastapi": ["acting_as", "signed_webhook", "MAX_BYTES"],
     "svc_pg.integrations.flask": ["acting_as"],
     "svc_pg.integrations.litestar": ["acting_as"],
     "svc_pg.integrations.jinja": ["add_templates"],

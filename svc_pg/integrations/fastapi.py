@@ -9,9 +9,8 @@ from fastapi import Depends, HTTPException
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
 
 from svc_pg.errors import WebhookSignatureError
-from svc_pg.webhooks.signing import Envelope, assert_webhook_signature, check_secret
-
-__all__ = ["MAX_BYTES", "Envelope", "acting_as", "limited_body", "signed_webhook"]
+from svc_pg.webhooks.signing import Envelope as Envelope
+from svc_pg.webhooks.signing import assert_webhook_signature, check_secret
 
 MAX_BYTES: Final = 1024 * 1024
 """The default limit of a body. svc-pg sends at most 256 KiB of payload in it."""

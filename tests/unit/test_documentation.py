@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,14 @@ def test_the_generated_references_have_every_command_and_option_and_every_key() 
     assert "## [[audit.tables.enrich]]" in keys
     assert '## [webhooks.events."NAME"]' in keys
     assert '| `level` | `"row"`, `"statement"` | `row` |' in keys
+
+
+def test_the_reference_of_python_has_every_public_name() -> None:
+    sources = {name: Path(str(getattr(find_spec(name), "origin", None))) for name in generated.NAMES}
+    assert [name for name, source in sources.items() if "__all__" in source.read_text(encoding="utf-8")] == []
+    for name in ("acting_as", "actor_middleware", "audit_connections"):
+        assert f":: svc_pg.integrations.django.{name}\n" in generated.python("svc_pg.integrations.django")
+    assert ":: svc_pg.integrations.extractors.ACTOR_HEADER\n" in generated.python("svc_pg.integrations.extractors")
 
 
 def test_docker_sets_no_variable_that_nothing_reads() -> None:
