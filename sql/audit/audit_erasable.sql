@@ -67,7 +67,8 @@ begin
         if v_erasures <> '{}' then
             select array_agg(l.id) as ids, array_agg(l."timestamp") as timestamps into v_more
               from svc.audit_logs l
-             where l.table_name = v_table.name and l.context ->> 'erasure' = any (v_erasures);
+             where l.table_name = v_table.name and l.erased_leaf is not null
+               and l.context ->> 'erasure' = any (v_erasures);
             v_ids := v_ids || coalesce(v_more.ids, '{}');
             v_timestamps := v_timestamps || coalesce(v_more.timestamps, '{}');
         end if;
