@@ -81,7 +81,8 @@ def hold(conn: Connection[Any], table: str, record: object = None, *, reason: st
     column, or a list or tuple of several columns' values.
 
     Raises NotFoundError if the log does not know the table or the record, ConflictError if it is held already,
-    QueryError without a reason, ConfigError on other databases, and NotInstalledError.
+    TransactionError unless the transaction is READ COMMITTED, QueryError without a reason, ConfigError on other
+    databases, and NotInstalledError.
     """
     require_postgres(conn, _FEATURE)
     return fetch_one(conn, _query(_HOLD, table, record, reason)).id

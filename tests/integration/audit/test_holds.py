@@ -223,3 +223,27 @@ def test_entries_are_not_removed_by_an_older_snapshot(db: psycopg.Connection[Any
     db.execute("begin isolation level repeatable read")
     with pytest.raises(TransactionError, match="READ COMMITTED"), translating():
         db.execute("select svc.audit_purge_entries('public.orders'::regclass, null, null, 'infinity', '{}', '{}', 1)")
+
+
+def test_a_hold_is_not_placed_by_an_older_snapshot(db: psycopg.Connection[Any], database: str) -> None:
+    with psycopg.connect(database) as holding:
+        holding.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        holding.execute("select from svc.audit_logs")
+        audit.purge(db, OLD)
+        with pytest.raises(TransactionError, match="READ COMMITTED"):
+            audit.hold(holding, "customer", 5, reason="too late")
+    assert audit.holds().list(db).data == []
+
+
+def test_a_record_that_got_another_key_is_held_by_each_of_them(db: psycopg.Connection[Any]) -> None:
+    for number, (operation, record, before) in enumerate([("INSERT", "8", None), ("UPDATE", "9", "8")]):
+        db.execute(
+            "insert into svc.audit_logs (table_name, table_oid, operation, record_id, moved_from, timestamp)"
+            " values ('public.customer', 0, %s, %s, %s, now() - make_interval(days => %s))",
+            (operation, record, before, 500 - number),
+        )
+    audit.hold(db, "customer", 9, reason="case 19")
+    assert audit.purge(db, OLD, dry_run=True).tables == {"public.customer": 1}  # that of key 8 alone
+    audit.hold(db, "customer", 8, reason="case 19")
+    assert audit.purge(db, OLD).tables == {}
+    assert left(db) == ["customer 8", "customer 9"]
