@@ -1,6 +1,7 @@
 -- The entries that show a person: those of the record itself, and those of which an image has its key in the columns
 -- that svc.audit_erasure names; then those that so refer to the records found, and so on. An entry that shows no such
--- column goes with its record. Records of an entry erased earlier for this person count too.
+-- column goes with its record. Records of an entry erased earlier for this person count too. Last come the entries of
+-- lifted holds of these records, since they have the key and the reason; without an entry if that is purged.
 create or replace function svc.audit_erasable(p_table text, p_record text)
 returns table (
     table_name text, record_id text, moved_from text, entry_id bigint, entry_timestamp timestamptz, is_erased boolean
@@ -99,6 +100,11 @@ begin
           ) e
           join svc.audit_logs l on l."timestamp" = e.at and l.id = e.id;
     end loop;
+    return query
+    select 'svc.audit_holds', h.id::text, null::text, l.id, l."timestamp", l.id is null or l.erased_leaf is not null
+      from svc.audit_holds h
+      left join svc.audit_logs l on l.table_name = 'svc.audit_holds' and l.record_id = h.id::text
+     where h.lifted_at is not null and v_records -> h.table_name ? h.record_id;
 end
 $svc$;
 revoke all on function svc.audit_erasable(text, text) from public;

@@ -6,7 +6,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from svc_pg import Config, audit
+from svc_pg import Config, audit, schema
+from svc_pg.errors import AppendOnlyError, translating
 from svc_pg.query import scalar
 from tests.support.postgres import Prepare
 from tests.support.tables import create_and_audit
@@ -14,11 +15,12 @@ from tests.support.tables import create_and_audit
 DDL = """
 create table customer (id int primary key, name text);
 create table orders (id int primary key, customer_id int, address text);
+create table member (mail text primary key, name text);
 """
 CONFIG = Config.model_validate(
     {
         "audit": {
-            "tables": [{"name": name} for name in ("customer", "orders")],
+            "tables": [{"name": name} for name in ("customer", "orders", "member")],
             "erasure": {"customer": ["orders.customer_id"]},
         }
     }
@@ -45,3 +47,44 @@ def test_an_entry_whose_context_names_an_erasure_stays(db: psycopg.Connection[An
     assert audit.erase(db, "customer", 5).tables == {}
     [entry] = audit.query().resource("orders").list(db).data
     assert not entry.is_erased
+
+
+def test_lifted_holds_forget_the_person_and_others_stay(db: psycopg.Connection[Any]) -> None:
+    db.execute("insert into member values ('bob@example.com', 'Bob'), ('ann@example.com', 'Ann')")
+    db.execute("insert into orders values (8, 5, 'Elm Street'), (9, 6, 'Oak Road')")
+    held: list[tuple[str, object]] = [
+        ("member", "bob@example.com"),
+        ("orders", 8),
+        ("member", "ann@example.com"),
+        ("orders", None),
+    ]
+    for table, record in held:
+        audit.hold(db, table, record, reason=f"case of {record}")
+        audit.lift_hold(db, table, record, reason=f"closed for {record}")
+    planned = audit.erase(db, "member", "bob@example.com", dry_run=True)
+    assert audit.erase(db, "member", "bob@example.com") == planned
+    assert planned.tables == {"public.member": 1, "svc.audit_holds": 2}
+    assert audit.erase(db, "customer", 5).tables["svc.audit_holds"] == 2
+    key = scalar(db, "select svc.audit_erased_key('bob@example.com')")
+    holds = reversed(audit.holds(lifted=True).list(db).data)
+    assert [(hold.record_id, hold.reason, hold.lift_reason) for hold in holds] == [
+        (key, "Erased", "Erased"),
+        ("8", "Erased", "Erased"),
+        ("ann@example.com", "case of ann@example.com", "closed for ann@example.com"),
+        (None, "case of None", "closed for None"),
+    ]
+    assert scalar(db, "select count(*) from svc.audit_logs l where l::text ~ '(bob@|(of|for) 8)'") == 0
+    assert audit.erase(db, "member", "bob@example.com").tables == {}
+    with pytest.raises(AppendOnlyError), translating():
+        db.execute("update svc.audit_holds set reason = 'another'")
+    assert {found.state for found in schema.status(db, CONFIG)} == {"ok"}
+
+
+def test_a_hold_placed_and_lifted_after_an_erasure_is_erased_by_the_next(db: psycopg.Connection[Any]) -> None:
+    audit.erase(db, "customer", 5)
+    audit.hold(db, "customer", 5, reason="case of Bob")
+    assert audit.erase(db, "customer", 5).tables == {}  # it still holds
+    audit.lift_hold(db, "customer", 5, reason="closed")
+    assert audit.erase(db, "customer", 5).tables == {"svc.audit_holds": 2}
+    [hold] = audit.holds(lifted=True).list(db).data
+    assert (hold.record_id, hold.reason, hold.lift_reason) == ("5", "Erased", "Erased")
