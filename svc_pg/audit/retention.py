@@ -110,7 +110,7 @@ def purge(
         return run(conn, _elsewhere(conn, ages, dry_run=dry_run, progress=progress))
     conn = psycopg_connection(conn, twin="await audit.apurge(conn, ...)")
     check_idle(conn)
-    return take(conn, _purging(ages, dry_run=dry_run, unsealed=unsealed, progress=progress))
+    return take(conn, purging(ages, dry_run=dry_run, unsealed=unsealed, progress=progress))
 
 
 async def apurge(
@@ -128,9 +128,7 @@ async def apurge(
         return await arun_elsewhere(conn, _elsewhere(conn, ages, dry_run=dry_run, progress=progress))
     conn = await apsycopg_connection(conn, twin="audit.purge(conn, ...)")
     check_idle(conn)
-    return await atake(
-        conn, purging(ages, dry_run=dry_run, unsealed=unsealed, tries=_TRIES, batch=_BATCH, progress=progress)
-    )
+    return await atake(conn, purging(ages, dry_run=dry_run, unsealed=unsealed, progress=progress))
 
 
 def _elsewhere(
@@ -140,16 +138,12 @@ def _elsewhere(
     return (yield from purging_elsewhere(phrases_of(conn), ages, dry_run=dry_run, progress=progress))
 
 
-def _purging(ages: Ages, *, dry_run: bool, unsealed: bool, progress: Callable[[str], None]) -> Steps[PurgeReport]:
-    return purging(ages, dry_run=dry_run, unsealed=unsealed, tries=_TRIES, batch=_BATCH, progress=progress)
-
-
 def purging(
     ages: Ages,
     *,
     dry_run: bool,
-    tries: int,
-    batch: int,
+    tries: int = _TRIES,
+    batch: int = _BATCH,
     unsealed: bool = False,
     progress: Callable[[str], None] = lambda _: None,
     is_over: Callable[[], bool] = lambda: False,
