@@ -115,6 +115,16 @@ create table svc.audit_removed_leaves (
     table_name text collate "C" not null,
     leaf bytea not null check (length(leaf) = 32)
 );
+-- What purges and erasures took away, so that seals tell it from what somebody else did. No purge removes it, as it
+-- does the log's own entries that say so.
+create table svc.audit_removals (
+    entry_id bigint not null,
+    from_time timestamptz,
+    before_time timestamptz,
+    table_name text collate "C",
+    entries bigint check ((entries is null) = (table_name is null))
+);
+create index audit_removals_entry on svc.audit_removals (entry_id);
 
 -- A month that nobody made in time must not stop the application's writes.
 create table svc.audit_logs_default partition of svc.audit_logs default;
@@ -181,6 +191,14 @@ comment on column svc.audit_removed_leaves."timestamp" is 'When the entry was wr
 comment on column svc.audit_removed_leaves.xact_id is 'The entry''s transaction.';
 comment on column svc.audit_removed_leaves.table_name is 'The entry''s table.';
 comment on column svc.audit_removed_leaves.leaf is 'The digest of its fields: svc.audit_leaf.';
+
+comment on table svc.audit_removals is
+    'Internal: what purges and erasures took away, so that seals tell it from what somebody else did. Append-only.';
+comment on column svc.audit_removals.entry_id is 'The entry of the log that says so, while it is there.';
+comment on column svc.audit_removals.from_time is 'Of a dropped partition, the time from which its entries were.';
+comment on column svc.audit_removals.before_time is 'The time before which the entries were; null of an erasure.';
+comment on column svc.audit_removals.table_name is 'The entries'' table; null of a dropped partition.';
+comment on column svc.audit_removals.entries is 'The number of entries; null of a dropped partition.';
 
 comment on table svc.audit_hash_key is 'Internal: the key of hashed columns. Nobody may read it.';
 comment on column svc.audit_hash_key.is_only is 'There is one row.';

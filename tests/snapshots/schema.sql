@@ -93,6 +93,18 @@ create table svc.audit_omissions (
     constraint audit_omissions_pkey PRIMARY KEY (table_name)
 );
 
+create table svc.audit_removals (
+    entry_id bigint not null,
+    from_time timestamp with time zone,
+    before_time timestamp with time zone,
+    table_name text collate "C",
+    entries bigint,
+    constraint audit_removals_check CHECK (((entries IS NULL) = (table_name IS NULL)))
+);
+CREATE INDEX audit_removals_entry ON svc.audit_removals USING btree (entry_id);
+CREATE TRIGGER audit_guard_row BEFORE DELETE OR UPDATE ON svc.audit_removals FOR EACH ROW EXECUTE FUNCTION svc.audit_guard();
+CREATE TRIGGER audit_guard_truncate BEFORE TRUNCATE ON svc.audit_removals FOR EACH STATEMENT EXECUTE FUNCTION svc.audit_guard();
+
 create table svc.audit_removed_leaves (
     id bigint not null,
     "timestamp" timestamp with time zone not null,
@@ -1573,6 +1585,8 @@ grant execute on function svc.audit_purge_whole to svc_admin;
 grant execute on function svc.audit_purge_whole to svc_writer;
 grant execute on function svc.audit_record_id to svc_admin;
 grant execute on function svc.audit_record_id to svc_writer;
+grant select on table svc.audit_removals to svc_admin;
+grant select on table svc.audit_removals to svc_reader;
 grant select on table svc.audit_removed_leaves to svc_admin;
 grant select on table svc.audit_removed_leaves to svc_reader;
 grant execute on function svc.audit_seal_lag to svc_admin;

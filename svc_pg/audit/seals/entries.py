@@ -1,16 +1,15 @@
 """Collect what differs between the entries and their seals, and take out what purges and erasures explain."""
 
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from svc_pg.audit.seals.comparison import Comparison
 from svc_pg.audit.seals.differences import Differences
 from svc_pg.audit.seals.finding import Finding
+from svc_pg.audit.seals.leaves import Leaf
 from svc_pg.audit.seals.removals import (
     BATCHES,
     DROPPED,
-    OWN_TABLE,
     Erasure,
     Purges,
     RemovedLeaf,
@@ -23,8 +22,8 @@ Progress = Callable[[int], None]
 
 
 @dataclass(slots=True)
-class _Erased:
-    """The entries of one table that name one erasure, and the first of them."""
+class _Told:
+    """The entries of one table that one erasure or the purges must tell of, and the first of them."""
 
     entry: str
     seal: int
@@ -40,7 +39,8 @@ class SealedEntries:
         self._findings: list[Finding] = []
         self._progress = progress
         self._purges = Purges()
-        self._erased: dict[tuple[str, str], _Erased] = {}
+        self._erased: dict[tuple[str, str], _Told] = {}
+        self._removed: dict[str, _Told] = {}
 
     def __len__(self) -> int:
         """The number of all that differs, which a finding tells or two."""
@@ -66,27 +66,43 @@ class SealedEntries:
         elsewhere = (yield self.differences.elsewhere) if self.differences.missing else []
         fields = (yield self.differences.changed_fields) if self.differences.changed else []
         found = [*self._findings, *self.differences.findings(elsewhere, fields)]
-        if self._erased:
+        if any(self._removed_by_nobody()):
             yield from self._read_purges()
+            found += self._removed_by_nobody()
+        if self._erased:
             known: list[Erasure] = yield erasures([*{erasure for erasure, _ in self._erased}])
-            found += self._erased_by_nobody({each.id: json.loads(each.tables) for each in known})
+            found += self._erased_by_nobody({(each.id, each.table_name): each.entries for each in known})
         return found
 
     def _missing(self, comparison: Comparison) -> Steps[None]:
         """Keep the missing entries that no purge removed. Purges are read again if need be: one may be under way."""
-        taken: list[RemovedLeaf] = yield removed(comparison.missing)
+        number, missing = comparison.seal.number, comparison.missing
+        taken: list[RemovedLeaf] = yield removed(missing)
         tables = {(each.id, each.leaf): each.table_name for each in taken}
-        rest = self._purges.unexplained(comparison.missing, tables)
+        rest = self._unexplained(missing, tables, number)
         if rest:
             yield from self._read_purges()
-            rest = self._purges.unexplained(rest, tables)
-        self.purged += len(comparison.missing) - len(rest)
-        self.differences.missing |= {leaf.id: (leaf, comparison.seal.number) for leaf in rest}
+            rest = self._unexplained(rest, tables, number)
+        self.purged += len(missing) - len(rest)
+        self.differences.missing |= {leaf.id: (leaf, number) for leaf in rest}
+
+    def _unexplained(self, leaves: Sequence[Leaf], tables: Mapping[tuple[int, bytes], str], number: int) -> list[Leaf]:
+        """The leaves that no purge removed; of those that one removed without their partition, count them."""
+        rest = []
+        for leaf in leaves:
+            if self._purges.has_dropped(leaf):
+                continue
+            table = tables.get((leaf.id, leaf.digest))
+            if table is None or not self._purges.has_removed(leaf, table):
+                rest.append(leaf)
+                continue
+            self._removed.setdefault(table, _Told(str(leaf.id), number)).entries += 1
+        return rest
 
     def _read_purges(self) -> Steps[None]:
         dropped = yield DROPPED
         batches = yield BATCHES
-        self._purges = Purges(dropped, {each.table_name: each.before for each in batches})
+        self._purges = Purges(dropped, {each.table_name: each for each in batches})
 
     def _without_leaves(self, comparison: Comparison) -> None:
         number = comparison.seal.number
@@ -104,18 +120,33 @@ class SealedEntries:
         for entry, table, erasure in comparison.erased:
             self.erased += 1
             key = (erasure or "", table)
-            self._erased.setdefault(key, _Erased(entry, comparison.seal.number)).entries += 1
+            self._erased.setdefault(key, _Told(entry, comparison.seal.number)).entries += 1
 
-    def _erased_by_nobody(self, known: dict[str, dict[str, int]]) -> Iterator[Finding]:
+    def _removed_by_nobody(self) -> Iterator[Finding]:
+        for table, gone in self._removed.items():
+            told = self._purges.batches[table].entries
+            if told < gone.entries:
+                message = (
+                    f"{gone.entries} entries of {table} are gone as if purged, and purges say that they removed {told}:"
+                    f" for example entry {gone.entry}"
+                )
+                yield Finding("deleted", message, gone.seal, gone.entry)
+
+    def _erased_by_nobody(self, known: Mapping[tuple[str, str], int]) -> Iterator[Finding]:
         for (erasure, table), erased in self._erased.items():
-            told = known.get(erasure, {}).get(table, 0)
-            # what tells of the erasure may be purged itself
-            if told >= erased.entries or (not told and self._purges.befores.get(OWN_TABLE)):
+            told = known.get((erasure, table), 0)
+            if told >= erased.entries:
                 continue
-            message = f"entry {erased.entry} was erased, and no erasure of the log says so"
             if told:
                 message = (
                     f"{erased.entries} entries of {table} say that erasure {erasure} erased them, which says {told}:"
                     f" for example entry {erased.entry}"
                 )
+            elif erased.entries > 1:
+                message = (
+                    f"{erased.entries} entries of {table} were erased, and no erasure of the log says so:"
+                    f" for example entry {erased.entry}"
+                )
+            else:
+                message = f"entry {erased.entry} was erased, and no erasure of the log says so"
             yield Finding("erased", message, erased.seal, erased.entry)

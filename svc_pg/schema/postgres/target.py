@@ -37,6 +37,7 @@ _GUARDED = {
     "audit_seals": "audit_guard",
     "audit_seal_leaves": "audit_guard",
     "audit_removed_leaves": "audit_guard",
+    "audit_removals": "audit_guard",
     "audit_holds": "audit_guard_holds",
 }
 

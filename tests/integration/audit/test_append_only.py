@@ -51,6 +51,7 @@ def test_seals_and_their_leaves_refuse_every_change(db: psycopg.Connection[Any],
         "audit_seals": [1, "a", "-infinity", 1, 9, 0, 9, 1, digest, digest, "2026-01-31", "s1", pair],
         "audit_seal_leaves": [1, bytes(48)],
         "audit_removed_leaves": [1, "2026-01-31", 1, "public.t", digest],
+        "audit_removals": [1, None, "2026-01-31", "public.t", 1],
     }
     for table, row in rows.items():
         db.execute(f"insert into svc.{table} values ({', '.join(['%s'] * len(row))})", row)
@@ -58,7 +59,7 @@ def test_seals_and_their_leaves_refuse_every_change(db: psycopg.Connection[Any],
     db.execute("select set_config('session_replication_role', %s, false)", (role,))
     db.commit()
     for table in rows:
-        column = "leaves" if table == "audit_seal_leaves" else "xact_id" if "removed" in table else "signature"
+        column = "leaves" if table == "audit_seal_leaves" else "table_name" if "remov" in table else "signature"
         for statement in (f"update svc.{table} set {column} = {column}", f"delete from svc.{table}"):
             with pytest.raises(psycopg.DatabaseError, match=f"{table} refused: seals are append-only") as caught:
                 db.execute(statement)

@@ -18,7 +18,13 @@ from tests.support.tables import audited, create_and_audit
 Connection = psycopg.Connection[Any]
 
 KEY = SealKey("s1", b"k" * 32)
-GUARDED = ("svc.audit_logs", "svc.audit_seals", "svc.audit_seal_leaves", "svc.audit_removed_leaves")
+GUARDED = (
+    "svc.audit_logs",
+    "svc.audit_seals",
+    "svc.audit_seal_leaves",
+    "svc.audit_removed_leaves",
+    "svc.audit_removals",
+)
 LEAVES = "select array_agg(inhrelid::regclass::text) from pg_inherits where inhparent = 'svc.audit_logs'::regclass"
 DDL = "create table customer (id text primary key, a text); create table session (id int primary key)"
 RETENTION = Config.model_validate(
@@ -164,3 +170,65 @@ def test_the_function_makes_the_digest_that_seals_have(db: Connection) -> None:
     db.execute("insert into customer values ('1', 'x')")
     text = "select svc.audit_leaf(l) = " + DIGEST + ", svc.audit_content(l) = " + CONTENT
     assert db.execute(text + " from svc.audit_logs l").fetchall() == [(True, True)]
+
+
+def age_all(conn: Connection, *, keep: str) -> None:
+    """Drop all partitions as if 300 days had passed, without the one that has a table's entries."""
+    for partition in conn.execute("select inhrelid from pg_inherits where inhparent = 'svc.audit_logs'::regclass"):
+        conn.execute(
+            "select svc.audit_purge_partition(%s, now() + interval '300 days', %s, array[null::timestamptz])",
+            (*partition, [keep]),
+        )
+
+
+def test_purges_and_erasures_are_known_after_their_own_entries_were_purged(db: Connection) -> None:
+    write(db, "public.session", 500)
+    write(db, "public.customer", 500, 501)
+    audit.erase(db, "customer", "500")
+    audit.seal(db, key=KEY)
+    assert audit.purge(db, config=RETENTION).entries == 1
+    audit.seal(db, key=KEY)
+    age_all(db, keep="public.customer")
+    audit.seal(db, key=KEY)
+    labels = db.execute("select label from svc.audit_logs where label is not null and timestamp < now()").fetchall()
+    assert {label for (label,) in labels} == {"audit log purged"}  # the erasure's entry is gone
+    found = verified(db)
+    assert (found.findings, found.erased) == ([], 1)
+    assert found.purged >= 3
+
+
+def test_more_entries_gone_than_purges_removed_are_named(db: Connection) -> None:
+    write(db, "public.customer", 500, 501)
+    write(db, "public.session", 500, 501)
+    write(db, "svc.audit_logs", 500)
+    audit.seal(db, key=KEY)
+    audit.purge(db, config=RETENTION)
+    audit.seal(db, key=KEY)
+    assert (said(db), verified(db).purged) == ([], 3)
+    unguarded(db)
+    forge = (
+        "insert into svc.audit_removed_leaves select id, timestamp, xact_id, %s, svc.audit_leaf(l)"
+        " from svc.audit_logs l where table_name = 'public.customer' and record_id = %s"
+    )
+    db.execute(forge, ("public.session", "500"))
+    db.execute(forge, ("public.old", "501"))
+    db.execute("delete from svc.audit_logs where table_name = 'public.customer'")
+    assert said(db) == [
+        "entry 2 was deleted",
+        "3 entries of public.session are gone as if purged, and purges say that they removed 2",
+    ]
+
+
+def test_entries_that_nobody_erased_are_counted(db: Connection) -> None:
+    write(db, "svc.audit_logs", 500)
+    write(db, "public.customer", 500)
+    db.execute("insert into customer values ('1', 'x'), ('2', 'x')")
+    audit.seal(db, key=KEY)
+    audit.purge(db, config=RETENTION)
+    audit.seal(db, key=KEY)
+    unguarded(db)
+    db.execute(
+        "update svc.audit_logs l set erased_leaf = svc.audit_leaf(l), context = '{\"erasure\": 4711}'"
+        " where record_id in ('1', '2')"
+    )
+    assert said(db) == ["2 entries of public.customer were erased, and no erasure of the log says so"]

@@ -32,7 +32,7 @@ from tests.support.tables import audited, create_and_audit
 Connection = psycopg.Connection[Any]
 
 KEY = SealKey("s1", b"k" * 32)
-GUARDED = ("audit_logs", "audit_seals", "audit_seal_leaves", "audit_removed_leaves")
+GUARDED = ("audit_logs", "audit_seals", "audit_seal_leaves", "audit_removed_leaves", "audit_removals")
 
 
 @pytest.fixture(scope="module")
@@ -341,11 +341,7 @@ def test_an_entry_that_somebody_took_out_of_its_seal_without_a_purge_is_named(db
     )
     db.execute("delete from svc.audit_logs where id in (2, 3)")
     assert said(db) == [("deleted", "2"), ("deleted", "3")]
-    purged = {"tables": {"public.t": {"before": "2100-01-01T00:00:00Z", "entries": 2}}}
-    db.execute(
-        "select svc.capture_log('svc.audit_logs', 'DELETE', label => 'audit log purged', before_data => %s)",
-        (json.dumps(purged),),
-    )
+    db.execute("insert into svc.audit_removals values (11, null, '2100-01-01', 'public.t', 2)")
     assert (said(db), verified(db).purged) == ([], 2)
     db.execute("update svc.audit_removed_leaves set leaf = sha256(leaf) where id = 3")
     assert said(db) == [("deleted", "3")]
@@ -359,13 +355,9 @@ def test_an_erased_entry_keeps_its_seal_and_needs_an_erasure(db: Connection) -> 
     )
     assert verified(db).erased == 2
     assert said(db) == [("erased", "3")]
-    db.execute("select setval('svc.audit_logs_id_seq', 11)")
     for erased, expected in ((1, ["2 entries of public.t say that erasure 12 erased them, which says 1"]), (2, [])):
-        db.execute("delete from svc.audit_logs where id = 12; select setval('svc.audit_logs_id_seq', 11)")
-        db.execute(
-            "select svc.capture_log('svc.audit_logs', 'UPDATE', label => 'audit log erased', before_data => %s)",
-            (json.dumps({"tables": {"public.t": erased}}),),
-        )
+        db.execute("delete from svc.audit_removals")
+        db.execute("insert into svc.audit_removals values (12, null, null, 'public.t', %s)", (erased,))
         assert [finding.message.split(":")[0] for finding in verified(db).findings] == expected
     proof = audit.prove(db, 3)
     assert proof.content is None
