@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from typing import Final
 
 from svc_pg.capture.rules import TableRules
 from svc_pg.capture.table import check_column
@@ -9,9 +10,15 @@ from svc_pg.config.erasure import Reference
 from svc_pg.errors import ConfigError
 from svc_pg.table_names import TableName
 
+_INTEGERS: Final = ("smallint", "integer", "bigint")
+_TEXTS: Final = ("text", "character")  # may have any key as the application writes it
+
 
 def check_erasure(references: Iterable[Reference], recorded: Mapping[TableName, TableRules]) -> None:
-    """Raise ConfigError if a rule names a table that is not audited, or a column whose values the log does not have."""
+    """Raise ConfigError if a rule names a table that is not audited, or a column that shows nobody.
+
+    The log does not have the values of such a column, or writes them otherwise than the key.
+    """
     for reference in references:
         for name in (reference.of, reference.table):
             if TableName.parse(name) not in recorded:
@@ -27,3 +34,18 @@ def check_erasure(references: Iterable[Reference], recorded: Mapping[TableName, 
                     f'audit.erasure: the log has no values of "{column}" of table "{reference.table}", because it is'
                     " redacted, so nothing tells whose entries they are"
                 )
+        _check_types(reference, rules, recorded[TableName.parse(reference.of)])
+
+
+def _check_types(reference: Reference, rules: TableRules, of: TableRules) -> None:
+    """Raise ConfigError if equal values of a column and of the key are different texts: 5 and 5.00."""
+    for column, key in zip(reference.columns, of.key, strict=False):
+        types = [rules.table.types.get(column, "text"), of.table.types.get(key, "text")]
+        if types[0] == types[1] or all(each in _INTEGERS for each in types):
+            continue
+        if not any(each.startswith(_TEXTS) for each in types):
+            raise ConfigError(
+                f'audit.erasure: "{column}" of table "{reference.table}" is {types[0]} and the key of'
+                f' "{reference.of}" is {types[1]}, which the log writes differently',
+                hint="Give both columns the same type.",
+            )

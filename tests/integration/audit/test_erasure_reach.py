@@ -1,13 +1,13 @@
 """An erasure reaches all that shows a person under other names, and nothing that only says so."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import psycopg
 import pytest
 
 from svc_pg import Config, audit, schema
-from svc_pg.errors import AppendOnlyError, translating
+from svc_pg.errors import AppendOnlyError, ConfigError, translating
 from svc_pg.query import scalar
 from tests.support.postgres import Prepare
 from tests.support.tables import create_and_audit
@@ -88,3 +88,40 @@ def test_a_hold_placed_and_lifted_after_an_erasure_is_erased_by_the_next(db: psy
     assert audit.erase(db, "customer", 5).tables == {"svc.audit_holds": 2}
     [hold] = audit.holds(lifted=True).list(db).data
     assert (hold.record_id, hold.reason, hold.lift_reason) == ("5", "Erased", "Erased")
+
+
+def test_the_records_of_a_renamed_table_are_erased_by_its_old_name(db: psycopg.Connection[Any]) -> None:
+    db.execute("insert into orders values (8, 5, 'Elm Street')")
+    db.execute("alter table orders rename to purchase")
+    renamed = CONFIG.model_dump_json().replace("orders", "purchase")
+    schema.install(db, Config.model_validate_json(renamed), prune=True)
+    db.execute("insert into purchase values (9, 5, 'Elm Street')")
+    assert audit.erase(db, "customer", 5).tables == {"public.customer": 1, "public.purchase": 1}
+    assert audit.erase(db, "orders", 8).tables == {"public.orders": 1}
+    assert scalar(db, "select count(*) from svc.audit_logs l where l::text ~ 'Elm'") == 0
+
+
+@pytest.mark.parametrize(
+    ("key", "reference", "is_refused"),
+    [
+        ("numeric", "integer", True),
+        ("numeric(10, 2)", "numeric", True),
+        ("bigint", "smallint", False),
+        ("integer", "text", False),
+        ("varchar(9)", "varchar(20)", False),
+    ],
+)
+def test_a_reference_that_is_written_differently_is_refused(
+    db: psycopg.Connection[Any], key: str, reference: str, *, is_refused: bool
+) -> None:
+    db.execute(cast(Any, f"create table parent (id {key} primary key)"))
+    db.execute(cast(Any, f"create table child (id int primary key, parent_id {reference})"))
+    names = ("parent", "child")
+    config = Config.model_validate(
+        {"audit": {"tables": [{"name": name} for name in names], "erasure": {"parent": ["child.parent_id"]}}}
+    )
+    if is_refused:
+        with pytest.raises(ConfigError, match="writes differently"):
+            schema.install(db, config)
+    else:
+        schema.install(db, config, prune=True)
