@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from svc_pg import audit
-from svc_pg.audit.seals.copies import append_new, appending, line_of, read_copies
+from svc_pg.audit.seals.copies import append_new, appending, check_copies, line_of, read_copies
 from svc_pg.audit.seals.keys import PublicKeys, SealKey
 from svc_pg.audit.seals.seal import Seal
 from svc_pg.errors import SvcError
@@ -46,6 +46,7 @@ def seal(
             made = sealed()
         else:
             with _failing_with(to), appending(to) as copies:
+                check_copies(conn, copies)  # or a chain that somebody made anew would be signed
                 made = sealed()
                 copied = append_new(conn, copies)
     if to == STANDARD_OUTPUT:

@@ -48,18 +48,23 @@ def appending(file: Path) -> Iterator["CopyFile"]:
         yield CopyFile(newest[0] if newest else None, opened)
 
 
-def append_new(conn: Connection[Any], copies: "CopyFile") -> int:
-    """Append all seals of the log that the file does not have, and return how many.
-
-    Raises ProofError if the file's last seal is not one of this log, and OSError.
-    """
+def check_copies(conn: Connection[Any], copies: "CopyFile") -> None:
+    """Raise ProofError if the file's last seal is not one of this log."""
     last = copies.last
     if last is not None and [seal.text for seal in run(conn, _one(numbered(last.number)))] != [last.text]:
         raise ProofError(
             f"seal {last.number} of the file is not in this log",
             hint="The file is of another database, or seals were removed or replaced: svc-pg verify --seals FILE",
         )
-    return copies.append(_new(conn, last.number if last else 0))
+
+
+def append_new(conn: Connection[Any], copies: "CopyFile") -> int:
+    """Append all seals of the log that the file does not have, and return how many.
+
+    Raises ProofError if the file's last seal is not one of this log, and OSError.
+    """
+    check_copies(conn, copies)
+    return copies.append(_new(conn, copies.last.number if copies.last else 0))
 
 
 def _new(conn: Connection[Any], number: int) -> Iterator[Seal]:

@@ -111,6 +111,19 @@ def test_copies_are_appended_and_compared(run: Run, database: str, tmp_path: Pat
         assert (done.returncode, done.stderr.splitlines()[0]) == (1, "error: seals is cut: its line 2 does not end")
 
 
+def test_a_log_that_lacks_the_copied_seals_is_not_signed(run: Run, database: str) -> None:
+    run("seal", "--to", "seals")
+    with psycopg.connect(database) as conn:
+        conn.execute("set session_replication_role = replica")
+        for table in ("audit_seal_leaves", "audit_seals"):
+            conn.execute(f"alter table svc.{table} disable trigger all")
+            conn.execute(f"delete from svc.{table}")
+    done = run("seal", "--to", "seals")
+    assert (done.returncode, done.stderr.splitlines()[0]) == (1, "error: seal 1 of the file is not in this log")
+    with psycopg.connect(database) as conn:
+        assert audit.seals(conn) == []
+
+
 def test_a_full_disk_leaves_the_file_as_it_was(run: Run, database: str, tmp_path: Path) -> None:
     file = tmp_path / "seals"
     run("seal", "--to", "seals")
