@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from psycopg import AsyncConnection, Connection
-from psycopg.pq import TransactionStatus
 
+from svc_pg.audit.patient_steps import check_idle
 from svc_pg.audit.seals.keys import SealKey
 from svc_pg.audit.seals.leaves import SIZE, Count, count_of, leaves_of, split
 from svc_pg.audit.seals.seal import BEFORE_FIRST, Seal, Stretch
@@ -15,7 +15,7 @@ from svc_pg.audit.seals.steps import Steps, arun, run
 from svc_pg.audit.seals.stored import EPOCHS, LAST, UNBOUNDED, Epoch, after, end_of, require_sealable
 from svc_pg.audit.seals.tree import root_of
 from svc_pg.connections import apsycopg_connection, psycopg_connection
-from svc_pg.errors import ConflictError, TransactionError
+from svc_pg.errors import ConflictError
 from svc_pg.query import Query
 from svc_pg.settings import Settings
 
@@ -70,10 +70,7 @@ def _prepared(
     conn: Connection[Any] | AsyncConnection[Any], key: SealKey | None, progress: Callable[[Seal], None]
 ) -> Steps[list[Seal]]:
     signing = key or SealKey.of(Settings.load())
-    if conn.info.transaction_status != TransactionStatus.IDLE:
-        raise TransactionError(
-            "the connection is inside a transaction", hint="Commit or roll back first, or use a connection of its own."
-        )
+    check_idle(conn)
     return _sealing(signing, progress)
 
 

@@ -102,7 +102,7 @@ def _verifying(public_keys: PublicKeys, copies: Iterable[Seal], progress: Progre
                 found = yield leaves_of(group, ended_at=end_of(epochs, group[0].epoch_began_at))
                 kept = yield Query(_KEPT, (group[0].number, group[-1].number), _Kept)
                 for future in waiting:
-                    yield from entries.take(future.result())
+                    yield from entries.take((yield future))
                 waiting = [pool.submit(_compared, group, found, kept)]
             if len(entries) + len(chain.findings) > MOST_FINDINGS:
                 break
@@ -110,7 +110,7 @@ def _verifying(public_keys: PublicKeys, copies: Iterable[Seal], progress: Progre
             chain.end()
             is_complete = True
         for future in waiting:
-            yield from entries.take(future.result())
+            yield from entries.take((yield future))
     last: Seal | None = next(iter((yield LAST)), None)
     if last is None and not chain.findings:
         raise ConflictError(

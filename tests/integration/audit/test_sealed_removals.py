@@ -1,5 +1,7 @@
 """What purges and erasures remove, seals still tell from what somebody else removed."""
 
+import asyncio
+import threading
 from collections.abc import Iterator
 from typing import Any, LiteralString
 
@@ -9,6 +11,7 @@ import pytest
 from svc_pg import Config, audit
 from svc_pg.audit import Seal, SealKey, Verification
 from svc_pg.audit.seals import sealing, steps, verification
+from svc_pg.audit.seals.comparison import Comparison, compare
 from svc_pg.audit.seals.leaves import CONTENT, DIGEST
 from svc_pg.audit.seals.removals import BATCHES
 from svc_pg.query import Query, fetch, scalar
@@ -232,3 +235,27 @@ def test_entries_that_nobody_erased_are_counted(db: Connection) -> None:
         " where record_id in ('1', '2')"
     )
     assert said(db) == ["2 entries of public.customer were erased, and no erasure of the log says so"]
+
+
+def test_an_event_loop_goes_on_while_leaves_are_hashed(
+    db: Connection, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    audit.seal(db, key=KEY)
+    write(db, "public.customer", 1)
+    audit.seal(db, key=KEY)
+
+    async def verifying() -> Verification:
+        loop, gone_on = asyncio.get_running_loop(), threading.Event()
+
+        def compared(*args: Any) -> Comparison:
+            for _ in range(1000):  # outlasts the queries beside it
+                loop.call_soon_threadsafe(gone_on.set)
+                assert gone_on.wait(timeout=10)
+                gone_on.clear()
+            return compare(*args)
+
+        monkeypatch.setattr(verification, "compare", compared)
+        async with await psycopg.AsyncConnection.connect(database) as conn:
+            return await audit.averify(conn, public_keys=KEY.public)
+
+    assert asyncio.run(verifying()).is_intact
