@@ -27,17 +27,14 @@ LAST: Final = Query(COLUMNS + " order by number desc limit 1", (), Seal)
 """The last seal, if there is one."""
 
 # With a restore that no install has recorded yet
-_EPOCHS: Final = """
-select name, nullif(began_at, '-infinity') as began_at from (
+_EPOCHS: Final = """(
     select name, began_at from svc.audit_epochs
     union
     select epoch, epoch_began_at from svc.audit_seals
     union
     select e.here ->> 'epoch', (e.here ->> 'at')::timestamptz from svc.audit_epoch e
      where not exists (select from svc.audit_epochs k where k.name = e.here ->> 'epoch')
-) e
- order by e.began_at
-"""
+) e"""
 # Seals of an epoch follow each other, so the first one that ends after the entry is its own, or there is none
 _OF_ENTRY: Final = """
  where number = (
@@ -47,14 +44,7 @@ _OF_ENTRY: Final = """
         select s.number, s.from_xact_id
           from svc.audit_seals s
          where s.epoch_began_at = (
-                select max(e.began_at)
-                  from (
-                    select began_at from svc.audit_epochs
-                    union all
-                    select (here ->> 'at')::timestamptz from svc.audit_epoch
-                     where here ->> 'epoch' not in (select name from svc.audit_epochs)
-                  ) e
-                 where e.began_at <= l."timestamp"
+                select max(e.began_at) from {epochs} where e.began_at <= l."timestamp"
             )
            and s.until_xact_id > l.xact_id and s.until_id >= l.id and s.after_id < l.id
          order by s.until_xact_id, s.number
@@ -63,7 +53,7 @@ _OF_ENTRY: Final = """
      where l.id = %s and s.from_xact_id <= l.xact_id
      limit 1
  )
-"""
+""".replace("{epochs}", _EPOCHS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +64,13 @@ class Epoch:
     began_at: datetime | None
 
 
-EPOCHS: Final = Query(_EPOCHS, (), Epoch)
+EPOCHS: Final = Query(
+    "select name, nullif(began_at, '-infinity') as began_at from {epochs} order by e.began_at".replace(
+        "{epochs}", _EPOCHS
+    ),
+    (),
+    Epoch,
+)
 """All epochs, those of seals too; the last is the present one."""
 
 
