@@ -46,6 +46,6 @@ def test_without_a_script_links_and_a_form_do_the_same(browser: Browser, shop: S
         assert "jane@shop.example" in email(page)
         page.get_by_role("link", name="Later").click()
         expect(page.locator("#then-said")).to_have_text("As it is now")
-        page.get_by_label("Moment, UTC").fill("2020-01-31T12:00:00")
+        page.get_by_label("Time, UTC").fill("2020-01-31T12:00:00")
         page.get_by_role("button", name="Show").click()
         expect(page.get_by_role("alert")).to_contain_text("The log does not reach so far back")
