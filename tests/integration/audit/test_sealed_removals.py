@@ -1,4 +1,4 @@
-"""What purges and erasures remove, seals still tell from what somebody else removed."""
+"""Seals tell what purges and erasures removed from what somebody else removed."""
 
 import asyncio
 import threading
