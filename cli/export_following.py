@@ -3,13 +3,14 @@
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Final
 
 from svc_pg.audit.export_follow import following_lines
 from svc_pg.audit.follow_position import START, Position
 from svc_pg.audit.log import AuditQuery
+from svc_pg.dialects import dialect_of
 
 from . import cursor_file
 from .line_file import Lines, appended
@@ -62,15 +63,19 @@ def follow(
         start = known or (START if after is None else Position(after).cursor)
         with appended(to, is_resumed=known is not None) as out:
             reached = _Reached(file, out, start, is_saved=known is not None)
-            with suppress(KeyboardInterrupt), closing(following_lines(conn, wanted, cursor=start)) as parts:
-                for lines in parts:
-                    with held():
-                        if not entries:
-                            reached.save()  # a file with half a line is known by its cursor
-                        out.write(lines.text)
-                        entries += lines.entries
-                        reached.move(lines.cursor, is_end=lines.is_end)
-                        progress(entries)
+            try:
+                with closing(following_lines(conn, wanted, cursor=start)) as parts:
+                    for lines in parts:
+                        with held():
+                            if not entries:
+                                reached.save()  # a file with half a line is known by its cursor
+                            out.write(lines.text)
+                            entries += lines.entries
+                            reached.move(lines.cursor, is_end=lines.is_end)
+                            progress(entries)
+            except KeyboardInterrupt:
+                if dialect_of(conn) == "postgresql":
+                    conn.close()  # it may be inside a statement or its end, which a commit would stumble over
             if entries:
                 reached.save()
     return entries

@@ -110,7 +110,8 @@ def purge(
         return run(conn, _elsewhere(conn, ages, dry_run=dry_run, progress=progress))
     conn = psycopg_connection(conn, twin="await audit.apurge(conn, ...)")
     check_idle(conn)
-    return take(conn, purging(ages, dry_run=dry_run, unsealed=unsealed, progress=progress))
+    steps = purging(ages, dry_run=dry_run, tries=_TRIES, batch=_BATCH, unsealed=unsealed, progress=progress)
+    return take(conn, steps)
 
 
 async def apurge(
@@ -128,7 +129,8 @@ async def apurge(
         return await arun_elsewhere(conn, _elsewhere(conn, ages, dry_run=dry_run, progress=progress))
     conn = await apsycopg_connection(conn, twin="audit.purge(conn, ...)")
     check_idle(conn)
-    return await atake(conn, purging(ages, dry_run=dry_run, unsealed=unsealed, progress=progress))
+    steps = purging(ages, dry_run=dry_run, tries=_TRIES, batch=_BATCH, unsealed=unsealed, progress=progress)
+    return await atake(conn, steps)
 
 
 def _elsewhere(

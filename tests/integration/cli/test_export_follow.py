@@ -169,7 +169,9 @@ def test_the_filters_hold_and_a_slow_transaction_is_waited_for(database: str, tm
         slow.commit()
         wait_until(lambda: len(lines_of(file)) == 3, "both transactions are written")
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=20) == 0
+        assert process.stderr
+        said = process.stderr.read()
+        assert process.wait(timeout=20) == 0, said
     assert sorted(json.loads(line)["recordId"] for line in lines_of(file)) == ["5", "6", "7"]
 
 
