@@ -11,6 +11,7 @@ from pydantic.alias_generators import to_camel
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
 
 from svc_pg.console.tokens import Session
+from svc_pg.errors import SvcError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +119,11 @@ class Problem(Exception):
             document["retryAfter"] = int(self.headers["Retry-After"])
         document |= {to_camel(name): value for name, value in self.members.items()}
         return ConsoleResponse(self.status, document, {**self.headers, "Content-Type": "application/problem+json"})
+
+
+def explained(error: SvcError) -> str:
+    """The message and the hint of an error as sentences, for the detail of a problem."""
+    return f"{error.message}. {error.hint or ''}".strip()
 
 
 def rate_limited(retry_after: int, code: str = "rate_limited") -> Problem:

@@ -33,7 +33,7 @@ from svc_pg.config import Config
 from svc_pg.console.audit_log.connections import Address, opened, problem_of
 from svc_pg.console.audit_log.table_list import listed
 from svc_pg.console.parameters import PAGE_BYTES
-from svc_pg.console.requests import AuthenticatedRequest, Problem, unavailable
+from svc_pg.console.requests import AuthenticatedRequest, Problem, explained, unavailable
 from svc_pg.console.tokens import Session
 from svc_pg.errors import ConfigError, InstallError, NotFoundError
 from svc_pg.pagination import Filter, Listing, Page
@@ -128,7 +128,7 @@ class PortableLog:
         try:
             found = await self._in_thread(lambda conn: schema.status(conn, self._config), seconds=READ_SECONDS)
         except (ConfigError, InstallError) as error:
-            raise Problem(503, "not_supported", f"{error.message}. {error.hint or ''}".strip()) from error
+            raise Problem(503, "not_supported", explained(error)) from error
         return listed(found, self._config.audit, wanted)
 
     def past(self, session: Session) -> AbstractAsyncContextManager[AsyncConnection[Any]]:  # noqa: ARG002

@@ -14,7 +14,7 @@ from svc_pg.console.built_in.endpoint_urls import entries_for
 from svc_pg.console.documentation import TEXT
 from svc_pg.console.parameters import PAGE_BYTES, FilterParameter, documented, filtered
 from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, explained
 from svc_pg.errors import ConflictError, NotFoundError, QueryError, Refusal, RevertRefusedError
 from svc_pg.pagination import Page
 from svc_pg.storable_texts import check_texts
@@ -136,10 +136,9 @@ class ChangeRoutes:
         except RevertRefusedError as error:
             raise _refused(error.refusals) from error
         except ConflictError as error:
-            detail = f"{error.message}. {error.hint or ''}".strip()
-            raise Problem(409, "cannot_be_reverted", detail, errors=[]) from error
+            raise Problem(409, "cannot_be_reverted", explained(error), errors=[]) from error
         except QueryError as error:
-            raise Problem(422, "too_large", f"{error.message}. {error.hint or ''}".strip()) from error
+            raise Problem(422, "too_large", explained(error)) from error
         return ConsoleResponse(200, Revert(text))
 
 

@@ -13,7 +13,7 @@ from svc_pg.console.built_in.endpoint_urls import ENDPOINTS, entries_for
 from svc_pg.console.json_schema import Partial
 from svc_pg.console.parameters import FilterParameter, documented, filtered, refuse
 from svc_pg.console.products import ProductEndpoint, permits
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, explained
 from svc_pg.console.sealed_cursors import SealedCursors
 from svc_pg.console.tokens import Session
 from svc_pg.errors import ConflictError, NotFoundError, QueryError, SvcError
@@ -102,7 +102,7 @@ class EntryRoutes:
         except QueryError as error:
             refuse("after", f"is not acceptable: {error.message}")
         except ConflictError as error:
-            raise Problem(409, "conflict", f"{error.message}. {error.hint or ''}".strip()) from error
+            raise Problem(409, "conflict", explained(error)) from error
 
     async def _around(self, session: Session, listed: _Listed, entry_id: str) -> Page[Entry]:
         if listed.query.position is not None or listed.query.searches:

@@ -15,7 +15,7 @@ from svc_pg.audit.seals.stored import LAST, all_seals, sealing_of
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered, truth
 from svc_pg.console.products import ProductEndpoint
-from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, explained
 from svc_pg.errors import ConflictError, NotFoundError, QueryError
 from svc_pg.pagination import Page
 from svc_pg.query import RawJson, afetch
@@ -141,7 +141,7 @@ class ProofRoutes:
         except NotFoundError as error:
             raise _unknown() from error
         except ConflictError as error:
-            raise Problem(409, "not_sealed", f"{error.message}. {error.hint or ''}".strip()) from error
+            raise Problem(409, "not_sealed", explained(error)) from error
         return ConsoleResponse(200, RawJson(proof.text))
 
     async def _holds(self, request: AuthenticatedRequest) -> ConsoleResponse:

@@ -11,7 +11,7 @@ from psycopg import AsyncConnection
 from pydantic.alias_generators import to_camel
 
 from svc_pg.console.database import Database
-from svc_pg.console.requests import AuthenticatedRequest, Problem
+from svc_pg.console.requests import AuthenticatedRequest, Problem, explained
 from svc_pg.console.tokens import Session
 from svc_pg.errors import (
     ConflictError,
@@ -125,7 +125,7 @@ def as_problems(*, unknown: str | None = None) -> Iterator[None]:
 
 
 def _problem(status: int, code: str, error: SvcError) -> Problem:
-    detail = f"{error.message}. {error.hint}" if error.hint else f"{error.message}."
+    detail = explained(error)
     if isinstance(error, EndpointError) and error.field is not None:
         errors = [{"pointer": f"/{to_camel(error.field)}", "detail": detail}]
         return Problem(status, code, detail, errors=errors)
