@@ -3,7 +3,7 @@
 import asyncio
 import json
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from typing import Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
@@ -36,11 +36,11 @@ def read_body(request: ConsoleRequest, model: type[Body]) -> Body:
         return model.model_validate_json(request.content or b"{}")
     except ValidationError as error:
         problems = error.errors(include_url=False, include_input=False)
-        errors = [{"pointer": _pointer(each["loc"]), "detail": reason(each)} for each in problems[:MAX_ERRORS]]
+        errors = [{"pointer": pointer(each["loc"]), "detail": reason(each)} for each in problems[:MAX_ERRORS]]
         raise Problem(422, "invalid_body", "The body is not valid; see errors.", errors=errors) from error
 
 
-def _pointer(steps: tuple[int | str, ...]) -> str:
+def pointer(steps: Iterable[int | str]) -> str:
     """A JSON pointer (RFC 6901)."""
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)
 

@@ -10,6 +10,7 @@ from svc_pg.audit.entry import Entry
 from svc_pg.audit.revert import arevert
 from svc_pg.audit.snapshot import Snapshot
 from svc_pg.console.audit_log import AuditLog
+from svc_pg.console.body import pointer
 from svc_pg.console.built_in.endpoint_urls import entries_for
 from svc_pg.console.documentation import TEXT
 from svc_pg.console.parameters import PAGE_BYTES, FilterParameter, documented, filtered
@@ -145,15 +146,15 @@ class ChangeRoutes:
 def _refused(refusals: Sequence[Refusal]) -> Problem:
     """Each reason, with a pointer into the tables, their records and the fields of these."""
     errors = [
-        {"pointer": _pointer(each), "detail": each.reason, "entryId": each.entry} for each in refusals[:_MOST_REFUSALS]
+        {"pointer": pointer(_steps(each)), "detail": each.reason, "entryId": each.entry}
+        for each in refusals[:_MOST_REFUSALS]
     ]
     more = "" if len(refusals) <= _MOST_REFUSALS else f" for {len(refusals)} reasons"
     return Problem(409, "cannot_be_reverted", f"This cannot be taken back{more}; see errors.", errors=errors)
 
 
-def _pointer(refusal: Refusal) -> str:
-    parts = [part for part in (refusal.table, refusal.record, refusal.field) if part is not None]
-    return "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in parts)
+def _steps(refusal: Refusal) -> Sequence[str]:
+    return [step for step in (refusal.table, refusal.record, refusal.field) if step is not None]
 
 
 def _unknown_entry() -> Problem:
