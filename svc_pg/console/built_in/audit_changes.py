@@ -6,18 +6,16 @@ from typing import Final
 
 from svc_pg.audit import numbers
 from svc_pg.audit.diff import FieldDiff, diff
-from svc_pg.audit.entry import Entry
 from svc_pg.audit.revert import arevert
 from svc_pg.audit.snapshot import Snapshot
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.body import pointer
-from svc_pg.console.built_in.endpoint_urls import entries_for
+from svc_pg.console.built_in.audit_lookup import entry_number, unknown_entry, unknown_transaction, visible_entry
 from svc_pg.console.documentation import TEXT
 from svc_pg.console.parameters import PAGE_BYTES, FilterParameter, documented, filtered
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, explained
 from svc_pg.errors import ConflictError, NotFoundError, QueryError, Refusal, RevertRefusedError
-from svc_pg.pagination import Page
 from svc_pg.storable_texts import check_texts
 
 _MOST_LEFT: Final = 100
@@ -99,41 +97,36 @@ class ChangeRoutes:
         ]
 
     async def _diff(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        entry_id, tenant = request.params["id"], request.session.tenant
-        found = await self.log.entry(entry_id) if numbers.read(entry_id) is not None else None
-        if found is None or tenant not in (None, found.tenant_id):
-            raise _unknown_entry()
-        shown: Page[Entry] = entries_for(request.session, Page([found], None))
+        entry_id = entry_number(request.params["id"])
+        found = await visible_entry(self.log, request.session, str(entry_id))
         try:
-            told = diff(shown.data[0])
+            told = diff(found)
             return ConsoleResponse(200, EntryDiff(told.fields, told.patch))
         except QueryError as error:
             raise Problem(422, "not_comparable", error.message) from error
 
     async def _revert_entry(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        if numbers.read(request.params["id"]) is None:
-            raise _unknown_entry()
-        try:
-            return await self._reverted(request, entry=request.params["id"])
-        except NotFoundError as error:
-            raise _unknown_entry() from error
+        return await self._reverted(request, unknown_entry(), entry=request.params["id"])
 
     async def _revert_transaction(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        unknown = Problem(404, "unknown_transaction", "The log has no transaction with this number.")
-        if numbers.read(request.params["id"]) is None:
-            raise unknown
-        try:
-            return await self._reverted(request, transaction=request.params["id"])
-        except NotFoundError as error:
-            raise unknown from error
+        return await self._reverted(request, unknown_transaction(), transaction=request.params["id"])
 
     async def _reverted(
-        self, request: AuthenticatedRequest, *, entry: str | None = None, transaction: str | None = None
+        self,
+        request: AuthenticatedRequest,
+        unknown: Problem,
+        *,
+        entry: str | None = None,
+        transaction: str | None = None,
     ) -> ConsoleResponse:
+        if numbers.read(request.params["id"]) is None:
+            raise unknown
         leave = filtered(_Asked(), request.query, _LEAVE).leave
         try:
             async with self.log.past(request.session) as conn:
                 text = await arevert(conn, entry=entry, transaction=transaction, leave=leave, max_bytes=PAGE_BYTES)
+        except NotFoundError as error:
+            raise unknown from error
         except RevertRefusedError as error:
             raise _refused(error.refusals) from error
         except ConflictError as error:
@@ -155,7 +148,3 @@ def _refused(refusals: Sequence[Refusal]) -> Problem:
 
 def _steps(refusal: Refusal) -> Sequence[str]:
     return [step for step in (refusal.table, refusal.record, refusal.field) if step is not None]
-
-
-def _unknown_entry() -> Problem:
-    return Problem(404, "unknown_entry", "The log has no entry with this id.")

@@ -9,6 +9,7 @@ from svc_pg.audit.follow_position import NOW, START
 from svc_pg.audit.log import AuditQuery
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.built_in.audit_filters import ENTRIES, HISTORY, Asked, asked, visible
+from svc_pg.console.built_in.audit_lookup import unknown_entry, visible_entry
 from svc_pg.console.built_in.endpoint_urls import ENDPOINTS, entries_for
 from svc_pg.console.json_schema import Partial
 from svc_pg.console.parameters import FilterParameter, documented, filtered, refuse
@@ -19,7 +20,6 @@ from svc_pg.console.tokens import Session
 from svc_pg.errors import ConflictError, NotFoundError, QueryError, SvcError
 from svc_pg.pagination import Page
 
-_UNKNOWN: Final = "unknown_entry"
 _SomeOfEntry = Annotated[Entry, Partial(*ALWAYS)]
 
 
@@ -60,7 +60,7 @@ class EntryRoutes:
                 summary="Entries, newest first",
                 query=documented(_LISTED),
                 response=Page[_SomeOfEntry],
-                errors={_UNKNOWN: 404, "conflict": 409},
+                errors={"unknown_entry": 404, "conflict": 409},
             ),
             ProductEndpoint(
                 method="GET",
@@ -69,7 +69,7 @@ class EntryRoutes:
                 serves_tenants=True,
                 summary="One entry",
                 response=Entry,
-                errors={_UNKNOWN: 404},
+                errors={"unknown_entry": 404},
             ),
             ProductEndpoint(
                 method="GET",
@@ -109,27 +109,18 @@ class EntryRoutes:
             refuse("around", "cannot be combined with cursor, before, contains or text")
         try:
             if session.tenant is not None:  # the entry itself would come, whoever's it is
-                await self._entry(session, entry_id)
+                await visible_entry(self.log, session, entry_id)
             return await self.log.around(listed.query, entry_id)
         except NotFoundError as error:
-            raise _unknown() from error
+            raise unknown_entry() from error
         except QueryError as error:
             refuse("around", f"is not acceptable: {error.message}")
 
     async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
         try:
-            found = await self._entry(request.session, request.params["id"])
+            return ConsoleResponse(200, await visible_entry(self.log, request.session, request.params["id"]))
         except QueryError as error:
-            raise _unknown() from error
-        [shown] = entries_for(request.session, Page([found], None))
-        return ConsoleResponse(200, shown)
-
-    async def _entry(self, session: Session, entry_id: str) -> Entry:
-        """One entry that the session may see. Raises Problem 404, and QueryError if this is no id."""
-        found = await self.log.entry(entry_id)
-        if found is None or session.tenant not in (None, found.tenant_id):
-            raise _unknown()
-        return found
+            raise unknown_entry() from error
 
     async def _history(self, request: AuthenticatedRequest) -> ConsoleResponse:
         try:
@@ -147,7 +138,3 @@ def _searchable(session: Session, wanted: AuditQuery) -> AuditQuery:
     """Without endpoints, if the session may not see the query of their URLs: a search would find it by guesses."""
     is_hidden = wanted.searches and not permits(session.permissions, "write")
     return wanted.without(resource=[ENDPOINTS]) if is_hidden else wanted
-
-
-def _unknown() -> Problem:
-    return Problem(404, _UNKNOWN, "The log has no entry with this id.")

@@ -8,15 +8,15 @@ from typing import Any, Final
 from starlette.datastructures import QueryParams
 
 from svc_pg.audit.holds import Hold, Holds, holds
-from svc_pg.audit.numbers import number_of
 from svc_pg.audit.seals.proof import aprove
 from svc_pg.audit.seals.seal import Seal
 from svc_pg.audit.seals.stored import LAST, all_seals, sealing_of
 from svc_pg.console.audit_log import AuditLog
+from svc_pg.console.built_in.audit_lookup import entry_number, unknown_entry
 from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered, truth
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, explained
-from svc_pg.errors import ConflictError, NotFoundError, QueryError
+from svc_pg.errors import ConflictError, NotFoundError
 from svc_pg.pagination import Page
 from svc_pg.query import RawJson, afetch
 from svc_pg.table_names import TableName
@@ -125,21 +125,21 @@ class ProofRoutes:
         return ConsoleResponse(200, Page(shown, page.next_cursor, page.prev_cursor))
 
     async def _seal(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        entry_id = _number(request.params["id"])
+        entry_id = entry_number(request.params["id"])
         async with self.log.past(request.session) as conn:
             found = await afetch(conn, sealing_of(entry_id))
             has_seals = bool(found or await afetch(conn, LAST))
         if not found and await self.log.entry(str(entry_id)) is None:
-            raise _unknown()
+            raise unknown_entry()
         return ConsoleResponse(200, EntrySeal(ShownSeal.of(found[0]) if found else None, has_seals))
 
     async def _proof(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        entry_id = _number(request.params["id"])
+        entry_id = entry_number(request.params["id"])
         try:
             async with self.log.past(request.session) as conn:
                 proof = await aprove(conn, entry_id)
         except NotFoundError as error:
-            raise _unknown() from error
+            raise unknown_entry() from error
         except ConflictError as error:
             raise Problem(409, "not_sealed", explained(error)) from error
         return ConsoleResponse(200, RawJson(proof.text))
@@ -149,14 +149,3 @@ class ProofRoutes:
         wanted = filtered(holds(lifted=True), query, _HOLDS)
         async with self.log.past(request.session) as conn:
             return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))
-
-
-def _number(text: str) -> int:
-    try:
-        return number_of(text)
-    except QueryError as error:
-        raise _unknown() from error
-
-
-def _unknown() -> Problem:
-    return Problem(404, "unknown_entry", "The log has no entry with this id.")

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from svc_pg.audit.entry import Entry
 from svc_pg.audit.facets import Facets
+from svc_pg.console.built_in.audit_lookup import unknown_transaction
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.audit import caused, changes
 from svc_pg.console.pages.visit import Visit
@@ -33,7 +34,7 @@ async def shown(visit: Visit) -> Answer:
 
 async def entries_of(visit: Visit, query: Mapping[str, str]) -> Page[Entry]:
     """The entries of the one transaction that the query names. Raises Problem if there is none."""
-    unknown = Problem(404, "unknown_transaction", "The log has no transaction with this number.")
+    unknown = unknown_transaction()
     try:
         page = await visit.api.get(Page[Entry], "audit", "entries", query=query)
     except Problem as problem:

@@ -1,0 +1,35 @@
+"""Look up what a route names by its number in the log: an entry, or the problem that there is none."""
+
+from svc_pg.audit import numbers
+from svc_pg.audit.entry import Entry
+from svc_pg.console.audit_log import AuditLog
+from svc_pg.console.built_in.endpoint_urls import entries_for
+from svc_pg.console.requests import Problem
+from svc_pg.console.tokens import Session
+from svc_pg.pagination import Page
+
+
+def entry_number(text: str) -> int:
+    """The id of an entry as a number. Raises Problem 404 if it is no id."""
+    if (number := numbers.read(text)) is None:
+        raise unknown_entry()
+    return number
+
+
+async def visible_entry(log: AuditLog, session: Session, entry_id: str) -> Entry:
+    """One entry as the session may see it. Raises Problem 404, and QueryError if this is no id."""
+    found = await log.entry(entry_id)
+    if found is None or session.tenant not in (None, found.tenant_id):
+        raise unknown_entry()
+    [shown] = entries_for(session, Page([found], None))
+    return shown
+
+
+def unknown_entry() -> Problem:
+    """The problem of an id that no entry has."""
+    return Problem(404, "unknown_entry", "The log has no entry with this id.")
+
+
+def unknown_transaction() -> Problem:
+    """The problem of a number that no transaction has."""
+    return Problem(404, "unknown_transaction", "The log has no transaction with this number.")
