@@ -5,8 +5,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
-from starlette.datastructures import QueryParams
-
 from svc_pg.audit.holds import Hold, Holds, holds
 from svc_pg.audit.seals.proof import aprove
 from svc_pg.audit.seals.seal import Seal
@@ -47,6 +45,11 @@ class EntrySeal:
     has_seals: bool
 
 
+def _lifted(wanted: Holds, text: str) -> Holds:
+    truth(text)  # the holds were made of it
+    return wanted
+
+
 def _of_table(wanted: Holds, text: str) -> Holds:
     return replace(wanted, filter=wanted.filter.where("table_name = %s", str(TableName.parse(text))))
 
@@ -56,18 +59,13 @@ def _of_record(wanted: Holds, text: str) -> Holds:
 
 
 _HOLDS: Final[dict[str, FilterParameter[Holds]]] = {
-    "lifted": FilterParameter(
-        lambda wanted, text: wanted if truth(text) else replace(wanted, filter=wanted.filter.joined(holds().filter)),
-        "also those that were lifted",
-        {"type": "boolean", "default": False},
-    ),
+    "lifted": FilterParameter(_lifted, "also those that were lifted", {"type": "boolean", "default": False}),
     "resource": FilterParameter(
         _of_table, "holds of this table and of its records: schema.table, or a table in public"
     ),
     "record": FilterParameter(_of_record, "holds of the record with that key, or of its table"),
     **PAGE,
 }
-_NOT_LIFTED: Final = ("lifted", "false")
 _UNKNOWN: Final = {"unknown_entry": 404, "not_supported": 422}
 
 
@@ -145,7 +143,7 @@ class ProofRoutes:
         return ConsoleResponse(200, RawJson(proof.text))
 
     async def _holds(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        query = request.query if "lifted" in request.query else QueryParams([*request.query.multi_items(), _NOT_LIFTED])
-        wanted = filtered(holds(lifted=True), query, _HOLDS)
+        made = holds(lifted=request.query.get("lifted") == "true")
+        wanted = filtered(made, request.query, _HOLDS)
         async with self.log.past(request.session) as conn:
             return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))
