@@ -93,7 +93,7 @@ class Database:
 
         The entries' context names the session, the request and the address it came from; their tenant is the session's.
         """
-        context = {"session_id": request.session.session_id, "request_id": request.request_id, "ip": request.client}
+        context = request.audit_context(request.session.session_id)
         actor = Actor(request.session.email, request.session.tenant, context)
         with acting_as(actor):
             async with self.connection() as conn:

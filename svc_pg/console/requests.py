@@ -46,6 +46,10 @@ class ConsoleRequest:
         """The decoded segments of the path. One that came as ``a%2Fb`` is ``a/b``."""
         return tuple(unquote(segment) for segment in self.path.removeprefix("/").split("/"))
 
+    def audit_context(self, session_id: str) -> Mapping[str, str | None]:
+        """The context of the entries that it writes: the session, the request, and the address it came from."""
+        return {"session_id": session_id, "request_id": self.request_id, "ip": self.client}
+
     def authenticated(self, session: Session, params: Mapping[str, str]) -> "AuthenticatedRequest":
         """This request with the additional fields that a product's handler gets."""
         return AuthenticatedRequest(**vars(self), session=session, params=params)

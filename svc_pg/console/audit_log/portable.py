@@ -107,7 +107,7 @@ class PortableLog:
     async def purge(self, request: AuthenticatedRequest, ages: Ages, *, is_dry_run: bool) -> PurgeReport:
         """Remove old entries, in the name of the session."""
         session = request.session
-        context = {"session_id": session.session_id, "request_id": request.request_id, "ip": request.client}
+        context = request.audit_context(session.session_id)
 
         def purge(conn: Any) -> PurgeReport:
             ends_at = time.monotonic() + PURGE_SECONDS

@@ -178,7 +178,7 @@ class MagicLinks:
                     "ip": request.client,
                     "user_agent": user_agent(request),
                 }
-                context = {"session_id": str(session_id), "request_id": request.request_id, "ip": request.client}
+                context = request.audit_context(str(session_id))
                 async with aactor(conn, link.email, context=context):
                     [claimed] = await afetch(conn, links.claim(values))
                 outcome = claimed.outcome
