@@ -31,3 +31,13 @@ class File:
 
 
 Answer = Html | SeeOther | File
+
+
+def saved(text: str, name: str, media_type: str) -> File:
+    """A text as a file with this name."""
+
+    async def content() -> AsyncIterator[bytes]:
+        yield text.encode()
+
+    headers = {"Content-Type": media_type, "Content-Disposition": f'attachment; filename="{name}"'}
+    return File(content(), headers)

@@ -1,12 +1,11 @@
 """The page of one entry: its fields before and after, who and why, what else happened; and whole snapshots."""
 
-from collections.abc import AsyncIterator
 from typing import Final, cast
 
 from svc_pg.audit.entry import Entry
 from svc_pg.console.built_in.audit_changes import EntryDiff
 from svc_pg.console.built_in.audit_proof import EntrySeal
-from svc_pg.console.pages.answers import Answer, File, Html
+from svc_pg.console.pages.answers import Answer, Html, saved
 from svc_pg.console.pages.audit import caused, changes
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
@@ -48,11 +47,7 @@ async def snapshot(visit: Visit) -> Answer:
         text = cast(str, await visit.api.call("GET", "audit", "entries", entry.id, "proof"))
     if text is None:
         raise Problem(404, "not_found", "The entry has no such snapshot.")
-    headers = {
-        "Content-Type": "application/json",
-        "Content-Disposition": f'attachment; filename="entry-{entry.id}-{side}"',
-    }
-    return File(_once(text.encode()), headers)
+    return saved(text, f"entry-{entry.id}-{side}", "application/json")
 
 
 async def _entry(visit: Visit) -> Entry:
@@ -89,7 +84,3 @@ async def _neighbours(visit: Visit, entry: Entry) -> tuple[Entry | None, Entry |
     page = (await visit.api.get(Page[Entry], "audit", "entries", query=query)).data
     at = next(index for index, other in enumerate(page) if other.id == entry.id)
     return (page[at - 1] if at else None), (page[at + 1] if at + 1 < len(page) else None)
-
-
-async def _once(content: bytes) -> AsyncIterator[bytes]:
-    yield content

@@ -1,11 +1,11 @@
 """The pages of the SQL that takes an entry or a transaction back: to read and copy, or why there is none."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from svc_pg.audit.entry import Entry
 from svc_pg.console.built_in.audit_changes import Revert
-from svc_pg.console.pages.answers import Answer, File, Html
+from svc_pg.console.pages.answers import Answer, Html, saved
 from svc_pg.console.pages.audit import changes
 from svc_pg.console.pages.audit.transaction import entries_of
 from svc_pg.console.pages.visit import Visit
@@ -67,8 +67,7 @@ async def _shown(visit: Visit, kind: str, entries: Sequence[Entry], *, title: st
 
 
 async def _file(visit: Visit, kind: str, name: str) -> Answer:
-    headers = {"Content-Type": "application/sql", "Content-Disposition": f'attachment; filename="{name}"'}
-    return File(_once((await _revert(visit, kind)).sql.encode()), headers)
+    return saved((await _revert(visit, kind)).sql, name, "application/sql")
 
 
 async def _revert(visit: Visit, kind: str) -> Revert:
@@ -77,7 +76,3 @@ async def _revert(visit: Visit, kind: str) -> Revert:
 
 def _left(visit: Visit) -> list[str]:
     return [field for field in visit.query.getlist("leave") if field]
-
-
-async def _once(content: bytes) -> AsyncIterator[bytes]:
-    yield content
