@@ -2,6 +2,7 @@
 
 from typing import Final, cast
 
+from svc_pg.audit.diff import diff
 from svc_pg.audit.entry import Entry
 from svc_pg.console.built_in.audit_changes import EntryDiff
 from svc_pg.console.built_in.audit_proof import EntrySeal
@@ -9,6 +10,7 @@ from svc_pg.console.pages.answers import Answer, Html, saved
 from svc_pg.console.pages.audit import caused, changes
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
+from svc_pg.errors import QueryError
 from svc_pg.pagination import Page
 
 _SHOWN: Final = 20_000
@@ -29,7 +31,7 @@ async def shown(visit: Visit) -> Answer:
         "deliveries": (await caused.deliveries_of(visit, [entry])).get(entry.xact_id or "", []),
         "changes": changes,
         "longest": _SHOWN,
-        "patch": await _patch(visit) if entry.operation == "UPDATE" else None,
+        "patch": _patch(entry) if entry.operation == "UPDATE" else None,
         "sealing": await _sealing(visit),
         "can_be_reverted": changes.can_be_reverted(visit, [entry]),
     }
@@ -61,12 +63,11 @@ async def _sealing(visit: Visit) -> EntrySeal | None:
     return await visit.api.get(EntrySeal, "audit", "entries", visit.params["id"], "seal")
 
 
-async def _patch(visit: Visit) -> str | None:
+def _patch(entry: Entry) -> str | None:
+    """The JSON Patch of the change; None if its snapshots are nested too deeply to be compared."""
     try:
-        return (await visit.api.get(EntryDiff, "audit", "entries", visit.params["id"], "diff")).patch.text
-    except Problem as problem:
-        if problem.code != "not_comparable":
-            raise
+        return diff(entry).patch.text
+    except QueryError:
         return None
 
 
