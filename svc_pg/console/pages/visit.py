@@ -80,6 +80,11 @@ class Visit:
         return any(place.path[0] == path and self.may(place.permission) for place in self.places)
 
     @property
+    def sees_whole_log(self) -> bool:
+        """True if the audit log is here, and the person sees all of it, not the entries of one tenant alone."""
+        return self.is_log_here and self.person.tenant is None
+
+    @property
     def to(self) -> Addresses:
         """The addresses of what pages show."""
         return Addresses(self.url)

@@ -128,8 +128,7 @@ def context(entry: Entry) -> list[tuple[str, Value]]:
 
 def can_be_reverted(visit: Visit, entries: Iterable[Entry]) -> bool:
     """True if this person may ask for the SQL that takes the entries back, and a trigger of a table wrote one."""
-    is_asked = visit.is_log_here and visit.person.tenant is None
-    return is_asked and any(_is_captured(entry) for entry in entries)
+    return visit.sees_whole_log and any(_is_captured(entry) for entry in entries)
 
 
 def _is_captured(entry: Entry) -> bool:

@@ -58,7 +58,7 @@ async def _entry(visit: Visit) -> Entry:
 
 async def _sealing(visit: Visit) -> EntrySeal | None:
     """The seal of the entry; None if this person, or this log, has none to show."""
-    if not visit.is_log_here or visit.person.tenant is not None:
+    if not visit.sees_whole_log:
         return None
     return await visit.api.get(EntrySeal, "audit", "entries", visit.params["id"], "seal")
 

@@ -47,6 +47,6 @@ async def shown(visit: Visit) -> Answer:
 
 async def _holds(visit: Visit, filters: Mapping[str, str]) -> Sequence[Hold]:
     """The holds for which the record is neither purged nor erased."""
-    if not visit.is_log_here or visit.person.tenant is not None:
+    if not visit.sees_whole_log:
         return []
     return (await visit.api.get(Page[Hold], "audit", "holds", query={**filters, "limit": _HOLDS})).data
