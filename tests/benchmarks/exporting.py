@@ -11,12 +11,10 @@ import psycopg
 
 from svc_pg import audit
 from svc_pg.audit.export_fields import FORMATS
+from tests.benchmarks.delivery import processor
 
 LEAST_RATE: Final = 300_000
 """Rows a second of NDJSON."""
-
-_TICKS: Final = 100
-"""The clock of /proc: ticks a second."""
 
 
 def exports(conn: psycopg.Connection[Any]) -> dict[str, dict[str, float]]:
@@ -40,18 +38,13 @@ def _export(conn: psycopg.Connection[Any], form: Any) -> dict[str, float]:
     with TemporaryDirectory() as folder:
         file = Path(folder, "log")
         with file.open("wb") as out:
-            start, ours, theirs = time.perf_counter(), time.process_time(), _server_seconds(conn)
+            start, ours, theirs = time.perf_counter(), time.process_time(), processor.seconds(conn.info.backend_pid)
             entries = audit.export(conn, audit.query(), format=form, out=out).entries
             seconds = time.perf_counter() - start
-            ours, theirs = time.process_time() - ours, _server_seconds(conn) - theirs
+            ours, theirs = time.process_time() - ours, processor.seconds(conn.info.backend_pid) - theirs
         return {
             "rowsPerSecond": round(entries / seconds),
             "clientMicroseconds": round(ours / entries * 1e6, 2),
             "serverMicroseconds": round(theirs / entries * 1e6, 2),
             "bytes": round(file.stat().st_size / entries),
         }
-
-
-def _server_seconds(conn: psycopg.Connection[Any]) -> float:
-    fields = Path(f"/proc/{conn.info.backend_pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS
