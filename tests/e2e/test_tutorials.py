@@ -20,9 +20,10 @@ from django.db.backends.postgresql.features import DatabaseFeatures
 from psycopg.conninfo import conninfo_to_dict
 
 from tests.support.commands import environment, svc_pg
+from tests.support.documents import FENCED, ROOT
 from tests.support.waiting import wait_until
 
-TUTORIALS: Final = Path(__file__).parents[2] / "docs" / "tutorial"
+TUTORIALS: Final = ROOT / "docs" / "tutorial"
 DONE_ALREADY: Final = ("mkdir ", "python3 -m venv", "pip ", "createdb ", "docker ", "export DATABASE_URL")
 SERVERS: Final = ("svc-pg listen", "svc-pg worker", "svc-pg serve", "uvicorn ", "flask ", "python manage.py runserver")
 
@@ -115,7 +116,8 @@ def test_a_tutorial_leads_to_a_change_on_record_and_a_verified_webhook(
     }
     with ExitStack() as servers:
         walk = Walk(tmp_path, variables, servers)
-        for language, text in re.findall(r"^```(\w+)\n(.*?)^```", page, re.DOTALL | re.MULTILINE):
+        for block in FENCED.finditer(page):
+            language, text = block["language"], block["text"]
             if name := re.match(r"(?:#|--) ([\w./-]+\.\w+)\n", text):
                 with (tmp_path / name[1]).open("a" if name[1] == "shop/settings.py" else "w") as file:
                     file.write(text)

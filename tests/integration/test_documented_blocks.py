@@ -23,9 +23,8 @@ from jinja2 import Environment
 
 from cli.app import COMMANDS, load
 from svc_pg import Config, SvcError, audit, schema, webhooks
+from tests.support.documents import DOCUMENTS, FENCED, ROOT
 
-ROOT: Final = Path(__file__).parents[2]
-DOCUMENTS: Final = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 INVENTED: Final = {"celery", "orders", "shop"}
 """The examples' own applications, and what tests do not install."""
 
@@ -42,10 +41,10 @@ def blocks() -> Iterator[Block]:
     """Every fenced block of README and docs/, but for the navigation."""
     for document in DOCUMENTS:
         text = document.read_text(encoding="utf-8")
-        for found in re.finditer(r"^( *)```([^\n]*)\n(.*?)^\1```$", text, re.DOTALL | re.MULTILINE):
+        for found in FENCED.finditer(text):
             position = f"{document.relative_to(ROOT)}:{text.count(chr(10), 0, found.start()) + 1}"
-            if not found[2].startswith("{toctree}"):
-                yield Block(position, found[2], found[3])
+            if not found["language"].startswith("{toctree}"):
+                yield Block(position, found["language"], found["text"])
 
 
 BLOCKS: Final = list(blocks())

@@ -1,17 +1,20 @@
-"""The examples in README and docs/, so that tests run what readers copy."""
+"""README and docs/, and the examples in them, so that tests run what readers copy."""
 
 import re
 from pathlib import Path
+from typing import Final
 
-_DOCS = Path(__file__).parents[2] / "docs"
+ROOT: Final = Path(__file__).parents[2]
+DOCUMENTS: Final = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FENCED: Final = re.compile(r"^( *)```(?P<language>[^\n]*)\n(?P<text>.*?)^\1```$", re.DOTALL | re.MULTILINE)
 
 
 def examples(document: str, section: str = "", language: str = "python") -> list[str]:
     """The fenced blocks of that language below the heading ``## section``, or before the first such heading."""
-    folder = _DOCS.parent if document == "README.md" else _DOCS
+    folder = ROOT if document == "README.md" else ROOT / "docs"
     text = (folder / document).read_text(encoding="utf-8")
     heading, *others = re.split(r"^## ", text, flags=re.MULTILINE)
     bodies = {body.splitlines()[0]: body for body in others} | {"": heading}
-    found = re.findall(rf"^```{re.escape(language)}\n(.*?)^```", bodies[section], re.DOTALL | re.MULTILINE)
+    found = [block["text"] for block in FENCED.finditer(bodies[section]) if block["language"] == language]
     assert found, f"{document} has no {language} below {section or 'its title'}"
     return found

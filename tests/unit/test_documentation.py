@@ -14,9 +14,8 @@ from cli.app import COMMANDS as SUMMARIES
 from cli.app import app, load
 from docs import generated
 from svc_pg.settings import Settings
+from tests.support.documents import DOCUMENTS, ROOT
 
-ROOT = Path(__file__).parents[2]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 COMMANDS = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
 EVERYWHERE = {"--database-url", "--config", "--json", "--help"}
 """Described once, for all commands."""
