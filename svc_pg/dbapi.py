@@ -16,7 +16,12 @@ def rows(conn: DbApiConnection, query: str, params: Sequence[object] = ()) -> li
     """The rows of a query, as tuples whatever the connection's cursors return."""
     with closing(conn.cursor()) as cursor:
         cursor.execute(query, params or None)  # with parameters, drivers take % for the beginning of a hole
-        return [tuple(row.values()) if isinstance(row, Mapping) else tuple(row) for row in cursor.fetchall()]
+        return [values_of(row) for row in cursor.fetchall()]
+
+
+def values_of(row: Any) -> tuple[Any, ...]:
+    """The values of a row, which is a mapping if the application's cursors give such."""
+    return tuple(row.values() if isinstance(row, Mapping) else row)
 
 
 def execute(conn: DbApiConnection, statement: str, params: Sequence[object] = ()) -> int:

@@ -15,6 +15,7 @@ from svc_pg.audit.portable.last_changes import change_of_entry, changes_of
 from svc_pg.audit.portable.statements import arun, run
 from svc_pg.audit.record_ids import record_id
 from svc_pg.connections import async_connection, dbapi_connection, is_asyncpg, numbered
+from svc_pg.dbapi import values_of
 from svc_pg.dialects import dialect_of
 from svc_pg.errors import QueryError, translating
 from svc_pg.pagination import ALL, Filter
@@ -116,7 +117,7 @@ def _query(table: str, record: object, limit: int) -> Query[Change]:
 
 
 def _changes(rows: Iterable[Any]) -> list[Change]:
-    return [_change(json.loads(next(iter(row.values())) if isinstance(row, dict) else row[0])) for row in rows]
+    return [_change(json.loads(values_of(row)[0])) for row in rows]
 
 
 def _change(found: dict[str, Any]) -> Change:

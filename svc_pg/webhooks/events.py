@@ -1,12 +1,13 @@
 """Send events inside the caller's transaction: the messages and the change commit together or not at all."""
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime, timedelta
 from typing import Any, Final, LiteralString, TypeVar
 from uuid import UUID
 
 from svc_pg.connections import async_connection, dbapi_connection, is_asyncpg, numbered
+from svc_pg.dbapi import values_of
 from svc_pg.errors import PayloadError, QueryError, sqlstate, translating
 from svc_pg.storable_texts import refuse_unstorable
 from svc_pg.webhooks.payloads import Payload, SchemaCheck, json_text
@@ -194,7 +195,7 @@ def _run(conn: Any, steps: Generator[Statement, Sequence[Any], Answer]) -> Answe
         while True:
             cursor.execute(*statement)
             try:
-                statement = steps.send(_values(cursor.fetchone()))
+                statement = steps.send(values_of(cursor.fetchone()))
             except StopIteration as end:
                 return end.value  # type: ignore[no-any-return] # the type that the generator returns
 
@@ -211,10 +212,10 @@ async def _arun(conn: Any, steps: Generator[Statement, Sequence[Any], Answer]) -
 
 async def _row(conn: Any, text: LiteralString, parameters: tuple[object, ...]) -> Sequence[Any]:
     if is_asyncpg(conn):
-        return list(await conn.fetchrow(numbered(text), *parameters))
+        return values_of(await conn.fetchrow(numbered(text), *parameters))
     async with conn.cursor() as cursor:
         await cursor.execute(text, parameters)
-        return _values(await cursor.fetchone())
+        return values_of(await cursor.fetchone())
 
 
 @contextmanager
@@ -229,7 +230,3 @@ def _translating() -> Iterator[None]:
                 detail = getattr(getattr(source, "diag", None), "message_detail", None) or source
                 raise PayloadError(f"the payload is not JSON: {detail}") from error
             raise
-
-
-def _values(row: Any) -> Sequence[Any]:
-    return list(row.values()) if isinstance(row, Mapping) else list(row)

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from typing import Any, Final
 
 from svc_pg.audit.context import Actor, acting_as, current_actor, parameters
+from svc_pg.dbapi import values_of
 
 _GET_ACTOR: Final = """
 select hex(convert(@svc_actor_id using utf8mb4)) as actor_id, hex(convert(@svc_tenant_id using utf8mb4)) as tenant_id,
@@ -60,10 +61,9 @@ async def ablock(conn: Any, who: Actor) -> AsyncIterator[None]:
 
 
 def _before(rows: Sequence[Any]) -> str:
-    """The statement that restores what was read. A row is a mapping if the application's cursors give such."""
+    """The statement that restores what was read."""
     [row] = rows
-    values = row.values() if isinstance(row, Mapping) else row
-    return _set(dict(zip(("actor_id", "tenant_id", "context"), values, strict=True)))
+    return _set(dict(zip(("actor_id", "tenant_id", "context"), values_of(row), strict=True)))
 
 
 def _restore(conn: Any, before: str) -> None:

@@ -1,6 +1,6 @@
 """The actor on PostgreSQL: settings of the transaction."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
 from typing import Any, Final
 
@@ -9,6 +9,7 @@ from psycopg.pq import TransactionStatus
 from svc_pg.audit.actors import asyncpg
 from svc_pg.audit.context import Actor, acting_as, current_actor, parameters, within
 from svc_pg.connections import is_asyncpg
+from svc_pg.dbapi import values_of
 from svc_pg.errors import ConfigError, TransactionError
 
 SET_ACTOR: Final = """
@@ -59,9 +60,8 @@ async def ablock(conn: Any, who: Actor) -> AsyncIterator[None]:
 
 
 def _texts(row: Any) -> dict[str, Any]:
-    """The settings of a row, which may be a mapping if the application's cursors give such."""
-    values = row.values() if isinstance(row, Mapping) else row
-    return dict(zip(_NAMES, values, strict=True))
+    """The settings of a row."""
+    return dict(zip(_NAMES, values_of(row), strict=True))
 
 
 def _require_transaction(conn: Any) -> None:

@@ -1,12 +1,13 @@
 """Run statements on connections of any driver, sync or async: what a call does are steps, which take each answer."""
 
 import inspect
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, LiteralString, TypeVar, cast
 
 from svc_pg.audit.portable.driver_errors import translating
+from svc_pg.dbapi import values_of
 from svc_pg.dialects import dialect_of, driver_connection
 
 Result = TypeVar("Result")
@@ -77,11 +78,8 @@ def _text(statement: Statement, *, is_sqlite: bool) -> str:
 
 
 def _values(row: Any) -> Sequence[Any]:
-    """The values of a row, which may be a mapping if the application's cursors give such; texts as str.
-
-    SQLite stores texts that are no UTF-8, which the audited tables may have had.
-    """
-    values = row.values() if isinstance(row, Mapping) else row
+    """The values of a row, texts as str: SQLite stores texts that are no UTF-8, which audited tables may have had."""
     return [
-        bytes(value).decode(errors="replace") if isinstance(value, bytes | bytearray) else value for value in values
+        bytes(value).decode(errors="replace") if isinstance(value, bytes | bytearray) else value
+        for value in values_of(row)
     ]
