@@ -119,11 +119,11 @@ def _restore(token: Token[Actor | None]) -> None:
 
 def within(actor: Actor, context: str | None) -> Actor:
     """The actor with the members of ``context``, the JSON of a block around it; what is no object has none."""
-    around = _members(context)
-    own = _members(actor._parameters["context"])
-    if not around or (actor._parameters["context"] and own is None):
+    own = actor._parameters["context"]
+    if context == own or not (around := _members(context)):
         return actor
-    return replace(actor, context={**around, **(own or {})})
+    members = _members(own) if own else {}
+    return actor if members is None else replace(actor, context={**around, **members})
 
 
 def _members(text: str | None) -> Mapping[str, object] | None:
