@@ -10,8 +10,6 @@ from svc_pg.audit.portable.statements import Statement, Steps
 from svc_pg.errors import QueryError
 from svc_pg.pagination import Filter
 
-"""The highest id that SQLite can have."""
-
 _LONG: Final[Sequence[LiteralString]] = ("before_data", "after_data", "context", "description")
 
 
