@@ -115,7 +115,7 @@ ORDER_BY: Final[dict[Order, LiteralString]] = {
     "oldest": " order by audit_logs.timestamp, audit_logs.id",
 }
 # the first condition prunes partitions, which a row comparison alone does not
-_BEYOND: Final[dict[Order, LiteralString]] = {
+BEYOND: Final[dict[Order, LiteralString]] = {
     "newest": '"timestamp" <= %s and ("timestamp", id) < (%s, %s)',
     "oldest": '"timestamp" >= %s and ("timestamp", id) > (%s, %s)',
 }
@@ -157,9 +157,9 @@ def keyset(order: Order, select: LiteralString, row: Callable[..., Found]) -> Ke
         select=select,
         row=row,
         order=ORDER_BY[order],
-        beyond=_BEYOND[order],
+        beyond=BEYOND[order],
         reverse_order=ORDER_BY[_REVERSE[order]],
-        before=_BEYOND[_REVERSE[order]],
+        before=BEYOND[_REVERSE[order]],
         key=lambda found: (found.timestamp.isoformat(), found.id),
         read=lambda cursor: beyond_parameters(*position(cursor)),
     )

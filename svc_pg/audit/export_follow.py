@@ -9,26 +9,24 @@ from datetime import timedelta
 from typing import Any, Final
 
 from psycopg import Connection
-from psycopg.pq import TransactionStatus
 
-from svc_pg.audit.entry import FIELDS, beyond_parameters, position
+from svc_pg.audit.entry import BEYOND, FIELDS, beyond_parameters, position
 from svc_pg.audit.export_copy import copy, json_record
 from svc_pg.audit.export_fields import SHAPES
 from svc_pg.audit.export_file import PART_BYTES, PART_RECORDS
+from svc_pg.audit.follow import PAUSE
 from svc_pg.audit.follow_position import START, Position, read
 from svc_pg.audit.horizon import epoch_of, horizon, number_in
 from svc_pg.audit.listing import filter_of
 from svc_pg.audit.log import AuditQuery
+from svc_pg.audit.patient_steps import check_idle
 from svc_pg.audit.portable.export_records import json_record as json_record_of
 from svc_pg.audit.portable.follow import pages
 from svc_pg.dialects import dialect_of
-from svc_pg.errors import TransactionError, translating
+from svc_pg.errors import translating
 from svc_pg.pagination import MAX_SIZE, encode
 
-PAUSE: Final = timedelta(milliseconds=500)
-
 _EDGE: Final = re.compile(rb'\{"id":"([0-9]+)","timestamp":"([^"]+)"')
-_BEYOND: Final = '"timestamp" >= %s and ("timestamp", id) > (%s, %s)'
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +55,7 @@ def following_lines(
             records = [json_record_of(entry) for entry in page]
             yield _lines(records, page.next_cursor or cursor, is_end=not records)
         return
-    if conn.info.transaction_status != TransactionStatus.IDLE:
-        raise TransactionError("the connection is inside a transaction", hint="Commit or roll back first.")
+    check_idle(conn)
     here = read(cursor)
     while True:
         with translating(), conn.transaction(), closing(_look(conn, query, here)) as parts:
@@ -79,7 +76,7 @@ def _look(conn: Connection[Any], query: AuditQuery, here: Position) -> Generator
         return
     wanted = end.settled(end.since(filter_of(query.conditions)))
     if is_inside:
-        wanted = wanted.where(_BEYOND, *beyond_parameters(*position(here.row)))
+        wanted = wanted.where(BEYOND["oldest"], *beyond_parameters(*position(here.row)))
     records: list[bytes] = []
     size = 0
     with conn.cursor() as cursor, cursor.copy(*copy("ndjson", wanted)) as rows:

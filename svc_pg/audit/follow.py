@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any, Final
 
 from psycopg import Connection
-from psycopg.pq import TransactionStatus
 from psycopg.rows import class_row
 
 from svc_pg.audit.change_order import by_change
@@ -15,10 +14,11 @@ from svc_pg.audit.entry import COLUMNS, Entry
 from svc_pg.audit.horizon import horizon
 from svc_pg.audit.listing import EntryListing, listing
 from svc_pg.audit.log import AuditQuery
+from svc_pg.audit.patient_steps import check_idle
 from svc_pg.audit.portable import follow as portable
 from svc_pg.connections import psycopg_connection
 from svc_pg.dialects import dialect_of
-from svc_pg.errors import TransactionError, translating
+from svc_pg.errors import translating
 from svc_pg.pagination import Filter
 from svc_pg.query import Query, keep_json
 
@@ -39,8 +39,7 @@ def follow(conn: Any, query: AuditQuery, *, pause: timedelta = PAUSE) -> Generat
         yield from portable.follow(conn, query, pause=pause)
         return
     conn = psycopg_connection(conn, twin="audit.follow(conn, ...) with a sync connection")
-    if conn.info.transaction_status != TransactionStatus.IDLE:
-        raise TransactionError("the connection is inside a transaction", hint="Commit or roll back first.")
+    check_idle(conn)
     newest, oldest = listing(query.order("newest")), listing(query.order("oldest"))
     with translating():
         with conn.transaction():
