@@ -12,7 +12,9 @@ class DbApiConnection(Protocol):
         """Open a cursor."""
 
 
-def rows(conn: DbApiConnection, query: str, params: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+def rows(
+    conn: DbApiConnection, query: str, params: Sequence[object] | Mapping[str, object] = ()
+) -> list[tuple[Any, ...]]:
     """The rows of a query, as tuples whatever the connection's cursors return."""
     with closing(conn.cursor()) as cursor:
         cursor.execute(query, params or None)  # with parameters, drivers take % for the beginning of a hole

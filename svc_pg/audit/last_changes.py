@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, LiteralString
 
@@ -12,10 +11,10 @@ from svc_pg.audit.change_order import by_change
 from svc_pg.audit.entry import keyset
 from svc_pg.audit.portable.entries import phrases_of
 from svc_pg.audit.portable.last_changes import change_of_entry, changes_of
-from svc_pg.audit.portable.statements import arun, run
+from svc_pg.audit.portable.statements import Steps, arun, run
 from svc_pg.audit.record_ids import record_id
 from svc_pg.connections import async_connection, dbapi_connection, is_asyncpg, numbered
-from svc_pg.dbapi import values_of
+from svc_pg.dbapi import rows, values_of
 from svc_pg.dialects import dialect_of
 from svc_pg.errors import QueryError, translating
 from svc_pg.pagination import ALL, Filter
@@ -73,11 +72,10 @@ def last_changes(conn: Any, table: str, record: object, *, limit: int = DEFAULT_
     _check(limit)
     conn = dbapi_connection(conn, twin="await audit.alast_changes(conn, ...)")
     if dialect_of(conn) != "postgresql":
-        return run(conn, changes_of(phrases_of(conn), log.query().resource(table).record(record_id(record)), limit))
+        return run(conn, _elsewhere(conn, table, record, limit))
     query = _query(table, record, limit)
-    with translating(), closing(conn.cursor()) as cursor:
-        cursor.execute(query.text, query.params)
-        return _changes(cursor.fetchall())
+    with translating():
+        return _changes(rows(conn, query.text, query.params))
 
 
 async def alast_changes(conn: Any, table: str, record: object, *, limit: int = DEFAULT_CHANGES) -> list[Change]:
@@ -85,9 +83,7 @@ async def alast_changes(conn: Any, table: str, record: object, *, limit: int = D
     _check(limit)
     conn = await async_connection(conn, twin="audit.last_changes(conn, ...)")
     if dialect_of(conn) != "postgresql":
-        return await arun(
-            conn, changes_of(phrases_of(conn), log.query().resource(table).record(record_id(record)), limit)
-        )
+        return await arun(conn, _elsewhere(conn, table, record, limit))
     query = _query(table, record, limit)
     with translating():
         if is_asyncpg(conn):
@@ -100,9 +96,8 @@ def change_of(conn: Any, entry_id: int) -> Change | None:
     """One entry as a change, if there is one with this id. ``conn`` is Django's, or one as ``last_changes`` takes."""
     if dialect_of(conn) != "postgresql":
         return run(conn, change_of_entry(phrases_of(conn), entry_id))
-    with translating(), closing(conn.cursor()) as cursor:
-        cursor.execute(_OF_ENTRY, (entry_id,))
-        return next(iter(_changes(cursor.fetchall())), None)
+    with translating():
+        return next(iter(_changes(rows(conn, _OF_ENTRY, (entry_id,)))), None)
 
 
 def _check(limit: int) -> None:
@@ -116,8 +111,12 @@ def _query(table: str, record: object, limit: int) -> Query[Change]:
     return by_change(_COLUMNS, keyset("newest", _COLUMNS, Change), wanted, limit=limit)
 
 
-def _changes(rows: Iterable[Any]) -> list[Change]:
-    return [_change(json.loads(values_of(row)[0])) for row in rows]
+def _elsewhere(conn: object, table: str, record: object, limit: int) -> Steps[list[Change]]:
+    return changes_of(phrases_of(conn), log.query().resource(table).record(record), limit)
+
+
+def _changes(found: Iterable[Any]) -> list[Change]:
+    return [_change(json.loads(values_of(row)[0])) for row in found]
 
 
 def _change(found: dict[str, Any]) -> Change:
