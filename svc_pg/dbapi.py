@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import Any, Protocol
 
+from svc_pg.errors import unwrapped
+
 
 class DbApiConnection(Protocol):
     """A DB-API connection whose driver writes parameters as ``%s``: psycopg's, SQLAlchemy's raw one, Django's."""
@@ -35,10 +37,8 @@ def execute(conn: DbApiConnection, statement: str, params: Sequence[object] = ()
 
 def error_number(error: BaseException) -> int | None:
     """The number that a driver of MySQL gives an error, also to the one inside SQLAlchemy's or Django's; else None."""
-    source: BaseException | None = error
-    while source is not None:
+    for source in unwrapped(error):
         number = getattr(source, "errno", None) or (source.args[0] if source.args else None)
         if isinstance(number, int):
             return number
-        source = getattr(source, "orig", None) or source.__cause__
     return None

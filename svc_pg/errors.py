@@ -209,13 +209,19 @@ def translate(error: Exception) -> SvcError | None:
 
 def sqlstate(error: BaseException) -> tuple[str | None, BaseException]:
     """The SQLSTATE of a driver's error, as ``translate`` reads it, and the error that has it."""
-    source: BaseException | None = error
-    while source is not None:
+    for source in unwrapped(error):
         state = getattr(source, "sqlstate", None) or getattr(source, "pgcode", None)
         if isinstance(state, str):
             return state, source
-        source = getattr(source, "orig", None) or source.__cause__
     return None, error
+
+
+def unwrapped(error: BaseException) -> Iterator[BaseException]:
+    """An error, and the one inside it if it is a wrapper such as SQLAlchemy's or Django's, and so on."""
+    source: BaseException | None = error
+    while source is not None:
+        yield source
+        source = getattr(source, "orig", None) or source.__cause__
 
 
 def _translated(state: str, source: BaseException) -> SvcError | None:
