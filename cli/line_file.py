@@ -41,10 +41,8 @@ class LineFile:
     def write(self, text: bytes) -> None:
         """Append some lines: all of them or, if the disk is full, none."""
         size = os.fstat(self._descriptor).st_size
-        rest = memoryview(text)
         try:
-            while rest:
-                rest = rest[os.write(self._descriptor, rest) :]
+            _write(self._descriptor, text)
         except OSError:
             os.ftruncate(self._descriptor, size)
             raise
@@ -84,12 +82,16 @@ class _Stream:
         self._descriptor = descriptor
 
     def write(self, text: bytes) -> None:
-        rest = memoryview(text)
-        while rest:
-            rest = rest[os.write(self._descriptor, rest) :]
+        _write(self._descriptor, text)
 
     def sync(self) -> None:
         """Lines that a pipe has taken are its reader's."""
+
+
+def _write(descriptor: int, text: bytes) -> None:
+    rest = memoryview(text)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
 
 
 @contextmanager
