@@ -130,20 +130,21 @@ def _row_json(row: audit.PastRow) -> Mapping[str, object]:
         "redactedFields": row.redacted_fields,
         "unknownFields": row.unknown_fields,
         "otherData": row.other_data,
-        "values": {name: _plain(value) for name, value in row.values.items()},
+        "values": {name: _json(value) for name, value in row.values.items()},
     }
 
 
-def _plain(value: Any) -> object:
+def _json(value: Any) -> audit.Snapshot:
     """A value as JSON, or as its text if JSON has no such value."""
     try:
-        return audit.Snapshot(encode(value).decode())
+        text = encode(value)
     except (TypeError, ValueError):
-        return [_plain(each) for each in value] if isinstance(value, list) else str(value)
+        text = encode([_json(each) for each in value] if isinstance(value, list) else str(value))
+    return audit.Snapshot(text.decode())
 
 
 def _shown(value: Any) -> str:
-    return value_text(audit.Snapshot(encode(_plain(value)).decode()))
+    return value_text(_json(value))
 
 
 def _line(*parts: str) -> None:
