@@ -152,7 +152,8 @@ def test_tasks_with_connections_of_aiosqlite_write_as_their_own_actors(sqlite_no
                 with acting(f"user:{note}"):
                     await conn.execute(INSERT, [note])
                     await asyncio.sleep(0)
-                    await conn.executemany("update note set body = 'x' where id = ?", [[note]])
+                    cursor = await conn.executemany("update note set body = 'x' where id = ?", [[note]])
+                    await cursor.close()  # dropped, Python 3.11 resets its statement here, beside the next one's use
 
             await asyncio.gather(*map(write, range(20)))
             await conn.execute(INSERT, [20])
