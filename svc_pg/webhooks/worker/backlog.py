@@ -82,7 +82,7 @@ class BacklogReader:
                 self.seal_lag = lag[0].seconds if lag else None
                 self.last_runs = await afetch(conn, last_runs())
                 return found
-        except psycopg.Error as error:
+        except (psycopg.Error, SvcError) as error:
             self.seal_lag = None
             self.last_runs = []
             _log.debug("cannot read the backlog: %s", error)

@@ -50,6 +50,7 @@ def test_each_table_has_its_share(conn: psycopg.Connection[Any], database: str) 
 
 def test_a_database_without_svc_pg_has_no_shares_and_does_not_fail_the_metrics(empty_database: str) -> None:
     assert asyncio.run(BacklogReader(Conninfo.parse(empty_database)).attributed()) == []
+    assert asyncio.run(BacklogReader(Conninfo.parse(empty_database)).read()) is None
 
 
 def test_a_log_of_any_size_costs_the_same(conn: psycopg.Connection[Any]) -> None:
