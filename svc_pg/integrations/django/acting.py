@@ -25,17 +25,19 @@ def acting_as(user: Callable[[HttpRequest], Any]) -> Callable[[View], View]:
     """
 
     def decorate(view: Any) -> Any:
+        def find(request: HttpRequest) -> Any:
+            audit_connections()  # those of the thread in which Django works
+            return user(request)
+
         @wraps(view)
         def handle(request: HttpRequest, *args: Any, **options: Any) -> Any:
-            audit_connections()
-            actor = actor_of(user(request), context_of(request)) or current_actor()
+            actor = actor_of(find(request), context_of(request)) or current_actor()
             with acting_as_actor(actor):
                 return streamed(view(request, *args, **options), actor)
 
         @wraps(view)
         async def handle_async(request: HttpRequest, *args: Any, **options: Any) -> Any:
-            await sync_to_async(audit_connections)()
-            found = await sync_to_async(user)(request)
+            found = await sync_to_async(find)(request)
             found = await found if isawaitable(found) else found
             actor = actor_of(found, context_of(request)) or current_actor()
             with acting_as_actor(actor):
