@@ -1,8 +1,13 @@
-"""Take steps that each are a transaction, and wait between tries of one whose locks others hold."""
+"""Take the steps of a call: queries, each of which takes the rows of the one before, and waits between them.
+
+Most calls try a query again whose locks others hold.
+"""
 
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Generator
+from concurrent.futures import Future
+from contextlib import closing
 from datetime import timedelta
 from typing import Any, Final, TypeVar
 
@@ -19,8 +24,8 @@ _ISOLATION: Final = "set transaction isolation level read committed"
 
 Result = TypeVar("Result")
 
-Step = Query[Any] | timedelta
-"""A query to run in a transaction of its own, or a time to wait."""
+Step = Query[Any] | timedelta | Future[list[Any]]
+"""A query to run in a transaction of its own, a time to wait, or the work of another thread to wait for."""
 Rows = list[Any] | LockNotAvailable
 """The result of a query: its rows, or the fact that others hold its locks."""
 Steps = Generator[Step, list[Any], Result]
@@ -45,17 +50,7 @@ def patiently(
 
 def take(conn: Connection[Any], steps: Steps[Result]) -> Result:
     """Take the steps on a connection, which is outside a transaction."""
-    with translating():
-        try:
-            step = next(steps)
-            while True:
-                if isinstance(step, timedelta):
-                    time.sleep(step.total_seconds())
-                    step = steps.send([])
-                else:
-                    step = _go_on(steps, _rows(conn, step))
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return] # the type that the generator returns
+    return take_by(steps, lambda query: _rows(conn, query))
 
 
 async def atake(conn: AsyncConnection[Any], steps: Steps[Result]) -> Result:
@@ -63,15 +58,34 @@ async def atake(conn: AsyncConnection[Any], steps: Steps[Result]) -> Result:
     return await atake_by(steps, lambda query: arows(conn, query))
 
 
-async def atake_by(steps: Steps[Result], rows: Callable[[Query[Any]], Awaitable[Rows]]) -> Result:
+def take_by(steps: Steps[Result], rows: Callable[[Query[Any]], Rows]) -> Result:
     """Take the steps; ``rows`` runs each query in a transaction of its own."""
-    with translating():
+    with translating(), closing(steps):
+        try:
+            step = next(steps)
+            while True:
+                if isinstance(step, timedelta):
+                    time.sleep(step.total_seconds())
+                    step = steps.send([])
+                elif isinstance(step, Future):
+                    step = steps.send(step.result())
+                else:
+                    step = _go_on(steps, rows(step))
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return] # the type that the generator returns
+
+
+async def atake_by(steps: Steps[Result], rows: Callable[[Query[Any]], Awaitable[Rows]]) -> Result:
+    """As ``take_by``, with ``rows`` that is async."""
+    with translating(), closing(steps):
         try:
             step = next(steps)
             while True:
                 if isinstance(step, timedelta):
                     await asyncio.sleep(step.total_seconds())
                     step = steps.send([])
+                elif isinstance(step, Future):
+                    step = steps.send(await asyncio.wrap_future(step))
                 else:
                     step = _go_on(steps, await rows(step))
         except StopIteration as end:

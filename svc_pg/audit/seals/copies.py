@@ -11,8 +11,9 @@ from typing import Any, BinaryIO, Final
 
 from psycopg import Connection
 
+from svc_pg.audit.patient_steps import Steps
 from svc_pg.audit.seals.seal import Seal
-from svc_pg.audit.seals.steps import Steps, run
+from svc_pg.audit.seals.steps import run
 from svc_pg.audit.seals.stored import following, numbered
 from svc_pg.errors import ConflictError, ProofError
 from svc_pg.query import Query

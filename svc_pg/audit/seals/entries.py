@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from svc_pg.audit.patient_steps import Steps
 from svc_pg.audit.seals.comparison import Comparison
 from svc_pg.audit.seals.differences import Differences
 from svc_pg.audit.seals.finding import Finding
@@ -16,7 +17,6 @@ from svc_pg.audit.seals.removals import (
     erasures,
     removed,
 )
-from svc_pg.audit.seals.steps import Steps
 
 Progress = Callable[[int], None]
 

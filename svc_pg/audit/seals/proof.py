@@ -10,10 +10,11 @@ from typing import Any, Final, Self
 from psycopg import AsyncConnection, Connection
 
 from svc_pg.audit.numbers import number_of
+from svc_pg.audit.patient_steps import Steps
 from svc_pg.audit.seals.keys import PublicKeys
 from svc_pg.audit.seals.leaves import CONTENT, LEAF, Leaf, split
 from svc_pg.audit.seals.seal import Seal
-from svc_pg.audit.seals.steps import Steps, arun, run
+from svc_pg.audit.seals.steps import arun, run
 from svc_pg.audit.seals.stored import require_sealable, sealing_of
 from svc_pg.audit.seals.tree import PathStep, path_to_root, root_above
 from svc_pg.errors import ConflictError, NotFoundError, ProofError

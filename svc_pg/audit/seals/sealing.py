@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from psycopg import AsyncConnection, Connection
 
-from svc_pg.audit.patient_steps import check_idle
+from svc_pg.audit.patient_steps import Steps, check_idle
 from svc_pg.audit.seals.keys import SealKey
 from svc_pg.audit.seals.leaves import SIZE, Count, count_of, leaves_of, split
 from svc_pg.audit.seals.seal import BEFORE_FIRST, Seal, Stretch
-from svc_pg.audit.seals.steps import Steps, arun, run
+from svc_pg.audit.seals.steps import arun, run
 from svc_pg.audit.seals.stored import EPOCHS, LAST, UNBOUNDED, Epoch, after, end_of, require_sealable
 from svc_pg.audit.seals.tree import root_of
 from svc_pg.connections import apsycopg_connection, psycopg_connection

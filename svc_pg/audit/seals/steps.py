@@ -1,51 +1,31 @@
-"""Take the steps of a call that seals or verifies: queries, each of which takes the rows of the one before."""
+"""Take the steps of a call that seals or verifies, which may also be inside the caller's transaction."""
 
-import asyncio
-from collections.abc import Generator
-from concurrent.futures import Future
-from contextlib import closing
-from typing import Any, TypeVar
+from typing import Any
 
 from psycopg import AsyncConnection, Connection
 
+from svc_pg.audit.patient_steps import Result, Steps, atake_by, take_by
 from svc_pg.connections import apsycopg_connection, psycopg_connection
 from svc_pg.query import Query, afetch, fetch
-
-Result = TypeVar("Result")
-Step = Query[Any] | Future[list[Any]]
-"""A query to run, or the work of another thread to wait for."""
-Steps = Generator[Step, list[Any], Result]
 
 
 def run(conn: Connection[Any], steps: Steps[Result]) -> Result:
     """Run each query in a transaction of its own, or inside the caller's, and return the result."""
     driver = psycopg_connection(conn)
-    with closing(steps):
-        try:
-            step = next(steps)
-            while True:
-                if isinstance(step, Future):
-                    step = steps.send(step.result())
-                    continue
-                with driver.transaction():
-                    rows = fetch(driver, step)
-                step = steps.send(rows)
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return] # the type that the generator returns
+
+    def rows(query: Query[Any]) -> list[Any]:
+        with driver.transaction():
+            return fetch(driver, query)
+
+    return take_by(steps, rows)
 
 
 async def arun(conn: AsyncConnection[Any], steps: Steps[Result]) -> Result:
     """As ``run``, on an async connection."""
     driver = await apsycopg_connection(conn)
-    with closing(steps):
-        try:
-            step = next(steps)
-            while True:
-                if isinstance(step, Future):
-                    step = steps.send(await asyncio.wrap_future(step))
-                    continue
-                async with driver.transaction():
-                    rows = await afetch(driver, step)
-                step = steps.send(rows)
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return] # the type that the generator returns
+
+    async def rows(query: Query[Any]) -> list[Any]:
+        async with driver.transaction():
+            return await afetch(driver, query)
+
+    return await atake_by(steps, rows)

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from psycopg import AsyncConnection, Connection
 
+from svc_pg.audit.patient_steps import Steps
 from svc_pg.audit.seals.chain import Chain
 from svc_pg.audit.seals.comparison import Comparison, compare
 from svc_pg.audit.seals.entries import Progress, SealedEntries
@@ -15,7 +16,7 @@ from svc_pg.audit.seals.keys import PublicKeys
 from svc_pg.audit.seals.leaves import count_of, leaves_of
 from svc_pg.audit.seals.seal import Seal
 from svc_pg.audit.seals.sealing import MOST_ENTRIES
-from svc_pg.audit.seals.steps import Steps, arun, run
+from svc_pg.audit.seals.steps import arun, run
 from svc_pg.audit.seals.stored import EPOCHS, LAST, Epoch, after, end_of, following, require_sealable
 from svc_pg.errors import ConflictError
 from svc_pg.query import Query
