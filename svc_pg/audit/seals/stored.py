@@ -1,6 +1,6 @@
 """The seals in the database, and the epochs of the log that they are of."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -90,33 +90,27 @@ def sealing_of(entry_id: int) -> Query[Seal]:
 
 
 def end_of(epochs: Sequence[Epoch], began_at: datetime | None) -> datetime | None:
-    """The time at which the epoch after the one that began then begins, if there is one."""
-    later = [epoch.began_at for epoch in epochs if epoch.began_at and (began_at is None or epoch.began_at > began_at)]
-    return min(later, default=None)
+    """The time at which the epoch after the one that began then begins, if there is one; ``epochs`` are in order."""
+    return next((epoch.began_at for epoch in _later(epochs, began_at)), None)
 
 
 def after(last: Seal | None, epochs: Sequence[Epoch]) -> list[Stretch]:
     """The parts of the log that come after the last seal, the oldest first."""
-    if last is None:
-        return [Stretch(epoch.name, epoch.began_at, None, None, None, None) for epoch in epochs]
-    parts = [Stretch(epoch.name, epoch.began_at, None, None, None, None) for epoch in epochs if _is_later(epoch, last)]
-    if last.until_xact_id is not None:
-        parts.insert(0, Stretch(last.epoch, last.epoch_began_at, last.until_xact_id, None, None, None))
-    if last.until_id is not None:
-        begun = Stretch(
-            last.epoch,
-            last.epoch_began_at,
-            last.from_xact_id,
-            last.until_xact_id,
-            after_id=last.until_id,
-            until_id=None,
-        )
-        parts.insert(0, begun)
-    return parts
+    parts: list[Stretch] = []
+    if last is not None and last.until_id is not None:
+        ends = (last.from_xact_id, last.until_xact_id)
+        parts.append(Stretch(last.epoch, last.epoch_began_at, *ends, after_id=last.until_id, until_id=None))
+    if last is not None and last.until_xact_id is not None:
+        parts.append(Stretch(last.epoch, last.epoch_began_at, last.until_xact_id, None, None, None))
+    rest = epochs if last is None else _later(epochs, last.epoch_began_at)
+    return [*parts, *(Stretch(epoch.name, epoch.began_at, None, None, None, None) for epoch in rest)]
 
 
-def _is_later(epoch: Epoch, last: Seal) -> bool:
-    return epoch.began_at is not None and (last.epoch_began_at is None or epoch.began_at > last.epoch_began_at)
+def _later(epochs: Iterable[Epoch], began_at: datetime | None) -> Iterator[Epoch]:
+    """The epochs that began after one of them, in their order."""
+    for epoch in epochs:
+        if epoch.began_at is not None and (began_at is None or epoch.began_at > began_at):
+            yield epoch
 
 
 def seals(conn: Connection[Any], *, limit: int = 20, before: int | None = None) -> list[Seal]:
