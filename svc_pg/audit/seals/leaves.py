@@ -27,15 +27,15 @@ LEAF: Final = (
 )
 """The expression of a leaf."""
 
+_IN_STRETCH: Final = """(%(from_xact_id)s::bigint is null or l.xact_id >= %(from_xact_id)s)
+       and (%(until_xact_id)s::bigint is null or l.xact_id < %(until_xact_id)s)
+       and (%(after_id)s::bigint is null or l.id > %(after_id)s)
+       and (%(until_id)s::bigint is null or l.id <= %(until_id)s)
+       and (%(began_at)s::timestamptz is null or l."timestamp" >= %(began_at)s)
+       and (%(ended_at)s::timestamptz is null or l."timestamp" < %(ended_at)s)"""
 _COUNT: Final = """
-select min(l.id) as lowest_id, count(*) as entries, clock_timestamp() as at
-  from svc.audit_logs l
- where (%(from_xact_id)s::bigint is null or l.xact_id >= %(from_xact_id)s)
-   and (%(until_xact_id)s::bigint is null or l.xact_id < %(until_xact_id)s)
-   and (%(after_id)s::bigint is null or l.id > %(after_id)s)
-   and (%(began_at)s::timestamptz is null or l."timestamp" >= %(began_at)s)
-   and (%(ended_at)s::timestamptz is null or l."timestamp" < %(ended_at)s)
-"""
+select min(l.id) as lowest_id, count(*) as entries, clock_timestamp() as at from svc.audit_logs l where {in_stretch}
+""".replace("{in_stretch}", _IN_STRETCH)
 # The digests are made before the sort, which so moves 48 bytes an entry and no snapshots
 _LEAVES: Final = """
 select x.position, string_agg(x.leaf, ''::bytea order by x.id) as leaves,
@@ -46,16 +46,11 @@ select x.position, string_agg(x.leaf, ''::bytea order by x.id) as leaves,
                as erased,
            {leaf} as leaf
       from svc.audit_logs l
-     where (%(from_xact_id)s::bigint is null or l.xact_id >= %(from_xact_id)s)
-       and (%(until_xact_id)s::bigint is null or l.xact_id < %(until_xact_id)s)
-       and (%(after_id)s::bigint is null or l.id > %(after_id)s)
-       and (%(until_id)s::bigint is null or l.id <= %(until_id)s)
-       and (%(began_at)s::timestamptz is null or l."timestamp" >= %(began_at)s)
-       and (%(ended_at)s::timestamptz is null or l."timestamp" < %(ended_at)s)
+     where {in_stretch}
     offset 0
   ) x
  group by x.position
-""".replace("{leaf}", LEAF)
+""".replace("{leaf}", LEAF).replace("{in_stretch}", _IN_STRETCH)
 
 
 @dataclass(frozen=True, slots=True)
