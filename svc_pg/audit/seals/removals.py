@@ -10,7 +10,7 @@ from svc_pg.query import Query
 
 # A dropped partition is told by its times, other removals by table
 _DROPPED: Final = """
-select distinct from_time as "from", before_time as before from svc.audit_removals where table_name is null
+select distinct from_time as from_, before_time as before from svc.audit_removals where table_name is null
 """
 _BATCHES: Final = """
 select table_name, max(before_time) as before, sum(entries)::bigint as entries
@@ -62,7 +62,7 @@ class Erasure:
     entries: int
 
 
-DROPPED: Final = Query(_DROPPED, (), lambda **row: Dropped(row["from"], row["before"]))
+DROPPED: Final = Query(_DROPPED, (), Dropped)
 BATCHES: Final = Query(_BATCHES, (), Batches)
 
 
