@@ -63,10 +63,7 @@ class Maintenance:
             "forever" if days is None else f"for {days} days",
             ", and some of its tables for their own time" if own else "",
         )
-        await self._repeating.run(self._count)
-
-    def _count(self, is_good: bool) -> None:  # noqa: FBT001 - the result of a run
-        self.statistics.maintenance["success" if is_good else "failure"] += 1
+        await self._repeating.run(self.statistics.maintenance)
 
     def _maintain(self, conn: Connection[Any], is_stopping: Callable[[], bool]) -> bool:
         return maintain(conn, self._config, is_stopping=is_stopping)

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import random
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
@@ -43,8 +44,8 @@ class Repeating:
         """Cancel the run under way; ``run`` then returns."""
         self._stopping.set()
 
-    async def run(self, done: Callable[[bool], None]) -> None:
-        """Work until ``stop`` is called; ``done`` is called after each run with whether it succeeded."""
+    async def run(self, counts: Counter[str]) -> None:
+        """Work until ``stop`` is called, and count each run in ``counts`` by success or failure."""
         wait = self._every * random.random() / 100  # noqa: S311 - only so that several do not start in step
         while not await self._stops_within(wait):
             running = asyncio.create_task(asyncio.to_thread(self._run_once))
@@ -58,7 +59,7 @@ class Repeating:
                     await asyncio.to_thread(self._cancel)
                 await asyncio.wait({running}, timeout=_CANCEL_EVERY)
             stopping.cancel()
-            done(running.result())
+            counts["success" if running.result() else "failure"] += 1
             wait = self._every * random.uniform(0.9, 1.1)  # noqa: S311
 
     async def _stops_within(self, wait: timedelta) -> bool:

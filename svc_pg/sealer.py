@@ -37,10 +37,7 @@ class Sealer:
     async def run(self) -> None:
         """Seal until ``stop`` is called."""
         _log.info('seals the audit log with the key "%s"', self._key.key_id)
-        await self._repeating.run(self._count)
-
-    def _count(self, is_good: bool) -> None:  # noqa: FBT001 - the result of a run
-        self.statistics.sealing["success" if is_good else "failure"] += 1
+        await self._repeating.run(self.statistics.sealing)
 
     def _seal(self, conn: Connection[Any], is_stopping: Callable[[], bool]) -> bool:
         def check(_: Seal) -> None:
