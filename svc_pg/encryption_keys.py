@@ -2,6 +2,7 @@
 
 import base64
 import re
+from collections.abc import Mapping
 from typing import Final
 
 KEY_BYTES: Final = 32
@@ -22,6 +23,11 @@ def parse(text: str, *, made_by: str = _MADE_BY) -> dict[str, bytes]:
             raise ValueError(f'key {number} has the id "{key_id}" of another; {form}')
         keys[key_id] = _key(encoded, name=f'key {number}, "{key_id}",', form=form)
     return keys
+
+
+def text_of(keys: Mapping[str, bytes]) -> str:
+    """The text that ``parse`` reads."""
+    return ",".join(f"{key_id}:{base64.b64encode(key).decode()}" for key_id, key in keys.items())
 
 
 def is_id(text: str) -> bool:

@@ -1,6 +1,5 @@
 """Seal secrets for the database with AES-256-GCM, and open them again."""
 
-import base64
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -89,7 +88,7 @@ def new_key(key_id: str) -> str:
         raise EncryptionKeyError(
             f"{key_id!r} cannot be the id of a key", hint="Write 1 to 32 letters, digits, hyphens and underscores."
         )
-    return f"{key_id}:{base64.b64encode(os.urandom(encryption_keys.KEY_BYTES)).decode()}"
+    return encryption_keys.text_of({key_id: os.urandom(encryption_keys.KEY_BYTES)})
 
 
 def _bound(header: bytes, owner: str, column: str) -> bytes:

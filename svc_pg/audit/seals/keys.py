@@ -1,6 +1,5 @@
 """The key that signs seals, and the public keys that verify them (Ed25519)."""
 
-import base64
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -53,7 +52,7 @@ class SealKey:
     @property
     def text(self) -> str:
         """The key as ``parse`` reads it: a secret."""
-        return f"{self.key_id}:{base64.b64encode(self.seed).decode()}"
+        return encryption_keys.text_of({self.key_id: self.seed})
 
     @property
     def public(self) -> "PublicKeys":
@@ -106,7 +105,7 @@ class PublicKeys:
     @property
     def text(self) -> str:
         """The keys as ``parse`` reads them."""
-        return ",".join(f"{key_id}:{base64.b64encode(key).decode()}" for key_id, key in self.keys.items())
+        return encryption_keys.text_of(self.keys)
 
     def has_signed(self, key_id: str, text: str, signature: bytes) -> bool:
         """True if the key of this id, which must be known, signed the text."""
