@@ -193,9 +193,10 @@ def _limits(ages: Ages, start: _Start, *, unsealed: bool) -> tuple[datetime | No
     """The time before which entries may go, and those of tables that have one of their own."""
 
     def before(age: timedelta | None) -> datetime | None:
-        if age is None or unsealed or start.unsealed_since is None:
-            return None if age is None else start.now - age
-        return min(start.now - age, start.unsealed_since)
+        if age is None:
+            return None
+        time = start.now - age
+        return time if unsealed or start.unsealed_since is None else min(time, start.unsealed_since)
 
     own = {table: ages.of(table) for table in start.tables or ()}
     own = {table: age for table, age in own.items() if age != ages.default}

@@ -43,7 +43,7 @@ def purging(
 
     What is left when ``is_over``, or when others hold the log for too long, is postponed.
     """
-    before = None if ages.default is None else (yield from _ago(phrases, ages.default))
+    before = yield from _ago(phrases, ages.default)
     tables: Counter[str] = Counter()
     postponed: list[str] = []
     if not dry_run:
@@ -62,7 +62,10 @@ def purging(
     return PurgeReport(before, [], tables.total(), postponed, dict(tables))
 
 
-def _ago(phrases: Phrases, age: timedelta) -> Steps[datetime]:
+def _ago(phrases: Phrases, age: timedelta | None) -> Steps[datetime | None]:
+    """The time before which entries of this age are; None of those that never go."""
+    if age is None:
+        return None
     text, params = phrases.ago(age)
     [[start]] = yield Statement("select " + text, params)
     return moment(start)
@@ -75,7 +78,7 @@ def _old(phrases: Phrases, ages: Ages, before: datetime | None) -> Steps[list[_O
     found: list[_Old] = []
     for [name] in names:
         age = ages.of(name, default_schema=default_schema)
-        time = before if age == ages.default else (yield from _ago(phrases, age)) if age is not None else None
+        time = before if age == ages.default else (yield from _ago(phrases, age))
         if time is not None:
             found.append(_Old(name, time))
     return found
