@@ -30,8 +30,9 @@ select coalesce(jsonb_object_agg(e.of_table, e.entries), '{}') as tables, null::
 """
 _OTHER_KEYS: Final = """
 select coalesce(array_agg(distinct key.id order by key.id), '{}') as keys
-  from svc.audit_erasable(%s, %s) e cross join lateral (values (e.record_id), (e.moved_from)) key(id)
- where e.table_name = %s and not e.is_erased and key.id <> %s and e.moved_from is not null
+  from svc.audit_logs l cross join lateral (values (l.record_id), (l.moved_from)) key(id)
+ where l.table_name = %(table)s and %(key)s in (l.record_id, l.moved_from) and l.moved_from is not null
+   and l.erased_leaf is null and key.id <> %(key)s
 """
 
 
@@ -94,7 +95,7 @@ async def aerase(conn: Any, table: str, record: object, *, dry_run: bool = False
 def _erasing(table: str, record: object, *, dry_run: bool) -> Steps[ErasureReport]:
     key, name = record_id(record), str(TableName.parse(table))
     check_texts(key)
-    [others] = yield Query(_OTHER_KEYS, (name, key, name, key), _Keys)
+    [others] = yield Query(_OTHER_KEYS, {"table": name, "key": key}, _Keys)
     found = yield from _found(name, key, dry_run=dry_run)
     if found.known == 0:
         raise NotFoundError(f'the log does not know a record {key} of "{name}"')
