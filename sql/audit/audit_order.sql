@@ -10,7 +10,6 @@ set plan_cache_mode = force_generic_plan  -- to plan for the months of each call
 as $svc$
 declare
     v_count constant integer := cardinality(p_ids);
-    v_captured constant integer[] := array(select generate_series(1, v_count));
     v_before text[];
     v_after text[];
     v_seen_before text[]; -- without what the table ignores
@@ -32,10 +31,12 @@ begin
      where o.table_name = p_table and o.since <= p_timestamps[v_count];
     v_seen_before := v_before;
     v_seen_after := v_after;
-    for n in 1..case when v_omissions.table_name is null then 0 else v_count end loop
-        v_seen_before[n] := svc.audit_noticed(v_before[n], v_omissions.ignored);
-        v_seen_after[n] := svc.audit_noticed(v_after[n], v_omissions.ignored);
-    end loop;
+    if v_omissions.table_name is not null then
+        for n in 1..v_count loop
+            v_seen_before[n] := svc.audit_noticed(v_before[n], v_omissions.ignored);
+            v_seen_after[n] := svc.audit_noticed(v_after[n], v_omissions.ignored);
+        end loop;
+    end if;
     v_is_closed := cardinality(svc.audit_ends(v_seen_before, v_seen_after)) = 0;
     if v_is_closed then
         v_start := svc.audit_state_before(p_table, p_record, p_timestamps[1], p_ids[1]);
@@ -47,7 +48,8 @@ begin
     elsif v_omissions.is_conditional then
         -- a walk in another order than that of capture may go around a change that was left out
         return case when v_seen_after[1:v_count - 1] = v_seen_before[2:v_count]
-                     and (not v_is_closed or v_seen_before[1] = v_start) then v_captured end;
+                     and (not v_is_closed or v_seen_before[1] = v_start)
+                    then array(select generate_series(1, v_count)) end;
     end if;
     -- What was ignored in between parts an image from the next. It tells equal images apart, but where a walk begins
     -- only the others tell.
