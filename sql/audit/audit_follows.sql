@@ -1,7 +1,7 @@
 -- Whether a change of a record began with the state in which its earlier entries left it, as far as the log tells: or
 -- else changes between them have no entry. Columns that only one of the images has, and ignored ones, do not count.
 create or replace function svc.audit_follows(
-    p_table text, p_record text, p_timestamp timestamptz, p_id bigint, p_before jsonb, p_ignored text[]
+    p_table text, p_record text, p_timestamp timestamptz, p_id bigint, p_before jsonb
 ) returns boolean
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -17,7 +17,7 @@ begin
         return true;
     end if;
     return not exists (
-        select from jsonb_each(v_state::jsonb - p_ignored) known
+        select from jsonb_each(v_state::jsonb) known
          where p_before ? known.key and p_before -> known.key <> known.value
     );
 end

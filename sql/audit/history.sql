@@ -37,7 +37,7 @@ begin
                or svc.audit_follows(history.table_name, history.record_id, p.place_timestamp, p.place_id, case
                       when l.operation in ('UPDATE', 'DELETE')
                        and (l.moved_from is null or l.moved_from = history.record_id) then l.before_data
-                  end, v_omissions.ignored)
+                  end)
            ), p.place_id
       from (
         select h.*, lead(h.place_timestamp) over w as next_timestamp, row_number() over w as number,

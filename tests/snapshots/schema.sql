@@ -807,7 +807,7 @@ create function svc.audit_erasure()
 create function svc.audit_events(p_table text, p_record text)
     returns TABLE(id bigint, "timestamp" timestamp with time zone, xact_id bigint, before_data jsonb, after_data jsonb) language sql stable;
 
-create function svc.audit_follows(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint, p_before jsonb, p_ignored text[])
+create function svc.audit_follows(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint, p_before jsonb)
     returns boolean language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
