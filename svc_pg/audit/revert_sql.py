@@ -61,7 +61,7 @@ def revert_sql(what: str, rows: Sequence[RevertedRow]) -> str:
         "revert/revert.sql.j2",
         what=what,
         present=[_present(row) for row in rows if row.after is not None],
-        absent=[*map(_absent, made)],
+        absent=[_absent(row) for row in made],
         unreferred=[check for group in ended for check in _unreferred(group, by_table)],
         statements=[*_deletes(first), *_returns(order, by_table), *_updates(changed), *_deletes(last)],
         repairs=[*_repairs(returning)] if len(rows) > 1 else [],

@@ -19,10 +19,12 @@ def recorded(rules: TableRules, operation: Operation) -> Composable | None:
         # an UPDATE that only changes how a value is written has no changed fields
         ignored = SQL("(v_changed <@ {} and v_changed <> '{{}}') is not true")
         parts.append(ignored.format(texts(rules.ignored)))
-    if rules.audited.record_when is not None and operation != "TRUNCATE":
+    wanted = rules.audited.record_when
+    if wanted is not None and operation != "TRUNCATE":
         # a column that is gone may have another name now, and its absence must not silence the capture
-        known = SQL("not coalesce(v_after, v_before) ?& {}").format(texts(_needed(rules)))
-        parts.append(SQL("({} or {})").format(condition(rules.audited.record_when), known))
+        needed = rules.table.columns if wanted.has_sql else wanted.columns()  # SQL may name any of them
+        known = SQL("not coalesce(v_after, v_before) ?& {}").format(texts(sorted(needed)))
+        parts.append(SQL("({} or {})").format(condition(wanted), known))
     return SQL(" and ").join(parts) if parts else None
 
 
@@ -34,11 +36,3 @@ def without_ignored(rules: TableRules) -> str | None:
     """
     empty = [column for column in rules.ignored if column not in rules.table.domains]
     return json.dumps(dict.fromkeys(empty), ensure_ascii=False) if empty else None
-
-
-def _needed(rules: TableRules) -> list[str]:
-    """The columns that the condition may name: in SQL it may be any of the table."""
-    wanted = rules.audited.record_when
-    if wanted is None:
-        return []
-    return sorted(rules.table.columns) if wanted.has_sql else sorted(wanted.columns())

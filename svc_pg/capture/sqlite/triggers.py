@@ -102,14 +102,13 @@ def _before(table: SqliteTable, rules: TableRules, operation: Operation, context
     is_update = operation == "UPDATE"
     matches = [_matches(key) for key in table.unique]
     found = sql("({})", chained(" or ", matches))
-    entry = entry_sql(_REPLACED, rules, table.columns, "DELETE", has_variable=False)
     branches = _branches(table, rules, list(zip(matches, _each_conflict(table, operation), strict=True)))
     return _trigger(
         rules,
         f"before_{operation.lower()}",
         "sqlite/capture/replace_trigger.sql.j2",
         verb=VERBS[operation],
-        e=entry,
+        e=entry_sql(_REPLACED, rules, table.columns, "DELETE", has_variable=False),
         matches=sql("{} and {}", found, _is_another(table)) if is_update else found,
         moves=_moves(table) if is_update else None,
         conflict=sql("case {} end", joined(" ", [sql("when {} then {}", *branch) for branch in branches])),

@@ -75,7 +75,6 @@ def _text(change: Change, *, version: str | None = None) -> str:
         # a script runs again after its own reversal, which keeps tables
         migrations=[(each, Sql(_CREATE.sub(r"create \1 if not exists ", each.sql))) for each in change.migrations],
         change=change,
-        removals=change.removals,
         made=_recorded(change.items),
         version=version,
     )
