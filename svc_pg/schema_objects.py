@@ -12,7 +12,7 @@ from svc_pg.table_names import TableName, quoted, unquoted
 CHANGE_EVENTS: Final = "change_events"
 SEND_CHANGES: Final = "send_changes"
 
-_IDENTITY: Final = re.compile(r'(?:(?P<quoted>"(?:[^"]|"")*")|(?P<plain>(?!").*?)) on (?P<table>.*)', re.DOTALL)
+_IDENTITY: Final = re.compile(r'(?P<name>"(?:[^"]|"")*"|(?!").*?) on (?P<table>.*)', re.DOTALL)
 
 ObjectKind = Literal["function", "view", "trigger"]
 
@@ -37,7 +37,7 @@ class Trigger(NamedTuple):
         """Read an identity."""
         match = _IDENTITY.fullmatch(identity)
         assert match is not None, identity  # noqa: S101 - it is our own text
-        return cls(match["plain"] or unquoted(match["quoted"]), TableName.parse(match["table"]))
+        return cls(unquoted(match["name"]), TableName.parse(match["table"]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ class TableName(NamedTuple):
         if match is None:
             raise ConfigError(f"{text!r} is not a table name", hint='Write schema.table, or schema."odd.table".')
         schema, table = match["schema"], match["table"]
-        return cls(DEFAULT_SCHEMA if schema is None else _plain(schema), _plain(table))
+        return cls(DEFAULT_SCHEMA if schema is None else unquoted(schema), unquoted(table))
 
     def within(self, default_schema: str) -> "TableName":
         """The table in a database whose default schema is called so."""
@@ -44,15 +44,11 @@ def _spelled(part: str) -> str:
     return quoted(part) if set('."') & set(part) else part
 
 
-def _plain(part: str) -> str:
-    return unquoted(part) if part.startswith('"') else part
-
-
 def quoted(name: str) -> str:
     """The name in double quotes."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def unquoted(text: str) -> str:
-    """The name that ``quoted`` made this text of."""
-    return text[1:-1].replace('""', '"')
+    """The name that a text means: the one that ``quoted`` made it of, or the text itself."""
+    return text[1:-1].replace('""', '"') if text.startswith('"') else text

@@ -7,7 +7,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
 from svc_pg.errors import ConfigError
-from svc_pg.table_names import TableName
+from svc_pg.table_names import TableName, unquoted
 
 _NAME: Final = r'"(?:[^"]|"")+"|[^.()",\s]+'
 _ONE: Final = re.compile(rf"\s*(?P<table>(?:(?:{_NAME})\.)?(?:{_NAME}))\.(?P<column>{_NAME})\s*")
@@ -33,7 +33,7 @@ class Reference:
             columns = re.findall(_NAME, match["columns"])
         else:
             raise ConfigError(f"{text!r} is not a table and its column; write orders.customer_id, or orders(a, b)")
-        return cls(of, str(TableName.parse(match["table"])), tuple(map(_plain, columns)))
+        return cls(of, str(TableName.parse(match["table"])), tuple(map(unquoted, columns)))
 
 
 def references(rules: Mapping[str, Sequence[str]]) -> Iterator[Reference]:
@@ -47,7 +47,3 @@ def references(rules: Mapping[str, Sequence[str]]) -> Iterator[Reference]:
     except CycleError as error:
         raise ConfigError(f"these tables refer to each other in a circle: {', '.join(error.args[1])}") from error
     yield from found
-
-
-def _plain(column: str) -> str:
-    return column[1:-1].replace('""', '"') if column.startswith('"') else column
