@@ -43,7 +43,7 @@ class AuditConfig(StrictModel):
     @classmethod
     def _refers(cls, erasure: dict[str, list[str]]) -> dict[str, list[str]]:
         try:
-            list(references(erasure))
+            references(erasure)
         except ConfigError as error:
             raise ValueError(error.message) from error
         return erasure

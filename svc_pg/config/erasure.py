@@ -1,7 +1,7 @@
 """The rules of erasure: which tables refer to a person, and by which columns."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import Final
@@ -9,11 +9,10 @@ from typing import Final
 from svc_pg.errors import ConfigError
 from svc_pg.table_names import TableName, unquoted
 
-_NAME: Final = r'"(?:[^"]|"")+"|[^.()",\s]+'
-_ONE: Final = re.compile(rf"\s*(?P<table>(?:(?:{_NAME})\.)?(?:{_NAME}))\.(?P<column>{_NAME})\s*")
-_SEVERAL: Final = re.compile(
-    rf"\s*(?P<table>(?:(?:{_NAME})\.)?(?:{_NAME}))\s*\(\s*(?P<columns>(?:{_NAME})(?:\s*,\s*(?:{_NAME}))*)\s*\)\s*"
-)
+_NAME: Final = r'(?:"(?:[^"]|"")+"|[^.()",\s]+)'
+_TABLE: Final = rf"(?P<table>(?:{_NAME}\.)?{_NAME})"
+_ONE: Final = re.compile(rf"\s*{_TABLE}\.(?P<column>{_NAME})\s*")
+_SEVERAL: Final = re.compile(rf"\s*{_TABLE}\s*\(\s*(?P<columns>{_NAME}(?:\s*,\s*{_NAME})*)\s*\)\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ class Reference:
         return cls(of, str(TableName.parse(match["table"])), tuple(map(unquoted, columns)))
 
 
-def references(rules: Mapping[str, Sequence[str]]) -> Iterator[Reference]:
+def references(rules: Mapping[str, Sequence[str]]) -> list[Reference]:
     """The references of all rules. Raises ConfigError if they go in a circle, or a text is none."""
     found = [Reference.parse(of, text) for of, texts in rules.items() for text in texts]
     graph: dict[str, set[str]] = {}
@@ -46,4 +45,4 @@ def references(rules: Mapping[str, Sequence[str]]) -> Iterator[Reference]:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         raise ConfigError(f"these tables refer to each other in a circle: {', '.join(error.args[1])}") from error
-    yield from found
+    return found

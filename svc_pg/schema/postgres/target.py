@@ -82,7 +82,7 @@ def target_of(
                 "function",
                 _FUNCTIONS,
                 max_attempts=max_attempts(config.webhooks.retry),
-                references=list(references(config.audit.erasure)),
+                references=references(config.audit.erasure),
             ),
             *_rendered("view", _VIEWS),
             *_guard_triggers(),
