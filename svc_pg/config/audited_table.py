@@ -1,6 +1,5 @@
 """The rules of one audited table: its capture, redaction and enrichment."""
 
-from fnmatch import fnmatchcase
 from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
@@ -101,10 +100,6 @@ class AuditedTable(StrictModel):
     def is_pattern(self) -> bool:
         """True if the name stands for several tables."""
         return "*" in self.name
-
-    def matches(self, name: str) -> bool:
-        """True if the pattern covers that table."""
-        return fnmatchcase(name, self.name) and not any(fnmatchcase(name, pattern) for pattern in self.exclude)
 
     @property
     def redactions(self) -> dict[str, Redaction]:
