@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from svc_pg.capture.conditions import Rows, applies
+from svc_pg.capture.conditions import FALSE, Rows, applies
 from svc_pg.capture.dialect import Column, Dialect, Operation, RowName
 from svc_pg.capture.rules import TableRules
 from svc_pg.config import EnrichmentRule, description
@@ -121,6 +121,11 @@ def changed_fields(dialect: Dialect, changed: Sequence[tuple[str, Sql]]) -> list
     return [
         dialect.if_else(differs, dialect.literal(", " + json_list([name])[1:-1]), empty) for name, differs in changed
     ]
+
+
+def noticed(changed: Sequence[tuple[str, Sql]], rules: TableRules) -> Sql:
+    """The condition that a column changed which the rules do not ignore."""
+    return chained(" or ", [differs for name, differs in changed if name not in rules.ignored] or [FALSE])
 
 
 def _changed(dialect: Dialect, columns: Sequence[Column]) -> list[tuple[str, Sql]]:

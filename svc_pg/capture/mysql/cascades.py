@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from svc_pg.capture.conditions import FALSE
 from svc_pg.capture.dialect import VERBS, Column, Operation, RowName
-from svc_pg.capture.entry_sql import NULL, EntrySql, changed_fields, entry_sql
+from svc_pg.capture.entry_sql import NULL, EntrySql, changed_fields, entry_sql, noticed
 from svc_pg.capture.mysql.expressions import MySql
 from svc_pg.capture.mysql.foreign_keys import ForeignKey, Way, ways_to
 from svc_pg.capture.mysql.table import MySqlTable
@@ -14,7 +13,7 @@ from svc_pg.capture.rules import TableRules
 from svc_pg.config import AuditedTable
 from svc_pg.errors import ConfigError
 from svc_pg.schema_objects import SchemaObject
-from svc_pg.sql_text import Sql, chained, joined, sql
+from svc_pg.sql_text import Sql, joined, sql
 from svc_pg.table_names import TableName
 
 Audited = Mapping[TableName, tuple[MySqlTable, TableRules]]
@@ -139,10 +138,10 @@ def _of_rows(
     columns: Sequence[Column] = table.columns
     entry = entry_sql(rows, rules, columns, operation, has_variable=False)
     touched = {column for _, column in values}
-    changed = changed_fields(rows, [pair for pair in entry.changed if pair[0] in touched])
-    if touched and touched.intersection(rules.ignored):
-        noticed = [differs for name, differs in entry.changed if name in touched.difference(rules.ignored)]
-        where = sql("{} and ({})", where, chained(" or ", noticed or [FALSE]))
+    pairs = [pair for pair in entry.changed if pair[0] in touched]
+    changed = changed_fields(rows, pairs)
+    if touched.intersection(rules.ignored):
+        where = sql("{} and ({})", where, noticed(pairs, rules))
     if entry.recorded is not None:
         where = sql("{} and {}", where, entry.recorded)
     fields = sql("concat('[', substr(concat({}), 3), ']')", joined(", ", changed)) if changed else NULL

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, Literal
 
-from svc_pg.capture.conditions import FALSE
 from svc_pg.capture.dialect import OPERATIONS, VERBS, Column, Operation
-from svc_pg.capture.entry_sql import NULL, EntrySql, changed_fields, entry_sql, moved_from, record_id
+from svc_pg.capture.entry_sql import NULL, EntrySql, changed_fields, entry_sql, moved_from, noticed, record_id
 from svc_pg.capture.rules import TableRules
 from svc_pg.capture.sqlite.expressions import Sqlite
 from svc_pg.capture.sqlite.table import SqliteTable, UniqueKey, trigger_name
@@ -78,7 +77,7 @@ def _condition(entry: EntrySql, rules: TableRules) -> Sql | None:
     """The condition under which a change makes an entry; None if every one does."""
     if not entry.changed:
         return entry.recorded
-    differs = chained(" or ", [each for name, each in entry.changed if name not in rules.ignored] or [FALSE])
+    differs = noticed(entry.changed, rules)
     return differs if entry.recorded is None else sql("({}) and {}", differs, entry.recorded)
 
 
