@@ -15,6 +15,23 @@ from tests.support.nested_changes import KEYS, audited, begin, changes, moves, t
 from tests.support.replay import contents, history, replay, states
 
 Connection = psycopg.Connection[Any]
+Transactions = list[list[tuple[str, list[str]]]]
+
+
+def drawn(statements: st.SearchStrategy[str]) -> st.SearchStrategy[Transactions]:
+    """Transactions of statements, each with the plan that triggers execute in it."""
+    steps = st.tuples(statements, st.lists(statements, max_size=6))
+    return st.lists(st.lists(steps, min_size=1, max_size=4), max_size=3)
+
+
+def do(conn: Connection, transactions: Transactions) -> int:
+    """Do them all; return the id of the log before the first."""
+    start = begin(conn)
+    for steps in transactions:
+        for statement, plan in steps:
+            take(conn, statement, plan)
+        conn.commit()
+    return start
 
 
 @pytest.fixture(scope="module", params=["row", "statement"])
@@ -48,43 +65,23 @@ def check_rows(conn: Connection, after: int) -> None:
     conn.rollback()
 
 
-@given(
-    transactions=st.lists(
-        st.lists(st.tuples(changes | moves, st.lists(changes | moves, max_size=6)), min_size=1, max_size=4), max_size=3
-    )
-)
-def test_what_is_nested_is_in_the_order_in_which_it_was_done(
-    versioned: Connection, transactions: list[list[tuple[str, list[str]]]]
-) -> None:
-    conn = versioned
-    start = begin(conn)
-    for steps in transactions:
-        for statement, plan in steps:
-            take(conn, statement, plan)
-        conn.commit()
-    for passed in check_records(conn, start):
+@given(transactions=drawn(changes | moves))
+def test_what_is_nested_is_in_the_order_in_which_it_was_done(versioned: Connection, transactions: Transactions) -> None:
+    start = do(versioned, transactions)
+    for passed in check_records(versioned, start):
         for is_life, life in groupby(passed, key=bool):  # absence recurs, and nothing orders two lives between
             versions = [state["v"] for state in life if is_life]
             assert versions == sorted(versions)
-    check_rows(conn, start)
+    check_rows(versioned, start)
 
 
-@given(
-    transactions=st.lists(
-        st.lists(st.tuples(changes, st.lists(changes, max_size=6)), min_size=1, max_size=4), max_size=3
-    )
-)
+@given(transactions=drawn(changes))
 def test_where_images_recur_the_history_is_a_chain_that_ends_in_the_row(
-    unversioned: Connection, transactions: list[list[tuple[str, list[str]]]]
+    unversioned: Connection, transactions: Transactions
 ) -> None:
-    conn = unversioned
-    start = begin(conn)
-    for steps in transactions:
-        for statement, plan in steps:
-            take(conn, statement, plan)
-        conn.commit()
-    check_records(conn, start)
-    check_rows(conn, start)
+    start = do(unversioned, transactions)
+    check_records(unversioned, start)
+    check_rows(unversioned, start)
 
 
 @pytest.fixture(scope="module", params=["row", "statement"])
@@ -93,26 +90,16 @@ def ignoring(request: pytest.FixtureRequest, postgres: str, template: str) -> It
         yield conn
 
 
-@given(
-    transactions=st.lists(
-        st.lists(st.tuples(changes | touches, st.lists(changes | touches, max_size=6)), min_size=1, max_size=4),
-        max_size=3,
-    )
-)
+@given(transactions=drawn(changes | touches))
 def test_what_is_nested_is_in_order_also_if_ignored_changes_lie_between(
-    ignoring: Connection, transactions: list[list[tuple[str, list[str]]]]
+    ignoring: Connection, transactions: Transactions
 ) -> None:
-    conn = ignoring
-    start = begin(conn)
-    for steps in transactions:
-        for statement, plan in steps:
-            take(conn, statement, plan)
-        conn.commit()
+    start = do(ignoring, transactions)
     for key in KEYS:
-        found = history(conn, "public.t", str(key), after=start)
+        found = history(ignoring, "public.t", str(key), after=start)
         if all(is_chained for _, _, is_chained in found):
             passed = list(states([(without_version(old), without_version(new), True) for old, new, _ in found]))
-            row = scalar(conn, "select to_jsonb(t) - 'v' from t where id = %s", (key,))
+            row = scalar(ignoring, "select to_jsonb(t) - 'v' from t where id = %s", (key,))
             assert row == (passed[-1] if passed else None)
 
 
