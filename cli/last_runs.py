@@ -4,26 +4,16 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from psycopg.errors import InsufficientPrivilege, UndefinedTable
-
 from svc_pg import durations
-from svc_pg.dialects import dialect_of
-from svc_pg.errors import NotInstalledError
 from svc_pg.last_runs import LastRun, last_runs
 from svc_pg.query import fetch
 
-from . import output
+from . import facts, output
 
 
 def read(conn: Any) -> list[LastRun]:
-    """The tasks that have run: none on other databases, or if the role may not know."""
-    if dialect_of(conn) != "postgresql":
-        return []
-    try:
-        with conn.transaction():
-            return fetch(conn, last_runs())
-    except (InsufficientPrivilege, NotInstalledError, UndefinedTable):
-        return []
+    """The tasks that have run: none if they cannot be known."""
+    return facts.known(conn, lambda conn: fetch(conn, last_runs()), [])
 
 
 def tell(runs: Sequence[LastRun]) -> None:

@@ -4,18 +4,16 @@ from datetime import timedelta
 from math import ceil
 from typing import Annotated, Any, Final
 
-import psycopg
 import typer
+from psycopg.errors import QueryCanceled
 
 from svc_pg import Config, audit, durations, schema
 from svc_pg.attribution import PREPARE, Attribution, attribution
 from svc_pg.config import DEFAULT_FILE
-from svc_pg.dialects import dialect_of
-from svc_pg.errors import AccessError, NotInstalledError
 from svc_pg.query import fetch
 from svc_pg.schema import Status
 
-from . import format_status, last_runs, output, records, tables
+from . import facts, format_status, last_runs, output, records, tables
 from .database import open_database
 from .options import ConfigReference, DatabaseUrl, Json, duration
 
@@ -90,7 +88,7 @@ def status(
     with open_database(database_url) as conn:
         found = schema.status(conn, wanted)
         attributed = _attributed(conn)
-        lag = _seal_lag(conn)
+        lag = facts.known(conn, audit.seal_lag, None)
         runs = last_runs.read(conn)
     differing = [entry for entry in found if entry.state != "ok"]
     if json:
@@ -133,13 +131,14 @@ def status(
 
 def _attributed(conn: Any) -> list[Attribution]:
     """The entries of the last day with and without an actor; none if they cannot be read quickly."""
-    if dialect_of(conn) != "postgresql":
-        return []
+
+    def read(conn: Any) -> list[Attribution]:
+        conn.execute(PREPARE)
+        return fetch(conn, attribution())
+
     try:
-        with conn.transaction():
-            conn.execute(PREPARE)
-            return fetch(conn, attribution())
-    except (NotInstalledError, AccessError, psycopg.errors.InsufficientPrivilege, psycopg.errors.QueryCanceled):
+        return facts.known(conn, read, [])
+    except QueryCanceled:
         return []
 
 
@@ -177,17 +176,6 @@ def uninstall(
     _say(steps, verbose=verbose)
     kept = "" if drop_data else " The audit log and all other data stay; --drop-data drops them."
     output.words(f"{len(steps)} objects removed.{kept}" if steps else "Nothing to remove.")
-
-
-def _seal_lag(conn: Any) -> audit.SealLag | None:
-    """The lag of the seals; None if there are none, or if nothing is installed that could tell."""
-    if dialect_of(conn) != "postgresql":
-        return None
-    try:
-        with conn.transaction():
-            return audit.seal_lag(conn)
-    except (NotInstalledError, AccessError, psycopg.errors.InsufficientPrivilege):
-        return None
 
 
 def _advice(differing: list[Status], config: str | None) -> str:

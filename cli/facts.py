@@ -1,0 +1,22 @@
+"""Facts of a database that the command status tells beside its objects."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from psycopg.errors import InsufficientPrivilege
+
+from svc_pg.dialects import dialect_of
+from svc_pg.errors import AccessError, NotInstalledError
+
+Fact = TypeVar("Fact")
+
+
+def known(conn: Any, read: Callable[[Any], Fact], otherwise: Fact) -> Fact:
+    """Read a fact; ``otherwise`` on other databases, if the role may not know, or if nothing is installed."""
+    if dialect_of(conn) != "postgresql":
+        return otherwise
+    try:
+        with conn.transaction():
+            return read(conn)
+    except (NotInstalledError, AccessError, InsufficientPrivilege):
+        return otherwise
