@@ -26,7 +26,7 @@ class Line:
 
 def every(entries: Iterable[Status]) -> list[Line]:
     """A line for each object."""
-    return [Line(entry.state, entry.action, entry.kind, f"{entry.identity}{_left_out([entry])}") for entry in entries]
+    return [Line(entry.state, entry.action, entry.kind, f"{entry.identity}{left_out([entry])}") for entry in entries]
 
 
 def summary(entries: Sequence[Status]) -> list[Line]:
@@ -71,10 +71,10 @@ def _of_application(entries: Sequence[Status]) -> Iterator[Line]:
         others = [entry for entry in members if entry not in changed]
         shown = min(others, key=lambda entry: _BY_WEIGHT.index(entry.state), default=None)
         if shown is not None and not (changed and shown.state == "ok"):
-            yield Line(shown.state, shown.action, feature, f"{name}{_left_out(members)}")
+            yield Line(shown.state, shown.action, feature, f"{name}{left_out(members)}")
 
 
-def _left_out(members: Iterable[Status]) -> str:
+def left_out(members: Iterable[Status]) -> str:
     """The changes that the objects of a table do not record, which the configuration chose."""
     return next((f": {entry.leaves_out}" for entry in members if entry.leaves_out), "")
 

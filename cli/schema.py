@@ -74,7 +74,7 @@ def plan(*, database_url: DatabaseUrl = None, config: ConfigReference = None, ro
         steps = schema.plan(conn, wanted, roles=roles)
     for step in steps:
         note = "; only with --prune" if step.needs_prune else ""
-        left_out = "" if step.leaves_out is None else f": {step.leaves_out}"
+        left_out = format_status.left_out([step])
         output.data(f"-- {step.action} {step.kind} {step.identity}{note}{left_out}\n{step.sql.rstrip()}\n")
     output.words(f"{len(steps)} changes." if steps else "Nothing to change.")
 
