@@ -62,9 +62,13 @@ class PastRow:
         read_snapshots(self)
 
 
+_OWN: Final = [field.name for field in fields(PastRow) if field.name != "values"]
+"""The names of our columns, which come first."""
+
+
 def _row(**columns: Any) -> PastRow:
     values = iter(columns.items())
-    own = {field.name: next(values)[1] for field in fields(PastRow) if field.name != "values"}
+    own = {name: next(values)[1] for name in _OWN}
     return _past_row(own, dict(values))
 
 
@@ -77,12 +81,11 @@ def _past_row(own: dict[str, Any], values: dict[str, Any]) -> PastRow:
 
 def _json_row(**columns: Any) -> PastRow:
     members = [(name, RawJson(text)) for name, text in columns["members"].value]
-    names = [field.name for field in fields(PastRow) if field.name != "values"]
-    texts = dict(zip(names, (text for _, text in members), strict=False))
+    texts = dict(zip(_OWN, (text for _, text in members), strict=False))
     own = {name: text.value for name, text in texts.items() if name != "other_data"}
     own["valid_from"] = None if own["valid_from"] is None else datetime.fromisoformat(own["valid_from"])
     own["other_data"] = None if texts["other_data"] == "null" else texts["other_data"]
-    return _past_row(own, dict(members[len(names) :]))
+    return _past_row(own, dict(members[len(_OWN) :]))
 
 
 def _keyset(select: LiteralString, row: Callable[..., PastRow] = _row) -> Keyset[PastRow]:
