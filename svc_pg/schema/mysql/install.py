@@ -74,12 +74,12 @@ def _make_schema(conn: DbApiConnection, present: Installation, steps: Iterable[S
 def _exchange(conn: DbApiConnection, steps: Iterable[Status], database: str, *, prune: bool) -> list[Status]:
     """Exchange the triggers of one table after the other."""
     taken = [step for step in steps if prune or not step.needs_prune]
-    removals = [(step, Removal.of(step)) for step in taken if step.item is None]
-    for step, removal in removals:
+    removals = [step for step in taken if step.item is None]
+    for step in removals:
         if not step.sql:  # gone with its table
-            installed.forget(conn, removal.recorded_as)
+            installed.forget(conn, Removal.of(step).recorded_as)
     left = exchanges(
-        [step.item for step in taken if step.item is not None], [removal for step, removal in removals if step.sql]
+        [step.item for step in taken if step.item is not None], [Removal.of(step) for step in removals if step.sql]
     )
     failures: dict[str, SvcError] = {}
     for exchange in list(left):
