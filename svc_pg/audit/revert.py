@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from psycopg import AsyncConnection, Connection
@@ -136,10 +137,7 @@ def _moved(change: NetChange, others: Mapping[tuple[str, str | None], NetChange]
 
 def _problems(change: NetChange, table: TableFacts | None) -> Iterator[Refusal]:
     name = f"{change.table_name} {change.record_id}"
-
-    def refusal(reason: str, **more: str | None) -> Refusal:
-        return Refusal(reason, change.table_name, change.record_id, **more)
-
+    refusal = partial(Refusal, table=change.table_name, record=change.record_id)
     if change.record_id is None and change.later_operation == "TRUNCATE":
         yield refusal(f"entry {change.later_entry} emptied {change.table_name} by TRUNCATE", entry=change.later_entry)
     elif change.record_id is None:
@@ -190,16 +188,13 @@ def _missing_values(row: RevertedRow, change: NetChange, leave: Sequence[str]) -
     """The values that are needed and that the log does not have."""
     redacted = {*(change.redacted_fields or ())} - {*leave}
     needed = {*(change.changed_fields or ())}
-
-    def refusal(reason: str, field: str | None = None) -> Refusal:
-        return Refusal(reason, change.table_name, change.record_id, field)
-
+    refusal = partial(Refusal, table=change.table_name, record=change.record_id)
     if "*" in redacted:
         yield refusal(f"all fields of {row.label} are redacted")
         return
     for name in row.table.key:
         if name in redacted:
-            yield refusal(f"the key {name} of {row.label} is redacted", name)
+            yield refusal(f"the key {name} of {row.label} is redacted", field=name)
     if row.before is None:
         return
     if row.after is None or (set(row.table.key) & needed and row.key_of(row.before) == row.key_of(row.after)):
@@ -208,12 +203,13 @@ def _missing_values(row: RevertedRow, change: NetChange, leave: Sequence[str]) -
     known = {*row.table.columns, *row.table.virtual}
     for name in sorted(needed):
         if name in redacted:
-            yield refusal(f"the value of {name} of {row.label} is redacted", name)
+            yield refusal(f"the value of {name} of {row.label} is redacted", field=name)
         elif name not in known:
-            yield refusal(f"{change.table_name} has no column {name} any more", name)
+            yield refusal(f"{change.table_name} has no column {name} any more", field=name)
         elif is_marker(row.before.get(name)):
             yield refusal(
-                f"the value of {name} of {row.label} was too large to be recorded, or does not fit into JSON", name
+                f"the value of {name} of {row.label} was too large to be recorded, or does not fit into JSON",
+                field=name,
             )
         elif row.after is not None and is_marker(row.after.get(name)):
-            yield refusal(f"the value of {name} of {row.label} was too large to be compared", name)
+            yield refusal(f"the value of {name} of {row.label} was too large to be compared", field=name)
