@@ -101,7 +101,7 @@ def test_a_record_and_a_table_are_read_as_they_were(client: httpx.Client) -> Non
     rows = all_data(client, "/audit/tables/odd/as-of", time=last["timestamp"], limit=1)
     assert [row["values"] for row in rows] == [
         {"a": 1, "b": "a/b", "c": None},
-        {"a": 2, "b": "<b>", "c": "infinity"},  # which Python has no value for
+        {"a": 2, "b": "<b>", "c": "infinity"},  # Python has no value for it
     ]
     assert [row["recordId"] for row in rows] == ['[1, "a/b"]', '[2, "<b>"]']
     key = quote('[1, "a/b"]', safe="")
