@@ -226,13 +226,15 @@ def test_the_sql_that_takes_a_change_back_is_there_to_read_copy_and_save(reader:
         page = reader.get(f"/audit/{place}/revert")
         assert_strict(page.text)
         assert f"Takes back {what}" in page.text
-        assert 'data-copy="#sql"' in page.text
+        assert page.text.count('data-copy="#sql"') == 2
         file = reader.get(f"/audit/{place}/revert.sql")
         assert file.headers["content-disposition"].endswith('.sql"')
         assert file.text.startswith("-- Takes back")
     big, _, _ = entry_of(installed, "record_id = '3' and operation = 'DELETE'")
     page = reader.get(f"/audit/entries/{big}/revert")
     assert "The first 20,000 of" in page.text
+    assert "data-copy" not in page.text.partition("<main")[2]  # it would copy the beginning alone
+    assert 'data-copy="#snap-before"' not in reader.get(f"/audit/entries/{big}").text
     assert BIG in reader.get(f"/audit/entries/{big}/revert.sql").text
 
 
