@@ -124,7 +124,7 @@ create table svc.audit_removals (
     table_name text collate "C",
     entries bigint check ((entries is null) = (table_name is null))
 );
-create index audit_removals_entry on svc.audit_removals (entry_id);
+create index audit_removals_entry on svc.audit_removals ((entry_id::text)) where before_time is null;
 
 -- A month that nobody made in time must not stop the application's writes.
 create table svc.audit_logs_default partition of svc.audit_logs default;

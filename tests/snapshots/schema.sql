@@ -101,7 +101,7 @@ create table svc.audit_removals (
     entries bigint,
     constraint audit_removals_check CHECK (((entries IS NULL) = (table_name IS NULL)))
 );
-CREATE INDEX audit_removals_entry ON svc.audit_removals USING btree (entry_id);
+CREATE INDEX audit_removals_entry ON svc.audit_removals USING btree (((entry_id)::text)) WHERE (before_time IS NULL);
 CREATE TRIGGER audit_guard_row BEFORE DELETE OR UPDATE ON svc.audit_removals FOR EACH ROW EXECUTE FUNCTION svc.audit_guard();
 CREATE TRIGGER audit_guard_truncate BEFORE TRUNCATE ON svc.audit_removals FOR EACH STATEMENT EXECUTE FUNCTION svc.audit_guard();
 
