@@ -1,4 +1,4 @@
-"""Does anything grow? ``python -m tests.benchmarks.churn [--minutes 60] [--rate 300] [--keep-minutes 2]``.
+"""Send, deliver and prune for an hour, and compare the size of each table by minute: nothing may grow.
 
 Sends steadily, to endpoints half of which take the messages of a key in order. One worker delivers, and what has
 arrived is pruned after a short while, so that every table gains as many rows as it loses; autovacuum has its defaults.
@@ -22,7 +22,7 @@ from psycopg.rows import class_row
 from rich.table import Table
 
 from svc_pg.maintenance import prune_deliveries
-from tests.benchmarks import command
+from tests.benchmarks import command, saved
 from tests.benchmarks.command import words
 from tests.benchmarks.delivery import processor, receivers, stage
 from tests.support import postgres
@@ -101,6 +101,7 @@ def main() -> int:
         with ExitStack() as stack:
             maintenance = stack.enter_context(postgres.server(arguments.postgres, settings=postgres.DURABLE))
             database = stack.enter_context(stack.enter_context(stage.prepared(maintenance)).database())
+            versions = command.versions(database)
             url, _ = stack.enter_context(receivers.fast())
             for number in range(_ENDPOINTS):
                 ordering = "key" if number % 2 else "none"
@@ -113,6 +114,7 @@ def main() -> int:
     except KeyboardInterrupt:
         words.print("stopped")
         return 128 + signal.SIGINT
+    saved.save(arguments.save, "churn", _figures(churn.minutes), versions)
     output = command.output()
     for table in (_costs(churn.minutes), _sizes(churn.minutes)):
         output.print(table)
@@ -122,13 +124,12 @@ def main() -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.churn", description="Does anything grow?")
+    parser = command.parser("churn", __doc__)
     parser.add_argument("--minutes", type=int, default=60, help="how long to send (default: %(default)s)")
     parser.add_argument("--rate", type=int, default=300, help="sends a second (default: %(default)s)")
     parser.add_argument(
         "--keep-minutes", type=float, default=2, help="how long finished deliveries stay (default: %(default)s)"
     )
-    parser.add_argument("--postgres", metavar="DIR", help="folder with initdb and postgres; else as the tests")
     return parser
 
 
@@ -194,6 +195,14 @@ def _most(minutes: Sequence[_Minute]) -> dict[str, float]:
         for name, figure in figures.items():
             found[name] = max(found.get(name, 0), figure)
     return found
+
+
+def _figures(minutes: Sequence[_Minute]) -> dict[str, Any]:
+    """The most of each in the second third and in the last one."""
+    third = len(minutes) // 3
+    parts = {"second third": minutes[-2 * third : -third], "last third": minutes[-third:]}
+    most = {name: _most(part) for name, part in parts.items()}
+    return {"minutes": len(minutes), "delivered": sum(minute.delivered for minute in minutes), "megabytes": most}
 
 
 def _costs(minutes: Sequence[_Minute]) -> Table:

@@ -11,18 +11,30 @@ import psycopg
 from rich.console import Console
 
 from svc_pg import __version__
+from tests.benchmarks import saved
 
 _WIDTH: Final = 132
 
 words = Console(stderr=True, highlight=False)
 
 
-def parser(name: str, description: str) -> argparse.ArgumentParser:
+def parser(name: str, description: str | None) -> argparse.ArgumentParser:
+    """The options of each benchmark."""
+    made = argparse.ArgumentParser(
+        prog=f"python -m tests.benchmarks.{name}",
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("--postgres", metavar="DIR", help="folder with initdb and postgres; else as the tests")
+    saved.add_option(made)
+    return made
+
+
+def drawing_parser(name: str, description: str | None) -> argparse.ArgumentParser:
     """The options of each benchmark that draws a picture."""
-    made = argparse.ArgumentParser(prog=f"python -m tests.benchmarks.{name}", description=description)
+    made = parser(name, description)
     made.add_argument("--quick", action="store_true", help="in a fraction of the time, and less exact")
     made.add_argument("--json", action="store_true", help="one JSON object instead of tables")
-    made.add_argument("--postgres", metavar="DIR", help="folder with initdb and postgres; else as the tests")
     made.add_argument(
         "--picture",
         metavar="FILE",

@@ -28,6 +28,7 @@ from pydantic import SecretStr
 from svc_pg import Config, schema
 from svc_pg.console import Console, tokens
 from svc_pg.settings import Permission, Settings
+from tests.benchmarks import command, saved
 from tests.support.postgres import new_database, server
 
 ENTRIES: Final = 100_000
@@ -69,6 +70,7 @@ class Seen:
 def main() -> int:
     options = _parser().parse_args()
     with server(options.postgres) as maintenance, new_database(maintenance) as conninfo:
+        versions = command.versions(conninfo)
         sessions = prepare(conninfo, clients=options.clients)
         with socket.socket() as listener:
             listener.bind(("127.0.0.1", 0))
@@ -82,16 +84,16 @@ def main() -> int:
                 process.join()
     report = {name: each.summary(options.seconds) for name, each in seen.items()}
     sys.stdout.write((json.dumps(report) if options.json else _table(report, options)) + "\n")
+    saved.save(options.save, "console", report, versions)
     acceptable = {"200", "503 with Retry-After"}
     return 0 if all(each.times and not each.statuses.keys() - acceptable for each in seen.values()) else 1
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.console", description=__doc__)
+    parser = command.parser("console", __doc__)
     parser.add_argument("--seconds", type=float, default=30, help="how long (default: %(default)s)")
     parser.add_argument("--clients", type=int, default=200, help="how many at once (default: %(default)s)")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
-    parser.add_argument("--postgres", metavar="DIR", help="folder with initdb and postgres; else as the tests")
     return parser
 
 

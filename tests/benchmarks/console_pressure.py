@@ -5,7 +5,6 @@ entries, the memory of the server while ten clients ask for pages and read nothi
 session makes 100 parallel reads that no index serves.
 """
 
-import argparse
 import asyncio
 import json
 import multiprocessing
@@ -28,6 +27,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from svc_pg.console import Console, register_tenants
+from tests.benchmarks import command, saved
 from tests.benchmarks.console import PREFIX, prepare, settings
 from tests.support.postgres import new_database, server
 
@@ -44,10 +44,10 @@ OTHERS: Final = 141
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.console_pressure", description=__doc__)
-    parser.add_argument("--postgres", metavar="DIR", help="folder with initdb and postgres; else as the tests")
+    parser = command.parser("console_pressure", __doc__)
     options = parser.parse_args()
     with server(options.postgres) as maintenance, new_database(maintenance) as conninfo:
+        versions, figures = command.versions(conninfo), {}
         sessions = prepare(conninfo, clients=2, permission="write", entries=ENTRIES)
         with psycopg.connect(conninfo) as conn:
             conn.execute(_LARGE, [LARGE])
@@ -62,8 +62,11 @@ def main() -> int:
                     process.terminate()
                     process.join(20)
                     process.kill()
-            sys.stdout.write(f"{measure.__name__.strip('_'):15} {json.dumps(found)}\n")
+            name = measure.__name__.strip("_")
+            figures[name] = found
+            sys.stdout.write(f"{name:15} {json.dumps(found)}\n")
             sys.stdout.flush()
+    saved.save(options.save, "console_pressure", figures, versions)
     return 0
 
 

@@ -14,7 +14,7 @@ from psycopg import sql
 from rich.table import Table
 
 from svc_pg import Config, schema
-from tests.benchmarks import command
+from tests.benchmarks import command, saved
 from tests.benchmarks.bars import COLOURS, bar, picture, text
 from tests.support.postgres import DURABLE, new_database, server
 from tests.support.traffic import counting
@@ -51,6 +51,7 @@ def main() -> int:
         measured = [
             each for tables in (_QUICK if options.quick else options.tables) for each in _measure(maintenance, tables)
         ]
+    saved.save(options.save, "installing", [asdict(each) for each in measured], versions)
     if options.json:
         command.output().print_json(json.dumps({"versions": versions, "installs": [asdict(each) for each in measured]}))
     else:
@@ -60,7 +61,7 @@ def main() -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = command.parser("installing", __doc__ or "")
+    parser = command.drawing_parser("installing", __doc__)
     parser.add_argument("--tables", type=int, nargs="+", default=_TABLES, help="how many tables")
     return parser
 

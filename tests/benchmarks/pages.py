@@ -17,78 +17,24 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final, LiteralString
+from typing import Any, Final
 
 import aiohttp
 import httpx
-import psycopg
 import uvicorn
 
 from svc_pg.console import Console, register_tenants
 from svc_pg.console.pages.routes import ROUTES
+from tests.benchmarks import command, saved
 from tests.benchmarks.console import PREFIX, prepare, settings
 from tests.benchmarks.console_pressure import serve
+from tests.benchmarks.week import fill
 from tests.support.postgres import new_database, server
 from tests.support.walking import Walk
 
 LIMIT_MS: Final = 100
 READERS: Final = 50
 READ_EVERY: Final = 5.0  # seconds, of each of them
-ENDPOINTS: Final = 20
-
-_ENDPOINTS: Final = """
-with endpoint as (
-    insert into svc.webhook_endpoints (id, url, description, events, secret, tenant)
-    select svc.webhook_uuid7(), 'https://partner-' || n || '.example/hook', 'Partner ' || n, '{order.*}', '',
-           case when n %% 2 = 0 then 'tenant-' || n end
-      from generate_series(1, %(endpoints)s) n returning id
-)
-insert into svc.webhook_endpoint_state (endpoint_id) select id from endpoint
-"""
-_MESSAGES: Final = """
-insert into svc.webhook_messages (id, event_name, payload, tenant, created_at)
-select overlay(svc.uuid7_at(at)::text placing substr(md5(n::text), 1, 12) from 25)::uuid,
-       (array['order.placed', 'order.paid', 'order.shipped'])[1 + n %% 3],
-       json_build_object('id', n, 'note', repeat('x', 200)), case when n %% 2 = 0 then 'tenant-' || n %% 20 end, at
-  from (select n, now() - (%(deliveries)s - n) * interval '7 days' / %(deliveries)s as at
-          from generate_series(1, %(deliveries)s) n) m
-"""
-# of 100: 96 delivered, 2 failed after five attempts, 1 canceled, 1 waiting
-_DELIVERIES: Final = """
-with endpoint as materialized (select array_agg(id order by id) as ids from svc.webhook_endpoints),
-message as (select *, row_number() over (order by id) as n from svc.webhook_messages),
-delivery as (
-    insert into svc.webhook_deliveries
-        (id, message_id, endpoint_id, event_name, status, attempts, max_attempts, next_attempt_at, finished_at, failure,
-         last_status_code, last_error, created_at, updated_at)
-    select overlay(m.id::text placing '9' from 25)::uuid, m.id, ids[1 + n %% cardinality(ids)], event_name, status,
-           case status when 'failed' then 5 when 'canceled' then 0 else 1 end, 5,
-           case when status = 'pending' then now() + interval '1 day' end,
-           case when status <> 'pending' then m.created_at + interval '1 s' end,
-           nullif(nullif(status, 'pending'), 'delivered'),
-           case status when 'delivered' then 204 when 'canceled' then null else 503 end,
-           case when status in ('failed', 'pending') then 'HTTP 503' end, m.created_at, m.created_at + interval '1 s'
-      from message m, endpoint,
-           lateral (select case when n %% 100 < 96 then 'delivered' when n %% 100 < 98 then 'failed'
-                                when n %% 100 < 99 then 'canceled' else 'pending' end as status) s
-    returning id, endpoint_id, status, attempts, next_attempt_at, created_at
-),
-queued as (
-    insert into svc.webhook_queue (lane, endpoint_id, next_attempt_at, delivery_id)
-    select 'later', endpoint_id, next_attempt_at, id from delivery where status = 'pending'
-)
-insert into svc.webhook_delivery_attempts
-    (delivery_id, endpoint_id, attempt, started_at, duration_ms, outcome, status_code, response_body, worker)
-select id, endpoint_id, a, created_at + (a - 1) * interval '100 ms', 20 + a,
-       case when status = 'delivered' then 'success' else 'http_error' end,
-       case when status = 'delivered' then 204 else 503 end, repeat('y', 100), 'worker-1'
-  from delivery, generate_series(1, attempts) a
-"""
-_EVENTS: Final = """
-insert into svc.webhook_event_types (name, description, patterns)
-select 'order.' || word, 'An order was ' || word, array['order.' || word, 'order.*', '*']
-  from unnest('{placed,paid,shipped}'::text[]) word
-"""
 
 
 @dataclass(slots=True)
@@ -106,7 +52,7 @@ class Times:
 def main() -> int:
     options = _parser().parse_args()
     with server(options.postgres) as maintenance, new_database(maintenance) as conninfo:
-        began = time.monotonic()
+        versions, began = command.versions(conninfo), time.monotonic()
         sessions = prepare(conninfo, clients=READERS, permission="admin", entries=options.entries)
         fill(conninfo, deliveries=options.deliveries)
         sys.stderr.write(f"the history is made, after {time.monotonic() - began:.0f} s\n")
@@ -116,13 +62,17 @@ def main() -> int:
                 name: asyncio.run(_beside(application, read_from, sessions, list(pages), options))
                 for name, read_from in (("in its process", application), ("in another process", console))
             }
-    report = {"pages": {name: _summary(each) for name, each in pages.items()}, "readers": beside}
+    report = {"entries": options.entries, "deliveries": options.deliveries} | {
+        "pages": {name: _summary(each) for name, each in pages.items()},
+        "readers": beside,
+    }
     sys.stdout.write((json.dumps(report) if options.json else _table(report)) + "\n")
+    saved.save(options.save, "pages", report, versions)
     return 0 if all(each.quantile(0.95) < LIMIT_MS and not each.failures for each in pages.values()) else 1
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.pages", description=__doc__)
+    parser = command.parser("pages", __doc__)
     parser.add_argument("--entries", type=int, default=1_000_000, help="of the audit log (default: %(default)s)")
     parser.add_argument("--deliveries", type=int, default=200_000, help="how many (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=40, help="how often each page is opened (default: %(default)s)")
@@ -130,19 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--turns", type=int, default=3, help="with readers, and without (default: %(default)s)")
     parser.add_argument("--rate", type=float, default=50, help="requests per second (default: %(default)s)")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")
-    parser.add_argument("--postgres", metavar="DIR", help="folder with initdb and postgres; else as the tests")
     return parser
-
-
-def fill(conninfo: str, *, deliveries: int) -> None:
-    """Make messages of a week, each with one delivery."""
-    wanted = {"deliveries": deliveries, "endpoints": ENDPOINTS}
-    statements: Sequence[LiteralString] = (_EVENTS, _ENDPOINTS, _MESSAGES, _DELIVERIES)
-    with psycopg.connect(conninfo) as conn:
-        for statement in statements:
-            conn.execute(statement, wanted)
-    with psycopg.connect(conninfo, autocommit=True) as conn:
-        conn.execute("vacuum analyze")
 
 
 def _serve_alone(conninfo: str, listener: socket.socket) -> None:

@@ -8,7 +8,6 @@ milliseconds, with the time on the wire; exports of everything, in rows a second
 and the purge of a month. Draws how the times grow. Exits with 1 if a goal is missed.
 """
 
-import argparse
 import json
 import random
 import sys
@@ -23,6 +22,7 @@ import psycopg
 
 from svc_pg import Config, audit, schema
 from svc_pg.query import scalar
+from tests.benchmarks import command, saved
 from tests.benchmarks.exporting import LEAST_RATE, exports, peak_of
 from tests.benchmarks.growth import svg
 from tests.support.postgres import DURABLE, new_database, server
@@ -44,17 +44,18 @@ select now() - interval '200 d' * (%(entries)s - n) / %(entries)s, case n %% 4 w
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command.parser("reading", __doc__)
     parser.add_argument("--entries", type=int, action="append", help="default: 10000 and 1000000")
     parser.add_argument("--calls", type=int, default=200, help="calls of each kind (default: %(default)s)")
-    parser.add_argument("--postgres", help="folder with initdb and postgres; default: the embedded one")
     parser.add_argument(
         "--picture", type=Path, default=Path(gettempdir(), "svc-pg-reading.svg"), help="default: %(default)s"
     )
     options = parser.parse_args()
     is_met = True
     growth: dict[str, list[tuple[int, float]]] = {}
+    sizes: list[dict[str, Any]] = []
     with server(options.postgres, settings=(*DURABLE, "--fsync=off")) as maintenance:
+        versions = command.versions(maintenance)
         for entries in options.entries or [10_000, 1_000_000]:
             with new_database(maintenance) as conninfo, psycopg.connect(conninfo, autocommit=True) as conn:
                 fill(conn, entries)
@@ -63,7 +64,9 @@ def main() -> int:
                 peak = peak_of(conn)
                 purge = purged(conn)
             others = {"export": files, "exportMiB": peak, "purgeOfAMonthMs": purge}
-            print(json.dumps({"entries": entries, **found, **others}), flush=True)  # noqa: T201 - the result
+            sizes.append({"entries": entries, **found, **others})
+            print(json.dumps(sizes[-1]), flush=True)  # noqa: T201 - the result
+            saved.save(options.save, "reading", sizes, versions)
             is_met &= all(found[name]["p95Ms"] <= most for name, most in GOALS.items())
             is_met &= files["ndjson"]["rowsPerSecond"] >= LEAST_RATE or entries < FEW
             for name, times in found.items():

@@ -1,4 +1,4 @@
-"""The costs of seals for writers, and how fast they verify: ``python -m tests.benchmarks.sealing [--seconds 60]``.
+"""Measure what seals cost writers, and how fast they are verified.
 
 Writers insert single rows into an audited table all the time. By turns a program seals every second, or does not; what
 was written meanwhile is sealed between two turns. Then the whole log is verified, several times, beside a query of the
@@ -7,7 +7,6 @@ that of a write without its seal over that with it. Prints a line of JSON and ex
 0.97 of their throughput beside a sealer, or if fewer than 150,000 entries a second are verified.
 """
 
-import argparse
 import json
 import multiprocessing
 import sys
@@ -22,6 +21,7 @@ import psycopg
 from svc_pg import Config, audit, schema
 from svc_pg.audit import SealKey
 from svc_pg.config import AuditConfig, AuditedTable
+from tests.benchmarks import command, saved
 from tests.benchmarks.delivery import processor
 from tests.support.postgres import DURABLE, new_database, server
 from tests.support.waiting import wait_until
@@ -53,11 +53,11 @@ _DIGESTS: Final = "select sum(length(svc.audit_leaf(l))) from svc.audit_logs l"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command.parser("sealing", __doc__)
     parser.add_argument("--seconds", type=float, default=60.0, help="the time that writers are measured")
-    parser.add_argument("--postgres", help="the folder of another PostgreSQL's programs")
     arguments = parser.parse_args()
     with server(arguments.postgres, settings=DURABLE) as maintenance, new_database(maintenance) as conninfo:
+        versions = command.versions(conninfo)
         with psycopg.connect(conninfo) as conn:
             conn.execute(_TABLE)
             conn.commit()
@@ -66,6 +66,7 @@ def main() -> int:
     writing, sealing = figures["write_cpu_us"], figures["seal_cpu_us"]
     figures["cpu_ratio"] = round(writing / (writing + sealing), 3)
     print(json.dumps(figures))  # noqa: T201 - the result
+    saved.save(arguments.save, "sealing", figures, versions)
     is_good = figures["throughput_ratio"] >= LEAST_THROUGHPUT and figures["verified_per_second"] >= LEAST_VERIFIED
     return 0 if is_good else 1
 

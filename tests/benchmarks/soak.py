@@ -1,4 +1,4 @@
-"""Is anything ever lost? ``python -m tests.benchmarks.soak [--minutes 10] [--rate 700] [--ordering none]``.
+"""Send for ten minutes while workers are killed, and count what was lost: nothing may be.
 
 Sends steadily to several endpoints, which take 100 ms to answer. Two workers deliver; every ten seconds one of them is
 killed and started again. In the end every delivery must have arrived at least once, and those that a killed worker had
@@ -11,7 +11,7 @@ import json
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -23,7 +23,7 @@ import psycopg
 from rich.table import Table
 from rich.text import Text
 
-from tests.benchmarks import command
+from tests.benchmarks import command, saved
 from tests.benchmarks.command import words
 from tests.benchmarks.delivery import receivers, stage
 from tests.benchmarks.delivery.pipeline import resident_mb
@@ -92,15 +92,18 @@ def main() -> int:
                 _run(soak, database, workers, seconds=arguments.minutes * 60, rate=arguments.rate)
                 _drain(database)
                 soak.memory_mb += [resident_mb(worker.process.pid) for worker in workers]
-            is_good = _report(soak, database, receiver.counts(), is_ordered=arguments.ordering != "none")
+            facts = _facts(soak, database, receiver.counts(), is_ordered=arguments.ordering != "none")
+            figures = {name: figure for name, figure, _ in facts}
+            saved.save(arguments.save, "soak", figures, command.versions(database))
     except KeyboardInterrupt:
         words.print("stopped")
         return 128 + signal.SIGINT
-    return 0 if is_good else 1
+    _show(facts)
+    return 0 if all(is_good is not False for _, _, is_good in facts) else 1
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.soak", description="Is anything ever lost?")
+    parser = command.parser("soak", __doc__)
     parser.add_argument("--minutes", type=float, default=10, help="how long to send (default: %(default)s)")
     parser.add_argument("--rate", type=int, default=700, help="sends a second (default: %(default)s)")
     parser.add_argument(
@@ -109,7 +112,6 @@ def _parser() -> argparse.ArgumentParser:
         default="none",
         help="that of the endpoints (default: %(default)s)",
     )
-    parser.add_argument("--postgres", metavar="DIR", help="folder with initdb and postgres; else as the tests")
     return parser
 
 
@@ -178,12 +180,15 @@ def _drain(database: str) -> None:
             time.sleep(0.5)
 
 
-def _report(soak: _Soak, database: str, counts: receivers.Counts, *, is_ordered: bool) -> bool:
+_Fact = tuple[str, object, bool | None]  # its name, its figure, and if it has to hold, whether it does
+
+
+def _facts(soak: _Soak, database: str, counts: receivers.Counts, *, is_ordered: bool) -> list[_Fact]:
     with psycopg.connect(database) as conn:
         [(deliveries, delivered, pending, otherwise)] = conn.execute(_COUNTS).fetchall()
         [(lost, recovery, never)] = conn.execute(_RECOVERY).fetchall()
     delays = sorted(counts.delays_ms)
-    facts = [
+    return [
         ("sent", soak.sent, None),
         ("sends/s", f"{soak.sent / soak.seconds:.0f}", None),
         ("deliveries in the database", deliveries, deliveries == soak.sent),
@@ -201,6 +206,9 @@ def _report(soak: _Soak, database: str, counts: receivers.Counts, *, is_ordered:
         ("delay p99, ms", f"{delays[len(delays) * 99 // 100]:.1f}" if delays else "-", None),
         ("most memory of a worker, MB", f"{max(soak.memory_mb, default=0):.0f}", None),
     ]
+
+
+def _show(facts: Sequence[_Fact]) -> None:
     table = Table(
         title=f"{_ENDPOINTS} endpoints, {_WORKERS} workers, one of them killed every {_KILL_EVERY.seconds} s",
         title_justify="left",
@@ -211,7 +219,6 @@ def _report(soak: _Soak, database: str, counts: receivers.Counts, *, is_ordered:
         verdict = "" if is_good is None else "[green]holds[/]" if is_good else "[red]missed[/]"
         table.add_row(name, str(figure), Text.from_markup(verdict))
     command.output().print(table)
-    return all(is_good is not False for _, _, is_good in facts)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""A soak of the HTTP client: ``python -m tests.benchmarks.transport [--requests 20000]``.
+"""Send mixed requests by the HTTP client to receivers of all kinds, and count wrong results and files left open.
 
-Requests go to receivers of all kinds, good and hostile, 100 at a time. A result that is not that of its request is
-counted and shown, as are files that stay open.
+The receivers are good and hostile, and 100 requests are under way at a time.
 """
 
+import argparse
 import asyncio
 import sys
 import time
@@ -24,7 +24,7 @@ _PATIENCE: Final = 5.0  # seconds
 def main() -> int:
     """Run the command line; returns the exit code."""
     command.end_on_sigterm()
-    parser = command.parser("transport", "Soak the HTTP client with mixed requests.")
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.transport", description=__doc__)
     parser.add_argument("--requests", type=int, default=20_000, metavar="N", help="how many (default: 20000)")
     requests = parser.parse_args().requests
     before = _open_files()

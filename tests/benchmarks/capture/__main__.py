@@ -1,10 +1,11 @@
-"""The costs of an audit for a write: ``python -m tests.benchmarks.capture [--quick] [--database mysql|sqlite]``.
+"""Measure what an audit adds to a write, beside other tools: on PostgreSQL, MySQL and MariaDB, and SQLite.
 
 svc-pg beside no audit, two hand-written limits and other tools, each in a database of its own on one server. They take
 turns, and what counts is the CPU time of the backend processes, so that other load on the machine hits all alike. Who
 writes is known to all that can learn it from a setting. A row of its own is a transaction of its own.
 """
 
+import argparse
 import json
 import signal
 import sys
@@ -15,7 +16,7 @@ from typing import Final
 
 from psycopg.conninfo import make_conninfo
 
-from tests.benchmarks import command, installed
+from tests.benchmarks import command, installed, saved
 from tests.benchmarks.capture import mysql, report, sqlite
 from tests.benchmarks.capture.candidates import NO_AUDIT, PEERS, candidates, prepare
 from tests.benchmarks.capture.figures import BULK, SINGLE, Figures, goals
@@ -45,15 +46,15 @@ FULL_ROUNDS, FULL_SECONDS = 60, 240
 def main() -> int:
     """Run the command line; returns the exit code."""
     command.end_on_sigterm()
-    parser = command.parser("capture", "What an audit costs a write.")
+    parser = command.drawing_parser("capture", __doc__)
     parser.add_argument(
         "--database", choices=("postgresql", "mysql", "sqlite"), default="postgresql", help="MariaDB is mysql too"
     )
     arguments = parser.parse_args()
     if arguments.database == "mysql":
-        return _mysql(is_quick=arguments.quick, is_json=arguments.json)
+        return _mysql(arguments)
     if arguments.database == "sqlite":
-        return _sqlite(is_quick=arguments.quick, is_json=arguments.json)
+        return _sqlite(arguments)
     shapes = QUICK if arguments.quick else FULL
     try:
         with _databases(arguments.postgres) as databases:
@@ -75,6 +76,7 @@ def main() -> int:
         svg(figures, taking_part, ", ".join(f"{name} {version}" for name, version in versions.items()))
     )
     words.print(f"picture: {arguments.picture}", soft_wrap=True)
+    saved.save(arguments.save, "capture", report.figures_of(figures, taking_part), versions)
     out = command.output()
     if arguments.json:
         out.print(
@@ -86,18 +88,21 @@ def main() -> int:
     return 0
 
 
-def _mysql(*, is_quick: bool, is_json: bool) -> int:
-    found = mysql.document(size=1_000 if is_quick else 5_000, rounds=4 if is_quick else 8)
-    if is_json:
+def _mysql(arguments: argparse.Namespace) -> int:
+    found = mysql.document(size=1_000 if arguments.quick else 5_000, rounds=4 if arguments.quick else 8)
+    saved.save(arguments.save, "capture-mysql", found, {kind: figures["version"] for kind, figures in found.items()})
+    if arguments.json:
         command.output().print(json.dumps(found), soft_wrap=True, markup=False)
     else:
         mysql.show(found)
     return 0 if found else 1
 
 
-def _sqlite(*, is_quick: bool, is_json: bool) -> int:
-    found = sqlite.document(size=2_000 if is_quick else 10_000, rounds=5)
-    if is_json:
+def _sqlite(arguments: argparse.Namespace) -> int:
+    found = sqlite.document(size=2_000 if arguments.quick else 10_000, rounds=5)
+    versions = {"SQLite": found["sqlite"], **installed.versions(*sqlite.PEERS)}
+    saved.save(arguments.save, "capture-sqlite", found, versions)
+    if arguments.json:
         command.output().print(json.dumps(found), soft_wrap=True, markup=False)
     else:
         sqlite.show(found)

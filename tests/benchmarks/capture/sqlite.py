@@ -16,6 +16,7 @@ from tests.support.sqlite import config
 
 NO_AUDIT: Final = "no audit"
 EQUAL: Final = "equal"
+PEERS: Final = ("sqlite-history", "sqlite-chronicle")
 SVC: Final = "svc-pg"
 RULES: Final = "svc-pg, rules"
 GOAL: Final = 2.0

@@ -1,4 +1,4 @@
-"""The costs of webhooks, and how fast they arrive: ``python -m tests.benchmarks.delivery [--quick]``.
+"""Measure sends and deliveries of webhooks by the clock and by CPU time, latency and claims, beside job queues.
 
 Whatever is compared takes turns in one run, on one server with PostgreSQL's own settings: fsync and synchronous_commit
 are on, because what a NOTIFY in every transaction costs is the wait of one commit for another. The server, the clients,
@@ -10,12 +10,13 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 import psycopg
 
-from tests.benchmarks import command, installed
+from tests.benchmarks import command, installed, saved
 from tests.benchmarks.command import words
 from tests.benchmarks.delivery import claiming, latency, peers, pipeline, report, sending
 from tests.benchmarks.delivery.figures import Figures
@@ -43,7 +44,7 @@ _SETTINGS: Final = "fsync", "synchronous_commit", "full_page_writes", "shared_bu
 def main() -> int:
     """Run the command line; returns the exit code."""
     command.end_on_sigterm()
-    parser = command.parser(
+    parser = command.drawing_parser(
         "delivery",
         "What webhooks cost, and how fast they arrive. nginx is the receiver if it is installed. The peers are those of"
         " the extra [bench], and two of Node.js 20 or newer, which npm fetches in pinned versions; a peer that is"
@@ -56,9 +57,10 @@ def main() -> int:
     load = os.getloadavg()
     try:
         with postgres.server(arguments.postgres, settings=postgres.DURABLE) as maintenance:
-            circumstances = _circumstances(maintenance)
+            versions = _versions(maintenance)
+            circumstances = versions | _settings(maintenance)
             with prepared(maintenance) as server:
-                circumstances |= _measure(figures, server, size, arguments.only)
+                circumstances |= _measure(figures, server, size, arguments.only, arguments.save, versions)
     except KeyboardInterrupt:
         words.print("stopped")
         return 128 + signal.SIGINT
@@ -75,31 +77,35 @@ def main() -> int:
     return 0
 
 
-def _measure(figures: Figures, server: Server, size: Size, sections: Sequence[str]) -> dict[str, str]:
+def _measure(
+    figures: Figures, server: Server, size: Size, names: Sequence[str], folder: Path | None, versions: Mapping[str, str]
+) -> dict[str, str]:
     """Section after section while there is time. Returns what only a section knows of the circumstances."""
     found: dict[str, str] = {}
     end = time.monotonic() + size.seconds
     with words.status("measuring") as status:
-        for name in sections:
+        for name in names:
             if time.monotonic() > end:
                 words.print(f"without {name}: no time was left")
                 continue
             status.update(f"measuring: {name}")
-            started = time.monotonic()
+            started, before = time.monotonic(), figures.sections()
             found |= _SECTIONS[name](figures, server, size) or {}
             words.print(f"{name}: {time.monotonic() - started:.1f} s")
+            own = [section for section in figures.sections() if section not in before]
+            saved.save(folder, f"delivery-{name}", report.figures_of(figures, own, goals()), versions)
     return found
 
 
-def _circumstances(maintenance: str) -> dict[str, str]:
+def _versions(maintenance: str) -> dict[str, str]:
+    libraries = installed.versions("psycopg", "httptools", "uvloop", *peers.DISTRIBUTIONS)
+    return command.versions(maintenance) | libraries | peers.NODE
+
+
+def _settings(maintenance: str) -> dict[str, str]:
     with psycopg.connect(maintenance) as conn:
         settings = [conn.execute("select current_setting(%s)", (name,)).fetchone() for name in _SETTINGS]
-    return {
-        **command.versions(maintenance),
-        **installed.versions("psycopg", "httptools", "uvloop", *peers.DISTRIBUTIONS),
-        **{name: row[0] for name, row in zip(_SETTINGS, settings, strict=True) if row},
-        "cores": str(os.cpu_count()),
-    }
+    return {name: row[0] for name, row in zip(_SETTINGS, settings, strict=True) if row} | {"cores": str(os.cpu_count())}
 
 
 if __name__ == "__main__":

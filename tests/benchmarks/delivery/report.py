@@ -65,6 +65,36 @@ def _goals(figures: Figures, goals: Sequence[Goal]) -> Table:
     return table
 
 
+def figures_of(figures: Figures, sections: Sequence[Section], goals: Sequence[Goal]) -> dict[str, Any]:
+    """The figures of some sections in short, each with what is asked of it."""
+    return {
+        section.title: {
+            "unit": section.unit,
+            "results": {
+                name: {
+                    "median": figures.median(section, name),
+                    "least": min(figures.samples(section, name)),
+                    "most": max(figures.samples(section, name)),
+                    "ratio": section.reference and figures.ratio(section, name, section.reference),
+                }
+                for name in figures.names(section)
+            },
+            "goals": [
+                {
+                    "what": goal.words,
+                    "isLeast": goal.is_least,
+                    "limit": goal.limit,
+                    "measured": goal.measured(figures),
+                    "holds": goal.holds(figures),
+                }
+                for goal in goals
+                if goal.section == section
+            ],
+        }
+        for section in sections
+    }
+
+
 def document(figures: Figures, goals: Sequence[Goal], circumstances: Mapping[str, str]) -> dict[str, Any]:
     """The same for programs."""
     return {
