@@ -36,7 +36,7 @@ TABLES: Final = 20
 _FILL: Final = """
 insert into svc.audit_logs ("timestamp", xact_id, table_name, table_oid, operation, record_id, actor_id, before_data,
                             after_data, changed_fields)
-select now() - interval '200 d' * (%(entries)s - n) / %(entries)s, case n %% 4 when 1 then n - 1 else n end,
+select now() - interval '200 d' * (1 - n / %(entries)s::float8), case n %% 4 when 1 then n - 1 else n end,
        'public.t' || n / 4 %% 20, 0, 'UPDATE', id::text, 'actor-' || n %% 50,
        jsonb_build_object('id', id, 'a', n, 'b', 'text'), jsonb_build_object('id', id, 'a', n + 1, 'b', 'text'), '{a}'
   from (select n, n / 80 %% %(records)s as id from generate_series(0, %(entries)s - 1) n) entry
