@@ -134,6 +134,17 @@ begin
                nullif(printf() -> 'context', 'null') as v_context
       ) given;
 end;
+insert into main.svc_audit_omissions (table_name, ignored, is_conditional)
+values ('main.customer', '["credit", "settings"]', 1)
+    on conflict (table_name) do update
+   set ignored = (
+           select json_group_array(value) from (
+               select value from json_each(svc_audit_omissions.ignored)
+                union
+               select value from json_each(excluded.ignored) order by 1
+           )
+       ),
+       is_conditional = max(is_conditional, excluded.is_conditional);
 
 create trigger main."00_svc_audit_delete_customer" after delete on "customer"
     when ((((coalesce(typeof(old."status") = 'text' and old."status" collate binary = 'live', 1 = 0))) or (1 = 0)))

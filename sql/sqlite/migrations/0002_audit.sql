@@ -46,6 +46,14 @@ create table svc_audit_replaced (
 );
 create index svc_audit_replaced_conflict on svc_audit_replaced (table_name, conflict);
 
+-- Tables whose rules leave changes out of the log, or once did: their entries need not follow each other.
+create table svc_audit_omissions (
+    table_name text not null primary key,
+    since text not null default (strftime('%Y-%m-%dT%H:%M:%f000Z', 'now')),
+    ignored text not null check (json_type(ignored) = 'array'),
+    is_conditional integer not null
+) without rowid;
+
 -- The key of hashed columns, made here.
 create table svc_audit_hash_key (
     key blob not null

@@ -6,16 +6,34 @@ before the change that it answers. All entries of one statement have the same ti
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import LiteralString
+from typing import Final, LiteralString
 
 from svc_pg.audit.portable.keys import Key, in_order
+from svc_pg.audit.portable.omissions import noticed, omissions_of
 from svc_pg.audit.portable.phrases import Phrases
 from svc_pg.audit.portable.statements import Statement, Steps
 from svc_pg.pagination import Filter
 
 Image = str | None
 """A snapshot; None stands for absence."""
+
+_MOST_TIMES: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """A record's entries of one time with the images before and after each: its id, and if it is the record's own."""
+
+    entries: Sequence[tuple[int, bool]]
+    befores: Sequence[Image]
+    afters: Sequence[Image]
+
+    def without(self, ignored: Sequence[str]) -> "_Group":
+        """The group, its images without these columns."""
+        befores, afters = ([noticed(image, ignored) for image in images] for images in (self.befores, self.afters))
+        return _Group(self.entries, befores, afters)
 
 
 def by_change(
@@ -66,7 +84,59 @@ def _changed(phrases: Phrases, keys: Sequence[Key], *, is_falling: bool) -> Step
 
 def _order_of(phrases: Phrases, table: str, record: str | None, time: datetime) -> Steps[list[int]]:
     """The ids of a record's entries of one time in the order of change, or of capture if the images do not tell."""
+    found = yield from _group_at(phrases, table, record, phrases.time(time))
+    omissions = yield from omissions_of(table, phrases.time(time))
+    order = None
+    if omissions is None:
+        start = yield from _start_of(phrases, table, record, time, found, ())
+        order = walk(found.befores, found.afters, start)
+    elif not omissions.is_conditional:  # a walk in another order may go around a change that was left out
+        order = yield from _order_with_gaps(phrases, table, record, time, found, omissions.ignored)
+    entries = found.entries if order is None else [found.entries[position] for position in order]
+    return [entry_id for entry_id, is_own in entries if is_own]
+
+
+def _order_with_gaps(
+    phrases: Phrases, table: str, record: str | None, time: datetime, found: _Group, ignored: Sequence[str]
+) -> Steps[list[int] | None]:
+    """The walk if changes of the ignored columns alone lie between the entries."""
+    seen = found.without(ignored)
+    start = yield from _start_of(phrases, table, record, time, seen, ignored)
+    if not start and not _ends(seen.befores, seen.afters):
+        return None
+    # They part an image from the next. They tell equal images apart, but only the others tell where a walk begins.
+    by_seen = walk(seen.befores, seen.afters, start)
+    by_whole = walk(found.befores, found.afters, ())
+    if by_seen and by_whole and seen.befores[by_whole[0]] == seen.befores[by_seen[0]]:
+        return by_whole
+    return by_seen
+
+
+def _start_of(
+    phrases: Phrases, table: str, record: str | None, time: datetime, found: _Group, ignored: Sequence[str]
+) -> Steps[Sequence[Image]]:
+    """The state before entries that end as they began, which the entries before them tell; nothing if they do not."""
+    if _ends(found.befores, found.afters):
+        return ()
     at = phrases.time(time)
+    for _ in range(_MOST_TIMES):
+        [[earlier]] = yield Statement(
+            "select max(time) from ("  # noqa: S608 - constants
+            + ("select max(timestamp) as time from " + phrases.log)
+            + (" where table_name = %s and record_id = %s and timestamp < %s union all select max(timestamp) from ")
+            + (phrases.log + " where table_name = %s and moved_from = %s and timestamp < %s) earlier"),
+            (table, record, at, table, record, at),
+        )
+        if earlier is None:
+            return ()
+        before = (yield from _group_at(phrases, table, record, earlier)).without(ignored)
+        if ends := [image for image, count in _ends(before.befores, before.afters).items() if count < 0]:
+            return ends if len(ends) == 1 else ()
+        at = earlier
+    return ()
+
+
+def _group_at(phrases: Phrases, table: str, record: str | None, at: str) -> Steps[_Group]:
     # an UPDATE that moved another record to this key is its beginning, and one that moved it away its end
     before_data, after_data, moved = (phrases.text(name) for name in ("before_data", "after_data", "moved_from"))
     rows = yield Statement(
@@ -82,37 +152,28 @@ def _order_of(phrases: Phrases, table: str, record: str | None, time: datetime) 
         is_own = of_record == record
         befores.append(None if is_own and (operation == "INSERT" or moved_from is not None) else before)
         afters.append(after if is_own and operation != "DELETE" else None)
-    start = None
-    if Counter(befores) == Counter(afters):  # it ends as it began
-        start = yield from _state_before(phrases, table, record, at)
-    order = walk(befores, afters, start)
-    own = [row for row in (rows if order is None else (rows[position] for position in order)) if row[5] == record]
-    return [row[0] for row in own]
+    return _Group([(row[0], row[5] == record) for row in rows], befores, afters)
 
 
-def _state_before(phrases: Phrases, table: str, record: str | None, at: str) -> Steps[Image]:
-    earlier = yield Statement(
-        "select "  # noqa: S608 - constants
-        + (phrases.text("after_data") + " from ")
-        + phrases.log
-        + " where table_name = %s and record_id = %s and timestamp < %s order by timestamp desc, id desc limit 1",
-        (table, record, at),
-    )
-    return earlier[0][0] if earlier else None
+def _ends(befores: Sequence[Image], afters: Sequence[Image]) -> dict[Image, int]:
+    """The images that begin more entries than they end, or fewer: none if a record ends as it began."""
+    surplus = Counter(befores)
+    surplus.subtract(afters)
+    return {image: count for image, count in surplus.items() if count}
 
 
-def walk(befores: Sequence[Image], afters: Sequence[Image], start: Image) -> list[int] | None:
+def walk(befores: Sequence[Image], afters: Sequence[Image], start: Sequence[Image]) -> list[int] | None:
     """The positions of entries in the order in which each begins with the image that the one before ends with.
 
     The walk uses every entry once (an Euler path, by Hierholzer's algorithm), of many ways the first entry first. It
-    begins where the images tell, or at ``start`` if it ends where it began. None if there is no such walk.
+    begins where the images tell, or if it ends where it began at ``start``, else with the first entry. None if there is
+    no such walk.
     """
-    surplus = Counter(befores)
-    surplus.subtract(afters)
-    ends = {image: count for image, count in surplus.items() if count}
+    ends = _ends(befores, afters)
     if ends and sorted(ends.values()) != [-1, 1]:
         return None
-    at = next((image for image, count in ends.items() if count == 1), start if start in befores else befores[0])
+    begins = [image for image, count in ends.items() if count == 1] or [image for image in start if image in befores]
+    at = begins[0] if begins else befores[0]
     ways: dict[Image, list[int]] = {}
     for position in reversed(range(len(befores))):
         ways.setdefault(befores[position], []).append(position)

@@ -6,6 +6,7 @@ OWN_TABLES: Final = frozenset(
     {
         "svc_audit_hash_key",
         "svc_audit_logs",
+        "svc_audit_omissions",
         "svc_audit_purge",
         "svc_audit_replaced",
         "svc_installation",

@@ -1,5 +1,6 @@
 """Render the triggers that record the changes of one table of SQLite."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, Literal
@@ -70,6 +71,8 @@ def _after(table: SqliteTable, rules: TableRules, operation: Operation, context:
         changed_fields=sql("'[' || substr({}, 3) || ']'", chained(" || ", parts)) if parts else NULL,
         context_function=context,
         has_replaced=bool(table.unique),
+        ignored=json.dumps(rules.ignored) if rules.leaves_out and operation == "UPDATE" else None,
+        is_conditional=int(rules.audited.record_when is not None),
     )
 
 

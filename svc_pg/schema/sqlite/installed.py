@@ -15,6 +15,7 @@ from svc_pg.capture.sqlite.own_tables import OWN_TABLES
 from svc_pg.capture.sqlite.table import TRIGGER_PREFIX
 from svc_pg.schema import comparison
 from svc_pg.schema.comparison import Found, Recorded
+from svc_pg.schema.sqlite.inventory import statements
 from svc_pg.schema.status import Status
 from svc_pg.schema_objects import SchemaObject, Trigger
 from svc_pg.sql_text import sql
@@ -111,7 +112,8 @@ def create(cursor: sqlite3.Cursor, items: Iterable[SchemaObject]) -> None:
         if name in recorded:  # perhaps on a table that was renamed since, with its triggers
             cursor.execute(_FORGET, recorded[name].key)
         cursor.execute(sql("drop trigger if exists main.{}", Sqlite().ident(name)).text)
-        cursor.execute(item.sql)
+        for statement in statements(item.sql):
+            cursor.execute(statement)
         [definition] = cursor.execute(
             "select sql from main.sqlite_schema where type = 'trigger' and name = ?", (name,)
         ).fetchone()

@@ -67,7 +67,7 @@ def statements(script: str) -> list[str]:
     found, begun = [], ""
     for line in script.splitlines(keepends=True):
         begun += line
-        if sqlite3.complete_statement(begun):
+        if line.rstrip().endswith(";") and sqlite3.complete_statement(begun):
             found.append(begun)
             begun = ""
     return found

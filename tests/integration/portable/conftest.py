@@ -31,6 +31,7 @@ def log(module_log: Log) -> Log:
             cursor.execute("insert into svc_audit_purge values ('9')")
             cursor.execute("delete from svc_audit_logs")
             cursor.execute("delete from svc_audit_purge")
+            cursor.execute("delete from svc_audit_omissions")
         else:
             cursor.execute("truncate svc.audit_logs")
     return module_log

@@ -1,0 +1,39 @@
+"""The tables of SQLite whose rules leave changes out of the log, or once did: entries need not follow each other."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final
+
+from svc_pg.audit.portable.statements import Statement, Steps
+
+_OMISSIONS: Final = """
+select case when json_valid(ignored) then ignored else '[]' end, is_conditional or not json_valid(ignored)
+  from svc_audit_omissions where table_name = %s and since <= %s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Omissions:
+    """The columns whose change alone had no entry at some time; ``is_conditional`` if any change may have had none."""
+
+    ignored: Sequence[str]
+    is_conditional: bool
+
+
+def omissions_of(table: str, at: str) -> Steps[Omissions | None]:
+    """The omissions of a table up to a time; None if there are none."""
+    rows = yield Statement(_OMISSIONS, (table, at))
+    return next((Omissions(list(json.loads(ignored)), bool(is_conditional)) for ignored, is_conditional in rows), None)
+
+
+def noticed(image: str | None, ignored: Sequence[str]) -> str | None:
+    """An image without the ignored columns, as a text that differs if another column does."""
+    if image is None or not ignored:
+        return image
+    try:
+        members = json.loads(image, object_pairs_hook=tuple, parse_int=Decimal, parse_float=Decimal)
+    except (ValueError, ArithmeticError, RecursionError):
+        return image
+    return repr([member for member in members if member[0] not in ignored]) if isinstance(members, tuple) else image
