@@ -9,8 +9,8 @@ from typing import Final, Protocol
 
 from svc_pg.errors import SvcError
 
-from .file_lock import lock
-from .output_file import STANDARD_OUTPUT, explained, is_special
+from .file_lock import MADE, opened
+from .output_file import STANDARD_OUTPUT, explained, is_special, write_all
 
 _BLOCK: Final = 65_536
 
@@ -30,9 +30,8 @@ class LineFile:
 
     def __init__(self, path: Path, *, is_resumed: bool) -> None:
         self._path = path
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        self._descriptor = opened(path, MADE | os.O_APPEND)
         try:
-            lock(self._descriptor, path)
             self._end_with_a_line(is_resumed=is_resumed)
         except BaseException:
             self.close()
@@ -42,7 +41,7 @@ class LineFile:
         """Append some lines: all of them or, if the disk is full, none."""
         size = os.fstat(self._descriptor).st_size
         try:
-            _write(self._descriptor, text)
+            write_all(self._descriptor, text)
         except OSError:
             os.ftruncate(self._descriptor, size)
             raise
@@ -82,16 +81,10 @@ class _Stream:
         self._descriptor = descriptor
 
     def write(self, text: bytes) -> None:
-        _write(self._descriptor, text)
+        write_all(self._descriptor, text)
 
     def sync(self) -> None:
         """Lines that a pipe has taken are its reader's."""
-
-
-def _write(descriptor: int, text: bytes) -> None:
-    rest = memoryview(text)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
 
 
 @contextmanager

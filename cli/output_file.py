@@ -1,7 +1,6 @@
 """The file that a command writes, or standard output."""
 
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +25,9 @@ def opened(file: Path) -> Iterator[BinaryIO]:
             with file.open("wb") as out:
                 yield out
         else:
-            with _replaced(file.resolve()) as out:
+            from .replaced_file import replaced  # it needs a system that locks files
+
+            with replaced(file.resolve()) as out:
                 yield out
 
 
@@ -35,21 +36,11 @@ def is_special(file: Path) -> bool:
     return file.exists() and not file.is_file()
 
 
-@contextmanager
-def _replaced(file: Path) -> Iterator[BinaryIO]:
-    """A new file that takes the place of the old one at the end, so that a failure leaves the old one as it was."""
-    part = file.with_name(f".{file.name[:200]}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as out:
-            if file.exists():
-                shutil.copymode(file, part)
-            yield out
-            out.flush()
-            os.fsync(out.fileno())
-        part.replace(file)
-        sync_folder(file)
-    finally:
-        part.unlink(missing_ok=True)
+def write_all(descriptor: int, content: bytes) -> None:
+    """Write all of it, which one call need not do. Raises OSError."""
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
 
 
 def sync_folder(file: Path) -> None:

@@ -4,9 +4,7 @@ import io
 import json
 import os
 import re
-import resource
 import signal
-import stat
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -200,38 +198,6 @@ def test_a_database_without_svc_is_named_as_such(empty_database: str, tmp_path: 
     done = svc_pg(*command, folder=tmp_path, variables={"DATABASE_URL": empty_database})
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.endswith("hint: Run: svc-pg install\n")
-
-
-def test_a_full_disk_is_an_error_and_no_traceback(run: Run) -> None:
-    if not (Path("/dev/full").exists() and stat.S_ISCHR(Path("/dev/full").stat().st_mode)):
-        pytest.skip("this system has no /dev/full")
-    done = run("export", "--to", "/dev/full")
-    assert done.returncode == 1
-    assert "/dev/full cannot be written" in done.stderr
-
-
-def test_an_export_that_fails_leaves_the_old_file_as_it_was(database: str, tmp_path: Path) -> None:
-    file = tmp_path / "log.json"
-    file.write_text("the last export", encoding="utf-8")
-    file.chmod(0o640)
-    with psycopg.connect(database) as conn:
-        conn.execute("insert into customer select n, repeat('x', 1000) from generate_series(10, 99) n")
-    export = (PROGRAM, "export", "--to", file)
-    done = subprocess.run(
-        export,
-        env=environment(DATABASE_URL=database),
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)),  # as a disk that fills up
-    )
-    assert (done.returncode, "cannot be written" in done.stderr) == (1, True)
-    assert file.read_text(encoding="utf-8") == "the last export"
-    assert list(tmp_path.iterdir()) == [file]
-    subprocess.run(export, env=environment(DATABASE_URL=database), check=True)
-    assert len(json.loads(file.read_text(encoding="utf-8"))) == 93
-    assert stat.S_IMODE(file.stat().st_mode) == 0o640
-    assert list(tmp_path.iterdir()) == [file]
 
 
 def test_an_export_since_a_date_or_several_units_is_accepted(run: Run) -> None:

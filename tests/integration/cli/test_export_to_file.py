@@ -1,0 +1,176 @@
+"""The file of ``export --to``: the old one, or the whole new one."""
+
+import json
+import resource
+import signal
+import stat
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from svc_pg.query import scalar
+from tests.support.commands import PROGRAM, environment, svc_pg
+from tests.support.postgres import Prepare
+from tests.support.tables import audited, create_and_audit
+from tests.support.waiting import wait_until
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+OLD = "the last export"
+WAITING = "select exists (select from pg_locks where relation = 'svc.audit_logs'::regclass and not granted)"
+
+
+@pytest.fixture(scope="module")
+def prepare() -> Prepare:
+    """Ninety entries of 1 kB."""
+
+    def prepare(conninfo: str) -> None:
+        create_and_audit(conninfo, "create table customer (id int primary key, name text)", audited("customer"))
+        with psycopg.connect(conninfo) as conn:
+            conn.execute("insert into customer select n, repeat('x', 1000) from generate_series(10, 99) n")
+
+    return prepare
+
+
+@pytest.fixture
+def run(database: str, tmp_path: Path) -> Run:
+    return lambda *arguments: svc_pg(*arguments, folder=tmp_path, variables={"DATABASE_URL": database})
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """The file of an earlier export."""
+    file = tmp_path / "log"
+    file.write_text(OLD, encoding="utf-8")
+    return file
+
+
+def test_a_full_disk_is_an_error_and_no_traceback(run: Run) -> None:
+    if not (Path("/dev/full").exists() and stat.S_ISCHR(Path("/dev/full").stat().st_mode)):
+        pytest.skip("this system has no /dev/full")
+    done = run("export", "--to", "/dev/full")
+    assert done.returncode == 1
+    assert "/dev/full cannot be written" in done.stderr
+
+
+def test_an_export_that_fails_leaves_the_old_file_as_it_was(database: str, file: Path) -> None:
+    file.chmod(0o640)
+    export = (PROGRAM, "export", "--to", file)
+    done = subprocess.run(
+        export,
+        env=environment(DATABASE_URL=database),
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)),  # as a disk that fills up
+    )
+    assert (done.returncode, "cannot be written" in done.stderr) == (1, True)
+    assert file.read_text(encoding="utf-8") == OLD
+    assert [*file.parent.iterdir()] == [file]
+    subprocess.run(export, env=environment(DATABASE_URL=database), check=True)
+    assert len(json.loads(file.read_text(encoding="utf-8"))) == 90
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+    assert [*file.parent.iterdir()] == [file]
+
+
+@contextmanager
+def waiting(
+    lock: psycopg.Connection[Any], database: str, file: Path, **popen: Any
+) -> Iterator["subprocess.Popen[str]"]:
+    """An export that has opened its file, and waits for the log, which somebody has locked."""
+    with subprocess.Popen(
+        [PROGRAM, "export", "--to", file],
+        env=environment(DATABASE_URL=database),
+        stderr=subprocess.PIPE,
+        text=True,
+        **popen,
+    ) as process:
+        try:
+            wait_until(lambda: scalar(lock, WAITING), "the export waits for the lock")
+            yield process
+        finally:
+            process.kill()
+
+
+def part_of(file: Path) -> Path:
+    return file.with_name(f".{file.name}.part")
+
+
+@pytest.fixture
+def lock(database: str) -> Iterator[psycopg.Connection[Any]]:
+    """A transaction that locks the log."""
+    with psycopg.connect(database) as conn:
+        conn.execute("lock table svc.audit_logs in access exclusive mode")
+        yield conn
+
+
+def test_a_signal_ends_it_as_ctrl_c_does(database: str, file: Path, lock: psycopg.Connection[Any]) -> None:
+    for ending, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
+        with waiting(lock, database, file) as process:
+            process.send_signal(ending)
+            assert (process.communicate(timeout=30)[1], process.returncode) == ("", code)
+        assert [*file.parent.iterdir()] == [file]
+        assert file.read_text() == OLD
+
+
+def test_a_run_that_was_killed_is_written_over_by_the_next(
+    database: str, run: Run, file: Path, lock: psycopg.Connection[Any]
+) -> None:
+    with waiting(lock, database, file) as process:
+        process.kill()
+    assert part_of(file).exists()
+    part_of(file).write_text("half" * 100_000, encoding="utf-8")
+    lock.rollback()
+    assert run("export", "--to", "log").returncode == 0
+    assert len(json.loads(file.read_text())) == 90
+    assert [*file.parent.iterdir()] == [file]
+
+
+def test_a_second_export_to_the_same_file_is_refused(
+    database: str, run: Run, file: Path, lock: psycopg.Connection[Any]
+) -> None:
+    ignoring = {"preexec_fn": lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)}  # as nohup does
+    with waiting(lock, database, file, **ignoring) as first:
+        done = run("export", "--to", "log", "--format", "csv")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "log is used by another export" in done.stderr
+        assert file.read_text() == OLD
+        first.send_signal(signal.SIGHUP)
+        lock.rollback()
+        first.communicate(timeout=30)
+        assert first.returncode == 0
+    assert len(json.loads(file.read_text())) == 90
+    assert [*file.parent.iterdir()] == [file]
+
+
+def test_a_file_that_another_export_follows_to_is_not_replaced(
+    database: str, run: Run, file: Path, lock: psycopg.Connection[Any]
+) -> None:
+    file.unlink()
+    with waiting(lock, database, file) as late:
+        following = subprocess.Popen(
+            [PROGRAM, "export", "--follow", "--to", file], env=environment(DATABASE_URL=database)
+        )
+        try:
+            wait_until(file.exists, "the file is followed to")
+            lock.rollback()
+            assert "log is used by another export" in late.communicate(timeout=30)[1]
+            assert late.returncode == 1
+            wait_until(lambda: file.read_text().count("\n") == 90, "the entries are written")
+            assert "log is used by another export" in run("export", "--to", "log").stderr
+            assert [*file.parent.iterdir()] == [file]
+        finally:
+            following.terminate()
+            following.wait(timeout=30)
+    assert file.read_text().count("\n") == 90
+
+
+def test_a_link_in_the_way_is_not_followed(run: Run, file: Path) -> None:
+    part_of(file).symlink_to("precious")
+    done = run("export", "--to", "log")
+    assert (done.returncode, "log cannot be written: Too many levels of symbolic links" in done.stderr) == (1, True)
+    assert (file.read_text(), (file.parent / "precious").exists()) == (OLD, False)
