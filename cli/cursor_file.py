@@ -1,4 +1,4 @@
-"""The file that keeps how far an export has followed the log."""
+"""The file that keeps how far an export has followed the log, and by which options."""
 
 import os
 from collections.abc import Iterator
@@ -8,14 +8,16 @@ from typing import Final
 
 from svc_pg.errors import SvcError
 
-from .file_lock import lock
-from .output_file import explained, sync_folder
+from . import bookmark, file_lock
+from .bookmark import Bookmark
+from .file_lock import MADE
+from .output_file import explained, sync_folder, write_all
 
-_LONGEST: Final = 4096
+_LONGEST: Final = 1024 * 1024
 
 
 class CursorFile:
-    """A file with one line, the cursor. The next one is written beside it and renamed, so a kill leaves one of both.
+    """A file with one line, the bookmark. The next one is written beside it and renamed, so a kill leaves one of both.
 
     It stays locked: a second export that moved the cursor would make a gap in what the first one writes.
     """
@@ -23,31 +25,33 @@ class CursorFile:
     def __init__(self, path: Path) -> None:
         self._path = path.resolve()
         with explained(path):
-            self._descriptor = _locked(self._path)
+            self._descriptor = file_lock.opened(self._path, MADE)
 
-    def read(self) -> str | None:
-        """The cursor; None if there is none yet. Raises SvcError."""
+    def read(self) -> Bookmark | None:
+        """The bookmark; None if there is none yet. Raises SvcError."""
         with explained(self._path):
             content = os.pread(self._descriptor, _LONGEST, 0)
         try:
-            return content.decode("ascii").removesuffix("\n") or None
-        except UnicodeDecodeError as error:
+            return bookmark.read(content.decode()) if content else None
+        except (ValueError, RecursionError) as error:
             raise SvcError(
                 f"{self._path} has no cursor in it", hint="Name a file that export --follow wrote, or a new one."
             ) from error
 
-    def save(self, cursor: str) -> None:
-        """Replace the cursor; it is on the disk when this returns. Raises SvcError."""
+    def save(self, reached: Bookmark) -> None:
+        """Replace the bookmark; it is on the disk when this returns. Raises SvcError."""
         part = self._path.with_name(f".{self._path.name[:200]}.part")
         with explained(self._path):
-            descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666)
+            descriptor = file_lock.opened(part, MADE | os.O_NOFOLLOW, name=self._path)
             try:
-                lock(descriptor, part)
-                os.write(descriptor, f"{cursor}\n".encode("ascii"))
+                os.ftruncate(descriptor, 0)
+                write_all(descriptor, reached.text.encode())
                 os.fsync(descriptor)
                 part.replace(self._path)
                 sync_folder(self._path)
             except BaseException:
+                if file_lock.is_at(part, descriptor):
+                    part.unlink()
                 os.close(descriptor)
                 raise
         self.close()
@@ -66,16 +70,3 @@ def opened(path: Path) -> Iterator[CursorFile]:
         yield file
     finally:
         file.close()
-
-
-def _locked(path: Path) -> int:
-    while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        try:
-            lock(descriptor, path)
-            if os.fstat(descriptor).st_ino == path.stat().st_ino:
-                return descriptor
-        except BaseException:
-            os.close(descriptor)
-            raise
-        os.close(descriptor)  # another export has replaced it between the two calls

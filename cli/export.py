@@ -88,10 +88,14 @@ def export(
         Path | None,
         typer.Option(metavar="FILE", help="With --follow, the file that tells the next run how far this one came."),
     ] = None,
+    rebind: Annotated[
+        bool,
+        typer.Option("--rebind", help="With --cursor, go on from there with other filters than those of the last run."),
+    ] = False,
     database_url: DatabaseUrl = None,
 ) -> None:
     """Write entries of the audit log, the oldest first."""
-    _check(form, to, until=until, unsettled=unsettled, follow=follow, cursor=cursor)
+    _check(form, to, until=until, unsettled=unsettled, follow=follow, cursor=cursor, rebind=rebind)
     wanted = selected(
         since=since,
         until=until,
@@ -111,7 +115,9 @@ def export(
             from .export_following import follow as follow_entries  # it needs a system that locks files
 
             with entries_so_far(lambda: None) as progress:
-                entries = follow_entries(conn, wanted, to=to, cursor=cursor, after=after, progress=progress)
+                entries = follow_entries(
+                    conn, wanted, to=to, cursor=cursor, after=after, is_rebound=rebind, progress=progress
+                )
             output.words(f"{entries:,} entries.")
             return
         with opened(to) as out, entries_so_far(lambda: expected(conn, wanted, after=after)) as progress:
@@ -128,11 +134,20 @@ def export(
 
 
 def _check(
-    form: ExportFormat | None, to: Path, *, until: str | None, unsettled: bool, follow: bool, cursor: Path | None
+    form: ExportFormat | None,
+    to: Path,
+    *,
+    until: str | None,
+    unsettled: bool,
+    follow: bool,
+    cursor: Path | None,
+    rebind: bool,
 ) -> None:
     """Refuse options that have no meaning together."""
     if not follow and cursor is not None:
         raise typer.BadParameter("--cursor needs --follow; an export continues with --after")
+    if rebind and cursor is None:
+        raise typer.BadParameter("--rebind needs --cursor")
     if follow and form not in (None, ExportFormat.ndjson):
         raise typer.BadParameter(f"--follow writes ndjson, because a file of {form} has an end")
     if follow and until is not None:

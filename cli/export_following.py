@@ -4,42 +4,44 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from svc_pg.audit.export_follow import following_lines
 from svc_pg.audit.follow_position import START, Position
 from svc_pg.audit.log import AuditQuery
+from svc_pg.audit.log_identity import identity
 from svc_pg.dialects import dialect_of
 
-from . import cursor_file
+from . import cursor_file, signals
+from .bookmark import Bookmark, options_of
 from .line_file import Lines, appended
 
 _SAVE_EVERY: Final = 1.0
 """Seconds between two cursors, while there are always more entries."""
-_ENDING: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 class _Reached:
     """The end of what was written, which the file tells to the next run. It is saved when the lines are on the disk."""
 
-    def __init__(self, file: cursor_file.CursorFile | None, out: Lines, start: str, *, is_saved: bool) -> None:
+    def __init__(self, file: cursor_file.CursorFile | None, out: Lines, start: Bookmark, *, is_saved: bool) -> None:
         self._file = file
         self._out = out
-        self._cursor = start
+        self._end = start
         self._is_saved = is_saved
         self._saved_at = time.monotonic()
 
     def move(self, cursor: str, *, is_end: bool) -> None:
-        self._is_saved = self._is_saved and cursor == self._cursor
-        self._cursor = cursor
+        self._is_saved = self._is_saved and cursor == self._end.cursor
+        self._end = replace(self._end, cursor=cursor)
         if is_end or time.monotonic() - self._saved_at > _SAVE_EVERY:
             self.save()
 
     def save(self) -> None:
         if self._file is not None and not self._is_saved:
             self._out.sync()
-            self._file.save(self._cursor)
+            self._file.save(self._end)
         self._is_saved, self._saved_at = True, time.monotonic()
 
 
@@ -50,19 +52,25 @@ def follow(
     to: Path,
     cursor: Path | None,
     after: str | None,
+    is_rebound: bool,
     progress: Callable[[int], None],
 ) -> int:
-    """Write entries until SIGINT or SIGTERM, and return their number.
+    """Write entries until a signal asks to end, and return their number.
 
-    The file ``cursor`` tells the next run how far this one came; if it tells nothing yet, ``after`` is the end of an
-    export to begin after.
+    The file ``cursor`` tells the next run how far this one came, and by which filters; unless ``is_rebound``, others
+    are refused. If it tells nothing yet, ``after`` is the end of an export to begin after. Raises SvcError.
     """
+    options = options_of(wanted.conditions, form="ndjson")
     entries = 0
     with _interruptible() as held, nullcontext() if cursor is None else cursor_file.opened(cursor) as file:
         known = None if file is None else file.read()
-        start = known or (START if after is None else Position(after).cursor)
+        log = "" if file is None else identity(conn, None if known is None else known.log)
+        if known is not None and not is_rebound:
+            known.check(options, name=str(cursor))
+        start = known.cursor if known else START if after is None else Position(after).cursor
         with appended(to, is_resumed=known is not None) as out:
-            reached = _Reached(file, out, start, is_saved=known is not None)
+            end = Bookmark(start, log, options)
+            reached = _Reached(file, out, end, is_saved=known == end)
             try:
                 with closing(following_lines(conn, wanted, cursor=start)) as parts:
                     for lines in parts:
@@ -83,16 +91,17 @@ def follow(
 
 @contextmanager
 def _interruptible() -> Iterator[Callable[[], AbstractContextManager[None]]]:
-    """Make SIGINT and SIGTERM raise KeyboardInterrupt, but in a block that is ``held`` only at its end.
+    """Make signals that ask to end raise KeyboardInterrupt, but in a block that is ``held`` only at its end.
 
     A second one kills: a reader that reads no more would hold a block forever.
     """
     is_held = is_asked = False
+    asking = signals.heeded()
 
     def end(_number: int, _frame: object) -> None:
         nonlocal is_asked
         is_asked = True
-        for each in _ENDING:
+        for each in asking:
             signal.signal(each, signal.SIG_DFL)
         if not is_held:
             raise KeyboardInterrupt
@@ -108,7 +117,7 @@ def _interruptible() -> Iterator[Callable[[], AbstractContextManager[None]]]:
         if is_asked:
             raise KeyboardInterrupt
 
-    before = {each: signal.signal(each, end) for each in _ENDING}
+    before = {each: signal.signal(each, end) for each in asking}
     try:
         yield held
     finally:

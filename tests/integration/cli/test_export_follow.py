@@ -17,8 +17,10 @@ from typing import Any
 import psycopg
 import pytest
 
+from cli.bookmark import Bookmark
 from svc_pg import audit
 from svc_pg.audit.follow_position import Position
+from svc_pg.audit.log_identity import identity
 from tests.support import killed_export
 from tests.support.commands import PROGRAM, environment, svc_pg
 from tests.support.postgres import Prepare
@@ -128,7 +130,7 @@ def test_nothing_is_lost_beside_eight_writers_though_the_export_is_killed_ten_ti
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cursor", "log.ndjson"]
 
 
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_it_between_two_lines_and_the_next_run_goes_on_there(
     database: str, tmp_path: Path, ending: signal.Signals
 ) -> None:
@@ -184,7 +186,7 @@ def test_half_a_line_that_a_kill_left_is_cut_by_the_next_run(database: str, tmp_
     file, cursor = tmp_path / "log", tmp_path / "cursor"
     whole = exported(database)
     file.write_text(f"{whole[0]}\n{whole[1][:30]}")
-    cursor.write_text("start\n")
+    cursor.write_text(bookmark(database, "start"))
     with following(database, tmp_path, "--cursor", "cursor", "--to", "log") as process:
         wait_until(lambda: len(lines_of(file)) == 4, "the entries are written again")
         process.send_signal(signal.SIGTERM)
@@ -222,26 +224,81 @@ def test_a_second_export_with_the_same_files_is_refused(database: str, tmp_path:
 OTHER = Position("0123456789ab.7").cursor
 
 
+def bookmark(database: str, cursor: str, **options: list[str]) -> str:
+    """The line that the file of a cursor has."""
+    with psycopg.connect(database) as conn:
+        return Bookmark(cursor, identity(conn), {"format": ["ndjson"]} | options).text
+
+
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("cursor", "message"),
     [
-        (f"{OTHER}\n", "of another database"),
+        (OTHER, "of another database"),
         (OTHER[: len(OTHER) // 2], "is not a cursor"),
         (OTHER[:-1], "is not a cursor"),
-        ("\N{EURO SIGN}", "has no cursor in it"),
         (Position("", "", "x").cursor, "is not a cursor"),
-        ("[" * 5000, "is not a cursor"),
     ],
 )
 def test_a_cursor_that_is_none_or_of_another_database_is_refused_and_kept(
-    run: Run, tmp_path: Path, content: str, message: str
+    run: Run, database: str, tmp_path: Path, cursor: str, message: str
 ) -> None:
+    content = bookmark(database, cursor)
     (tmp_path / "cursor").write_text(content)
     done = run("export", "--follow", "--cursor", "cursor", "--to", "log")
     assert (done.returncode, message in done.stderr) == (1, True), done.stderr
     assert "Traceback" not in done.stderr
     assert (tmp_path / "cursor").read_text() == content
     assert lines_of(tmp_path / "log") == []
+
+
+def test_a_file_that_has_no_cursor_in_it_is_refused_and_kept(run: Run, database: str, tmp_path: Path) -> None:
+    whole = bookmark(database, "start")
+    for content in (whole[:20], "\N{EURO SIGN}", "[" * 5000, OTHER, "{}", '{"cursor": 1, "log": "", "options": {}}'):
+        (tmp_path / "cursor").write_text(content)
+        done = run("export", "--follow", "--cursor", "cursor")
+        assert (done.returncode, done.stdout, "cursor has no cursor in it" in done.stderr) == (1, "", True), done.stderr
+        assert (tmp_path / "cursor").read_text() == content
+    other = Bookmark("start", "0123456789ab", {"format": ["ndjson"]}).text
+    (tmp_path / "cursor").write_text(other)
+    assert "of another database" in run("export", "--follow", "--cursor", "cursor").stderr
+    assert (tmp_path / "cursor").read_text() == other
+
+
+def test_other_filters_are_refused_by_name_until_they_are_meant(run: Run, database: str, tmp_path: Path) -> None:
+    file, cursor = tmp_path / "log", tmp_path / "cursor"
+    options = ("--cursor", "cursor", "--to", "log")
+
+    def go_on(*more: str, until: int, bound: str = "") -> None:
+        with following(database, tmp_path, *options, *more) as process:
+            wait_until(lambda: len(lines_of(file)) == until and bound in cursor.read_text(), "entries are written")
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(timeout=20) == 0
+
+    filters = ("--table", "other", "--table", "customer", "--operation", "insert", "--since", "7d")
+    go_on(*filters, until=1)
+    kept = cursor.read_text()
+    assert json.loads(kept)["options"]["table"] == ["public.customer", "public.other"]
+    same = ("--since", "168h", "--operation", "INSERT", "--table", "public.customer", "--table", "other")
+    for changed, message in (
+        ((), "--table was public.customer, public.other, and is not given"),
+        ((*same, "--actor", "alice"), "options: --actor was not given, and is alice"),
+        ((*same, "--operation", "delete"), "--operation was INSERT, and is DELETE, INSERT"),
+        ((*same[2:], "--since", "2026-01-31"), "--since was 7d, and is 2026-01-31T00:00:00+00:00"),
+    ):
+        done = run("export", "--follow", *options, *changed)
+        assert (done.returncode, message in done.stderr, "--rebind" in done.stderr) == (1, True, True), done.stderr
+        assert (cursor.read_text(), len(lines_of(file))) == (kept, 1)
+    with psycopg.connect(database) as conn:
+        conn.execute("insert into customer values (7)")
+        conn.execute("delete from customer")
+    go_on(*same, until=2)
+    go_on("--operation", "delete", "--rebind", until=2, bound="DELETE")
+    assert "--operation was DELETE" in run("export", "--follow", *options).stderr
+    with psycopg.connect(database) as conn:
+        conn.execute("insert into customer values (8)")
+        conn.execute("delete from customer")
+    go_on("--operation", "delete", until=3)
+    assert json.loads(lines_of(file)[2])["recordId"] == "8"
 
 
 @pytest.mark.parametrize(
@@ -252,6 +309,7 @@ def test_a_cursor_that_is_none_or_of_another_database_is_refused_and_kept(
         (["--until", "1d"], 2, "leave out --until"),
         (["--unsettled"], 2, "leave out --unsettled"),
         (["--cursor", "nowhere/cursor"], 1, "nowhere/cursor cannot be written"),
+        (["--rebind"], 2, "--rebind needs --cursor"),
         (["--cursor", "."], 1, "cannot be written"),
         (["--to", "nowhere/log"], 1, "nowhere/log cannot be written"),
         (["--to", "."], 1, ". cannot be written"),

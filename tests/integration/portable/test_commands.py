@@ -49,7 +49,7 @@ def test_an_unknown_table_is_warned_of(log: Log, conn: Any, call: Call) -> None:
     assert 'table "public.tt" does not exist' in call("log", "--table", "tt").stderr
 
 
-def test_an_export_follows_and_goes_on_after_a_signal(log: Log, conn: Any, tmp_path: Path) -> None:
+def test_an_export_follows_and_goes_on_after_a_signal(log: Log, conn: Any, call: Call, tmp_path: Path) -> None:
     file = tmp_path / "followed"
 
     def follow(count: int) -> None:
@@ -73,6 +73,11 @@ def test_an_export_follows_and_goes_on_after_a_signal(log: Log, conn: Any, tmp_p
     follow(1003)
     out = io.BytesIO()
     audit.export(conn, audit.query().resource("t"), format="ndjson", out=out, is_settled=False)
+    assert file.read_bytes() == out.getvalue()
+    kept = json.loads((tmp_path / "cursor").read_text())
+    (tmp_path / "cursor").write_text(json.dumps(kept | {"log": "2026-01-01 00:00:00"}))
+    refused = call("export", "--follow", "--cursor", "cursor", "--to", "followed", "--table", "t")
+    assert "the log of another database was read, whose first install was at 2026-01-01" in refused.stderr
     assert file.read_bytes() == out.getvalue()
     parquet_file = tmp_path / "log.parquet"
     with parquet_file.open("wb") as out_file:

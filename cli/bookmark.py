@@ -1,0 +1,88 @@
+"""The place to which an export has followed the log, and the options by which it did."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from svc_pg import durations
+from svc_pg.audit.conditions import Among, AtLeast, Condition, Is, Overlaps, Since
+from svc_pg.errors import SvcError
+
+_OPTIONS: Final[Mapping[str, str]] = {
+    "table_name": "table",
+    "record_id": "record",
+    "actor_id": "actor",
+    "tenant_id": "tenant",
+    "operation": "operation",
+    "label": "label",
+    "compliance": "compliance",
+    "changed_fields": "changed",
+}
+Options = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Bookmark:
+    """A cursor, the log that it belongs to, and the options that decide which lines come before it, and how."""
+
+    cursor: str
+    log: str
+    options: Options
+
+    @property
+    def text(self) -> str:
+        """One line of JSON, which ``read`` reads."""
+        return json.dumps(asdict(self)) + "\n"
+
+    def check(self, options: Options, *, name: str) -> None:
+        """Raise SvcError, which names the differences, unless the options are those of this run."""
+        differing = [
+            option for option in {**self.options, **options} if self.options.get(option) != options.get(option)
+        ]
+        if differing:
+            changes = "; ".join(
+                f"--{option} was {_listed(self.options.get(option))}, and is {_listed(options.get(option))}"
+                for option in differing
+            )
+            raise SvcError(
+                f"{name} is the cursor of an export with other options: {changes}",
+                hint="Use those; or go on with the new ones by --rebind, which looks at no older entry again.",
+            )
+
+
+def read(text: str) -> Bookmark:
+    """Read the line of a bookmark. Raises ValueError."""
+    match json.loads(text):
+        case {"cursor": str(cursor), "log": str(log), "options": dict(options)} if all(map(_is_list, options.values())):
+            return Bookmark(cursor, log, options)
+    raise ValueError("not a bookmark")
+
+
+def options_of(conditions: Sequence[Condition], *, form: str) -> dict[str, list[str]]:
+    """The options of the command line that ask for these conditions, in one order whatever theirs was."""
+    found = {"format": [form]}
+    for condition in conditions:
+        match condition:
+            case Is(column, value):
+                found[_OPTIONS[column]] = [value]
+            case Among(column, values) | Overlaps(column, values):
+                found[_OPTIONS[column]] = sorted({*values})
+            case AtLeast(severity):
+                found["severity"] = [severity]
+            case Since(time):
+                found["since"] = [_since(time)]
+    return found
+
+
+def _since(time: datetime | timedelta) -> str:
+    return durations.text(time) if isinstance(time, timedelta) else time.astimezone(UTC).isoformat()
+
+
+def _listed(values: Sequence[str] | None) -> str:
+    return ", ".join(values) if values else "not given"
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
