@@ -1,19 +1,18 @@
 """The commands install, plan, status and uninstall."""
 
 from datetime import timedelta
-from math import ceil
 from typing import Annotated, Any, Final
 
 import typer
 from psycopg.errors import QueryCanceled
 
-from svc_pg import Config, audit, durations, schema
+from svc_pg import Config, schema
 from svc_pg.attribution import PREPARE, Attribution, attribution
 from svc_pg.config import DEFAULT_FILE
 from svc_pg.query import fetch
 from svc_pg.schema import Status
 
-from . import facts, format_status, last_runs, output, records, tables
+from . import facts, format_status, last_runs, output, seal_status, tables
 from .database import open_database
 from .options import ConfigReference, DatabaseUrl, Json, duration
 
@@ -88,7 +87,7 @@ def status(
     with open_database(database_url) as conn:
         found = schema.status(conn, wanted)
         attributed = _attributed(conn)
-        lag = facts.known(conn, audit.seal_lag, None)
+        seals = seal_status.read(conn)
         runs = last_runs.read(conn)
     differing = [entry for entry in found if entry.state != "ok"]
     if json:
@@ -96,11 +95,11 @@ def status(
             {"table": each.table_name, "entries": each.entries, "withoutActor": each.without_actor}
             for each in attributed
         ]
-        seals = lag and {"last": lag.number, "sealedAt": lag.sealed_at.isoformat(), "lag": lag.lag.total_seconds()}
         objects = [_step(entry) for entry in found]
         tasks = [{"task": run.task, "secondsAgo": run.seconds, "problem": run.problem} for run in runs]
         output.json_data(
-            {"isOk": not differing, "objects": objects, "lastDay": about, "seals": seals, "maintenance": tasks}
+            {"isOk": not differing, "objects": objects, "lastDay": about, "maintenance": tasks}
+            | seal_status.as_json(seals)
         )
     else:
         lines = format_status.every(found) if verbose else format_status.summary(found)
@@ -108,10 +107,7 @@ def status(
             "", ["state", "kind", "what"], [[line.state, line.kind, line.what] for line in lines], folding={"what"}
         )
         _tell_limits(found)
-        if lag is not None:
-            seconds = timedelta(seconds=ceil(lag.lag.total_seconds()))
-            age = f"; the oldest entry without one is {durations.text(seconds)} old" if seconds else ""
-            output.words(f"The last seal of the audit log is {lag.number}, of {records.minute(lag.sealed_at)}{age}.")
+        seal_status.tell(seals)
         if differing:
             output.words(f"{len(differing)} of {len(found)} objects differ. {_advice(differing, config)}".rstrip())
             gone = [(entry.audited_table, entry.moved_to) for entry in differing if entry.needs_prune]

@@ -93,6 +93,7 @@ def verify(
                 "unsealed": found.unsealed,
                 "purged": found.purged,
                 "erased": found.erased,
+                "isRecorded": found.is_recorded,
                 "lastSealedAt": found.last_seal and found.last_seal.sealed_at,
                 "findings": found.findings,
             }
@@ -105,6 +106,8 @@ def verify(
             output.words(f"{found.purged:,} were purged, and the contents of {found.erased:,} erased.")
         if not found.is_complete:
             output.words("There are too many differences; the rest was not compared.")
+        if not found.is_recorded:
+            output.words("This is not recorded for status and metrics: the role or the database may only read.")
     if found.findings:
         raise typer.Exit(3)
 

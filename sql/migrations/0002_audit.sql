@@ -126,6 +126,21 @@ create table svc.audit_removals (
 );
 create index audit_removals_entry on svc.audit_removals ((entry_id::text)) where before_time is null;
 
+-- The verifications, as the programs that made them told their results. Nothing here is signed.
+create table svc.audit_verifications (
+    id bigint generated always as identity primary key,
+    verified_at timestamptz not null default clock_timestamp(),
+    first_seal bigint,
+    last_seal bigint check ((first_seal is null) = (last_seal is null) and first_seal <= last_seal),
+    entries bigint not null check (entries >= 0),
+    unsealed bigint not null check (unsealed >= 0),
+    findings integer not null check (findings >= 0),
+    is_complete boolean not null,
+    has_copies boolean not null,
+    keys text[] not null check (cardinality(keys) <= 100 and length(array_to_string(keys, ',')) <= 4000),
+    verified_by text not null check (length(verified_by) <= 200)
+);
+
 -- A month that nobody made in time must not stop the application's writes.
 create table svc.audit_logs_default partition of svc.audit_logs default;
 
@@ -199,6 +214,20 @@ comment on column svc.audit_removals.from_time is 'Of a dropped partition, the t
 comment on column svc.audit_removals.before_time is 'The time before which the entries were; null of an erasure.';
 comment on column svc.audit_removals.table_name is 'The entries'' table; null of a dropped partition.';
 comment on column svc.audit_removals.entries is 'The number of entries; null of a dropped partition.';
+
+comment on table svc.audit_verifications is
+    'The verifications of the log, as the programs that verified told their results. Append-only.';
+comment on column svc.audit_verifications.id is 'The verification''s number.';
+comment on column svc.audit_verifications.verified_at is 'When it ended.';
+comment on column svc.audit_verifications.first_seal is 'The first seal that it compared; null if there was none.';
+comment on column svc.audit_verifications.last_seal is 'The last one.';
+comment on column svc.audit_verifications.entries is 'The number of entries that were as they were sealed.';
+comment on column svc.audit_verifications.unsealed is 'The number of entries without a seal.';
+comment on column svc.audit_verifications.findings is 'The number of differences; 0 if all was as it was sealed.';
+comment on column svc.audit_verifications.is_complete is 'Whether it compared everything: many findings end it early.';
+comment on column svc.audit_verifications.has_copies is 'Whether it also compared copies that were kept outside.';
+comment on column svc.audit_verifications.keys is 'The ids of the public keys with which it verified.';
+comment on column svc.audit_verifications.verified_by is 'Who verified: the actor, else the role.';
 
 comment on table svc.audit_hash_key is 'Internal: the key of hashed columns. Nobody may read it.';
 comment on column svc.audit_hash_key.is_only is 'There is one row.';

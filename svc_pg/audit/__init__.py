@@ -23,6 +23,7 @@ from svc_pg.audit.seals.finding import Finding
 from svc_pg.audit.seals.keys import PublicKeys, SealKey
 from svc_pg.audit.seals.lag import SealLag, aseal_lag, seal_lag
 from svc_pg.audit.seals.proof import Proof, ProvenEntry, aprove, check_proof, prove
+from svc_pg.audit.seals.recorded import LastVerification, alast_verification, last_verification
 from svc_pg.audit.seals.seal import Seal
 from svc_pg.audit.seals.sealing import aseal, seal
 from svc_pg.audit.seals.stored import aseals, seals
@@ -45,6 +46,7 @@ __all__ = [
     "Finding",
     "History",
     "Hold",
+    "LastVerification",
     "PastRow",
     "PatchStep",
     "Proof",
@@ -66,6 +68,7 @@ __all__ = [
     "aexport",
     "ahold",
     "alast_changes",
+    "alast_verification",
     "alift_hold",
     "aprove",
     "apurge",
@@ -87,6 +90,7 @@ __all__ = [
     "hold",
     "holds",
     "last_changes",
+    "last_verification",
     "lift_hold",
     "prove",
     "purge",

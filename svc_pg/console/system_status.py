@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 from psycopg import AsyncConnection
 
 from svc_pg import __version__
+from svc_pg.audit.seals.recorded import LAST_VERIFICATION, LastVerification
 from svc_pg.config import Config
 from svc_pg.console.drift import Drift
 from svc_pg.query import Query, afetch, afetch_one
@@ -123,6 +124,8 @@ class Retention:
 class SystemStatus:
     """The state of the system. ``drift`` is that of the last minute; the other facts are as they are now.
 
+    ``verification`` is the last one of the audit log that was recorded.
+
     Workers are seen by their connections, 200 at most: one that polls through PgBouncer, or whose conninfo has an
     application_name, is not among ``programs``, but is a ``busy_worker`` while it delivers.
     """
@@ -134,6 +137,7 @@ class SystemStatus:
     busy_workers: Sequence[BusyWorker]
     retention: Retention
     proof: Proof
+    verification: LastVerification | None
     drift: Drift
 
 
@@ -152,5 +156,6 @@ async def read(conn: AsyncConnection[Any], config: Config, drift: Drift) -> Syst
             failed=config.webhooks.keep_failed,
         ),
         proof=await afetch_one(conn, Query(_PROOF, (), Proof)),
+        verification=next(iter(await afetch(conn, LAST_VERIFICATION)), None),
         drift=drift,
     )

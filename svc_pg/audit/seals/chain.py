@@ -16,11 +16,13 @@ class Chain:
 
     def __init__(self, public_keys: PublicKeys, copies: Iterable[Seal]) -> None:
         self.findings: list[Finding] = []
+        self.first: Seal | None = None
         self.last: Seal | None = None
         self.taken = 0
         self._public_keys = public_keys
         self._copies = iter(copies)
         self._copy = next(self._copies, None)
+        self.has_copies = self._copy is not None
         self._has_followed = True
         self._unknown: dict[str, tuple[Seal, Seal]] = {}
         self._changed: list[Seal] = []
@@ -35,6 +37,7 @@ class Chain:
         if is_signed and not follows and self._has_followed:
             self._add("seal_replaced", seal, f"seal {expected - 1} is not the one that seal {seal.number} follows")
         self._compare(seal)
+        self.first = self.first or seal
         self.last, self._has_followed = seal, is_signed
         self.taken += 1
         return is_signed

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from psycopg import AsyncConnection, Connection
@@ -14,6 +14,7 @@ from svc_pg.audit.seals.entries import Progress, SealedEntries
 from svc_pg.audit.seals.finding import Finding
 from svc_pg.audit.seals.keys import PublicKeys
 from svc_pg.audit.seals.leaves import count_of, leaves_of
+from svc_pg.audit.seals.recorded import recording
 from svc_pg.audit.seals.seal import Seal
 from svc_pg.audit.seals.sealing import MOST_ENTRIES
 from svc_pg.audit.seals.steps import arun, run
@@ -33,7 +34,8 @@ class Verification:
     """The result: ``findings`` are the differences in the order of the seals. After a thousand it is not complete.
 
     ``entries`` are as the ``seals`` seals have them. ``unsealed`` are newer than the last one, so nothing is known of
-    them. ``purged`` and ``erased`` ones are gone, or their contents are, as the log's own entries say.
+    them. ``purged`` and ``erased`` ones are gone, or their contents are, as the log's own entries say. ``is_recorded``
+    is false if the role may only read, or the database is read-only: then ``last_verification`` does not know of it.
     """
 
     seals: int = 0
@@ -44,6 +46,7 @@ class Verification:
     last_seal: Seal | None = None
     findings: list[Finding] = field(default_factory=list)
     is_complete: bool = True
+    is_recorded: bool = False
 
     @property
     def is_intact(self) -> bool:
@@ -67,7 +70,8 @@ def verify(
     """Compare the whole log with its seals, and these with ``copies`` that were kept outside, in their order.
 
     ``public_keys`` default to those of SVC_SEAL_PUBLIC_KEYS, with that of SVC_SEAL_KEY. ``progress`` is called with the
-    number of entries so far. Changes nothing. Outside a transaction each query has one of its own.
+    number of entries so far. Changes nothing, but records the result for ``last_verification`` if the role may. Outside
+    a transaction each query has one of its own.
 
     Raises EncryptionKeyError without a public key, ConflictError if the log has no seals, ConfigError on other
     databases and NotInstalledError.
@@ -119,7 +123,7 @@ def _verifying(public_keys: PublicKeys, copies: Iterable[Seal], progress: Progre
             hint="Make one: svc-pg seal. If there were seals, somebody removed them.",
         )
     findings = sorted([*chain.findings, *(yield from entries.findings())], key=lambda finding: finding.seal)
-    return Verification(
+    found = Verification(
         seals=chain.taken,
         entries=entries.verified,
         unsealed=(yield from _unsealed(last, epochs)),
@@ -129,6 +133,14 @@ def _verifying(public_keys: PublicKeys, copies: Iterable[Seal], progress: Progre
         findings=findings[:MOST_FINDINGS],
         is_complete=is_complete and len(findings) <= MOST_FINDINGS,
     )
+    is_recorded = yield from recording(
+        found,
+        first_seal=chain.first and chain.first.number,
+        last_seal=chain.last and chain.last.number,
+        has_copies=chain.has_copies,
+        key_ids=sorted(public_keys.keys),
+    )
+    return replace(found, is_recorded=is_recorded)
 
 
 def _compared(group: Sequence[Seal], found: Sequence[Any], kept: Sequence[_Kept]) -> list[Comparison]:

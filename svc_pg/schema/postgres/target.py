@@ -38,6 +38,7 @@ _GUARDED = {
     "audit_seal_leaves": "audit_guard",
     "audit_removed_leaves": "audit_guard",
     "audit_removals": "audit_guard",
+    "audit_verifications": "audit_guard",
     "audit_holds": "audit_guard_holds",
 }
 

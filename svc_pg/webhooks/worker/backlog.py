@@ -9,6 +9,7 @@ import psycopg
 
 from svc_pg import attribution
 from svc_pg.attribution import Attribution
+from svc_pg.audit.seals.recorded import LAST_VERIFICATION, LastVerification
 from svc_pg.conninfo import Conninfo
 from svc_pg.errors import SvcError
 from svc_pg.last_runs import LastRun, last_runs
@@ -33,7 +34,8 @@ class BacklogReader:
     """Reads the backlog on demand, on a connection of its own. Within 5 s the answer is the same.
 
     ``seal_lag`` is the age in seconds of the oldest entry of the audit log without a seal, as of the same time; None
-    if there are no seals. ``last_runs`` are the tasks of maintenance that have run.
+    if there are no seals. ``verification`` is the last one that was recorded, None if there is none. ``last_runs`` are the
+    tasks of maintenance that have run.
     """
 
     def __init__(self, conninfo: Conninfo) -> None:
@@ -44,6 +46,7 @@ class BacklogReader:
         self._attributed: list[Attribution] = []
         self._attributed_at = float("-inf")
         self.seal_lag: float | None = None
+        self.verification: LastVerification | None = None
         self.last_runs: list[LastRun] = []
 
     async def read(self) -> Backlog | None:
@@ -80,10 +83,11 @@ class BacklogReader:
                 [found] = await afetch(conn, backlog())
                 lag = await afetch(conn, Query(_SEAL_LAG, (), _SealLag))
                 self.seal_lag = lag[0].seconds if lag else None
+                self.verification = next(iter(await afetch(conn, LAST_VERIFICATION)), None)
                 self.last_runs = await afetch(conn, last_runs())
                 return found
         except (psycopg.Error, SvcError) as error:
-            self.seal_lag = None
+            self.seal_lag = self.verification = None
             self.last_runs = []
             _log.debug("cannot read the backlog: %s", error)
             return None

@@ -64,6 +64,7 @@ class _Pages:
             backlog,
             attributed,
             seal_lag=self._backlog.seal_lag,
+            verification=self._backlog.verification,
             last_runs=self._backlog.last_runs,
             accept=accept,
         )

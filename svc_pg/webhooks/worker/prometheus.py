@@ -9,6 +9,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.exposition import choose_encoder
 
 from svc_pg.attribution import Attribution
+from svc_pg.audit.seals.recorded import LastVerification
 from svc_pg.last_runs import LastRun
 from svc_pg.webhooks.backlog import Backlog
 from svc_pg.webhooks.http.transport import Outcome
@@ -22,16 +23,17 @@ def exposition(
     attributed: Sequence[Attribution] = (),
     *,
     seal_lag: float | None,
+    verification: LastVerification | None = None,
     last_runs: Sequence[LastRun] = (),
     accept: str,
 ) -> tuple[bytes, str]:
     """The metrics in the format that an Accept header asks for, and its content type.
 
     ``backlog`` is None if the database does not answer; its metrics are then left out. ``seal_lag`` is None if the
-    audit log has no seals.
+    audit log has no seals, and ``verification`` if none is recorded.
     """
     registry = CollectorRegistry()
-    registry.register(_Collector(statistics, backlog, attributed, seal_lag, last_runs))
+    registry.register(_Collector(statistics, backlog, attributed, seal_lag, verification, last_runs))
     encode, content_type = choose_encoder(accept)
     return encode(registry), content_type
 
@@ -43,12 +45,14 @@ class _Collector:
         backlog: Backlog | None,
         attributed: Sequence[Attribution],
         seal_lag: float | None,
+        verification: LastVerification | None,
         last_runs: Sequence[LastRun],
     ) -> None:
         self._statistics = statistics
         self._backlog = backlog
         self._attributed = attributed
         self._seal_lag = seal_lag
+        self._verification = verification
         self._last_runs = last_runs
 
     def collect(self) -> Iterator[Metric]:
@@ -64,6 +68,8 @@ class _Collector:
             yield GaugeMetricFamily(
                 "svc_audit_seal_lag_seconds", "Age of the oldest audit entry without a seal.", self._seal_lag
             )
+        if self._verification is not None:
+            yield from _of_verification(self._verification)
 
 
 def _of_worker(statistics: Statistics) -> Iterator[Metric]:
@@ -140,6 +146,17 @@ def _of_maintenance(last_runs: Sequence[LastRun]) -> Metric:
         if run.seconds is not None:
             ages.add_metric([run.task], run.seconds)
     return ages
+
+
+def _of_verification(verification: LastVerification) -> Iterator[Metric]:
+    yield GaugeMetricFamily(
+        "svc_audit_verification_age_seconds",
+        "Time since the last verification of the audit log.",
+        verification.age.total_seconds(),
+    )
+    yield GaugeMetricFamily(
+        "svc_audit_verification_findings", "Differences that the last verification found.", verification.findings
+    )
 
 
 def _counted(name: str, documentation: str, label: str, counts: Mapping[str, int], values: Sequence[str]) -> Metric:

@@ -52,14 +52,16 @@ def test_seals_and_their_leaves_refuse_every_change(db: psycopg.Connection[Any],
         "audit_seal_leaves": [1, bytes(48)],
         "audit_removed_leaves": [1, "2026-01-31", 1, "public.t", digest],
         "audit_removals": [1, None, "2026-01-31", "public.t", 1],
+        "audit_verifications": [1, "2026-01-31", 1, 1, 1, 0, 0, True, False, ["s1"], "alice"],
     }
     for table, row in rows.items():
-        db.execute(f"insert into svc.{table} values ({', '.join(['%s'] * len(row))})", row)
+        db.execute(f"insert into svc.{table} overriding system value values ({', '.join(['%s'] * len(row))})", row)
     db.commit()
     db.execute("select set_config('session_replication_role', %s, false)", (role,))
     db.commit()
+    columns = {"audit_seals": "signature", "audit_seal_leaves": "leaves", "audit_verifications": "findings"}
     for table in rows:
-        column = "leaves" if table == "audit_seal_leaves" else "table_name" if "remov" in table else "signature"
+        column = columns.get(table, "table_name")
         for statement in (f"update svc.{table} set {column} = {column}", f"delete from svc.{table}"):
             with pytest.raises(psycopg.DatabaseError, match=f"{table} refused: seals are append-only") as caught:
                 db.execute(statement)

@@ -209,6 +209,51 @@ def test_a_forged_seal_is_named(db: Connection, forgery: str, expected: list[tup
     assert said(db) == expected
 
 
+def test_a_verification_is_recorded_with_its_result_and_its_author(db: Connection, database: str) -> None:
+    assert audit.last_verification(db) is None
+    assert verified(db).is_recorded
+    last = audit.last_verification(db)
+    assert last is not None
+    assert (last.first_seal, last.last_seal, last.entries, last.unsealed) == (1, 2, 10, 0)
+    assert (last.findings, last.is_complete, last.has_copies, last.keys) == (0, True, False, ["s1"])
+    assert last.verified_by == scalar(db, "select session_user")
+    assert timedelta(0) <= last.age < timedelta(minutes=5)
+    copies = [*reversed(audit.seals(db))]
+    db.execute("delete from svc.audit_logs where id in (4, 7)")
+    with db.transaction(), audit.actor(db, "carol" * 100):
+        verified(db, copies=copies)
+
+    async def read() -> audit.LastVerification | None:
+        async with await psycopg.AsyncConnection.connect(database) as conn:
+            return await audit.alast_verification(conn)
+
+    last = asyncio.run(read())
+    assert last is not None
+    assert (last.findings, last.has_copies, last.verified_by) == (2, True, ("carol" * 100)[:200])
+
+
+def test_who_may_only_read_verifies_without_a_record(db: Connection) -> None:
+    with db.transaction():
+        db.execute("set local role svc_reader")
+        found = verified(db)
+        assert (found.is_intact, found.is_recorded, audit.last_verification(db)) == (True, False, None)
+        statement = "insert into svc.audit_verifications (findings) values (0)"
+        for role in ("svc_reader", "svc_admin"):
+            db.execute(f"set local role {role}")
+            with pytest.raises(psycopg.errors.InsufficientPrivilege), db.transaction():
+                db.execute(statement)
+    with db.transaction():
+        db.execute("set transaction read only")
+        assert not verified(db).is_recorded
+    with db.transaction():
+        db.execute("set local role svc_admin")
+        assert verified(db).is_recorded
+    found = audit.verify(db, public_keys=PublicKeys({f"{n}".rjust(32, "k"): bytes(32) for n in range(1000)}))
+    last = audit.last_verification(db)
+    assert last is not None
+    assert (last.findings, len(last.keys)) == (1, 100)
+
+
 def test_a_seal_of_an_unknown_key_is_named(db: Connection) -> None:
     found = verified(db, key=SealKey("other", b"o" * 32))
     assert [finding.message for finding in found.findings] == [

@@ -57,17 +57,28 @@ def test_a_sealed_log_is_verified_and_a_forged_one_is_named(run: Run, database: 
         "error: the log has no seals, so nothing can be verified\n"
         "hint: Make one: svc-pg seal. If there were seals, somebody removed them.\n",
     )
+    assert "No verification" not in run("status").stderr
     assert run("seal").stderr == "Sealed 3 entries; the last seal is 1.\n"
+    assert "No verification of it is recorded: svc-pg verify.\n" in run("status").stderr
     assert json.loads(run("seal", "--json").stdout) == {"seals": 0, "entries": 0, "copied": 0}
     done = run("verify")
     assert (done.returncode, done.stderr) == (0, "3 entries are as 1 seals have them; 0 have none.\n")
+    told = run("status").stderr
+    assert "Seals 1 to 1 were verified at " in told
+    assert ": all was as it was sealed.\n" in told
     with psycopg.connect(database) as conn:
         conn.execute("alter table svc.audit_logs disable trigger all; delete from svc.audit_logs where id = 2")
     done = run("verify", "--json")
     found = json.loads(done.stdout)
     assert (done.returncode, found["isIntact"]) == (3, False)
     assert [(finding["kind"], finding["entry"]) for finding in found["findings"]] == [("deleted", "2")]
-    assert run("verify").stdout.startswith("entry 2 was deleted: ")
+    assert found["isRecorded"] is True
+    done = run("verify", "--seals", "/dev/null", PGOPTIONS="-c default_transaction_read_only=on")
+    assert done.stdout.startswith("entry 2 was deleted: ")
+    assert "This is not recorded" in done.stderr
+    told = json.loads(run("status", "--json").stdout)["verification"]
+    assert (told["firstSeal"], told["lastSeal"], told["findings"], told["keys"]) == (1, 1, 1, ["s1"])
+    assert ": 1 findings.\n" in run("status").stderr
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,22 @@ def test_an_entry_has_a_seal_when_it_was_made_and_a_proof_that_needs_no_database
     system = writer.get("/system").text
     assert "seal 2" in system
     assert "svc-pg verify" in system
-    assert client.get("/account/system").json()["proof"]["lastSeal"] == 2
+    status = client.get("/account/system").json()
+    assert (status["proof"]["lastSeal"], status["verification"]) == (2, None)
+    assert "No verification is recorded" in system
+    with psycopg.connect(installed) as conn, audit.actor(conn, HOSTILE[1]):
+        audit.verify(conn, public_keys=KEY.public)
+        conn.commit()
+    told = client.get("/account/system").json()["verification"]
+    assert (told["lastSeal"], told["findings"], told["verifiedBy"]) == (2, 0, HOSTILE[1])
+    system = writer.get("/system").text
+    assert_strict(system)
+    assert "seals 1 to 2" in system
+    assert "As it was sealed" in system
+    with psycopg.connect(installed) as conn:
+        audit.verify(conn, public_keys=SealKey("s2", b"o" * 32).public)
+        conn.commit()
+    assert "1 difference<" in writer.get("/system").text
     for unknown in ("0", "x", "9" * 30):
         assert_problem(client.get(f"/audit/entries/{unknown}/seal"), 404, "unknown_entry")
         assert_problem(client.get(f"/audit/entries/{unknown}/proof"), 404, "unknown_entry")

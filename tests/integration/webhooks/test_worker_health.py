@@ -4,7 +4,7 @@ import asyncio
 import socket
 import sys
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import aiohttp
@@ -14,6 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import audit, webhooks
+from svc_pg.audit import LastVerification
 from svc_pg.conninfo import Conninfo
 from svc_pg.errors import ConfigError
 from svc_pg.last_runs import LastRun
@@ -164,27 +165,43 @@ def test_a_worker_without_its_database_is_alive_and_not_ready() -> None:
 def test_metrics_come_in_the_format_that_is_asked_for(accept: str) -> None:
     runs = [LastRun("purge", 90.5, None), LastRun("maintenance", None, "no")]
     backlog = Backlog(1.5, 1, 0, 0, 0, 0, 0, 7)
-    body, content_type = exposition(Statistics(), backlog, seal_lag=12.5, last_runs=runs, accept=accept)
+    now, age = datetime.now(UTC), timedelta(hours=2)
+    verification = LastVerification(now, age, 1, 9, 5, 0, 3, True, False, ["s1"], "alice")
+    body, content_type = exposition(
+        Statistics(), backlog, seal_lag=12.5, verification=verification, last_runs=runs, accept=accept
+    )
     assert (b"# EOF" in body) == content_type.startswith("application/openmetrics-text") == ("openmetrics" in accept)
     assert b"svc_webhook_backlog_age_seconds 1.5\n" in body
     assert b"svc_audit_seal_lag_seconds 12.5\n" in body
+    assert b"svc_audit_verification_age_seconds 7200.0\n" in body
+    assert b"svc_audit_verification_findings 3.0\n" in body
     assert b'svc_maintenance_age_seconds{task="purge"} 90.5\n' in body
     assert b'task="maintenance"' not in body  # it has not succeeded yet
 
 
-def test_the_lag_of_seals_is_read_with_the_backlog(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_lag_of_seals_and_the_last_verification_are_read_with_the_backlog(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("svc_pg.webhooks.worker.backlog._FRESH", -1.0)
 
-    async def read_lag() -> float | None:
+    key = audit.SealKey("s1", b"k" * 32)
+
+    async def read_all() -> BacklogReader:
         reader = BacklogReader(Conninfo.parse(database))
         assert await reader.read() is not None
-        return reader.seal_lag
+        return reader
+
+    async def read_lag() -> float | None:
+        return (await read_all()).seal_lag
 
     assert asyncio.run(read_lag()) is None
     with psycopg.connect(database, autocommit=True) as conn:
         audit.capture_log(conn, "a", "INSERT")
-        audit.seal(conn, key=audit.SealKey("s1", b"k" * 32))
+        audit.seal(conn, key=key)
         assert asyncio.run(read_lag()) == 0
+        assert asyncio.run(read_all()).verification is None
+        audit.verify(conn, public_keys=key.public)
+        verification = asyncio.run(read_all()).verification
+        assert verification is not None
+        assert (verification.last_seal, verification.findings) == (1, 0)
         audit.capture_log(conn, "b", "INSERT")
     lag = asyncio.run(read_lag())
     assert lag is not None

@@ -1,0 +1,73 @@
+"""The lag of the seals and the last verification, for the command status."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from math import ceil
+from typing import Any
+
+from svc_pg import audit, durations
+from svc_pg.audit import LastVerification, SealLag
+
+from . import facts, output, records
+
+
+@dataclass(frozen=True, slots=True)
+class SealStatus:
+    """What is known of the seals: None if there are none, or if the role may not know."""
+
+    lag: SealLag | None
+    verification: LastVerification | None
+
+
+def read(conn: Any) -> SealStatus:
+    """Read both."""
+    return SealStatus(facts.known(conn, audit.seal_lag, None), facts.known(conn, audit.last_verification, None))
+
+
+def as_json(status: SealStatus) -> dict[str, Any]:
+    """The members of the JSON document of status."""
+    lag, last = status.lag, status.verification
+    return {
+        "seals": lag and {"last": lag.number, "sealedAt": lag.sealed_at.isoformat(), "lag": lag.lag.total_seconds()},
+        "verification": last
+        and {
+            "verifiedAt": last.verified_at.isoformat(),
+            "secondsAgo": last.age.total_seconds(),
+            "firstSeal": last.first_seal,
+            "lastSeal": last.last_seal,
+            "entries": last.entries,
+            "unsealed": last.unsealed,
+            "findings": last.findings,
+            "isComplete": last.is_complete,
+            "hasCopies": last.has_copies,
+            "keys": last.keys,
+            "verifiedBy": last.verified_by,
+        },
+    }
+
+
+def tell(status: SealStatus) -> None:
+    """Print a line for each."""
+    lag, last = status.lag, status.verification
+    if lag is not None:
+        seconds = timedelta(seconds=ceil(lag.lag.total_seconds()))
+        age = f"; the oldest entry without one is {durations.text(seconds)} old" if seconds else ""
+        output.words(f"The last seal of the audit log is {lag.number}, of {records.minute(lag.sealed_at)}{age}.")
+    if last is not None:
+        output.words(
+            f"{_seals(last)} verified at {records.minute(last.verified_at)} by {records.text(last.verified_by)}"
+            f"{', with copies' if last.has_copies else ''}: {_result(last)}."
+        )
+    elif lag is not None:
+        output.words("No verification of it is recorded: svc-pg verify.")
+
+
+def _seals(last: LastVerification) -> str:
+    return "It was" if last.first_seal is None else f"Seals {last.first_seal} to {last.last_seal} were"
+
+
+def _result(last: LastVerification) -> str:
+    if not last.findings:
+        return "all was as it was sealed"
+    more = "" if last.is_complete else " or more"
+    return f"{last.findings:,}{more} findings"

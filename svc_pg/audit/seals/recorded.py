@@ -1,0 +1,87 @@
+"""The record of verifications in the database: made by whoever may, and read for status and metrics."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from psycopg import AsyncConnection, Connection
+
+from svc_pg.audit.patient_steps import Steps
+from svc_pg.audit.seals.stored import require_sealable
+from svc_pg.query import Query, afetch, fetch
+
+if TYPE_CHECKING:
+    from svc_pg.audit.seals.verification import Verification
+
+_MOST_KEYS: Final = 100
+
+_MAY_RECORD: Final = """
+select coalesce(has_function_privilege(to_regprocedure(
+           'svc.audit_add_verification(bigint, bigint, bigint, bigint, integer, boolean, boolean, text[])'
+       ), 'execute'), false) and current_setting('transaction_read_only') = 'off' as is_allowed
+"""
+_RECORD: Final = "select svc.audit_add_verification(%s, %s, %s, %s, %s, %s, %s, %s::text[])::text as nothing"
+_LAST: Final = """
+select verified_at, clock_timestamp() - verified_at as age, first_seal, last_seal, entries, unsealed, findings,
+       is_complete, has_copies, keys, verified_by
+  from svc.audit_verifications order by id desc limit 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class LastVerification:
+    """The last verification that was recorded, as the program that verified told its result.
+
+    It compared the seals from ``first_seal`` to ``last_seal``, which are None if there were none, with the public
+    ``keys`` of these ids, and with copies if it ``has_copies``. ``findings`` counts the differences.
+    """
+
+    verified_at: datetime
+    age: timedelta
+    first_seal: int | None
+    last_seal: int | None
+    entries: int
+    unsealed: int
+    findings: int
+    is_complete: bool
+    has_copies: bool
+    keys: list[str]
+    verified_by: str
+
+
+LAST_VERIFICATION: Final = Query(_LAST, (), LastVerification)
+
+
+@dataclass(frozen=True, slots=True)
+class _Permission:
+    is_allowed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Nothing:
+    nothing: str | None
+
+
+def recording(
+    found: "Verification", *, first_seal: int | None, last_seal: int | None, has_copies: bool, key_ids: Sequence[str]
+) -> Steps[bool]:
+    """Record a result if the role and the database allow it, and return whether they did."""
+    [permission] = yield Query(_MAY_RECORD, (), _Permission)
+    if not permission.is_allowed:
+        return False
+    counts = (found.entries, found.unsealed, len(found.findings), found.is_complete)
+    yield Query(_RECORD, (first_seal, last_seal, *counts, has_copies, [*key_ids][:_MOST_KEYS]), _Nothing)
+    return True
+
+
+def last_verification(conn: Connection[Any]) -> LastVerification | None:
+    """The last verification that was recorded, if there is one. Raises NotInstalledError, and ConfigError elsewhere."""
+    require_sealable(conn)
+    return next(iter(fetch(conn, LAST_VERIFICATION)), None)
+
+
+async def alast_verification(conn: AsyncConnection[Any]) -> LastVerification | None:
+    """As ``last_verification``, on an async connection."""
+    require_sealable(conn)
+    return next(iter(await afetch(conn, LAST_VERIFICATION)), None)
