@@ -1,15 +1,14 @@
 """The commands seal, verify, prove and check."""
 
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from svc_pg import audit
-from svc_pg.audit.seals.copies import append_new, appending, check_copies, line_of, read_copies
+from svc_pg.audit.seals.copies import append_new, appending, check_copies, line_of, naming, read_copies
 from svc_pg.audit.seals.keys import PublicKeys, SealKey
 from svc_pg.audit.seals.seal import Seal
 from svc_pg.errors import SvcError
@@ -38,16 +37,16 @@ def seal(
     key = SealKey.of(Settings.load())
     with connect(database_url) as conn, progress() as show:
 
-        def sealed() -> list[Seal]:
-            return audit.seal(conn, key=key, progress=lambda new: show(f"seal {new.number}"))
+        def sealed(known: Seal | None = None) -> list[Seal]:
+            return audit.seal(conn, key=key, known=known, progress=lambda new: show(f"seal {new.number}"))
 
         copied = 0
         if to is None or to == STANDARD_OUTPUT:
             made = sealed()
         else:
-            with _failing_with(to), appending(to) as copies:
-                check_copies(conn, copies)  # or a chain that somebody made anew would be signed
-                made = sealed()
+            with naming(to), appending(to) as copies:
+                check_copies(conn, copies)
+                made = sealed(copies.last)
                 copied = append_new(conn, copies)
     if to == STANDARD_OUTPUT:
         for new in made:
@@ -75,7 +74,7 @@ def verify(
 ) -> None:
     """Compare the audit log with its seals. SVC_SEAL_PUBLIC_KEYS verifies; exit code 3 if something differs."""
     public_keys = PublicKeys.of(Settings.load())
-    with connect(database_url) as conn, progress() as show, _failing_with(seals):
+    with connect(database_url) as conn, progress() as show, naming(seals):
         copies: Iterable[Seal] = () if seals is None else read_copies(seals)
         found = audit.verify(
             conn,
@@ -155,14 +154,3 @@ def check(
         )
     else:
         records.show(known | dict(proven.fields or {"fields": "erased"}))
-
-
-@contextmanager
-def _failing_with(file: Path | None) -> Iterator[None]:
-    """Name the file in an error of the operating system."""
-    try:
-        yield
-    except OSError as error:
-        if file is None:
-            raise
-        raise SvcError(f"{file} cannot be read or written: {error.strerror}") from error

@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from pathlib import Path
 
 from svc_pg import Config
 from svc_pg.audit import SealKey
@@ -27,6 +28,7 @@ class Work:
         listen_conninfo: Conninfo | None,
         is_maintaining: bool,
         seal_key: SealKey | None = None,
+        seal_copies: Path | None = None,
     ) -> None:
         self._worker: Worker | None = None
         if keys is not None:
@@ -39,7 +41,9 @@ class Work:
                 listen_conninfo=listen_conninfo,
             )
         self._maintenance = Maintenance(conninfo, config=config) if is_maintaining else None
-        self._sealer = Sealer(conninfo, key=seal_key) if is_maintaining and seal_key is not None else None
+        self._sealer: Sealer | None = None
+        if is_maintaining and seal_key is not None:
+            self._sealer = Sealer(conninfo, key=seal_key, copies=seal_copies)
 
     @property
     def statistics(self) -> Statistics:

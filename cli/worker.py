@@ -7,12 +7,14 @@ import signal
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
 from svc_pg import Config, Settings, durations
 from svc_pg.audit import SealKey
+from svc_pg.audit.seals.copies import appending, naming
 from svc_pg.config import WebhooksConfig
 from svc_pg.config.model import validated
 from svc_pg.conninfo import Conninfo
@@ -80,6 +82,10 @@ def worker(
     only: Annotated[
         Part | None, typer.Option(help="Only deliver, or only maintain partitions and retention. Default: both.")
     ] = None,
+    seal_to: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Append copies of all seals, as seal --to does, and compare with the last."),
+    ] = None,
     metrics_port: Annotated[
         int | None,
         typer.Option(
@@ -97,12 +103,17 @@ def worker(
 ) -> None:
     """Deliver webhooks and maintain the database. On SIGTERM or Ctrl-C, finish the current work and end."""
     logging.basicConfig(level=logging.INFO, format=_LOG_FORMAT)
+    settings = Settings.load()
+    if seal_to is not None and lifeline is None:
+        if only is Part.deliveries or settings.seal_key is None:
+            raise typer.BadParameter("only a worker that maintains and has SVC_SEAL_KEY seals", param_hint="--seal-to")
+        with naming(seal_to), appending(seal_to):
+            pass  # it can be read and written
     wanted = Config.find(config)
     if proxy is not None:
         wanted.webhooks.proxy = validated(WebhooksConfig, {"proxy": proxy}, source="--proxy").proxy
     database = conninfo(database_url)
     listening = None if listen_url is None else Conninfo.parse(listen_url, name="--listen-url")
-    settings = Settings.load()
     keys = None if only is Part.maintenance else KeyRing.of(settings)
     if processes > 1 and keys is None:
         raise typer.BadParameter("maintenance is one process's work", param_hint="--processes")
@@ -126,6 +137,7 @@ def worker(
             listen_conninfo=listening,
             is_maintaining=only is not Part.deliveries,
             seal_key=None if settings.seal_key is None else SealKey.of(settings),
+            seal_copies=seal_to,
         )
     served_at = None if metrics_port is None or lifeline is not None else (metrics_host, metrics_port)
     open_files.raise_limit()

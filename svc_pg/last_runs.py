@@ -1,4 +1,4 @@
-"""Record and read when maintenance, and its purge of the audit log, last succeeded."""
+"""Record and read when maintenance, its purge of the audit log, and the sealing of a worker last succeeded."""
 
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -7,7 +7,7 @@ from psycopg import Connection
 
 from svc_pg.query import Query
 
-Task = Literal["maintenance", "purge"]
+Task = Literal["maintenance", "purge", "sealing"]
 
 _LONGEST_PROBLEM: Final = 500
 
@@ -27,7 +27,7 @@ select task, extract(epoch from clock_timestamp() - succeeded_at)::float8 as sec
 
 @dataclass(frozen=True, slots=True)
 class LastRun:
-    """A task of maintenance: the ``seconds`` since it last succeeded, and what is wrong with it since."""
+    """A task of a worker: the ``seconds`` since it last succeeded, and what is wrong with it since."""
 
     task: Task
     seconds: float | None

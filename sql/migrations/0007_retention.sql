@@ -1,6 +1,6 @@
--- When each task of maintenance last succeeded, and what is wrong with it since.
+-- When each task of a worker last succeeded, and what is wrong with it since.
 create table svc.maintenance (
-    task text primary key check (task in ('maintenance', 'purge')),
+    task text primary key check (task in ('maintenance', 'purge', 'sealing')),
     succeeded_at timestamptz,
     problem text
 );
@@ -33,6 +33,6 @@ comment on column svc.audit_holds.lifted_by is 'Who lifted it: the actor, else t
 comment on column svc.audit_holds.lift_reason is 'Why it was lifted.';
 
 comment on table svc.maintenance is 'The tasks of maintenance that have run.';
-comment on column svc.maintenance.task is 'maintenance as a whole, or purge: that of the audit log.';
+comment on column svc.maintenance.task is 'maintenance as a whole, or of the audit log: its purge, or its sealing.';
 comment on column svc.maintenance.succeeded_at is 'When it last succeeded.';
 comment on column svc.maintenance.problem is 'Why it has failed since; null if it has not.';

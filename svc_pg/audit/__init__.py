@@ -23,13 +23,14 @@ from svc_pg.audit.seals.finding import Finding
 from svc_pg.audit.seals.keys import PublicKeys, SealKey
 from svc_pg.audit.seals.lag import SealLag, aseal_lag, seal_lag
 from svc_pg.audit.seals.proof import Proof, ProvenEntry, aprove, check_proof, prove
-from svc_pg.audit.seals.recorded import LastVerification, alast_verification, last_verification
+from svc_pg.audit.seals.recorded import alast_verification, last_verification
 from svc_pg.audit.seals.seal import Seal
 from svc_pg.audit.seals.sealing import aseal, seal
 from svc_pg.audit.seals.stored import aseals, seals
 from svc_pg.audit.seals.verification import Verification, averify, verify
 from svc_pg.audit.snapshot import Snapshot
 from svc_pg.audit.transaction import transaction
+from svc_pg.last_verification import LastVerification
 
 __all__ = [
     "Actor",

@@ -8,9 +8,9 @@ from typing import Any, Final, Literal
 from psycopg import AsyncConnection
 
 from svc_pg import __version__
-from svc_pg.audit.seals.recorded import LAST_VERIFICATION, LastVerification
 from svc_pg.config import Config
 from svc_pg.console.drift import Drift
+from svc_pg.last_verification import LAST_VERIFICATION, LastVerification
 from svc_pg.query import Query, afetch, afetch_one
 
 WORKER: Final = "svc-pg worker"

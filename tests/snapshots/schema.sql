@@ -154,6 +154,29 @@ CREATE INDEX audit_seals_xact ON svc.audit_seals USING btree (until_xact_id);
 CREATE TRIGGER audit_guard_row BEFORE DELETE OR UPDATE ON svc.audit_seals FOR EACH ROW EXECUTE FUNCTION svc.audit_guard();
 CREATE TRIGGER audit_guard_truncate BEFORE TRUNCATE ON svc.audit_seals FOR EACH STATEMENT EXECUTE FUNCTION svc.audit_guard();
 
+create table svc.audit_verifications (
+    id bigint generated always as identity not null,
+    verified_at timestamp with time zone default clock_timestamp() not null,
+    first_seal bigint,
+    last_seal bigint,
+    entries bigint not null,
+    unsealed bigint not null,
+    findings integer not null,
+    is_complete boolean not null,
+    has_copies boolean not null,
+    keys text[] not null,
+    verified_by text not null,
+    constraint audit_verifications_check CHECK ((((first_seal IS NULL) = (last_seal IS NULL)) AND (first_seal <= last_seal))),
+    constraint audit_verifications_entries_check CHECK ((entries >= 0)),
+    constraint audit_verifications_findings_check CHECK ((findings >= 0)),
+    constraint audit_verifications_keys_check CHECK (((cardinality(keys) <= 100) AND (length(array_to_string(keys, ','::text)) <= 4000))),
+    constraint audit_verifications_pkey PRIMARY KEY (id),
+    constraint audit_verifications_unsealed_check CHECK ((unsealed >= 0)),
+    constraint audit_verifications_verified_by_check CHECK ((length(verified_by) <= 200))
+);
+CREATE TRIGGER audit_guard_row BEFORE DELETE OR UPDATE ON svc.audit_verifications FOR EACH ROW EXECUTE FUNCTION svc.audit_guard();
+CREATE TRIGGER audit_guard_truncate BEFORE TRUNCATE ON svc.audit_verifications FOR EACH STATEMENT EXECUTE FUNCTION svc.audit_guard();
+
 create table svc.console_events (
     id bigint generated always as identity not null,
     occurred_at timestamp with time zone default now() not null,
@@ -320,7 +343,7 @@ create table svc.maintenance (
     succeeded_at timestamp with time zone,
     problem text,
     constraint maintenance_pkey PRIMARY KEY (task),
-    constraint maintenance_task_check CHECK ((task = ANY (ARRAY['maintenance'::text, 'purge'::text])))
+    constraint maintenance_task_check CHECK ((task = ANY (ARRAY['maintenance'::text, 'purge'::text, 'sealing'::text])))
 );
 
 create table svc.migrations (
@@ -756,6 +779,10 @@ create view svc.webhook_endpoint_health (
 
 create function svc.audit_add_seal(p_number bigint, p_epoch text, p_epoch_began_at timestamp with time zone, p_from_xact_id bigint, p_until_xact_id bigint, p_after_id bigint, p_until_id bigint, p_entries integer, p_root bytea, p_previous bytea, p_sealed_at timestamp with time zone, p_key_id text, p_signature bytea, p_leaves bytea)
     returns boolean language plpgsql security definer
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_add_verification(p_first_seal bigint, p_last_seal bigint, p_entries bigint, p_unsealed bigint, p_findings integer, p_is_complete boolean, p_has_copies boolean, p_keys text[])
+    returns void language plpgsql security definer
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_begin_epoch()
@@ -1483,6 +1510,7 @@ grant usage on schema svc to svc_writer;
 grant select on table svc.audit_activity_daily to svc_admin;
 grant select on table svc.audit_activity_daily to svc_reader;
 grant execute on function svc.audit_add_seal to svc_admin;
+grant execute on function svc.audit_add_verification to svc_admin;
 grant execute on function svc.audit_begin_epoch to svc_admin;
 grant execute on function svc.audit_blame to svc_admin;
 grant execute on function svc.audit_blame to svc_reader;
@@ -1606,6 +1634,8 @@ grant execute on function svc.audit_unsealed_since to svc_admin;
 grant execute on function svc.audit_unsealed_since to svc_writer;
 grant execute on function svc.audit_unsupported to svc_admin;
 grant execute on function svc.audit_unsupported to svc_writer;
+grant select on table svc.audit_verifications to svc_admin;
+grant select on table svc.audit_verifications to svc_reader;
 grant execute on function svc.audit_wait_for_holds to svc_admin;
 grant execute on function svc.audit_walk to svc_admin;
 grant execute on function svc.audit_walk to svc_reader;

@@ -15,7 +15,7 @@ from svc_pg.audit.patient_steps import Steps
 from svc_pg.audit.seals.seal import Seal
 from svc_pg.audit.seals.steps import run
 from svc_pg.audit.seals.stored import following, numbered
-from svc_pg.errors import ConflictError, ProofError
+from svc_pg.errors import ConflictError, ProofError, SvcError
 from svc_pg.query import Query
 
 _LONGEST_LINE: Final = 16_384
@@ -34,8 +34,21 @@ def read_copies(file: Path) -> Iterator[Seal]:
 
 
 @contextmanager
-def appending(file: Path) -> Iterator["CopyFile"]:
+def naming(file: Path | None) -> Iterator[None]:
+    """Name the file in an error of the operating system, which becomes an SvcError."""
+    try:
+        yield
+    except OSError as error:
+        if file is None:
+            raise
+        raise SvcError(f"{file} cannot be read or written: {error.strerror}") from error
+
+
+@contextmanager
+def appending(file: Path, *, before: "CopyFile | None" = None) -> Iterator["CopyFile"]:
     """Open a file of copies to append to it, and make it if there is none; nobody else appends meanwhile.
+
+    ``before`` is the file as it was closed last: it is read again only if somebody has written since.
 
     Raises ConflictError if somebody else does, ProofError as ``read_copies``, and OSError.
     """
@@ -44,6 +57,9 @@ def appending(file: Path) -> Iterator["CopyFile"]:
             fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise ConflictError(f"another process is writing to {file}", hint="Try again when it has ended.") from error
+        if before is not None and before.state == _state(opened):
+            yield CopyFile(before.last, opened)
+            return
         opened.seek(0)
         newest = deque(_read(opened, str(file)), maxlen=1)
         yield CopyFile(newest[0] if newest else None, opened)
@@ -79,30 +95,37 @@ def _one(query: Query[Seal]) -> Steps[list[Seal]]:
 
 
 class CopyFile:
-    """A file of copies that is open; ``last`` is its last seal."""
+    """A file of copies that is open; ``last`` is its last seal, and ``state`` tells if somebody has written since."""
 
     def __init__(self, last: Seal | None, file: BinaryIO) -> None:
         self.last = last
+        self.state = _state(file)
         self._file = file
 
     def append(self, seals: Iterable[Seal]) -> int:
         """Add seals, and return how many. If a write fails, the file is as it was before. Raises OSError."""
         size = os.fstat(self._file.fileno()).st_size
-        written = 0
+        written, last = 0, self.last
         try:
             for seal in seals:
                 self._write(line_of(seal))
-                written += 1
+                written, last = written + 1, seal
             os.fsync(self._file.fileno())
         except BaseException:
             os.ftruncate(self._file.fileno(), size)
             raise
+        self.last, self.state = last, _state(self._file)
         return written
 
     def _write(self, line: bytes) -> None:
         left = memoryview(line)
         while left:
             left = left[os.write(self._file.fileno(), left) :]
+
+
+def _state(file: BinaryIO) -> tuple[int, ...]:
+    found = os.fstat(file.fileno())
+    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
 
 
 def _read(lines: BinaryIO, name: str) -> Iterator[Seal]:

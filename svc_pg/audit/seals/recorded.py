@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from psycopg import AsyncConnection, Connection
 
 from svc_pg.audit.patient_steps import Steps
 from svc_pg.audit.seals.stored import require_sealable
+from svc_pg.last_verification import LAST_VERIFICATION, LastVerification
 from svc_pg.query import Query, afetch, fetch
 
 if TYPE_CHECKING:
@@ -22,35 +22,6 @@ select coalesce(has_function_privilege(to_regprocedure(
        ), 'execute'), false) and current_setting('transaction_read_only') = 'off' as is_allowed
 """
 _RECORD: Final = "select svc.audit_add_verification(%s, %s, %s, %s, %s, %s, %s, %s::text[])::text as nothing"
-_LAST: Final = """
-select verified_at, clock_timestamp() - verified_at as age, first_seal, last_seal, entries, unsealed, findings,
-       is_complete, has_copies, keys, verified_by
-  from svc.audit_verifications order by id desc limit 1
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class LastVerification:
-    """The last verification that was recorded, as the program that verified told its result.
-
-    It compared the seals from ``first_seal`` to ``last_seal``, which are None if there were none, with the public
-    ``keys`` of these ids, and with copies if it ``has_copies``. ``findings`` counts the differences.
-    """
-
-    verified_at: datetime
-    age: timedelta
-    first_seal: int | None
-    last_seal: int | None
-    entries: int
-    unsealed: int
-    findings: int
-    is_complete: bool
-    has_copies: bool
-    keys: list[str]
-    verified_by: str
-
-
-LAST_VERIFICATION: Final = Query(_LAST, (), LastVerification)
 
 
 @dataclass(frozen=True, slots=True)

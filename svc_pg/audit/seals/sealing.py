@@ -12,7 +12,7 @@ from svc_pg.audit.seals.keys import SealKey
 from svc_pg.audit.seals.leaves import SIZE, Count, count_of, leaves_of, split
 from svc_pg.audit.seals.seal import BEFORE_FIRST, Seal, Stretch
 from svc_pg.audit.seals.steps import arun, run
-from svc_pg.audit.seals.stored import EPOCHS, LAST, UNBOUNDED, Epoch, after, end_of, require_sealable
+from svc_pg.audit.seals.stored import EPOCHS, LAST, UNBOUNDED, Epoch, after, end_of, require_known, require_sealable
 from svc_pg.audit.seals.tree import root_of
 from svc_pg.connections import apsycopg_connection, psycopg_connection
 from svc_pg.errors import ConflictError
@@ -41,45 +41,58 @@ class _Added:
 
 
 def seal(
-    conn: Connection[Any], *, key: SealKey | None = None, progress: Callable[[Seal], None] = lambda _: None
+    conn: Connection[Any],
+    *,
+    key: SealKey | None = None,
+    known: Seal | None = None,
+    progress: Callable[[Seal], None] = lambda _: None,
 ) -> list[Seal]:
     """Seal all settled entries that no seal has yet, and return the new seals: none if there are no such entries.
 
-    ``key`` defaults to the one of SVC_SEAL_KEY. ``conn`` must be outside a transaction: each seal of up to 32,768
-    entries has one of its own, so an interruption loses nothing. Several may seal at once. ``progress`` is called with
-    each new seal.
+    ``key`` defaults to the one of SVC_SEAL_KEY. ``known`` is a seal that the log had before: if the log no longer has
+    it, nothing is sealed, or a chain that somebody made anew would be signed. ``conn`` must be outside a transaction:
+    each seal of up to 32,768 entries has one of its own, so an interruption loses nothing. Several may seal at once.
+    ``progress`` is called with each new seal.
 
-    Raises EncryptionKeyError without a key, TransactionError, ConfigError on other databases, ConflictError if the log
-    has entries of another server, and NotInstalledError.
+    Raises EncryptionKeyError without a key, ProofError for ``known``, TransactionError, ConfigError on other databases,
+    ConflictError if the log has entries of another server, and NotInstalledError.
     """
     require_sealable(conn)
     driver = psycopg_connection(conn)
-    return run(driver, _prepared(driver, key, progress))
+    return run(driver, _prepared(driver, key, known, progress))
 
 
 async def aseal(
-    conn: AsyncConnection[Any], *, key: SealKey | None = None, progress: Callable[[Seal], None] = lambda _: None
+    conn: AsyncConnection[Any],
+    *,
+    key: SealKey | None = None,
+    known: Seal | None = None,
+    progress: Callable[[Seal], None] = lambda _: None,
 ) -> list[Seal]:
     """As ``seal``, on an async connection."""
     require_sealable(conn)
     driver = await apsycopg_connection(conn)
-    return await arun(driver, _prepared(driver, key, progress))
+    return await arun(driver, _prepared(driver, key, known, progress))
 
 
 def _prepared(
-    conn: Connection[Any] | AsyncConnection[Any], key: SealKey | None, progress: Callable[[Seal], None]
+    conn: Connection[Any] | AsyncConnection[Any],
+    key: SealKey | None,
+    known: Seal | None,
+    progress: Callable[[Seal], None],
 ) -> Steps[list[Seal]]:
     signing = key or SealKey.of(Settings.load())
     check_idle(conn)
-    return _sealing(signing, progress)
+    return _sealing(signing, known, progress)
 
 
-def _sealing(key: SealKey, progress: Callable[[Seal], None]) -> Steps[list[Seal]]:
+def _sealing(key: SealKey, known: Seal | None, progress: Callable[[Seal], None]) -> Steps[list[Seal]]:
     made: list[Seal] = []
     [horizon] = yield Query(_HORIZON, (), _Horizon)
     for _ in range(_MOST_CONFLICTS):
         while True:
             last: Seal | None = next(iter((yield LAST)), None)
+            yield from require_known(known, last)
             epochs: list[Epoch] = yield EPOCHS
             rest = _next(after(last, epochs), epochs[-1], horizon.oldest_running)
             if rest is None:

@@ -7,8 +7,10 @@ from typing import Any, Final
 
 from psycopg import AsyncConnection, Connection
 
+from svc_pg.audit.patient_steps import Steps
 from svc_pg.audit.seals.seal import Seal, Stretch
 from svc_pg.dialects import require_postgres
+from svc_pg.errors import ProofError
 from svc_pg.pagination import MAX_SIZE, Keyset, Listing, decode
 from svc_pg.query import Query, afetch, fetch
 
@@ -82,6 +84,21 @@ def following(number: int, limit: int) -> Query[Seal]:
 def numbered(number: int) -> Query[Seal]:
     """The seal with this number, if there is one."""
     return Query(COLUMNS + " where number = %s", (number,), Seal)
+
+
+def require_known(known: Seal | None, last: Seal | None) -> Steps[None]:
+    """Raise ProofError unless the log still has a seal that is known of it; ``last`` is the last that it has."""
+    if known is None:
+        return
+    found = last
+    if last is None or last.number != known.number:
+        found = next(iter((yield numbered(known.number))), None)
+    if found is None or found.text != known.text:
+        raise ProofError(
+            f"seal {known.number} {'was replaced' if found else 'is no longer in the log'}, and nothing was sealed",
+            hint="Somebody changed the seals, or put an older database in place: svc-pg verify --seals FILE. A worker"
+            " that was started anew seals again.",
+        )
 
 
 def sealing_of(entry_id: int) -> Query[Seal]:

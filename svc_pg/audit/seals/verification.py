@@ -123,7 +123,7 @@ def _verifying(public_keys: PublicKeys, copies: Iterable[Seal], progress: Progre
             hint="Make one: svc-pg seal. If there were seals, somebody removed them.",
         )
     findings = sorted([*chain.findings, *(yield from entries.findings())], key=lambda finding: finding.seal)
-    found = Verification(
+    result = Verification(
         seals=chain.taken,
         entries=entries.verified,
         unsealed=(yield from _unsealed(last, epochs)),
@@ -134,13 +134,13 @@ def _verifying(public_keys: PublicKeys, copies: Iterable[Seal], progress: Progre
         is_complete=is_complete and len(findings) <= MOST_FINDINGS,
     )
     is_recorded = yield from recording(
-        found,
-        first_seal=chain.first and chain.first.number,
-        last_seal=chain.last and chain.last.number,
+        result,
+        first_seal=chain.first.number if chain.first else None,
+        last_seal=chain.last.number if chain.last else None,
         has_copies=chain.has_copies,
         key_ids=sorted(public_keys.keys),
     )
-    return replace(found, is_recorded=is_recorded)
+    return replace(result, is_recorded=is_recorded)
 
 
 def _compared(group: Sequence[Seal], found: Sequence[Any], kept: Sequence[_Kept]) -> list[Comparison]:

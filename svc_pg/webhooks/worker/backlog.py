@@ -9,10 +9,10 @@ import psycopg
 
 from svc_pg import attribution
 from svc_pg.attribution import Attribution
-from svc_pg.audit.seals.recorded import LAST_VERIFICATION, LastVerification
 from svc_pg.conninfo import Conninfo
 from svc_pg.errors import SvcError
 from svc_pg.last_runs import LastRun, last_runs
+from svc_pg.last_verification import LAST_VERIFICATION, LastVerification
 from svc_pg.query import Query, afetch
 from svc_pg.webhooks.backlog import PREPARE, Backlog, backlog
 from svc_pg.webhooks.worker.connections import connected
@@ -34,8 +34,8 @@ class BacklogReader:
     """Reads the backlog on demand, on a connection of its own. Within 5 s the answer is the same.
 
     ``seal_lag`` is the age in seconds of the oldest entry of the audit log without a seal, as of the same time; None
-    if there are no seals. ``verification`` is the last one that was recorded, None if there is none. ``last_runs`` are the
-    tasks of maintenance that have run.
+    if there are no seals. ``verification`` is the last one that was recorded, None if there is none. ``last_runs`` are
+    the tasks of maintenance that have run.
     """
 
     def __init__(self, conninfo: Conninfo) -> None:

@@ -9,8 +9,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.exposition import choose_encoder
 
 from svc_pg.attribution import Attribution
-from svc_pg.audit.seals.recorded import LastVerification
 from svc_pg.last_runs import LastRun
+from svc_pg.last_verification import LastVerification
 from svc_pg.webhooks.backlog import Backlog
 from svc_pg.webhooks.http.transport import Outcome
 from svc_pg.webhooks.worker.leases import Disposition
@@ -95,6 +95,11 @@ def _of_worker(statistics: Statistics) -> Iterator[Metric]:
     results = ("success", "failure")
     yield _counted("svc_maintenance_runs", "Maintenance runs.", "result", statistics.maintenance, results)
     yield _counted("svc_audit_sealing_runs", "Runs of sealing the audit log.", "result", statistics.sealing, results)
+    yield CounterMetricFamily(
+        "svc_audit_sealing_refusals",
+        "Runs that sealed nothing, because the log lacked a seal that the worker or its copies know.",
+        statistics.sealing_refusals,
+    )
 
 
 def _of_database(backlog: Backlog) -> Iterator[Metric]:

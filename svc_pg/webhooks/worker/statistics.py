@@ -35,7 +35,7 @@ class Statistics:
     """The counters. All but ``in_flight`` only grow.
 
     ``attempts`` are counted by outcome, ``deliveries`` by disposition, ``maintenance`` and
-    ``sealing`` by success or failure.
+    ``sealing`` by success or failure; ``sealing_refusals`` are failures because the log lacked seals that are known.
     """
 
     attempts: Counter[str] = field(default_factory=Counter)
@@ -49,6 +49,7 @@ class Statistics:
     reconnects: int = 0
     maintenance: Counter[str] = field(default_factory=Counter)
     sealing: Counter[str] = field(default_factory=Counter)
+    sealing_refusals: int = 0
 
     def __add__(self, other: Self) -> "Statistics":
         return Statistics(**{name: getattr(self, name) + getattr(other, name) for name in self.__slots__})

@@ -16,7 +16,8 @@ from urllib.request import ProxyHandler, build_opener
 import psycopg
 import pytest
 
-from svc_pg import webhooks
+from svc_pg import audit, webhooks
+from svc_pg.audit import SealKey
 from tests.support.commands import PROGRAM, environment, svc_pg
 from tests.support.hooks import KEYS_TEXT, endpoint, hooks_config, rows
 from tests.support.postgres import new_database
@@ -77,7 +78,7 @@ def start(tmp_path: Path, database: str) -> Iterator[Start]:
     (tmp_path / "svc-pg.toml").write_text(TOML)
     started: list[Running] = []
 
-    def start(*options: str, keys: str = KEYS_TEXT) -> Running:
+    def start(*options: str, keys: str = KEYS_TEXT, **variables: str) -> Running:
         with socket.create_server(("127.0.0.1", 0)) as listener:
             port: int = listener.getsockname()[1]
         output = tmp_path / f"output{len(started)}"
@@ -85,7 +86,7 @@ def start(tmp_path: Path, database: str) -> Iterator[Start]:
             process = subprocess.Popen(
                 [PROGRAM, "worker", "--metrics-port", str(port), *options],
                 cwd=tmp_path,
-                env=environment(DATABASE_URL=database, SVC_ENCRYPTION_KEYS=keys),
+                env=environment(DATABASE_URL=database, SVC_ENCRYPTION_KEYS=keys, **variables),
                 stderr=stream,
             )
         started.append(Running(process, port, output))
@@ -180,9 +181,17 @@ def test_processes_end_by_themselves_when_the_supervisor_is_killed(database: str
         assert [row["status"] for row in rows(database, "webhook_deliveries")] == ["delivered"]
 
 
-def test_maintenance_alone_needs_no_keys(start: Start) -> None:
-    worker = start("--only", "maintenance", keys="")
+def test_maintenance_alone_needs_no_keys_and_appends_copies_of_seals(
+    database: str, start: Start, tmp_path: Path
+) -> None:
+    with psycopg.connect(database, autocommit=True) as conn:
+        audit.capture_log(conn, "a", "INSERT")
+    file = tmp_path / "copies"
+    key = SealKey("s1", b"k" * 32)
+    worker = start("--only", "maintenance", "--seal-to", str(file), keys="", SVC_SEAL_KEY=key.text)
     worker.wait_until_ready()
+    wait_until(lambda: file.read_text().count("\n") == 1, "it has sealed")
+    assert "svc_audit_sealing_refusals_total 0.0" in worker.get("/metrics")[1]
     for name in ("svc_maintenance_runs_total", "svc_audit_sealing_runs_total"):
         assert f'{name}{{result="failure"}} 0.0' in worker.get("/metrics")[1]
     assert worker.ends_with(signal.SIGTERM) == 0

@@ -33,6 +33,7 @@ def refusal(folder: Path, *arguments: str) -> str:
     [
         (["worker", "--processes", "x"], "'--processes': write a whole number"),
         (["worker", "--processes", "0"], "'--processes': write 1 or more"),
+        (["worker", "--seal-to", "x"], "--seal-to: only a worker that maintains and has SVC_SEAL_KEY seals"),
         (["worker", "--interval", "soon"], "'--interval': 'soon' is not a duration; write 30s"),
         (["worker", "--interval", "9"], "'--interval': '9' is less than 10 milliseconds"),
         (["serve", "--port", "70000"], "'--port': write 65535 or less"),

@@ -166,7 +166,9 @@ def test_metrics_come_in_the_format_that_is_asked_for(accept: str) -> None:
     runs = [LastRun("purge", 90.5, None), LastRun("maintenance", None, "no")]
     backlog = Backlog(1.5, 1, 0, 0, 0, 0, 0, 7)
     now, age = datetime.now(UTC), timedelta(hours=2)
-    verification = LastVerification(now, age, 1, 9, 5, 0, 3, True, False, ["s1"], "alice")
+    verification = LastVerification(
+        now, age, 1, 9, 5, 0, 3, is_complete=True, has_copies=False, keys=["s1"], verified_by="alice"
+    )
     body, content_type = exposition(
         Statistics(), backlog, seal_lag=12.5, verification=verification, last_runs=runs, accept=accept
     )
@@ -179,7 +181,9 @@ def test_metrics_come_in_the_format_that_is_asked_for(accept: str) -> None:
     assert b'task="maintenance"' not in body  # it has not succeeded yet
 
 
-def test_the_lag_of_seals_and_the_last_verification_are_read_with_the_backlog(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_lag_of_seals_and_the_last_verification_are_read_with_the_backlog(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("svc_pg.webhooks.worker.backlog._FRESH", -1.0)
 
     key = audit.SealKey("s1", b"k" * 32)

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -13,9 +14,10 @@ import pytest
 
 from svc_pg import Config, audit, webhooks
 from svc_pg.advisory_locks import Lock
-from svc_pg.audit import SealKey
+from svc_pg.audit import Seal, SealKey
+from svc_pg.audit.seals.copies import append_new, appending, read_copies
 from svc_pg.config import AuditConfig
-from svc_pg.errors import TransactionError
+from svc_pg.errors import ConflictError, TransactionError
 from svc_pg.last_runs import last_runs
 from svc_pg.maintenance import Maintenance, maintain, prune_deliveries
 from svc_pg.query import fetch, scalar
@@ -195,6 +197,8 @@ def test_a_worker_with_a_key_seals_the_audit_log_and_goes_on_after_an_error(data
         wait_until(lambda: seals() == 1)
         conn.execute("alter table svc.audit_seals rename to hidden")
         wait_until(lambda: sealer.statistics.sealing["failure"] > 0)
+        [run] = [run for run in fetch(conn, last_runs()) if run.task == "sealing"]
+        assert run.problem == "the database has no svc-pg, or an older one"
         conn.execute("alter table svc.hidden rename to audit_seals")
         audit.capture_log(conn, "b", "INSERT")
         wait_until(lambda: seals() == 2)
@@ -208,6 +212,88 @@ def test_a_worker_with_a_key_seals_the_audit_log_and_goes_on_after_an_error(data
         assert lag is not None
         assert timedelta(0) < lag.lag < timedelta(minutes=5)
         assert audit.verify(conn, public_keys=key.public).unsealed == 1
+
+
+def sealing_problem(conn: psycopg.Connection[Any]) -> str:
+    return "".join(run.problem or "" for run in fetch(conn, last_runs()) if run.task == "sealing")
+
+
+def without_seals(conn: psycopg.Connection[Any]) -> None:
+    """Remove all seals as a superuser can."""
+    with conn.transaction():
+        conn.execute("set local session_replication_role = replica")
+        for table in ("audit_seal_leaves", "audit_seals"):
+            conn.execute(f"alter table svc.{table} disable trigger all")
+            conn.execute(f"delete from svc.{table}")
+
+
+@pytest.mark.parametrize("is_sealed_anew", [False, True], ids=["removed", "replaced"])
+def test_a_worker_refuses_to_seal_a_log_that_lost_the_seals_it_knows(database: str, *, is_sealed_anew: bool) -> None:
+    key, sealer = SealKey("s1", b"k" * 32), Sealer(database, key=SealKey("s1", b"k" * 32), every=SOON)
+    with psycopg.connect(database, autocommit=True) as conn, running(sealer):
+        audit.capture_log(conn, "a", "INSERT")
+        wait_until(lambda: audit.seals(conn) != [], "a seal is made")
+        known = audit.seals(conn)[0].number
+        runs = sealer.statistics.sealing["success"]
+        wait_until(lambda: sealer.statistics.sealing["success"] > runs, "a run has seen it")
+        without_seals(conn)
+        if is_sealed_anew:  # with the same key, by somebody who has it
+            audit.capture_log(conn, "forged", "INSERT")
+            made = audit.seal(conn, key=key)
+            assert made[0].number == known
+        wait_until(lambda: sealer.statistics.sealing_refusals > 1, "it refuses")
+        audit.capture_log(conn, "b", "INSERT")
+        before = sealer.statistics.sealing_refusals
+        wait_until(lambda: sealer.statistics.sealing_refusals > before + 1, "it goes on refusing")
+        assert len(audit.seals(conn)) == (1 if is_sealed_anew else 0)
+        assert f"seal {known} {'was replaced' if is_sealed_anew else 'is no longer in the log'}" in sealing_problem(
+            conn
+        )
+    sealer = Sealer(database, key=key, every=SOON)  # remembers nothing
+    with psycopg.connect(database, autocommit=True) as conn, running(sealer):
+        wait_until(lambda: sealer.statistics.sealing["success"] > 0)
+        assert sealing_problem(conn) == ""
+
+
+def test_a_worker_appends_copies_and_compares_with_them_after_a_restart(database: str, tmp_path: Path) -> None:
+    key, file = SealKey("s1", b"k" * 32), tmp_path / "seals"
+
+    def copied() -> list[Seal]:
+        return [*read_copies(file)] if file.exists() else []
+
+    def is_appended_by_others() -> bool:
+        try:
+            with appending(file) as copies:
+                append_new(conn, copies)
+        except ConflictError:
+            return False
+        return True
+
+    with psycopg.connect(database, autocommit=True) as conn:
+        audit.capture_log(conn, "a", "INSERT")
+        audit.seal(conn, key=key)  # by somebody else
+        with running(Sealer(database, key=key, copies=file, every=SOON)):
+            wait_until(lambda: len(copied()) == 1, "it copies what is there")
+            audit.capture_log(conn, "b", "INSERT")
+            wait_until(lambda: len(copied()) == 2, "it copies what it makes")
+            audit.capture_log(conn, "c", "INSERT")
+            audit.seal(conn, key=key)
+            wait_until(is_appended_by_others, "nobody else has the file")
+            audit.capture_log(conn, "d", "INSERT")
+            wait_until(lambda: len(copied()) == 4)
+        assert audit.verify(conn, public_keys=key.public, copies=copied()).is_intact
+        whole = file.read_bytes()
+        without_seals(conn)
+        sealer = Sealer(database, key=key, copies=file, every=SOON)
+        with running(sealer):
+            wait_until(lambda: sealer.statistics.sealing_refusals > 0, "it refuses")
+            assert "seal 4 of the file is not in this log" in sealing_problem(conn)
+            file.write_bytes(whole[:-1])
+            wait_until(lambda: "is cut: its line 4 does not end" in sealing_problem(conn))
+            file.unlink()
+            file.mkdir()
+            wait_until(lambda: "cannot be read or written: Is a directory" in sealing_problem(conn))
+        assert audit.seals(conn) == []
 
 
 def test_what_maintenance_did_last_is_on_record(database: str) -> None:
