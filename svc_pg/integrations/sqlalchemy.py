@@ -10,10 +10,9 @@ before is preceded by one that sets the actor, as ``svc_pg.integrations.mysql`` 
 import re
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sqlalchemy import Connection, Engine, event, text
-from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
 from sqlalchemy.orm import Session, sessionmaker
 from sqlalchemy.pool import ConnectionPoolEntry
 
@@ -24,9 +23,12 @@ from svc_pg.errors import ConfigError, TransactionError
 from svc_pg.integrations import mysql, psycopg, sqlite
 from svc_pg.integrations.unwatched import watch
 
+if TYPE_CHECKING:  # it needs greenlet, which an application that is not async need not have
+    from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
+
 Target = TypeVar(
     "Target",
-    bound=Engine | AsyncEngine | Session | AsyncSession | sessionmaker[Any] | async_sessionmaker[Any],
+    bound="Engine | AsyncEngine | Session | AsyncSession | sessionmaker[Any] | async_sessionmaker[Any]",
 )
 
 _SET_ACTOR: Final = text(re.sub(r"%\((\w+)\)s", r":\1", SET_ACTOR))
@@ -44,13 +46,13 @@ def with_audit(target: Target) -> Target:
     Raises ConfigError if a session or factory is not bound to an engine yet, or an engine is of another database.
     """
     watch()
-    engines = [target] if isinstance(target, Engine | AsyncEngine) else _binds(target)
-    if not engines:
+    binds = _binds(target)
+    if not binds:
         raise ConfigError(
             f"{type(target).__name__} is not bound to an engine", hint="Write with_audit(engine) for each engine."
         )
-    for bind in engines:
-        engine = bind.sync_engine if isinstance(bind, AsyncEngine) else bind.engine
+    for bind in binds:
+        engine = getattr(bind, "sync_engine", bind).engine
         for name, listener in _events(engine):
             if not event.contains(engine, name, listener):
                 event.listen(engine, name, listener)
@@ -65,10 +67,12 @@ def is_audited(conn: Connection) -> bool:
     return psycopg.is_audited(conn.connection.driver_connection)
 
 
-def _binds(target: Session | AsyncSession | sessionmaker[Any] | async_sessionmaker[Any]) -> list[Any]:
-    if isinstance(target, Session | AsyncSession):
-        return [target.bind] if target.bind else []
-    binds = (target.kw.get("bind"), *(target.kw.get("binds") or {}).values())
+def _binds(target: Any) -> list[Any]:
+    """An engine itself, the engine or connection of a session, or all of a session factory."""
+    if hasattr(target, "dialect"):
+        return [target]
+    options = getattr(target, "kw", None)
+    binds = [target.bind] if options is None else [options.get("bind"), *(options.get("binds") or {}).values()]
     return [bind for bind in binds if bind is not None]
 
 

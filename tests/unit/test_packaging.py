@@ -114,6 +114,7 @@ def test_a_server_of_django_loads_no_installer() -> None:
         ("import svc_pg.audit", CRYPTOGRAPHY),
         ("import svc_pg.schema", CRYPTOGRAPHY),
         ("import svc_pg.integrations.asgi, svc_pg.integrations.wsgi, svc_pg.integrations.psycopg", set()),
+        ("import svc_pg.integrations.sqlalchemy", {"greenlet"}),  # it does without, if the application is not async
     ],
 )
 def test_what_every_application_imports_loads_the_packages_of_no_part(program: str, needless: set[str]) -> None:
