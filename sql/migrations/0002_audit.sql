@@ -115,16 +115,12 @@ create table svc.audit_removed_leaves (
     table_name text collate "C" not null,
     leaf bytea not null check (length(leaf) = 32)
 );
--- What purges and erasures took away, so that seals tell it from what somebody else did. No purge removes it, as it
--- does the log's own entries that say so.
+-- What purges and erasures took away, so that seals tell it from what somebody else did: the contents of the log's own
+-- entries that say so. No purge removes them, as it does these entries, whose seals keep the digests of the contents.
 create table svc.audit_removals (
-    entry_id bigint not null,
-    from_time timestamptz,
-    before_time timestamptz,
-    table_name text collate "C",
-    entries bigint check ((entries is null) = (table_name is null))
+    entry_id bigint primary key,
+    content text not null
 );
-create index audit_removals_entry on svc.audit_removals ((entry_id::text)) where before_time is null;
 
 -- The verifications, as the programs that made them told their results. Nothing here is signed.
 create table svc.audit_verifications (
@@ -210,10 +206,7 @@ comment on column svc.audit_removed_leaves.leaf is 'The digest of its fields: sv
 comment on table svc.audit_removals is
     'Internal: what purges and erasures took away, so that seals tell it from what somebody else did. Append-only.';
 comment on column svc.audit_removals.entry_id is 'The entry of the log that says so, while it is there.';
-comment on column svc.audit_removals.from_time is 'Of a dropped partition, the time from which its entries were.';
-comment on column svc.audit_removals.before_time is 'The time before which the entries were; null of an erasure.';
-comment on column svc.audit_removals.table_name is 'The entries'' table; null of a dropped partition.';
-comment on column svc.audit_removals.entries is 'The number of entries; null of a dropped partition.';
+comment on column svc.audit_removals.content is 'The content of this entry, as its seal knows it: svc.audit_content.';
 
 comment on table svc.audit_verifications is
     'The verifications of the log, as the programs that verified told their results. Append-only.';

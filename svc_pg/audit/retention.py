@@ -21,6 +21,7 @@ from svc_pg.query import Query, RawJson
 
 _TRIES: Final = 20
 _BATCH: Final = 20_000
+_OWN: Final = "svc.audit_logs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +200,10 @@ def _limits(ages: Ages, start: _Start, *, unsealed: bool) -> tuple[datetime | No
         return time if unsealed or start.unsealed_since is None else min(time, start.unsealed_since)
 
     own = {table: ages.of(table) for table in start.tables or ()}
-    own = {table: age for table, age in own.items() if age != ages.default}
-    return before(ages.default), list(own), [before(age) for age in own.values()]
+    befores = {table: before(age) for table, age in own.items() if age != ages.default}
+    if unsealed and ages.default is not None and start.unsealed_since is not None:
+        befores[_OWN] = min(start.now - ages.default, start.unsealed_since)  # a seal must prove what purges say
+    return before(ages.default), list(befores), list(befores.values())
 
 
 def _emptying(

@@ -95,13 +95,9 @@ create table svc.audit_omissions (
 
 create table svc.audit_removals (
     entry_id bigint not null,
-    from_time timestamp with time zone,
-    before_time timestamp with time zone,
-    table_name text collate "C",
-    entries bigint,
-    constraint audit_removals_check CHECK (((entries IS NULL) = (table_name IS NULL)))
+    content text not null,
+    constraint audit_removals_pkey PRIMARY KEY (entry_id)
 );
-CREATE INDEX audit_removals_entry ON svc.audit_removals USING btree (((entry_id)::text)) WHERE (before_time IS NULL);
 CREATE TRIGGER audit_guard_row BEFORE DELETE OR UPDATE ON svc.audit_removals FOR EACH ROW EXECUTE FUNCTION svc.audit_guard();
 CREATE TRIGGER audit_guard_truncate BEFORE TRUNCATE ON svc.audit_removals FOR EACH STATEMENT EXECUTE FUNCTION svc.audit_guard();
 
@@ -776,6 +772,11 @@ create view svc.webhook_endpoint_health (
 ) as ...;
 
 -- Functions
+
+create function svc.audit_add_removal(p_entry bigint)
+    returns void language plpgsql
+    set search_path=pg_catalog, pg_temp
+    set enable_seqscan=off;
 
 create function svc.audit_add_seal(p_number bigint, p_epoch text, p_epoch_began_at timestamp with time zone, p_from_xact_id bigint, p_until_xact_id bigint, p_after_id bigint, p_until_id bigint, p_entries integer, p_root bytea, p_previous bytea, p_sealed_at timestamp with time zone, p_key_id text, p_signature bytea, p_leaves bytea)
     returns boolean language plpgsql security definer
@@ -1509,6 +1510,7 @@ grant usage on schema svc to svc_sender;
 grant usage on schema svc to svc_writer;
 grant select on table svc.audit_activity_daily to svc_admin;
 grant select on table svc.audit_activity_daily to svc_reader;
+grant execute on function svc.audit_add_removal to svc_admin;
 grant execute on function svc.audit_add_seal to svc_admin;
 grant execute on function svc.audit_add_verification to svc_admin;
 grant execute on function svc.audit_begin_epoch to svc_admin;

@@ -12,6 +12,7 @@ FindingKind = Literal[
     "renumbered",
     "swapped",
     "erased",
+    "removal_claimed",
     "seal_changed",
     "seal_missing",
     "seal_replaced",
@@ -24,7 +25,8 @@ FindingKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One difference, in a sentence: of the entry with this id, or else of the seal itself.
+    """One difference, in a sentence: of the entry with this id, or else of the seal itself. A removal that is claimed
+    comes with the last seal.
 
     ``timestamp`` is the time that the entry had when it was sealed, or of an inserted one the time that it has.
     """

@@ -97,6 +97,7 @@ def _verifying(public_keys: PublicKeys, copies: Iterable[Seal], progress: Progre
     entries = SealedEntries(progress)
     epochs: list[Epoch] = yield EPOCHS
     is_complete = False
+    yield from entries.begin()
     with ThreadPoolExecutor(max_workers=1) as pool:  # hashes the leaves while the server reads the next ones
         waiting: list[Future[list[Comparison]]] = []
         while page := (yield following(chain.last.number if chain.last else 0, _PAGE)):
@@ -122,7 +123,9 @@ def _verifying(public_keys: PublicKeys, copies: Iterable[Seal], progress: Progre
             "the log has no seals, so nothing can be verified",
             hint="Make one: svc-pg seal. If there were seals, somebody removed them.",
         )
-    findings = sorted([*chain.findings, *(yield from entries.findings())], key=lambda finding: finding.seal)
+    last_seal = chain.last.number if chain.last and is_complete else None
+    found_in_entries = yield from entries.findings(last_seal=last_seal)
+    findings = sorted([*chain.findings, *found_in_entries], key=lambda finding: finding.seal)
     result = Verification(
         seals=chain.taken,
         entries=entries.verified,

@@ -51,7 +51,7 @@ def test_seals_and_their_leaves_refuse_every_change(db: psycopg.Connection[Any],
         "audit_seals": [1, "a", "-infinity", 1, 9, 0, 9, 1, digest, digest, "2026-01-31", "s1", pair],
         "audit_seal_leaves": [1, bytes(48)],
         "audit_removed_leaves": [1, "2026-01-31", 1, "public.t", digest],
-        "audit_removals": [1, None, "2026-01-31", "public.t", 1],
+        "audit_removals": [1, "[]"],
         "audit_verifications": [1, "2026-01-31", 1, 1, 1, 0, 0, True, False, ["s1"], "alice"],
     }
     for table, row in rows.items():
@@ -59,7 +59,12 @@ def test_seals_and_their_leaves_refuse_every_change(db: psycopg.Connection[Any],
     db.commit()
     db.execute("select set_config('session_replication_role', %s, false)", (role,))
     db.commit()
-    columns = {"audit_seals": "signature", "audit_seal_leaves": "leaves", "audit_verifications": "findings"}
+    columns = {
+        "audit_seals": "signature",
+        "audit_seal_leaves": "leaves",
+        "audit_removals": "content",
+        "audit_verifications": "findings",
+    }
     for table in rows:
         column = columns.get(table, "table_name")
         for statement in (f"update svc.{table} set {column} = {column}", f"delete from svc.{table}"):

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any, LiteralString
 
 import psycopg
@@ -13,7 +14,7 @@ from svc_pg.audit import Seal, SealKey, Verification
 from svc_pg.audit.seals import sealing, steps, verification
 from svc_pg.audit.seals.comparison import Comparison, compare
 from svc_pg.audit.seals.leaves import CONTENT, DIGEST
-from svc_pg.audit.seals.removals import BATCHES
+from svc_pg.audit.seals.removals import contents_after
 from svc_pg.query import Query, fetch, scalar
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit
@@ -122,7 +123,7 @@ def test_the_claims_of_purges_are_read_once_for_many_seals(db: Connection, monke
     monkeypatch.setattr(steps, "fetch", noted)
     found = verified(db)
     assert (found.purged, found.findings) == (10, [])
-    assert asked.count(BATCHES) == 1
+    assert asked.count(contents_after(-(2**63))) == 1
 
 
 @pytest.mark.parametrize("statement", ["delete from svc.audit_logs", "delete from svc.audit_seal_leaves"])
@@ -198,6 +199,56 @@ def test_purges_and_erasures_are_known_after_their_own_entries_were_purged(db: C
     found = verified(db)
     assert (found.findings, found.erased) == ([], 1)
     assert found.purged >= 3
+
+
+def test_a_claim_is_proven_by_the_seal_of_an_entry_that_was_purged_itself(db: Connection) -> None:
+    write(db, "public.session", 100)
+    write(db, "public.customer", 101)
+    audit.seal(db, key=KEY)
+    assert audit.purge(db, config=RETENTION).entries == 1
+    audit.seal(db, key=KEY)
+    age_all(db, keep="public.customer")
+    audit.seal(db, key=KEY)
+    [(first, *_)] = db.execute("select entry_id from svc.audit_removals order by entry_id limit 1")
+    assert db.execute("select from svc.audit_logs where id = %s", (first,)).fetchall() == []
+    assert verified(db).findings == []
+    unguarded(db)
+    for forged in ("replace(content, '\"entries\": 1', '\"entries\": 9')", "content || ' '", "'x'"):
+        with db.transaction(force_rollback=True):
+            db.execute(f"update svc.audit_removals set content = {forged} where entry_id = %s", (first,))
+            assert (
+                f"entry {first} is said to tell of a purge or an erasure, and the log never had such an entry"
+                in said(db)
+            )
+    with db.transaction(force_rollback=True):
+        db.execute("delete from svc.audit_removals where entry_id = %s", (first,))
+        assert len(said(db)) == 1  # what that purge removed
+    db.execute("update svc.audit_removals set entry_id = 4711 where entry_id = %s", (first,))
+    assert len(said(db)) == 1
+
+
+def test_the_log_keeps_what_tells_of_purges_until_it_is_sealed(db: Connection) -> None:
+    write(db, "public.session", 500)
+    audit.seal(db, key=KEY)
+    write(db, "svc.audit_logs", 500)
+    write(db, "public.session", 501)
+    assert audit.purge(db, timedelta(days=400), unsealed=True).entries == 2
+    left = "select count(*) from svc.audit_logs where table_name = 'svc.audit_logs' and record_id is not null"
+    assert scalar(db, left) == 1
+    audit.seal(db, key=KEY)
+    audit.purge(db, timedelta(days=400), unsealed=True)
+    assert (scalar(db, left), verified(db).findings) == (0, [])
+
+
+def test_an_erasure_from_before_the_first_seal_is_known_without_its_entry(db: Connection) -> None:
+    write(db, "public.customer", 500)
+    audit.erase(db, "customer", "500")
+    age_all(db, keep="public.customer")  # no seal has ever had the entry of the erasure
+    write(db, "public.session", 1)
+    assert scalar(db, "select count(*) from svc.audit_removals") == 1  # nothing was sealed that purges could explain
+    audit.seal(db, key=KEY)
+    found = verified(db)
+    assert (found.findings, found.erased) == ([], 1)
 
 
 def test_more_entries_gone_than_purges_removed_are_named(db: Connection) -> None:

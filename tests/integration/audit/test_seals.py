@@ -71,6 +71,13 @@ def audit_guards(conn: Connection) -> Iterator[None]:
     conn.execute("set session_replication_role = replica")
 
 
+def claim(conn: Connection, entry: int, operation: str, facts: dict[str, Any]) -> None:
+    """Claim, as a superuser can, that an entry of the log tells of a purge or an erasure."""
+    label = {"DELETE": "audit log purged", "UPDATE": "audit log erased"}[operation]
+    content = [1, 1, "svc.audit_logs", 0, operation, None, None, None, None, "x", None, facts, None, None, label]
+    conn.execute("insert into svc.audit_removals values (%s, %s)", (entry, json.dumps(content)))
+
+
 def said(conn: Connection) -> list[tuple[str, str | None]]:
     return [(finding.kind, finding.entry) for finding in verified(conn).findings]
 
@@ -386,10 +393,22 @@ def test_an_entry_that_somebody_took_out_of_its_seal_without_a_purge_is_named(db
     )
     db.execute("delete from svc.audit_logs where id in (2, 3)")
     assert said(db) == [("deleted", "2"), ("deleted", "3")]
-    db.execute("insert into svc.audit_removals values (11, null, '2100-01-01', 'public.t', 2)")
-    assert (said(db), verified(db).purged) == ([], 2)
+    claim(db, 11, "DELETE", {"tables": {"public.t": {"before": "2100-01-01T00:00:00+00:00", "entries": 2}}})
+    assert (said(db), verified(db).purged) == ([("removal_claimed", "11")], 2)
     db.execute("update svc.audit_removed_leaves set leaf = sha256(leaf) where id = 3")
-    assert said(db) == [("deleted", "3")]
+    assert said(db) == [("deleted", "3"), ("removal_claimed", "11")]
+    with audit_guards(db):  # what is in the log is there to be seen, and gets a seal
+        entry = audit.capture_log(db, "svc.audit_logs", "DELETE", label="audit log purged")
+    assert ("removal_claimed", "11") in said(db)
+    db.execute("update svc.audit_removals set entry_id = %s", (int(entry),))
+    assert ("removal_claimed", str(entry)) in said(db)
+    db.execute("update svc.audit_removals set content = svc.audit_content(l) from svc.audit_logs l where id = entry_id")
+    assert said(db) == [("deleted", "2"), ("deleted", "3")]
+    for entry_id in range(100, 130):
+        db.execute("insert into svc.audit_removals values (%s, 'nothing')", (entry_id,))
+    findings = verified(db).findings
+    assert len(findings) == 2 + 21
+    assert findings[-1].message == "the log never had the entries of 10 more purges or erasures"
 
 
 def test_an_erased_entry_keeps_its_seal_and_needs_an_erasure(db: Connection) -> None:
@@ -402,8 +421,13 @@ def test_an_erased_entry_keeps_its_seal_and_needs_an_erasure(db: Connection) -> 
     assert said(db) == [("erased", "3")]
     for erased, expected in ((1, ["2 entries of public.t say that erasure 12 erased them, which says 1"]), (2, [])):
         db.execute("delete from svc.audit_removals")
-        db.execute("insert into svc.audit_removals values (12, null, null, 'public.t', %s)", (erased,))
+        claim(db, 12, "UPDATE", {"tables": {"public.t": erased}})
         assert [finding.message.split(":")[0] for finding in verified(db).findings] == expected
+    db.execute(
+        "update svc.audit_logs l set erased_leaf = svc.audit_leaf(l), context = '{\"erasure\": 13}' where id = 8"
+    )
+    claim(db, 13, "UPDATE", {"tables": {"public.t": 1}})  # its seal is not of the first ones, and the log had no such
+    assert said(db) == [("removal_claimed", "13")]
     proof = audit.prove(db, 3)
     assert proof.content is None
     assert proof.leaf == before.leaf
