@@ -33,6 +33,12 @@ def dbapi_connection(conn: Any, *, twin: str = _TWIN) -> Any:
     return opened
 
 
+def refuse_async(conn: object, *, twin: str) -> None:
+    """Raise ConfigError, with ``twin`` as the call to write, if a connection is async."""
+    if _is_async_of_sqlalchemy(conn) or _is_async(driver_connection(conn)):
+        raise _wrong_kind(conn, "async", twin)
+
+
 def sync_connection(conn: Any, *, twin: str = _TWIN) -> Any:
     """As ``dbapi_connection``, the driver's own."""
     driver = driver_connection(dbapi_connection(conn, twin=twin))

@@ -14,6 +14,7 @@ _DRIVERS: Final[dict[str, Dialect]] = {
     **dict.fromkeys(("sqlite3", "pysqlite3", "aiosqlite"), "sqlite"),
     **dict.fromkeys(("pymysql", "MySQLdb", "mysql", "asyncmy", "aiomysql", "mariadb"), "mysql"),
 }
+_ASYNC_CONNECTOR: Final = "mysql.connector.aio"
 _PROXIED: Final = ("driver_connection", "dbapi_connection", "connection")
 """The attributes by which SQLAlchemy and Django hand out the connection of the driver, and cursors theirs."""
 _SQLALCHEMY: Final[dict[str, Dialect]] = {
@@ -90,6 +91,11 @@ def _known(conn: object) -> tuple[object, Dialect]:
     if opener is None:
         if not type(conn).__name__.lower().endswith("cursor"):
             for kind in type(conn).__mro__:
+                if kind.__module__.startswith(_ASYNC_CONNECTOR):
+                    raise ConfigError(
+                        f"svc-pg does not know how {_ASYNC_CONNECTOR} sends statements",
+                        hint="Use asyncmy or aiomysql, or mysql.connector with the sync calls.",
+                    )
                 if dialect := _DRIVERS.get(kind.__module__.partition(".")[0].removeprefix("_")):
                     return conn, dialect
         for attribute in _PROXIED:

@@ -14,7 +14,7 @@ from svc_pg.audit.portable.entries import phrases_of
 from svc_pg.audit.portable.export import exporting
 from svc_pg.audit.portable.horizon import outside_transaction
 from svc_pg.audit.portable.statements import Steps, arun, run
-from svc_pg.connections import apsycopg_connection, psycopg_connection
+from svc_pg.connections import apsycopg_connection, async_connection, psycopg_connection, sync_connection
 from svc_pg.dialects import dialect_of
 from svc_pg.errors import translating
 from svc_pg.query import Query, afetch_one, fetch_one, scalar
@@ -53,9 +53,10 @@ def export(
     TransactionError, and on MySQL AccessError without the right PROCESS, which tells what is settled.
     """
     with export_file(format, out, progress) as file:
+        conn = sync_connection(conn, twin="await audit.aexport(conn, ...)")
         if dialect_of(conn) != "postgresql":
             return run(conn, _elsewhere(conn, query, format, file, after, is_settled=is_settled))
-        conn = psycopg_connection(conn, twin="await audit.aexport(conn, ...)")
+        conn = psycopg_connection(conn)
         with translating():
             start = fetch_one(conn, horizon_after(after))
             held_back = fetch_one(conn, _held_back(start, query)).entries if is_settled else 0
@@ -78,9 +79,10 @@ async def aexport(
 ) -> ExportReport:
     """As ``export``, on an async connection; ``out`` is a file or a buffer, because its writes are not awaited."""
     with export_file(format, out, progress) as file:
+        conn = await async_connection(conn, twin="audit.export(conn, ...)")
         if dialect_of(conn) != "postgresql":
             return await arun(conn, _elsewhere(conn, query, format, file, after, is_settled=is_settled))
-        conn = await apsycopg_connection(conn, twin="audit.export(conn, ...)")
+        conn = await apsycopg_connection(conn)
         with translating():
             start = await afetch_one(conn, horizon_after(after))
             held_back = (await afetch_one(conn, _held_back(start, query))).entries if is_settled else 0

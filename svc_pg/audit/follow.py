@@ -16,7 +16,7 @@ from svc_pg.audit.listing import EntryListing, listing
 from svc_pg.audit.log import AuditQuery
 from svc_pg.audit.patient_steps import check_idle
 from svc_pg.audit.portable import follow as portable
-from svc_pg.connections import psycopg_connection
+from svc_pg.connections import psycopg_connection, sync_connection
 from svc_pg.dialects import dialect_of
 from svc_pg.errors import translating
 from svc_pg.pagination import Filter
@@ -35,10 +35,11 @@ def follow(conn: Any, query: AuditQuery, *, pause: timedelta = PAUSE) -> Generat
     them; ``conn`` must be outside one. Raises TransactionError and NotInstalledError, and
     ConflictError if entries of another database are copied into the log.
     """
+    conn = sync_connection(conn, twin="audit.follow(conn, ...) with a sync connection")
     if dialect_of(conn) != "postgresql":
         yield from portable.follow(conn, query, pause=pause)
         return
-    conn = psycopg_connection(conn, twin="audit.follow(conn, ...) with a sync connection")
+    conn = psycopg_connection(conn)
     check_idle(conn)
     newest, oldest = listing(query.order("newest")), listing(query.order("oldest"))
     with translating():

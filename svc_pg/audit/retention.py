@@ -15,7 +15,7 @@ from svc_pg.audit.portable.statements import arun as arun_elsewhere
 from svc_pg.audit.portable.statements import run
 from svc_pg.audit.purge_report import Ages, PurgeReport, ages_of
 from svc_pg.config import AuditConfig
-from svc_pg.connections import apsycopg_connection, psycopg_connection
+from svc_pg.connections import apsycopg_connection, async_connection, psycopg_connection, sync_connection
 from svc_pg.dialects import dialect_of
 from svc_pg.query import Query, RawJson
 
@@ -107,9 +107,10 @@ def purge(
     Raises QueryError for another age or for none at all, TransactionError, and NotInstalledError.
     """
     ages = ages_of(older_than, config)
+    conn = sync_connection(conn, twin="await audit.apurge(conn, ...)")
     if dialect_of(conn) != "postgresql":
         return run(conn, _elsewhere(conn, ages, dry_run=dry_run, progress=progress))
-    conn = psycopg_connection(conn, twin="await audit.apurge(conn, ...)")
+    conn = psycopg_connection(conn)
     check_idle(conn)
     steps = purging(ages, dry_run=dry_run, tries=_TRIES, batch=_BATCH, unsealed=unsealed, progress=progress)
     return take(conn, steps)
@@ -126,9 +127,10 @@ async def apurge(
 ) -> PurgeReport:
     """As ``purge``, on an async connection."""
     ages = ages_of(older_than, config)
+    conn = await async_connection(conn, twin="audit.purge(conn, ...)")
     if dialect_of(conn) != "postgresql":
         return await arun_elsewhere(conn, _elsewhere(conn, ages, dry_run=dry_run, progress=progress))
-    conn = await apsycopg_connection(conn, twin="audit.purge(conn, ...)")
+    conn = await apsycopg_connection(conn)
     check_idle(conn)
     steps = purging(ages, dry_run=dry_run, tries=_TRIES, batch=_BATCH, unsealed=unsealed, progress=progress)
     return await atake(conn, steps)

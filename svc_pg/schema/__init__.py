@@ -1,10 +1,11 @@
 """Install svc-pg into a database, and list its differences from the configuration: by the dialect of the connection."""
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 from svc_pg.config import Config
-from svc_pg.dialects import dialect_of, driver_connection
+from svc_pg.connections import refuse_async
+from svc_pg.dialects import Dialect, dialect_of, driver_connection
 from svc_pg.schema.mysql import backfill as mysql_backfill
 from svc_pg.schema.mysql import differences as mysql_differences
 from svc_pg.schema.mysql import install as mysql_install
@@ -17,6 +18,8 @@ from svc_pg.schema.sqlite import backfill as sqlite_backfill
 from svc_pg.schema.sqlite import differences as sqlite_differences
 from svc_pg.schema.sqlite import install as sqlite_install
 from svc_pg.schema.status import Status, steps_of
+
+_SYNC: Final = "it with a connection of psycopg, sqlite3, PyMySQL or another sync driver"
 
 __all__ = ["Status", "backfill", "install", "plan", "status", "uninstall"]
 
@@ -50,7 +53,7 @@ def install(
     the installer's rights do not fit. Raises InstallError if a table could not be finished or the connection was lost:
     the finished tables stay, and the next install continues.
     """
-    dialect = dialect_of(conn)
+    dialect = _dialect(conn)
     refuse_roles(dialect, roles=roles)
     match dialect:
         case "postgresql":
@@ -69,6 +72,11 @@ def install(
             )
 
 
+def _dialect(conn: Any) -> Dialect:
+    refuse_async(conn, twin=_SYNC)
+    return dialect_of(conn)
+
+
 def plan(conn: Any, config: Config, *, roles: bool | None = None) -> list[Status]:
     """The steps of an install, in its order; removals are last and only done with ``prune``. Changes nothing."""
     return steps_of(_status(conn, config, roles=roles))
@@ -83,7 +91,7 @@ def status(conn: Any, config: Config) -> list[Status]:
 
 
 def _status(conn: Any, config: Config, *, roles: bool | None) -> list[Status]:
-    dialect = dialect_of(conn)
+    dialect = _dialect(conn)
     refuse_roles(dialect, roles=roles)
     match dialect:
         case "postgresql":
@@ -102,7 +110,7 @@ def uninstall(conn: Any, *, drop_data: bool = False, wait_for_table: timedelta =
     if svc-pg is not installed. ``conn`` must be outside a transaction. Raises InstallError if views outside ``svc``
     depend on its tables, a right is missing or a table stays locked.
     """
-    match dialect_of(conn):
+    match _dialect(conn):
         case "postgresql":
             return postgres_install.uninstall(conn, drop_data=drop_data, wait_for_table=wait_for_table)
         case "sqlite":
@@ -120,7 +128,7 @@ def backfill(conn: Any, config: Config) -> dict[str, int]:
     each table, which waits for its writers and lets them wait. Raises the errors of ``install`` if the configuration
     does not fit the tables, and InstallError if a right is missing, or if the connection cannot do what the rules need.
     """
-    match dialect_of(conn):
+    match _dialect(conn):
         case "postgresql":
             return postgres_backfill.backfill(conn, config)
         case "sqlite":

@@ -12,13 +12,14 @@ from typing import Any, Final
 from svc_pg.audit.portable.keys import moment
 from svc_pg.audit.portable.phrases import SQLITE, Phrases
 from svc_pg.audit.portable.statements import Statement, Steps
+from svc_pg.dbapi import error_number
 from svc_pg.dialects import dialect_of, driver_connection
 from svc_pg.errors import ConflictError, QueryError, TransactionError
 from svc_pg.pagination import Filter
 
 _CURSOR: Final = re.compile(r"(id|time)\.([0-9TZ:.-]{1,40})")
-_IN_TRANSACTION: Final = 1
-"""The bit of the server's status that drivers of MySQL keep."""
+_IN_TRANSACTION: Final = 1568
+"""MySQL's number of an answer: the characteristics of a transaction that runs cannot be changed."""
 
 _HIGHEST_ID: Final = "select coalesce(max(seq), 0) from sqlite_sequence where name = 'svc_audit_logs'"
 _NOW: Final = "select cast(utc_timestamp(6) as char)"
@@ -116,19 +117,19 @@ def position(phrases: Phrases, cursor: str) -> int | datetime:
 def outside_transaction(conn: object) -> Steps[None]:
     """Refuse a connection that is inside a transaction, in which it may see an old state or what is not committed.
 
-    Raises TransactionError. What a driver of MySQL does not tell is not checked, but then it needs autocommit. A
-    connection of sqlite3 with ``autocommit=False`` always is inside one, and is not refused.
+    Raises TransactionError. A connection of sqlite3 with ``autocommit=False`` always is inside one, and is not refused.
     """
     driver: Any = driver_connection(conn)
     if dialect_of(conn) == "sqlite":
         is_inside = driver.in_transaction and getattr(driver, "autocommit", None) is not False
     else:
-        [[autocommit]] = yield Statement("select @@autocommit")
-        yield Statement("do 0")  # unlike that of a query, its answer has the session's status
-        is_inside = getattr(driver, "in_transaction", None)
-        if is_inside is None:
-            status = getattr(driver, "server_status", None)
-            is_inside = not autocommit if status is None else status & _IN_TRANSACTION
+        is_inside = False
+        try:
+            yield Statement("set transaction read write")  # as the next one is anyway
+        except Exception as error:
+            if error_number(error) != _IN_TRANSACTION:
+                raise
+            is_inside = True
     if is_inside:
         raise TransactionError(
             "the connection is inside a transaction", hint="Commit or roll back first, or use a connection of its own."

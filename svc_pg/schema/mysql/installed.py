@@ -22,7 +22,8 @@ FACTS: Final = (
     *("sql_mode", "character_set_client", "collation_connection", "action_statement"),
 )
 """The columns of the catalog that the digest of a trigger is of: a zero byte stands between their values."""
-_FROM_CATALOG: Final = f"select {', '.join(FACTS)} from information_schema.triggers"  # noqa: S608 - constants
+_COLUMNS: Final = ["concat(sql_mode)" if name == "sql_mode" else name for name in FACTS]  # drivers may parse a SET
+_FROM_CATALOG: Final = f"select {', '.join(_COLUMNS)} from information_schema.triggers"  # noqa: S608 - constants
 _TRIGGERS: Final = f"""
 {_FROM_CATALOG} where trigger_schema = %s and (trigger_schema = 'svc' or left(trigger_name, char_length(%s)) = %s)
  order by trigger_name
