@@ -12,13 +12,12 @@ from uuid import UUID
 from pydantic.alias_generators import to_camel
 
 from svc_pg.exact_json import Verbatim
-from svc_pg.query import RawJson
 
 
 def encode(value: object, *, errors: Literal["strict", "backslashreplace"] = "strict") -> bytes:
     """One JSON document in UTF-8; ``backslashreplace`` escapes half a character, which UTF-8 has not.
 
-    Names of a dataclass's fields become camelCase; keys of a mapping are data and stay. A RawJson is written verbatim.
+    Names of a dataclass's fields become camelCase; keys of a mapping are data and stay. A Verbatim stays as it is.
     Raises TypeError for other types and ValueError for NaN, infinity and a time without a zone or beyond UTC.
     """
     return _text(value).encode(errors=errors)
@@ -29,8 +28,6 @@ _write: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 def _text(value: object) -> str:
     match value:
-        case RawJson():
-            return value
         case Verbatim():
             return value.text
         case None:

@@ -44,7 +44,7 @@ def write(value: object) -> str:
     is what it writes itself, by alias. Raises NotJsonError, which names the path to the value.
     """
     try:
-        return _write(value)
+        return _write(_without_verbatim(value))
     except (_SlowError, TypeError, ValueError, OverflowError, RecursionError):
         return _text(value, _Path())  # writes what the fast way cannot, or tells the path
 
@@ -75,6 +75,20 @@ class _Path:
         return self.text if len(self.text) <= _MOST_SHOWN else f"{self.text[:_MOST_SHOWN]}..."
 
 
+def _without_verbatim(value: Any) -> Any:
+    """The value. Raises _SlowError if a str in it is Verbatim: the encoder of ``json`` would quote it."""
+    if isinstance(value, str):
+        if type(value) is not str and isinstance(value, Verbatim):
+            raise _SlowError
+    elif isinstance(value, dict):
+        for part in value.values():
+            _without_verbatim(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            _without_verbatim(part)
+    return value
+
+
 def _plain(value: object) -> object:
     """The value that stands for another in JSON. Raises _SlowError if it has a text of its own, or none."""
     match value:
@@ -101,7 +115,11 @@ def _plain(value: object) -> object:
     raise _SlowError
 
 
-_write: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_plain).encode
+def _plain_without_verbatim(value: object) -> object:
+    return _without_verbatim(_plain(value))
+
+
+_write: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_plain_without_verbatim).encode
 
 
 def _text(value: Any, path: _Path) -> str:

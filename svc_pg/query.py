@@ -14,14 +14,23 @@ from psycopg.rows import BaseRowFactory, RowMaker, kwargs_row, scalar_row
 
 from svc_pg.connections import apsycopg_connection, psycopg_connection
 from svc_pg.errors import NotFoundError, translating
+from svc_pg.exact_json import Verbatim
 
 Row = TypeVar("Row")
 
 
-class RawJson(str):
-    """A JSON text exactly as PostgreSQL wrote it: ``json.loads`` would change 12345678901234567.10."""
+class RawJson(str, Verbatim):
+    """A JSON text exactly as PostgreSQL wrote it: ``json.loads`` would change 12345678901234567.10.
+
+    As a part of a payload or context it is the JSON that it is, not a text.
+    """
 
     __slots__ = ()
+
+    @property
+    def text(self) -> str:
+        """The text itself."""
+        return self
 
     @property
     def value(self) -> Any:

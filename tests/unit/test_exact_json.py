@@ -16,6 +16,7 @@ from pydantic import BaseModel, Field, RootModel, TypeAdapter
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from svc_pg.exact_json import NotJsonError, write, write_ascii
+from svc_pg.query import RawJson
 
 KEY = UUID("0190b0f0-0000-7000-8000-000000000000")
 LAST = datetime.max.replace(tzinfo=timezone(timedelta(hours=-5)))
@@ -57,6 +58,14 @@ class Checked:
 
 Pair = namedtuple("Pair", "a b")
 
+RAW = RawJson('{"total": 12345678901234567.10,  "note": "\\u00e9"}')
+
+
+@dataclass(frozen=True)
+class Row:
+    id: int
+    payload: RawJson
+
 
 @pytest.mark.parametrize(
     ("value", "text"),
@@ -84,6 +93,12 @@ Pair = namedtuple("Pair", "a b")
         ({1: "a", None: "b", False: "c", 2.5: "d"}, '{"1": "a", "null": "b", "false": "c", "2.5": "d"}'),
         ({KEY: Decimal(1), date(2026, 1, 31): 2, Colour.RED: 3}, f'{{"{KEY}": 1, "2026-01-31": 2, "red": 3}}'),
         ({"zoë": "é"}, '{"zoë": "é"}'),
+        (RAW, RAW),
+        ({"row": RAW, "n": [RAW, (RAW,)]}, f'{{"row": {RAW}, "n": [{RAW}, [{RAW}]]}}'),
+        (ChainMap({"row": RAW}), f'{{"row": {RAW}}}'),
+        (Row(1, RAW), f'{{"id": 1, "payload": {RAW}}}'),
+        ([Row(1, RAW)], f'[{{"id": 1, "payload": {RAW}}}]'),
+        ({RawJson("1"): 2}, '{"1": 2}'),
     ],
 )
 def test_a_value_has_its_text(value: object, text: str) -> None:

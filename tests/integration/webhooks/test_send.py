@@ -102,6 +102,11 @@ def test_a_json_text_is_stored_byte_for_byte(db: psycopg.Connection[Any]) -> Non
     text = '{"n": 12345678901234567.10,  "n": 1}'
     webhooks.send(db, "order.created", text)
     assert scalar(db, "select payload::text from svc.webhook_messages") == text
+    [delivery] = webhooks.deliveries.list(db).data
+    detail = webhooks.deliveries.get(db, delivery.id)
+    message = webhooks.send(db, "order.paid", {"of": detail, "payloads": [detail.payload]})
+    stored = scalar(db, "select payload::text from svc.webhook_messages where id = %s", (message,))
+    assert stored.endswith(f'"payload": {text}}}, "payloads": [{text}]}}')
 
 
 def test_a_database_without_svc_pg_says_so(empty_database: str) -> None:
