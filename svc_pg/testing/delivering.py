@@ -1,0 +1,96 @@
+"""Run a real worker until nothing is due."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any, Final
+
+from psycopg import AsyncConnection
+
+from svc_pg.config import Config
+from svc_pg.conninfo import Conninfo
+from svc_pg.testing.databases import address_of, connected
+from svc_pg.testing.this_machine import ThisMachine
+from svc_pg.webhooks.http.http1_transport import Http1Transport
+from svc_pg.webhooks.secrets import KeyRing
+from svc_pg.webhooks.worker.worker import Worker
+
+_CONCURRENCY: Final = 50
+_POLL_SECONDS: Final = 0.02
+_URLS: Final = """
+select distinct e.url
+  from svc.webhook_endpoints e
+ where exists (select from svc.webhook_queue q where q.endpoint_id = e.id)
+"""
+_RETRY_NOW: Final = """
+with early as (
+    update svc.webhook_deliveries d set next_attempt_at = now()
+      from svc.webhook_queue q
+     where q.lane = 'later' and q.endpoint_id = d.endpoint_id and q.delivery_id = d.id
+       and d.attempts > 0 and d.next_attempt_at > now()
+    returning d.id, d.endpoint_id
+),
+moved as (
+    update svc.webhook_queue q set lane = 'due', next_attempt_at = now()
+      from early e
+     where q.lane = 'later' and q.endpoint_id = e.endpoint_id and q.delivery_id = e.id
+    returning q.delivery_id
+)
+select svc.webhook_notify() where exists (select from moved)
+"""
+_IS_IDLE: Final = """
+select not exists (select from svc.webhook_leases)
+   and not exists (
+        select from svc.webhook_queue q
+          left join svc.webhook_endpoints e on e.id = q.endpoint_id
+          left join svc.webhook_endpoint_state s on s.endpoint_id = e.id
+          left join svc.webhook_deliveries d on d.id = q.delivery_id
+         where (q.lane = 'due' or q.lane = 'later' and (q.next_attempt_at <= now() or d.attempts > 0))
+           and e.status is distinct from 'paused' and (s.breaker_until is null or s.breaker_until <= now())
+   )
+"""
+
+
+def deliver(where: Any, *, keys: KeyRing, config: Config, timeout: timedelta = timedelta(seconds=30)) -> None:
+    """Deliver what is due in a database of tests with a real worker, and return when nothing is.
+
+    ``where`` is its address, or a connection of psycopg, SQLAlchemy or Django to it; the worker has its own.
+
+    Retries come at once instead of after their waits. What ``delay`` sends later stays, and so does what an endpoint
+    waits with that is paused, or that ten failures in a row have closed for a while.
+
+    Raises ConfigError for a database that does not look like one of tests, EndpointError if a webhook would leave this
+    machine, and TimeoutError. In a test that is async itself: ``await asyncio.to_thread(deliver, ...)``.
+    """
+    address = address_of(where)
+    with connected(address) as conn:
+        guard = ThisMachine()
+        for (url,) in conn.execute(_URLS).fetchall():
+            guard.check_url(url)
+    with ThreadPoolExecutor(1) as thread:  # a loop may run in the thread of the caller
+        thread.submit(asyncio.run, _deliver(address, keys, config, timeout)).result()
+
+
+async def _deliver(address: str, keys: KeyRing, config: Config, patience: timedelta) -> None:
+    transport = Http1Transport(ThisMachine(), concurrency=_CONCURRENCY)
+    worker = Worker(address, keys=keys, config=config, concurrency=_CONCURRENCY, transport=transport)
+    await worker.start()
+    try:
+        async with asyncio.timeout(patience.total_seconds()):
+            await _until_idle(address)
+    except TimeoutError:
+        seconds = patience.total_seconds()
+        raise TimeoutError(f"webhooks are still due after {seconds:g} s; worker: {worker.problem or 'ok'}") from None
+    finally:
+        await worker.stop()
+
+
+async def _until_idle(address: str) -> None:
+    conninfo = Conninfo.parse(address).bounded
+    async with await AsyncConnection.connect(conninfo, autocommit=True) as conn:
+        while True:
+            await conn.execute(_RETRY_NOW)
+            [is_idle] = await (await conn.execute(_IS_IDLE)).fetchone() or [True]
+            if is_idle:
+                return
+            await asyncio.sleep(_POLL_SECONDS)

@@ -1,0 +1,169 @@
+"""Fixtures of pytest: ``pytest_plugins = ["svc_pg.testing.fixtures"]`` in the ``conftest.py`` beside your tests' root.
+
+No entry point: pytest rewrites all modules of a distribution that has one, in every run of whoever has it installed.
+What a fixture needs is imported when a test first uses it.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from svc_pg.errors import SvcError
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+    from svc_pg.config import Config
+    from svc_pg.testing import Receiver, SentWebhook
+    from svc_pg.webhooks import KeyRing
+
+__all__ = [
+    "svc_config",
+    "svc_conn",
+    "svc_database",
+    "svc_deliver",
+    "svc_keys",
+    "svc_prepare",
+    "svc_receiver",
+    "svc_rollback_database",
+    "svc_sent",
+    "svc_server",
+    "svc_session_database",
+    "svc_template",
+]
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Fail with the message and the hint alone: the reason is not in the code of a fixture."""
+    try:
+        yield
+    except SvcError as error:
+        pytest.fail("\n".join([error.message, *error.__notes__]), pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def svc_config(pytestconfig: pytest.Config) -> "Config":
+    """Override it for another configuration than ``svc-pg.toml`` in the root folder of pytest."""
+    from svc_pg.config import DEFAULT_FILE, Config
+
+    file = pytestconfig.rootpath / DEFAULT_FILE
+    if not file.is_file():
+        pytest.fail(f"there is no {file}\nhint: Override the fixture svc_config.", pytrace=False)
+    with _explained():
+        return Config.from_toml(file)
+
+
+@pytest.fixture(scope="session")
+def svc_prepare() -> Callable[[str], object]:
+    """Override it: a function that brings your tables into the new, empty database with this address."""
+    return lambda _address: None
+
+
+@pytest.fixture(scope="session")
+def svc_server() -> Iterator[str]:
+    """The address of a server for databases of tests: what SVC_TEST_DATABASE_URL has, else an embedded one."""
+    from svc_pg.testing import databases
+
+    with _explained(), databases.server(os.environ.get(databases.VARIABLE)) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def svc_template(svc_server: str, svc_prepare: Callable[[str], object], svc_config: "Config") -> Iterator[str]:
+    """The name of a database with your tables and svc-pg, which others are copies of. Stay connected to it never."""
+    import psycopg
+
+    from svc_pg.query import scalar
+    from svc_pg.testing import databases
+
+    with databases.new_database(svc_server) as address:
+        svc_prepare(address)
+        with _explained():
+            databases.install(address, svc_config)
+        with psycopg.connect(address) as conn:
+            name: str = scalar(conn, "select current_database()")
+        yield name
+
+
+@pytest.fixture(scope="session")
+def svc_session_database(svc_server: str, svc_template: str) -> Iterator[str]:
+    """The address of one database for all tests, for an application that has one address as long as it lives."""
+    from svc_pg.testing import new_database
+
+    with new_database(svc_server, template=svc_template) as address:
+        yield address
+
+
+@pytest.fixture
+def svc_database(svc_server: str, svc_template: str) -> Iterator[str]:
+    """The address of the test's own database, for tests that commit. Dropped afterwards."""
+    from svc_pg.testing import new_database
+
+    with new_database(svc_server, template=svc_template) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def svc_rollback_database(svc_server: str, svc_template: str) -> Iterator[str]:
+    """The address of the database of ``svc_conn``, in which nobody commits."""
+    from svc_pg.testing import new_database
+
+    with new_database(svc_server, template=svc_template) as address:
+        yield address
+
+
+@pytest.fixture
+def svc_conn(svc_rollback_database: str) -> "Iterator[Connection[Any]]":
+    """A connection ``with_audit`` in a transaction that is rolled back after the test, and that nobody can commit."""
+    import psycopg
+
+    from svc_pg.integrations.psycopg import with_audit
+
+    with psycopg.connect(svc_rollback_database) as conn, with_audit(conn).transaction(force_rollback=True):
+        yield conn
+
+
+@pytest.fixture
+def svc_sent(svc_session_database: str) -> "Callable[..., list[SentWebhook]]":
+    """``svc_sent()`` or ``svc_sent("order.paid")``: what this test has sent and committed in the session's database."""
+    from svc_pg.testing.sent_webhooks import mark, sent
+
+    return partial(sent, svc_session_database, since=mark(svc_session_database))
+
+
+@pytest.fixture(scope="session")
+def svc_keys() -> "KeyRing":
+    """The keys that seal secrets: what SVC_ENCRYPTION_KEYS has, or a new one."""
+    from svc_pg.settings import Settings
+    from svc_pg.webhooks.secrets import KeyRing, new_key
+
+    with _explained():
+        settings = Settings.load()
+        return KeyRing.parse(new_key("test")) if settings.encryption_keys is None else KeyRing.of(settings)
+
+
+@pytest.fixture
+def svc_receiver(svc_keys: "KeyRing") -> "Iterator[Receiver]":
+    """A receiver on this machine: subscribe it, deliver, and look at its ``webhooks``."""
+    from svc_pg.testing import receiving
+
+    with receiving(svc_keys) as receiver:
+        yield receiver
+
+
+@pytest.fixture
+def svc_deliver(svc_keys: "KeyRing", svc_config: "Config") -> Callable[..., None]:
+    """``svc_deliver(address)``: deliver with a real worker what is due in that database, and return when nothing is."""
+    from svc_pg.testing import deliver
+
+    def run(where: Any, *, timeout: timedelta = timedelta(seconds=30)) -> None:
+        with _explained():
+            deliver(where, keys=svc_keys, config=svc_config, timeout=timeout)
+
+    return run
