@@ -100,7 +100,7 @@ def request(delivery: DeliveryId, *, database_url: PostgresUrl = None, json: Jso
 
 @app.command()
 def retry(delivery: DeliveryId, *, database_url: PostgresUrl = None, json: Json = False) -> None:
-    """Make a failed or canceled delivery due now."""
+    """Make a failed or canceled delivery due now, or one that waits for its next attempt."""
     change(deliveries.retry(delivery), database_url, as_json=json)
 
 
@@ -119,7 +119,7 @@ def recover(
     database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
-    """Make all failed and canceled deliveries of an endpoint due now."""
+    """Make all failed and canceled deliveries of an endpoint due now, and those that wait for another attempt."""
     start = None if since is None else durations.point_in_time(since)
     count, is_done, is_complete = 0, False, False
     with connect(database_url) as conn:

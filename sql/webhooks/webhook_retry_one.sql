@@ -16,12 +16,15 @@ begin
      where d.id = p_delivery;
     if not found then
         raise exception 'no delivery has the id %', p_delivery using errcode = 'SV104';
-    elsif v_status in ('pending', 'delivered') then
-        raise exception 'delivery % is %', p_delivery, v_status using errcode = 'SV105',
-            hint = 'Only failed and canceled deliveries can be tried again.';
+    elsif v_status = 'delivered' then
+        raise exception 'delivery % is delivered', p_delivery using errcode = 'SV105',
+            hint = 'To send it once more: svc-pg webhooks replay.';
     elsif v_endpoint_status is null then
         raise exception 'the endpoint of delivery % was deleted', p_delivery using errcode = 'SV105',
             hint = 'Register it again and send the event anew.';
+    elsif v_status = 'pending' and v_endpoint_status <> 'disabled' then
+        raise exception 'delivery % is due already, or an attempt is under way', p_delivery using errcode = 'SV105',
+            hint = 'It is made as soon as a worker, its endpoint and its key allow.';
     end if;
     raise exception 'the endpoint of delivery % is %', p_delivery, v_endpoint_status using errcode = 'SV105',
         hint = 'Resume it first.';

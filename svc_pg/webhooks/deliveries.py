@@ -164,7 +164,8 @@ async def arequest(
 def retry(conn: Connection[Any], delivery_id: str) -> Delivery:
     """Make a failed or canceled delivery due now, with the attempts that it had left or at least one more.
 
-    Raises ConflictError if it is pending or delivered, or its endpoint is disabled or was deleted.
+    A pending one need not wait for its next attempt, or for the end of its delay, any longer. Raises ConflictError if
+    it is delivered, due already or under way, or its endpoint is disabled or was deleted.
     """
     return fetch_one(conn, delivery_queries.retry(delivery_id))
 
@@ -190,8 +191,9 @@ async def acancel(conn: AsyncConnection[Any], delivery_id: str) -> Delivery:
 def retry_all(conn: Connection[Any], *, dry_run: bool = False, **which: Unpack[Which]) -> Changed:
     """Make the failed and canceled deliveries that ``which`` selects due now; with ``dry_run`` only count them.
 
-    10,000 at a time: call it again, in a transaction of its own, while ``is_complete`` is False. Skips those of
-    endpoints that are disabled or deleted. Raises QueryError, also if ``which`` is empty.
+    So are those that wait for another attempt after a failed one. 10,000 at a time: call it again, in a transaction of
+    its own, while ``is_complete`` is False. Skips those of endpoints that are disabled or deleted. Raises QueryError,
+    also if ``which`` is empty.
     """
     return fetch_one(conn, delivery_queries.matching(**which).retry(dry_run=dry_run))
 

@@ -35,7 +35,10 @@ _RETRY: Final = "select " + COLUMNS + " from svc.webhook_retry_one(%s)"  # noqa:
 _CANCEL: Final = "select " + COLUMNS + " from svc.webhook_cancel(%s)"  # noqa: S608 - constants
 _PING: Final = "select " + COLUMNS + " from svc.webhook_ping(%s)"  # noqa: S608 - constants
 _IS_OPEN: Final = "exists (select from svc.webhook_endpoints e where e.id = endpoint_id and e.status <> 'disabled')"
-_MATCHING: Final = "with matching as (select id from svc.webhook_deliveries"
+_WAITS: Final = """(endpoint_id, id) in (
+    select q.endpoint_id, q.delivery_id from svc.webhook_queue q where q.lane = 'later'
+)"""
+_MATCHING: Final = "select id from svc.webhook_deliveries"
 # by what has an index; the status has none, because it changes with every delivery
 _OF_STATUS: Final[dict[str, LiteralString]] = {
     "pending": """status = %s and (endpoint_id, id) in (
@@ -52,11 +55,14 @@ _OF_TRANSACTION: Final = "message_id in (select m.id from svc.webhook_messages m
 _COUNTED: Final = ("select count(*)::integer as count from (select from svc.webhook_deliveries d", " limit %s) c")
 _COUNT: Final = "changed as (select id from matching limit 10000)"
 _RETRY_MANY: Final = (
-    "failure is not null and " + _IS_OPEN,
+    (
+        "failure is not null and " + _IS_OPEN,
+        "attempts > 0 and " + _WAITS + " and " + _IS_OPEN,
+    ),
     "changed as (select id from svc.webhook_retry(array(select id from matching limit 10000)))",
 )
 _CANCEL_MANY: Final = (
-    "(endpoint_id, id) in (select q.endpoint_id, q.delivery_id from svc.webhook_queue q)",
+    ("(endpoint_id, id) in (select q.endpoint_id, q.delivery_id from svc.webhook_queue q)",),
     """changed as (
     select id from svc.webhook_cancel_many(array(select id from matching limit 10000), 'canceled by hand')
 )\n""",
@@ -131,8 +137,8 @@ class DeliveryQuery(Listing[Delivery]):
     def retry(self, *, dry_run: bool = False) -> Query[Changed]:
         """Try the failed or canceled ones again, 10,000 at most; with ``dry_run`` only count them.
 
-        Skips those of endpoints that are disabled or deleted. The page's size and cursor are ignored. Raises
-        QueryError if there is no condition.
+        Those that wait for another attempt after a failed one are due now, too. Skips those of endpoints that are
+        disabled or deleted. The page's size and cursor are ignored. Raises QueryError if there is no condition.
         """
         return Query(*self._change(*_RETRY_MANY, dry_run=dry_run), Changed)
 
@@ -157,13 +163,14 @@ class DeliveryQuery(Listing[Delivery]):
         return Query(text, (*wanted.params, most + 1), partial(_counted, most))
 
     def _change(
-        self, state: LiteralString, change: LiteralString, *, dry_run: bool
+        self, states: Sequence[LiteralString], change: LiteralString, *, dry_run: bool
     ) -> tuple[LiteralString, tuple[object, ...]]:
         if self.filter == ALL:
             raise QueryError("nothing says which deliveries", hint="Name ids, an endpoint, an event or a time.")
-        wanted = self.filter.where(state)
-        matching = _MATCHING + wanted.clause + " order by id limit %s),\n"
-        return matching + (_COUNT if dry_run else change) + _COUNT_CHANGED, (*wanted.params, BULK + 1)
+        wanted = [self.filter.where(state) for state in states]
+        matching = " union all ".join([_MATCHING + each.clause for each in wanted])
+        text = "with matching as (" + matching + " order by id limit %s),\n" + (_COUNT if dry_run else change)
+        return text + _COUNT_CHANGED, (*[param for each in wanted for param in each.params], BULK + 1)
 
 
 def query() -> DeliveryQuery:
@@ -214,6 +221,8 @@ def attempts(delivery_id: str) -> Query[DeliveryAttempt]:
 def retry(delivery_id: str) -> Query[Delivery]:
     """Make a failed or canceled delivery due now, with the attempts that it had left or at least one more.
 
+    A pending one need not wait for its next attempt, or for the end of its delay, any longer.
+
     Running it raises NotFoundError, and ConflictError if its state or that of its endpoint forbids it.
     """
     return Query(_RETRY, (delivery_key(delivery_id),), Delivery)
@@ -237,6 +246,8 @@ def ping(endpoint_id: str) -> Query[Delivery]:
 
 def recover(endpoint_id: str, *, since: PointInTime | None = None, dry_run: bool = False) -> Query[Changed]:
     """Try all failed and canceled deliveries of an endpoint again, 10,000 at a time, for example after an outage.
+
+    Those that wait for another attempt after a failed one are due now, too.
 
     Running it raises NotFoundError, and ConflictError if the endpoint is disabled.
     """

@@ -192,9 +192,9 @@ def recover(
 ) -> Changed:
     """Try its failed and canceled deliveries again, for example after an outage; with ``dry_run`` only count them.
 
-    10,000 at a time: call it again, in a transaction of its own, while ``is_complete`` is False. ``since`` is the
-    earliest time of their creation: an aware datetime, or a duration before now, for example ``6h``. Raises
-    ConflictError if the endpoint is disabled.
+    Those that wait for another attempt after a failed one are due now, too. 10,000 at a time: call it again, in a
+    transaction of its own, while ``is_complete`` is False. ``since`` is the earliest time of their creation: an aware
+    datetime, or a duration before now, for example ``6h``. Raises ConflictError if the endpoint is disabled.
     """
     return fetch_one(conn, delivery_queries.recover(endpoint_id, since=since, dry_run=dry_run))
 

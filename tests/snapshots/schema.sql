@@ -1295,6 +1295,18 @@ create function svc.webhook_free_keys(p_now timestamp with time zone)
     set enable_sort=off
     set plan_cache_mode=force_generic_plan;
 
+create function svc.webhook_hasten(p_deliveries uuid[])
+    returns SETOF svc.webhook_deliveries language sql
+    set search_path=pg_catalog, pg_temp
+    set lock_timeout=5 s
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_hashjoin=off
+    set enable_mergejoin=off
+    set enable_material=off
+    set enable_sort=off
+    set plan_cache_mode=force_generic_plan;
+
 create function svc.webhook_known_events(p_events text[])
     returns text[] language plpgsql stable
     set search_path=pg_catalog, pg_temp;
@@ -1431,7 +1443,7 @@ create function svc.webhook_replay(p_endpoint uuid, p_statuses text[], p_event t
     set enable_sort=off
     set plan_cache_mode=force_generic_plan;
 
-create function svc.webhook_retry(p_deliveries uuid[], p_statuses text[] DEFAULT '{failed,canceled}'::text[])
+create function svc.webhook_retry(p_deliveries uuid[], p_statuses text[] DEFAULT '{pending,failed,canceled}'::text[])
     returns SETOF svc.webhook_deliveries language plpgsql
     set search_path=pg_catalog, pg_temp;
 
@@ -1742,6 +1754,7 @@ grant execute on function svc.webhook_filter_problem to svc_admin;
 grant execute on function svc.webhook_free_keys to svc_admin;
 grant delete, insert, select, update on table svc.webhook_freed to svc_admin;
 grant select on table svc.webhook_freed to svc_reader;
+grant execute on function svc.webhook_hasten to svc_admin;
 grant delete, insert, select, update on table svc.webhook_keys to svc_admin;
 grant select on table svc.webhook_keys to svc_reader;
 grant execute on function svc.webhook_known_events to svc_admin;

@@ -16,11 +16,15 @@ MOST_LOST = 20
 
 @dataclass
 class Endpoint:
-    """``breaker`` is half-open once its time has passed; ``status`` is None if it was deleted."""
+    """``breaker`` is half-open once its time has passed; ``status`` is None if it was deleted.
+
+    The next claim looks at one that is noted, whether or not something of it is due.
+    """
 
     id: UUID
     max_in_flight: int
     status: str | None = "active"
+    is_noted: bool = False
     streak: int = 0
     breaker: Literal["closed", "open", "half-open"] = "closed"
     breaker_count: int = 0
@@ -58,6 +62,11 @@ class Delivery:
     def is_at_its_last(self) -> bool:
         """True if no attempt is left after the one under way: lost ones do not count."""
         return self.attempts - self.lost + 1 >= self.max_attempts
+
+    @property
+    def waits_for_its_time(self) -> bool:
+        """True if it waits for its next attempt, or for the end of a delay."""
+        return self.status == "pending" and self.due is None and self.lease is None and not self.is_under_way
 
     def record(self, outcome: str) -> None:
         self.attempts += 1
@@ -104,6 +113,10 @@ class Model:
         It looks at as many endpoints as its batch first, then at 64 at a time.
         """
         claimed = self._return_lost()
+        for endpoint in self.endpoints.values():
+            if endpoint.is_noted and endpoint.is_closed:
+                self._cancel_waiting(endpoint)
+            endpoint.is_noted = False
         found = len(claimed)
         size = batch
         everyone = sorted(self.endpoints.values(), key=lambda endpoint: endpoint.id)
@@ -132,8 +145,7 @@ class Model:
     def _claim_of(self, endpoints: Sequence[Endpoint], *, batch: int) -> list[Delivery]:
         for endpoint in endpoints:
             if endpoint.is_closed:
-                for delivery in self._due(endpoint):
-                    delivery.finish("canceled")
+                self._cancel_waiting(endpoint)
         open_ones = [(endpoint, self._room(endpoint)) for endpoint in endpoints if self._due(endpoint)]
         picked = [delivery for endpoint, room in open_ones for delivery in self._due(endpoint)[: max(room, 0)]]
         for delivery in picked[:batch]:
@@ -176,10 +188,10 @@ class Model:
                         delivery.finish("canceled")
         elif status == "disabled" and endpoint.status != status:
             self._cancel_waiting(endpoint)
-        endpoint.status = status
+        endpoint.status, endpoint.is_noted = status, True
 
     def delete(self, endpoint: Endpoint) -> None:
-        endpoint.status = None
+        endpoint.status, endpoint.is_noted = None, True
         self._cancel_waiting(endpoint)
 
     def cancel(self, delivery: Delivery) -> Refused | None:
@@ -190,13 +202,21 @@ class Model:
         return None
 
     def retry(self, *deliveries: Delivery) -> Refused | None:
-        chosen = [d for d in deliveries if d.status in ("failed", "canceled") and not d.endpoint.is_closed]
+        chosen = [
+            d
+            for d in deliveries
+            if (d.status in ("failed", "canceled") or d.waits_for_its_time) and not d.endpoint.is_closed
+        ]
         now = self.now()
         for delivery in chosen:
             delivery.status, delivery.due = "pending", now
             delivery.manual_attempt = delivery.attempts + 1
             delivery.max_attempts = max(delivery.max_attempts, delivery.attempts - delivery.lost + 1)
         return None if chosen else "refused"
+
+    def recover(self, endpoint: Endpoint) -> None:
+        """Not what waits for its first attempt: somebody wanted that late."""
+        self.retry(*[delivery for delivery in self.of(endpoint) if delivery.status != "pending" or delivery.attempts])
 
     def _due(self, endpoint: Endpoint) -> list[Delivery]:
         """The due deliveries, in the order in which they are claimed."""

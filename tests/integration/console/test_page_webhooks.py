@@ -3,6 +3,7 @@
 import re
 import subprocess
 from collections.abc import Iterator
+from datetime import timedelta
 from html import unescape
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ from tests.integration.console.browsing import HOSTILE, Browser, assert_strict, 
 from tests.integration.console.serving import serving_installed, settings
 from tests.support.hooks import KEYS_TEXT, hooks_config, install
 from tests.support.postgres import new_database
+from tests.support.queue import postpone
 
 URL: Final = "http://127.0.0.1:9/hook?token=hush"
 UNKNOWN: Final = "00000000-0000-7000-8000-000000000000"
@@ -138,7 +140,12 @@ def test_a_failing_delivery_is_followed_to_its_cause_and_sent_again(writer: Brow
     assert delivery in writer.get(cause).text  # and back
     again = writer.post(f"/deliveries/{delivery}/retry")
     assert ("Pending" in again.text, "Next attempt" in again.text) == (True, True)
+    assert "Send now" not in again.text
     assert writer.post(f"/deliveries/{delivery}/retry").status_code == 409
+    with psycopg.connect(installed, autocommit=True) as conn:
+        postpone(conn, timedelta(hours=2))
+    assert "Send now" in writer.get(f"/deliveries/{delivery}").text
+    assert "Send now" not in writer.post(f"/deliveries/{delivery}/retry").text
     assert "Canceled" in writer.post(f"/deliveries/{delivery}/cancel").text
 
 

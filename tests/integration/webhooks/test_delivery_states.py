@@ -148,7 +148,7 @@ class Queue(RuleBasedStateMachine):
         """For waits and breakers, not for leases."""
         moment = self.model.now()
         for delivery in self.model.deliveries.values():
-            if delivery.status == "pending" and delivery.due is None and delivery.lease is None:
+            if delivery.waits_for_its_time:
                 delivery.due = moment
         for chosen in self.model.endpoints.values():
             if chosen.breaker == "open":
@@ -165,7 +165,7 @@ class Queue(RuleBasedStateMachine):
         else:
             match action:
                 case "recover":
-                    self.model.retry(*self.model.of(chosen))
+                    self.model.recover(chosen)
                 case "delete":
                     self.model.delete(chosen)
                 case _:

@@ -167,7 +167,7 @@ def test_a_delivery_is_read_canceled_and_tried_again(call: Call, db: psycopg.Con
     assert call(deliveries.attempts, delivery.id) == []
     assert call(deliveries.cancel, delivery.id).status == "canceled"
     assert call(deliveries.retry, delivery.id).status == "pending"
-    with pytest.raises(ConflictError):
+    with pytest.raises(ConflictError, match="is due already, or an attempt is under way"):
         call(deliveries.retry, delivery.id)
 
 
@@ -193,6 +193,33 @@ def test_deliveries_that_match_are_canceled_and_tried_again_together(call: Call,
     assert call(deliveries.retry_all, since="1h", dry_run=True).count == 3
     assert call(deliveries.retry_all, event="order.paid", since="1h") == deliveries.Changed(1, is_complete=True)
     assert states(db) == ["failed", "failed", "pending"]
+
+
+def test_a_delivery_that_waits_for_its_next_attempt_is_tried_at_once(call: Call, db: psycopg.Connection[Any]) -> None:
+    made = create(call)
+    for delay in ("0 s", "1 h"):  # the first is tried and waits then; the other one was sent for later
+        db.execute("select svc.send('order.created', '{}', delay => %s::interval)", (delay,))
+    lease = db.execute("select delivery_id, lease_id from svc.webhook_claim('worker', 1)").fetchone()
+    db.execute(
+        """select svc.webhook_acknowledge(array[%s], array[%s], '{retry}', '{3600}', '{http_error}', '{503}', '{null}',
+                                          '{7}', '{null}', '{null}', '{null}')""",
+        lease,
+    )
+    tried, late = sorted(call(deliveries.list, endpoint=made.id), key=lambda each: each.attempts, reverse=True)
+    assert call(deliveries.retry_all, endpoint=made.id, dry_run=True).count == 1
+    assert call(endpoints.recover, made.id) == deliveries.Changed(1, is_complete=True)
+    for each in (tried, late):
+        assert each.next_attempt_at is not None
+        if each is late:
+            call(deliveries.retry, each.id)
+        moved = call(deliveries.get, each.id)
+        assert moved.next_attempt_at is not None
+        assert each.next_attempt_at - moved.next_attempt_at > timedelta(minutes=50)
+        assert (moved.status, moved.attempts, moved.max_attempts) == ("pending", each.attempts, each.max_attempts)
+    claimed = db.execute("select delivery_id::text, attempt from svc.webhook_claim('worker', 5)").fetchall()
+    assert sorted(claimed) == sorted([(tried.id, 2), (late.id, 1)])
+    with pytest.raises(ConflictError, match="is due already, or an attempt is under way"):
+        call(deliveries.retry, late.id)
 
 
 def test_deliveries_with_an_attempt_under_way_or_locked_are_not_canceled(
