@@ -1,7 +1,6 @@
 """The age of maintenance and of its purge, for the command status."""
 
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any
 
 from svc_pg import durations
@@ -21,15 +20,6 @@ def tell(runs: Sequence[LastRun]) -> None:
     for run in runs:
         words = "has not succeeded yet"
         if run.seconds is not None:
-            words = f"succeeded {_age(run.seconds)} ago"
+            words = f"succeeded {durations.rounded(run.seconds)} ago"
         problem = "" if run.problem is None else f"; since then: {run.problem}"
         output.words(f"{run.task}: {words}{problem}")
-
-
-def _age(seconds: float) -> str:
-    """An age in whole units, of which it has at least two."""
-    age = timedelta(seconds=max(0, round(seconds)))
-    for unit in (timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)):
-        if age >= 2 * unit:
-            return durations.text(age // unit * unit)
-    return durations.text(age)

@@ -12,7 +12,7 @@ from svc_pg.config import DEFAULT_FILE
 from svc_pg.query import fetch
 from svc_pg.schema import Status
 
-from . import facts, format_status, last_runs, output, seal_status, tables
+from . import facts, format_status, horizon_holders, last_runs, output, records, seal_status, tables
 from .database import open_database
 from .options import ConfigReference, DatabaseUrl, Json, duration
 
@@ -89,6 +89,7 @@ def status(
         attributed = _attributed(conn)
         seals = seal_status.read(conn)
         runs = last_runs.read(conn)
+        holders = horizon_holders.read(conn)
     differing = [entry for entry in found if entry.state != "ok"]
     if json:
         about = [
@@ -97,9 +98,10 @@ def status(
         ]
         objects = [_step(entry) for entry in found]
         tasks = [{"task": run.task, "secondsAgo": run.seconds, "problem": run.problem} for run in runs]
-        output.json_data(
+        records.show_json(
             {"isOk": not differing, "objects": objects, "lastDay": about, "maintenance": tasks}
             | seal_status.as_json(seals)
+            | {"horizonHolders": holders}
         )
     else:
         lines = format_status.every(found) if verbose else format_status.summary(found)
@@ -121,6 +123,7 @@ def status(
             output.words(f"ok: all {len(found)} objects are as they should be.")
         _say_without_actor(attributed)
         last_runs.tell(runs)
+        horizon_holders.tell(holders)
     if differing:
         raise typer.Exit(3)
 

@@ -40,6 +40,15 @@ def text(duration: timedelta) -> str:
     return f"PT{duration.total_seconds():.6f}".rstrip("0").rstrip(".") + "S" if duration else "0s"
 
 
+def rounded(seconds: float) -> str:
+    """Write an age in whole days, hours, minutes or seconds, whichever is the largest of which it has at least two."""
+    age = timedelta(seconds=max(0, round(seconds)))
+    for unit in (timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)):
+        if age >= 2 * unit:
+            return text(age // unit * unit)
+    return text(age)
+
+
 def point_in_time(text: str) -> str | datetime:
     """Read a point in time for queries: a time with its zone, or a duration before now, which stays as written.
 

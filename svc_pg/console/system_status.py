@@ -10,6 +10,7 @@ from psycopg import AsyncConnection
 from svc_pg import __version__
 from svc_pg.config import Config
 from svc_pg.console.drift import Drift
+from svc_pg.horizon_holders import HorizonHolder, horizon_holders
 from svc_pg.last_verification import LAST_VERIFICATION, LastVerification
 from svc_pg.query import Query, afetch, afetch_one
 
@@ -138,6 +139,7 @@ class SystemStatus:
     retention: Retention
     proof: Proof
     verification: LastVerification | None
+    horizon_holders: Sequence[HorizonHolder]
     drift: Drift
 
 
@@ -157,5 +159,6 @@ async def read(conn: AsyncConnection[Any], config: Config, drift: Drift) -> Syst
         ),
         proof=await afetch_one(conn, Query(_PROOF, (), Proof)),
         verification=next(iter(await afetch(conn, LAST_VERIFICATION)), None),
+        horizon_holders=await afetch(conn, horizon_holders()),
         drift=drift,
     )

@@ -38,7 +38,9 @@ select (
         union all select s.xmin from pg_replication_slots s where s.xmin is not null
         union all select p.transaction from pg_prepared_xacts p where p.database = current_database()
     ) x(xmin)
-) as oldest_snapshot_transactions
+) as oldest_snapshot_transactions,
+       txid_snapshot_xmax(txid_current_snapshot()) - txid_snapshot_xmin(txid_current_snapshot())
+           as unsettled_transactions
   from (
     select count(*) filter (where e.status = 'active') as active, count(*) filter (where e.status = 'paused') as paused,
            count(*) filter (where e.status = 'disabled') as disabled,
@@ -65,7 +67,8 @@ class Backlog:
     An endpoint that has reached its rate has none. Only the first 1,000 endpoints with pending deliveries count.
     ``failing`` are active endpoints whose last attempt failed, ``open_breakers`` those of them that their circuit
     breaker pauses, and ``ending_certificates`` those whose client certificate ends within 30 days.
-    ``oldest_snapshot_transactions`` is the number of transactions begun since the oldest snapshot that is held.
+    ``oldest_snapshot_transactions`` is the number of transactions begun since the oldest snapshot that is held, and
+    ``unsettled_transactions`` since the oldest one that still runs, in any database: readers of the log stop there.
     """
 
     oldest_due_seconds: float
@@ -76,6 +79,7 @@ class Backlog:
     open_breakers: int
     ending_certificates: int
     oldest_snapshot_transactions: int
+    unsettled_transactions: int
 
 
 @dataclass(frozen=True, slots=True)

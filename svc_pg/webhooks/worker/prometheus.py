@@ -130,6 +130,11 @@ def _of_database(backlog: Backlog) -> Iterator[Metric]:
         "Transactions since the oldest snapshot; claims skip over every delivery finished since.",
         backlog.oldest_snapshot_transactions,
     )
+    yield GaugeMetricFamily(
+        "svc_audit_unsettled_transactions",
+        "Transactions since the oldest one that still runs; exports, seals and followers of the log stop there.",
+        backlog.unsettled_transactions,
+    )
 
 
 def _of_log(attributed: Sequence[Attribution]) -> Metric:

@@ -164,7 +164,7 @@ def test_a_worker_without_its_database_is_alive_and_not_ready() -> None:
 @pytest.mark.parametrize("accept", ["", "text/plain", "application/openmetrics-text; version=1.0.0"])
 def test_metrics_come_in_the_format_that_is_asked_for(accept: str) -> None:
     runs = [LastRun("purge", 90.5, None), LastRun("maintenance", None, "no")]
-    backlog = Backlog(1.5, 1, 0, 0, 0, 0, 0, 7)
+    backlog = Backlog(1.5, 1, 0, 0, 0, 0, 0, 7, 3)
     now, age = datetime.now(UTC), timedelta(hours=2)
     verification = LastVerification(
         now, age, 1, 9, 5, 0, 3, is_complete=True, has_copies=False, keys=["s1"], verified_by="alice"
@@ -177,6 +177,7 @@ def test_metrics_come_in_the_format_that_is_asked_for(accept: str) -> None:
     assert b"svc_audit_seal_lag_seconds 12.5\n" in body
     assert b"svc_audit_verification_age_seconds 7200.0\n" in body
     assert b"svc_audit_verification_findings 3.0\n" in body
+    assert b"svc_audit_unsettled_transactions 3.0\n" in body
     assert b'svc_maintenance_age_seconds{task="purge"} 90.5\n' in body
     assert b'task="maintenance"' not in body  # it has not succeeded yet
 
@@ -233,7 +234,9 @@ def test_the_backlog_is_as_old_as_the_first_delivery_that_nothing_but_workers_ho
         postpone(conn, timedelta(days=-1), "d.endpoint_id = any(%s::uuid[])", ([paused, broken, limited],))
         postpone(conn, timedelta(hours=1), "d.endpoint_id = %s", (active,))
         backlog = read(database)
-        assert backlog == Backlog(0, 3, 1, 0, 0, 1, 0, backlog.oldest_snapshot_transactions)
+        assert backlog == Backlog(
+            0, 3, 1, 0, 0, 1, 0, backlog.oldest_snapshot_transactions, backlog.unsettled_transactions
+        )
         postpone(conn, timedelta(minutes=-10), "d.endpoint_id = %s", (active,))
     assert timedelta(minutes=10) <= timedelta(seconds=read(database).oldest_due_seconds) < timedelta(minutes=15)
 
@@ -245,6 +248,14 @@ def test_an_old_snapshot_is_seen(database: str) -> None:
         for _ in range(5):
             conn.execute("select txid_current()")
         assert read(database).oldest_snapshot_transactions >= 5
+
+
+def test_a_transaction_that_readers_of_the_log_wait_for_is_seen(database: str) -> None:
+    with psycopg.connect(database) as old, psycopg.connect(database, autocommit=True) as conn:
+        old.execute("select txid_current()")
+        for _ in range(5):
+            conn.execute("select txid_current()")
+        assert read(database).unsettled_transactions >= 6
 
 
 def test_the_backlog_is_read_by_index_whatever_the_statistics_say(database: str) -> None:

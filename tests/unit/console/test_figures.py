@@ -11,7 +11,7 @@ from svc_pg.webhooks.traffic_queries import TimedBucket, Traffic
 
 AT = datetime(2026, 3, 12, 14, tzinfo=UTC)
 HOUR = timedelta(hours=1)
-QUEUE = QueueState(Waiting(0, 0, 0, 0, 0), Backlog(0.0, 1, 0, 0, 0, 0, 0, 0))
+QUEUE = QueueState(Waiting(0, 0, 0, 0, 0), Backlog(0.0, 1, 0, 0, 0, 0, 0, 0, 0))
 NOTHING = Traffic("hour", AT - 2 * HOUR, AT, 0, 0, 0, 0, None, None, None, is_estimate=False, buckets=[])
 
 

@@ -33,9 +33,11 @@ async def system(visit: Visit) -> Answer:
         "status": status,
         "log": log,
         "workers": [program for program in status.programs if program.kind == "worker"],
+        "holders": [holder for holder in status.horizon_holders if holder.is_long],
         "names": _NAMES,
         "size": size,
         "kept": kept,
+        "rounded": durations.rounded,
     }
     return Html("system", values)
 

@@ -1,0 +1,39 @@
+"""The transactions that hold back readers of the log, or vacuum, for the command status."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from svc_pg import durations
+from svc_pg.horizon_holders import HorizonHolder, horizon_holders
+from svc_pg.query import fetch
+
+from . import facts, output
+
+
+def read(conn: Any) -> list[HorizonHolder]:
+    """The holders: none if they cannot be known."""
+    return facts.known(conn, lambda conn: fetch(conn, horizon_holders()), [])
+
+
+def tell(holders: Sequence[HorizonHolder]) -> None:
+    """Print a line for each that has lasted long."""
+    for holder in holders:
+        if holder.is_long:
+            waiting = "Exports, seals and followers of the log wait" if holder.holds_log else "Vacuum waits"
+            output.words(f"{waiting} for {described(holder)}; {holder.transactions:,} transactions have begun since.")
+
+
+def described(holder: HorizonHolder) -> str:
+    """The holder as a person would call it."""
+    if holder.kind == "hidden":
+        return "a session that this role may not see (grant it pg_read_all_stats)"
+    if holder.kind == "slot":
+        return f"replication slot {holder.name}, which is {holder.state}"
+    whose = ", ".join(
+        f"{word} {value}" for word, value in (("user", holder.user), ("database", holder.database)) if value
+    )
+    name = f'prepared transaction "{holder.name}"' if holder.kind == "prepared" else f"session {holder.pid}"
+    if holder.kind == "session" and holder.name:
+        name += f' of "{holder.name}"'
+    opened = "" if holder.seconds is None else f", open for {durations.rounded(holder.seconds)}"
+    return f"{name}{f' ({whose})' if whose else ''}{f', {holder.state}' if holder.state else ''}{opened}"
