@@ -17,7 +17,7 @@ import pytest
 
 from tests import mysql_programs
 from tests.matrix import MatrixError
-from tests.support.postgres import free_port, memory, server_account
+from tests.support.server_programs import free_port, memory, server_account
 from tests.support.waiting import wait_until
 
 Kind = Literal["mariadb", "mysql"]

@@ -1,10 +1,7 @@
 """Real PostgreSQL servers and databases for tests."""
 
 import os
-import pwd
-import shutil
 import signal
-import socket
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
@@ -13,12 +10,23 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final, TypedDict
+from typing import Final
 
 import psycopg
 from psycopg.conninfo import make_conninfo
 
 from svc_pg.testing.databases import new_database as new_database
+from tests.support.server_programs import (
+    Account,
+    free_port,
+    major,
+    memory,
+    output,
+    reachable,
+    run,
+    server_account,
+    wait,
+)
 from tests.support.waiting import wait_until
 
 URL_VARIABLE: Final = "SVC_TEST_DATABASE_URL"
@@ -30,10 +38,6 @@ INITDB_OPTIONS: Final = (
     "--no-locale",  # C is the only one that every system has
     "--no-sync",
 )
-OUTPUT: Final = "output"
-MEMORY: Final = Path("/dev/shm")
-MEMORY_NEEDED: Final = 512 << 20
-"""The most that one server's data takes there, with a margin."""
 DURABLE: Final = ("--max_connections=200",)
 """The cost of a commit in production counts too."""
 QUICK: Final = (
@@ -44,6 +48,10 @@ QUICK: Final = (
     "--jit=off",
 )
 """Nothing has to survive a power cut: the data is in memory if there is room."""
+QUICK_SINCE_18: Final = ("--io_method=sync",)
+"""A file in memory is read sooner than another process is asked to read it."""
+QUICK_INITDB_SINCE_18: Final = ("--no-data-checksums",)
+"""As older versions do it unless told."""
 
 Prepare = Callable[[str], object] | None
 """Takes the conninfo of a new database and brings into it what the cases of a module begin with."""
@@ -93,8 +101,10 @@ Start = Callable[[], AbstractContextManager[str]]
 @contextmanager
 def restartable(bin_folder: Path, *, settings: Sequence[str] = QUICK) -> Iterator[Start]:
     """Enter to get a function that starts a server of one's own, each time with the same data and at the same port."""
-    with _folders(*((None, memory()) if settings is QUICK else (None, None))) as (folder, data):
-        programs = _initialised(bin_folder, folder, data)
+    is_quick = settings is QUICK
+    with _folders(None, memory() if is_quick else None) as (folder, data):
+        options = QUICK_INITDB_SINCE_18 if is_quick and major(bin_folder) >= 18 else ()
+        programs = _initialised(bin_folder, folder, data, *options)
         yield partial(_started, programs, folder, data, server_account(), port=free_port(), settings=settings)
 
 
@@ -122,7 +132,7 @@ def upgradable(old: Path, new: Path) -> Iterator[tuple[Start, Start]]:
 
         @contextmanager
         def upgraded() -> Iterator[str]:
-            _wait(_run(new_programs / "pg_upgrade", *upgrade, folder=new_folder, account=server_account()), new_folder)
+            wait(run(new_programs / "pg_upgrade", *upgrade, folder=new_folder, account=server_account()), new_folder)
             with _started(new_programs, new_folder, new_data, server_account(), port=port, settings=QUICK) as conninfo:
                 yield conninfo
 
@@ -140,43 +150,28 @@ def _folders(*parents: Path | None) -> Iterator[list[Path]]:
         yield folders
 
 
-def memory() -> Path | None:
-    """The folder whose files are in memory, if there is one with room for a server of each process of this run."""
-    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    if not os.access(MEMORY, os.W_OK | os.X_OK) or shutil.disk_usage(MEMORY).free < processes * MEMORY_NEEDED:
-        return None
-    return MEMORY
-
-
 def _initialised(bin_folder: Path, folder: Path, data: Path, *options: str) -> Path:
     """Make the data of a server; return the folder where the account can run the programs."""
     account = server_account()
-    programs = _reachable(bin_folder, folder, account) if account else bin_folder
-    _wait(
-        _run(programs / "initdb", f"--pgdata={data}", *INITDB_OPTIONS, *options, folder=folder, account=account), folder
+    programs = reachable(bin_folder, folder, account) if account else bin_folder
+    wait(
+        run(programs / "initdb", f"--pgdata={data}", *INITDB_OPTIONS, *options, folder=folder, account=account), folder
     )
     return programs
 
 
-def _wait(process: "subprocess.Popen[bytes]", folder: Path) -> None:
-    try:
-        if process.wait() != 0:
-            raise RuntimeError(f"{process.args!r} failed:\n{_output(folder)}")
-    finally:
-        process.wait()  # after Ctrl-C too, or it would write to the folder that is being removed
-
-
 @contextmanager
 def _started(
-    bin_folder: Path, folder: Path, data: Path, account: "Account", *, port: int, settings: Sequence[str]
+    bin_folder: Path, folder: Path, data: Path, account: Account, *, port: int, settings: Sequence[str]
 ) -> Iterator[str]:
     at = (f"-D{data}", f"--port={port}", "--listen_addresses=127.0.0.1", f"--unix_socket_directories={folder}")
-    process = _run(bin_folder / "postgres", *at, *settings, folder=folder, account=account)
+    more = QUICK_SINCE_18 if settings is QUICK and major(bin_folder) >= 18 else ()
+    process = run(bin_folder / "postgres", *at, *settings, *more, folder=folder, account=account)
     conninfo = make_conninfo(host="127.0.0.1", port=port, user="postgres", dbname="postgres")
 
     def is_ready() -> bool:
         if process.poll() is not None:
-            raise RuntimeError(f"PostgreSQL did not start:\n{_output(folder)}")
+            raise RuntimeError(f"PostgreSQL did not start:\n{output(folder)}")
         try:  # by the socket, which nobody else can have
             psycopg.connect(conninfo, host=str(folder), connect_timeout=5).close()
         except psycopg.OperationalError:
@@ -193,55 +188,3 @@ def _started(
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGQUIT)
             process.wait()
-
-
-def _run(program: Path, *arguments: str, folder: Path, account: "Account") -> "subprocess.Popen[bytes]":
-    with (folder / OUTPUT).open("wb") as output:
-        return subprocess.Popen(
-            [program, *arguments],
-            **account,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            process_group=0,  # Ctrl-C is for the tests, which stop the server when they have finished
-        )
-
-
-def _output(folder: Path) -> str:
-    return (folder / OUTPUT).read_text(errors="replace")
-
-
-class Account(TypedDict, total=False):
-    user: int
-    group: int
-    extra_groups: list[int]
-
-
-def server_account() -> Account:
-    """The user who runs the server: ourselves, or nobody if we are root, whom PostgreSQL refuses."""
-    if os.geteuid() != 0:
-        return {}
-    nobody = pwd.getpwnam("nobody")
-    return {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
-
-
-def _reachable(bin_folder: Path, folder: Path, account: Account) -> Path:
-    """The same programs in a folder where the account may run them: they find lib and share beside themselves."""
-    try:
-        subprocess.run([bin_folder / "postgres", "--version"], **account, check=True, stdout=subprocess.DEVNULL)
-    except PermissionError:
-        package = bin_folder.parent.parent
-        libraries = package.with_name(f"{package.name}.libs")  # where a wheel keeps what its programs are linked to
-        if libraries.is_dir():
-            shutil.copytree(libraries, folder / libraries.name)
-        copy = folder / package.name / bin_folder.parent.name
-        shutil.copytree(bin_folder.parent, copy, symlinks=True)
-        return copy / bin_folder.name
-    return bin_folder
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
