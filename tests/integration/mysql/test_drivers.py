@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import timedelta
@@ -45,6 +46,21 @@ DRIVERS: dict[str, Callable[[MySqlServer, str], Any]] = {
     "mysql-connector-python": of_connector,
     "mysqlclient": of_mysqlclient,
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def real_mysqldb() -> Iterator[None]:
+    """MySQLdb is mysqlclient here, and elsewhere may be PyMySQL again, which can take its place."""
+
+    def loaded() -> list[str]:
+        return [name for name in sys.modules if name.partition(".")[0] == "MySQLdb"]
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in loaded():
+            patch.delitem(sys.modules, name)
+        yield
+        for name in loaded():
+            del sys.modules[name]
 
 
 @pytest.fixture
