@@ -42,7 +42,7 @@ def refuse_unknown(problems: Sequence[UnknownTableError]) -> None:
         raise problems[0]
     if problems:
         lines = [f"{each.message}; {each.hint}" if each.hint else each.message for each in problems]
-        raise UnknownTableError("\n".join(lines), hint="Nothing has been changed.")
+        raise UnknownTableError("\n".join(lines), hint="Create them first, or correct their names.")
 
 
 def did_you_mean(names: Sequence[str]) -> str | None:

@@ -19,6 +19,7 @@ _POINTS: Final = 0.5  # fewer are no news
 _TIMES: Final = 1.5
 _MANY_TIMES: Final = 9.95
 _NEARLY_ALL: Final = 0.999
+_RATES: Final = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1), "day": timedelta(days=1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +57,14 @@ def _percent(part: float) -> str:
 
 
 def _rate(now: Traffic, bucket: timedelta) -> Figure:
-    minutes = (now.until - now.since) / timedelta(minutes=1)
-    value = figure(now.sent / minutes) if minutes > 0 else "0"
     busiest = max(now.buckets, key=lambda each: each.sent, default=None)
     if busiest is None or not busiest.sent:
         return Figure("Deliveries per minute", "0", note="nothing was sent")
-    peak = busiest.sent / (bucket / timedelta(minutes=1))
+    whole = now.until - now.since
+    unit = next((each for each in _RATES if now.sent * _RATES[each] >= whole), "day")
+    value, peak = (figure(sent / (time / _RATES[unit])) for sent, time in ((now.sent, whole), (busiest.sent, bucket)))
     at = "on" if bucket >= timedelta(days=1) else "at"
-    return Figure("Deliveries per minute", value, note=f"peak {figure(peak)} {at} {label(busiest.at, bucket)}")
+    return Figure(f"Deliveries per {unit}", value, note=f"peak {peak} {at} {label(busiest.at, bucket)}")
 
 
 def _duration(now: Traffic, before: Traffic) -> Figure:

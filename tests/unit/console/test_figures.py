@@ -71,6 +71,11 @@ def test_the_busiest_bucket_is_named() -> None:
     assert day.note == "peak 0.0625 on 12 Mar"
 
 
+@pytest.mark.parametrize(("sent", "name", "value"), [(119, "hour", "59.5"), (3, "hour", "1.5"), (1, "day", "12")])
+def test_a_rate_has_the_unit_in_which_it_is_at_least_one(sent: int, name: str, value: str) -> None:
+    assert shown(replace(traffic(1, 1), sent=sent))[f"Deliveries per {name}"].value == value
+
+
 def test_great_numbers_are_written_out() -> None:
     now = traffic(1, 150)
     busy = replace(now, sent=74_000, buckets=[replace(each, sent=90_000) for each in now.buckets])
