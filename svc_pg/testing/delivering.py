@@ -23,20 +23,12 @@ select distinct e.url
  where exists (select from svc.webhook_queue q where q.endpoint_id = e.id)
 """
 _RETRY_NOW: Final = """
-with early as (
-    update svc.webhook_deliveries d set next_attempt_at = now()
-      from svc.webhook_queue q
-     where q.lane = 'later' and q.endpoint_id = d.endpoint_id and q.delivery_id = d.id
-       and d.attempts > 0 and d.next_attempt_at > now()
-    returning d.id, d.endpoint_id
-),
-moved as (
-    update svc.webhook_queue q set lane = 'due', next_attempt_at = now()
-      from early e
-     where q.lane = 'later' and q.endpoint_id = e.endpoint_id and q.delivery_id = e.id
-    returning q.delivery_id
-)
-select svc.webhook_notify() where exists (select from moved)
+select count(*)
+  from svc.webhook_retry(array(
+        select d.id
+          from svc.webhook_queue q join svc.webhook_deliveries d on d.id = q.delivery_id
+         where q.lane = 'later' and d.attempts > 0
+    ), '{pending}')
 """
 _IS_IDLE: Final = """
 select not exists (select from svc.webhook_leases)

@@ -44,7 +44,7 @@ def _explained() -> Iterator[None]:
     try:
         yield
     except SvcError as error:
-        pytest.fail("\n".join([error.message, *error.__notes__]), pytrace=False)
+        pytest.fail("\n".join([error.message, *getattr(error, "__notes__", ())]), pytrace=False)
 
 
 @pytest.fixture(scope="session")
@@ -76,7 +76,7 @@ def svc_server() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def svc_template(svc_server: str, svc_prepare: Callable[[str], object], svc_config: "Config") -> Iterator[str]:
-    """The name of a database with your tables and svc-pg, which others are copies of. Stay connected to it never."""
+    """The name of a database with your tables and svc-pg, which others are copies of. Nobody may connect to it."""
     import psycopg
 
     from svc_pg.query import scalar
@@ -88,6 +88,7 @@ def svc_template(svc_server: str, svc_prepare: Callable[[str], object], svc_conf
             databases.install(address, svc_config)
         with psycopg.connect(address) as conn:
             name: str = scalar(conn, "select current_database()")
+        databases.disconnect(svc_server, name)
         yield name
 
 

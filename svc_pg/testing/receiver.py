@@ -85,7 +85,7 @@ class Receiver:
                 endpoint = fetch_one(conn, created)
         else:
             endpoint = fetch_one(where, created)
-        self._secrets.append(endpoint.secret)
+        self._secrets += [endpoint.secret] if endpoint.public_key is None else [endpoint.secret, endpoint.public_key]
         return endpoint
 
     def answer(self, status: int, *, times: int = 1, after: timedelta = _AT_ONCE) -> None:

@@ -67,7 +67,7 @@ def test_a_test_sees_only_what_it_has_sent_itself(svc_session_database, svc_sent
 
 
 def test_what_is_not_due_stays_and_what_is_forged_is_refused(svc_database, svc_receiver, svc_deliver):
-    endpoint = svc_receiver.subscribe(svc_database, "order.*", tenant="acme")
+    endpoint = svc_receiver.subscribe(svc_database, "order.*", tenant="acme", signatures=["v1a"])
     svc_receiver.answer(503)    # for which a worker waits a minute
     svc_receiver.answer(204, after=timedelta(milliseconds=1))
     with psycopg.connect(svc_database) as conn:
@@ -141,6 +141,28 @@ def test_the_documented_tests_of_the_tutorials_shops_pass(
     suite.runpytest_inprocess("-q").assert_outcomes(passed=number)
 
 
+HOLDING = """
+import psycopg
+import pytest
+
+pytest_plugins = ["svc_pg.testing.fixtures"]
+
+@pytest.fixture(scope="session")
+def svc_prepare():
+    def prepare(address):
+        held.append(psycopg.connect(address, autocommit=True))
+        held[0].execute("create table orders (id int primary key)")
+    held = []
+    yield prepare
+    held[0].close()
+"""
+
+
+def test_a_connection_that_preparing_leaves_open_is_no_obstacle(suite: pytest.Pytester) -> None:
+    write(suite, {"conftest.py": HOLDING, "svc-pg.toml": TOML, "test_one.py": ONE})
+    suite.runpytest_inprocess("-q").assert_outcomes(passed=1)
+
+
 CONFTEST = 'pytest_plugins = ["svc_pg.testing.fixtures"]'
 ONE = "def test_one(svc_conn): pass"
 
@@ -173,6 +195,15 @@ def test_a_server_is_refused_whose_database_does_not_look_like_one_of_tests(
     monkeypatch.setenv(VARIABLE, postgres)
     words = problem(suite, toml=TOML)
     assert '"postgres" does not look like a database of tests, so nothing is done to it\nhint: Give one' in words
+
+
+def test_a_server_that_does_not_answer_is_named_without_its_password(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, "postgresql://ann:s3cret@127.0.0.1:1/test")
+    words = problem(suite, toml=TOML)
+    assert "database test at 127.0.0.1, port 1, as ann does not answer: " in words
+    assert "s3cret" not in words
 
 
 def test_without_a_server_the_error_says_what_to_install(
