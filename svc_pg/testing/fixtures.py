@@ -82,6 +82,8 @@ def svc_template(svc_server: str, svc_prepare: Callable[[str], object], svc_conf
     from svc_pg.query import scalar
     from svc_pg.testing import databases
 
+    with _explained(), databases.connected(svc_server):
+        pass  # it is there, and of tests
     with databases.new_database(svc_server) as address:
         svc_prepare(address)
         with _explained():
@@ -95,7 +97,7 @@ def svc_template(svc_server: str, svc_prepare: Callable[[str], object], svc_conf
 @pytest.fixture(scope="session")
 def svc_session_database(svc_server: str, svc_template: str) -> Iterator[str]:
     """The address of one database for all tests, for an application that has one address as long as it lives."""
-    from svc_pg.testing import new_database
+    from svc_pg.testing.databases import new_database
 
     with new_database(svc_server, template=svc_template) as address:
         yield address
@@ -104,7 +106,7 @@ def svc_session_database(svc_server: str, svc_template: str) -> Iterator[str]:
 @pytest.fixture
 def svc_database(svc_server: str, svc_template: str) -> Iterator[str]:
     """The address of the test's own database, for tests that commit. Dropped afterwards."""
-    from svc_pg.testing import new_database
+    from svc_pg.testing.databases import new_database
 
     with new_database(svc_server, template=svc_template) as address:
         yield address
@@ -113,7 +115,7 @@ def svc_database(svc_server: str, svc_template: str) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def svc_rollback_database(svc_server: str, svc_template: str) -> Iterator[str]:
     """The address of the database of ``svc_conn``, in which nobody commits."""
-    from svc_pg.testing import new_database
+    from svc_pg.testing.databases import new_database
 
     with new_database(svc_server, template=svc_template) as address:
         yield address

@@ -10,11 +10,9 @@ from decimal import Decimal
 from threading import Event
 from typing import Any, Final, Unpack
 
-import psycopg
-
-from svc_pg.conninfo import Conninfo
 from svc_pg.errors import WebhookSignatureError
 from svc_pg.query import fetch_one
+from svc_pg.testing.databases import check, connected
 from svc_pg.testing.http_server import serving
 from svc_pg.testing.this_machine import ThisMachine
 from svc_pg.webhooks import endpoint_queries
@@ -71,19 +69,24 @@ class Receiver:
         """The requests that it accepted, with a status from 200 to 299."""
         return [request for request in self.requests if 200 <= request.status < 300]
 
-    def subscribe(self, where: Any, *events: str, **options: Unpack[Options]) -> EndpointWithSecret:
+    def subscribe(
+        self, where: Any, *events: str, tenant: str | None = None, **options: Unpack[Options]
+    ) -> EndpointWithSecret:
         """Register it as an endpoint for these events, by default all, and verify with the endpoint's secret.
 
         ``where`` is the address of a database, or a connection as calls of svc-pg take, in whose transaction it is
-        registered. ``options`` are those of ``webhooks.endpoints.create``. Raises EndpointError and NotInstalledError.
+        registered. ``options`` are those of ``webhooks.endpoints.create``.
+
+        Raises ConfigError for a database that does not look like one of tests, EndpointError and NotInstalledError.
         """
         created = endpoint_queries.create(
-            url=self.url, events=events or ("*",), keys=self._keys, guard=ThisMachine(), **options
+            url=self.url, events=events or ("*",), keys=self._keys, guard=ThisMachine(), tenant=tenant, **options
         )
         if isinstance(where, str):
-            with psycopg.connect(Conninfo.parse(where).bounded) as conn:
+            with connected(where) as conn:
                 endpoint = fetch_one(conn, created)
         else:
+            check(where)
             endpoint = fetch_one(where, created)
         self._secrets += [endpoint.secret] if endpoint.public_key is None else [endpoint.secret, endpoint.public_key]
         return endpoint

@@ -2,14 +2,18 @@
 
 import sys
 from collections.abc import Iterator
+from functools import partial
 
+import psycopg
 import pytest
 
-import svc_pg.testing.delivering
-import svc_pg.testing.receiver
 import svc_pg.testing.sent_webhooks  # noqa: F401 - for the suites, each of which forgets what it has imported
+from svc_pg import Config
+from svc_pg.errors import ConfigError
+from svc_pg.testing import deliver, install, receiving
 from svc_pg.testing.databases import VARIABLE
 from tests.integration.testing import documented
+from tests.support.hooks import KEYS
 from tests.support.postgres import new_database
 
 pytest_plugins = ["pytester"]
@@ -195,6 +199,19 @@ def test_a_server_is_refused_whose_database_does_not_look_like_one_of_tests(
     monkeypatch.setenv(VARIABLE, postgres)
     words = problem(suite, toml=TOML)
     assert '"postgres" does not look like a database of tests, so nothing is done to it\nhint: Give one' in words
+
+
+def test_nothing_is_installed_registered_or_delivered_in_another_database(postgres: str) -> None:
+    with psycopg.connect(postgres) as conn, receiving(KEYS) as receiver:
+        for call in (
+            partial(install, postgres, Config()),
+            partial(receiver.subscribe, postgres),
+            partial(receiver.subscribe, conn),
+            partial(deliver, postgres, keys=KEYS, config=Config()),
+            partial(deliver, conn, keys=KEYS, config=Config()),
+        ):
+            with pytest.raises(ConfigError, match='"postgres" does not look like a database of tests'):
+                call()
 
 
 def test_a_server_that_does_not_answer_is_named_without_its_password(
