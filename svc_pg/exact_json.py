@@ -3,7 +3,7 @@
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -15,6 +15,7 @@ from uuid import UUID
 _KNOWN: Final = "texts, numbers, booleans, None, times, UUIDs, enums, dataclasses, models of pydantic, lists and dicts"
 _BEYOND_ASCII: Final = re.compile(r"[^\x00-\x7f]")
 _MOST_SHOWN: Final = 100
+_LEAVES: Final = frozenset({str, int, float, bool, type(None)})
 
 
 class NotJsonError(ValueError):
@@ -77,14 +78,16 @@ class _Path:
 
 def _without_verbatim(value: Any) -> Any:
     """The value. Raises _SlowError if a str in it is Verbatim: the encoder of ``json`` would quote it."""
-    if isinstance(value, str):
-        if type(value) is not str and isinstance(value, Verbatim):
-            raise _SlowError
-    elif isinstance(value, dict):
-        for part in value.values():
-            _without_verbatim(part)
+    if isinstance(value, dict):
+        parts: Iterable[Any] = value.values()
     elif isinstance(value, list | tuple):
-        for part in value:
+        parts = value
+    elif isinstance(value, str) and isinstance(value, Verbatim):
+        raise _SlowError
+    else:
+        return value
+    for part in parts:
+        if type(part) not in _LEAVES:
             _without_verbatim(part)
     return value
 
