@@ -13,6 +13,7 @@ from svc_pg.errors import ConfigError
 from svc_pg.testing import deliver, install, receiving
 from svc_pg.testing.databases import VARIABLE
 from tests.integration.testing import documented
+from tests.support.documents import examples
 from tests.support.hooks import KEYS
 from tests.support.postgres import new_database
 
@@ -148,6 +149,7 @@ def test_the_documented_tests_of_the_tutorials_shops_pass(
 HOLDING = """
 import psycopg
 import pytest
+from svc_pg.testing.databases import new_database
 
 pytest_plugins = ["svc_pg.testing.fixtures"]
 
@@ -159,12 +161,37 @@ def svc_prepare():
     held = []
     yield prepare
     held[0].close()
+
+@pytest.fixture(scope="session")
+def postgres_url(svc_server):
+    with new_database(svc_server) as address:
+        with psycopg.connect(address) as conn:
+            conn.execute("create table orders (id int primary key)")
+        yield address
+
+"""
+OWN = """
+import psycopg
+from svc_pg import webhooks
+
+def test_own(svc_session_database, postgres_url, svc_sent):
+    assert svc_session_database == postgres_url
+    with psycopg.connect(postgres_url) as conn:
+        conn.execute("insert into orders values (1)")
+        webhooks.send(conn, "order.paid", {})
+    assert len(svc_sent()) == 1
+
+def test_one(svc_conn):
+    assert svc_conn.execute("select count(*) from orders").fetchone() == (0,)
 """
 
 
-def test_a_connection_that_preparing_leaves_open_is_no_obstacle(suite: pytest.Pytester) -> None:
-    write(suite, {"conftest.py": HOLDING, "svc-pg.toml": TOML, "test_one.py": ONE})
-    suite.runpytest_inprocess("-q").assert_outcomes(passed=1)
+def test_a_database_may_be_ones_own_and_a_connection_that_preparing_leaves_open_is_no_obstacle(
+    suite: pytest.Pytester,
+) -> None:
+    [own] = examples("howto/test.md", "Use a database that you make yourself")
+    write(suite, {"conftest.py": HOLDING + own, "svc-pg.toml": TOML, "test_own.py": OWN})
+    suite.runpytest_inprocess("-q").assert_outcomes(passed=2)
 
 
 CONFTEST = 'pytest_plugins = ["svc_pg.testing.fixtures"]'
