@@ -20,6 +20,7 @@ from svc_pg.config.model import StrictModel, TableText, validated
 from svc_pg.errors import ConfigError
 
 Search = Literal["contains", "text"]
+Unattributed = Literal["record", "refuse"]
 
 
 class AuditConfig(StrictModel):
@@ -29,11 +30,10 @@ class AuditConfig(StrictModel):
     ``erasure`` names for a table those that refer to its records, each with its column: ``orders.customer_id``, or
     ``orders(region, customer_no)`` for a key of several.
     ``search`` are the searches in snapshots that an index makes fast, at a price that every entry pays.
-    ``unattributed`` is for SQLite: ``refuse`` the writes of programs that do not name the actor, such as a shell, or
-    ``record`` them without one.
+    ``unattributed`` are changes whose program names no actor: ``record`` them without one, or ``refuse`` them.
     """
 
-    unattributed: Literal["record", "refuse"] = "record"
+    unattributed: Unattributed = "record"
     retention_days: RetentionDays | None = None
     search: list[Search] = []
     tables: list[AuditedTable] = []

@@ -983,6 +983,10 @@ create function svc.audit_truncated(p_table text, p_timestamp timestamp with tim
     set search_path=pg_catalog, pg_temp
     set plan_cache_mode=force_generic_plan;
 
+create function svc.audit_unattributed(p_table text)
+    returns text language plpgsql stable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_unsealed_since()
     returns timestamp with time zone language plpgsql stable security definer
     set search_path=pg_catalog, pg_temp
@@ -1644,6 +1648,8 @@ grant execute on function svc.audit_state_before to svc_writer;
 grant execute on function svc.audit_truncated to svc_admin;
 grant execute on function svc.audit_truncated to svc_reader;
 grant execute on function svc.audit_truncated to svc_writer;
+grant execute on function svc.audit_unattributed to svc_admin;
+grant execute on function svc.audit_unattributed to svc_writer;
 grant execute on function svc.audit_unsealed_since to svc_admin;
 grant execute on function svc.audit_unsealed_since to svc_writer;
 grant execute on function svc.audit_unsupported to svc_admin;

@@ -10,6 +10,7 @@ from svc_pg.capture.postgres.expressions import Operation, enrichment, texts
 from svc_pg.capture.postgres.history_objects import history_objects
 from svc_pg.capture.postgres.recording import recorded, without_ignored
 from svc_pg.capture.rules import TableRules
+from svc_pg.config.audit import Unattributed
 from svc_pg.render import render
 from svc_pg.schema_objects import SchemaObject, function_name
 from svc_pg.table_names import TableName
@@ -20,15 +21,17 @@ _PREFIX: Final = "00_svc_audit_"
 _TRIGGERS: Final = {"row": ("write", "update", "truncate"), "statement": ("insert", "update", "delete", "truncate")}
 _SAFE_BYTES: Final = 500_000
 """No compression packs a value that jsonb cannot hold, of 256 MB, into a row of this size."""
+_ACTOR: Final = SQL("nullif(current_setting('svc.actor_id', true), '')")
 _BEFORE: Final = SQL("v_before")
 _AFTER: Final = SQL("v_after")
 _RECORD_IMAGES: Final = {"UPDATE": _AFTER, "INSERT": _AFTER, "DELETE": _BEFORE, "TRUNCATE": None}
 
 
-def capture_objects(rules: TableRules) -> list[SchemaObject]:
+def capture_objects(rules: TableRules, *, unattributed: Unattributed = "record") -> list[SchemaObject]:
     """The views and the functions, then the triggers that call them."""
     redact = [_redact_function(rules)] if rules.has_redact_function else []
-    return [_record_view(rules), *redact, _capture_function(rules), *history_objects(rules), *_triggers(rules)]
+    capture = _capture_function(rules, unattributed)
+    return [_record_view(rules), *redact, capture, *history_objects(rules), *_triggers(rules)]
 
 
 def snapshot_sql(rules: TableRules, image: Composable) -> str:
@@ -86,7 +89,7 @@ def _redact_function(rules: TableRules) -> SchemaObject:
     return SchemaObject("function", f"svc.{function}", sql, audited_table=str(rules.table.name))
 
 
-def _capture_function(rules: TableRules) -> SchemaObject:
+def _capture_function(rules: TableRules, unattributed: Unattributed) -> SchemaObject:
     table = rules.table
     function = function_name("capture", table.name)
     newer = SQL("v_newer") if rules.audited.level == "row" else _newer(rules)
@@ -105,12 +108,14 @@ def _capture_function(rules: TableRules) -> SchemaObject:
         "has_redact_function": rules.has_redact_function,
         "redacted": _redacted_fields(rules, newer),
         "on_error": rules.audited.on_error,
+        "is_actor_required": unattributed == "refuse",
         "recorded": {operation: recorded(rules, operation) for operation in _OPERATIONS},
     }
     if rules.audited.level == "row":
         template = "capture/function.sql.j2"
         operations = [(operation, enrichment(rules.audited.enrich, operation)) for operation in _OPERATIONS]
         values |= {
+            "actor": _actor(rules, _ACTOR, unattributed),
             "old": _image(rules, SQL("to_jsonb(old)")),
             "new": _image(rules, SQL("to_jsonb(new)")),
             "careful_old": _image(rules, SQL("svc.audit_image(old, tg_relid)")),
@@ -123,6 +128,7 @@ def _capture_function(rules: TableRules) -> SchemaObject:
     else:
         template = "capture/statement_function.sql.j2"
         values |= {
+            "actor": _actor(rules, SQL("v_actor"), unattributed),
             "old": _image(rules, _careful_image(rules, SQL('"svc old"'))),
             "new": _image(rules, _careful_image(rules, SQL('"svc new"'))),
             "record_id": _lasting_id(rules, SQL("coalesce(v_after, v_before)"), newer, has_truncate=True),
@@ -130,6 +136,13 @@ def _capture_function(rules: TableRules) -> SchemaObject:
             "enrichment": enrichment(rules.audited.enrich, None),
         }
     return SchemaObject("function", f"svc.{function}", render(template, **values), str(table.name), rules.leaves_out)
+
+
+def _actor(rules: TableRules, actor: Composable, unattributed: Unattributed) -> Composable:
+    """The actor of the transaction; without one, null or an error."""
+    if unattributed == "record":
+        return actor
+    return SQL("coalesce({}, svc.audit_unattributed({}))").format(actor, Literal(str(rules.table.name)))
 
 
 def _image(rules: TableRules, image: Composable) -> Composable:

@@ -3,18 +3,17 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final, Literal
+from typing import Final
 
 from svc_pg.capture.dialect import OPERATIONS, VERBS, Column, Operation
 from svc_pg.capture.entry_sql import NULL, EntrySql, changed_fields, entry_sql, moved_from, noticed, record_id
 from svc_pg.capture.rules import TableRules
 from svc_pg.capture.sqlite.expressions import Sqlite
 from svc_pg.capture.sqlite.table import SqliteTable, UniqueKey, trigger_name
+from svc_pg.config.audit import Unattributed
 from svc_pg.render import render_for
 from svc_pg.schema_objects import SchemaObject, Trigger
 from svc_pg.sql_text import Sql, chained, joined, sql
-
-Unattributed = Literal["record", "refuse"]
 
 _DIALECT: Final = Sqlite()
 _REPLACED: Final = Sqlite(old=sql("victim"))

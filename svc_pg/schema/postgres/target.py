@@ -20,7 +20,6 @@ from svc_pg.capture.rules import check_partitions, check_pattern, rules_for
 from svc_pg.config import Config, EventDefinition
 from svc_pg.config.audit import Search
 from svc_pg.config.erasure import references
-from svc_pg.errors import ConfigError
 from svc_pg.render import render
 from svc_pg.schema.postgres import access
 from svc_pg.schema.postgres.access import Access
@@ -71,11 +70,6 @@ def target_of(
 
     Raises UnknownTableError, which names every missing table, and ConfigError.
     """
-    if config.audit.unattributed == "refuse":
-        raise ConfigError(
-            'audit.unattributed = "refuse" is for SQLite',
-            hint="On PostgreSQL, refuse writes without an actor by a trigger of your own that reads svc.actor_id.",
-        )
     tables, covered = _of_tables(conn, config)
     return Target(
         schema=[
@@ -143,8 +137,9 @@ def _of_tables(
     recorded = {name: rules_for(tables[name], rules) for name, rules in audited.items()}
     check_erasure(references(config.audit.erasure), recorded)
     check_cascades(conn, [name for name, rules in audited.items() if rules.level == "statement"])
-    own = [rules_for(table, rules) for table, rules in OWN_TABLES]
-    objects = {str(rules.table.name): capture_objects(rules) for rules in [*own, *recorded.values()]}
+    objects = {str(table.name): capture_objects(rules_for(table, rules)) for table, rules in OWN_TABLES}
+    for name, fitted in recorded.items():
+        objects[str(name)] = capture_objects(fitted, unattributed=config.audit.unattributed)
     for name, events in sent.items():
         table = tables[name]
         check_when(conn, table, events)

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from hashlib import sha256
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 import pytest
 
 from svc_pg import Config, audit, schema
 from svc_pg.config import AuditConfig, AuditedTable
+from svc_pg.config.audit import Unattributed
 from svc_pg.errors import ConfigError
 from svc_pg.query import scalar
 from tests.support.tables import create_and_audit, log
@@ -23,9 +24,9 @@ def connect(request: pytest.FixtureRequest, database: str) -> Any:
     """Create and audit a table, at each level in turn, and connect."""
     opened = []
 
-    def connected(ddl: Any = DDL, **options: Any) -> psycopg.Connection[Any]:
+    def connected(ddl: Any = DDL, unattributed: Unattributed = "record", **options: Any) -> psycopg.Connection[Any]:
         table = AuditedTable(name="t", level=request.param, **options)
-        create_and_audit(database, ddl, Config(audit=AuditConfig(tables=[table])))
+        create_and_audit(database, ddl, Config(audit=AuditConfig(tables=[table], unattributed=unattributed)))
         opened.append(psycopg.connect(database))
         return opened[-1]
 
@@ -260,6 +261,36 @@ def test_on_error_warn_says_what_is_not_on_record(connect: Connect) -> None:
     conn.execute("insert into t (id) values (1)")
     assert conn.execute("select count(*) from t").fetchone() == (1,)
     assert ["public.t" in notice and "not on record" in notice for notice in notices] == [True]
+
+
+@pytest.mark.parametrize("on_error", ["raise", "warn"])
+def test_a_change_without_an_actor_is_refused_if_the_configuration_says_so(connect: Connect, on_error: str) -> None:
+    conn = connect(unattributed="refuse", on_error=on_error, ignore=["a"])
+    with audit.actor(conn, "alice"):
+        conn.execute("insert into t (id, a, n) values (1, 'a', 1), (2, 'b', 2)")
+    conn.commit()
+    conn.autocommit = True
+    changes: tuple[LiteralString, ...] = (
+        "insert into t (id) values (3)",
+        "update t set n = 3 where id = 1",
+        "delete from t",
+        "truncate t",
+    )
+    for change in changes:
+        with pytest.raises(psycopg.DatabaseError, match="nobody is named as the actor") as refused:
+            conn.execute(change)
+        assert refused.value.sqlstate == "SV005"
+    conn.execute("update t set n = n")  # writes no entry
+    conn.execute("update t set a = 'c'")
+    conn.execute("delete from t where id = 7")
+    assert scalar(conn, "select count(*) from t where a = 'c'") == 2
+    conn.execute("set svc.actor_id = 'psql'")
+    conn.execute("delete from t where id = 1")
+    assert [(e["operation"], e["actor_id"]) for e in log(conn)] == [
+        ("INSERT", "alice"),
+        ("INSERT", "alice"),
+        ("DELETE", "psql"),
+    ]
 
 
 def test_replica_also_records_what_replication_writes(connect: Connect) -> None:
