@@ -172,7 +172,7 @@ def test_sql_parses_and_names_what_is_in_the_schema(conn: psycopg.Connection[Any
         if text.startswith("svc.") or "@'%'" in text:  # the head of a function in docs/sql-api.md; MySQL's
             return ""
         plain = re.sub(r"--.*|'[^']*'", "", text)
-        if unknown := set(re.findall(r"(?<!set local )\bsvc\.(\w+)(?! *=)", plain)) - names:
+        if unknown := set(re.findall(r"(?<!set local )\bsvc\.(\w+)\b(?! *=)", plain)) - names:
             made = {name for name in unknown if re.match(r"(as_of|history|record)_", name)}
             if unknown - made:
                 return f"not in svc: {sorted(unknown - made)}"
