@@ -107,6 +107,7 @@ def purge(
                 "tables": report.tables,
                 "postponed": report.postponed,
                 "held": report.held,
+                "unsealedSince": report.unsealed_since,
                 "isDryRun": dry_run,
             }
         )
@@ -119,6 +120,10 @@ def purge(
         output.words(f"{'would remove' if dry_run else 'removed'} {report.entries:,} more entries{age}")
         for hold in report.held:
             output.words(f"held, so kept: {hold}")
+        if report.unsealed_since is not None:
+            output.words(
+                f"Entries since {records.minute(report.unsealed_since)} stay until they are sealed: svc-pg seal."
+            )
     if report.postponed:
         raise SvcError(
             f"not removed, because others kept using it: {', '.join(report.postponed)}",

@@ -22,7 +22,8 @@ class PurgeReport:
     Those of most tables are from before ``before``, which is None if only tables with ``retention_days`` of their own
     are purged. ``partitions`` were dropped as a whole; ``entries`` counts those removed one by one, and ``tables`` the
     same by table. ``postponed`` names the partitions that readers or writers kept locked; the next purge continues with
-    them. ``held`` names the holds that keep entries which would be removed otherwise.
+    them. ``held`` names the holds that keep entries which would be removed otherwise. ``unsealed_since`` is the time of
+    the oldest entry without a seal, if entries from then on are old enough to go and stay until they are sealed.
     """
 
     before: datetime | None
@@ -31,6 +32,7 @@ class PurgeReport:
     postponed: list[str] = field(default_factory=list)
     tables: dict[str, int] = field(default_factory=dict)
     held: list[str] = field(default_factory=list)
+    unsealed_since: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

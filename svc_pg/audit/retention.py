@@ -161,13 +161,14 @@ def purging(
     [start] = yield Query(_START if ages.are_equal else _START_BY_TABLE, (), _Start)
     limits = _limits(ages, start, unsealed=unsealed)
     before = limits[0]
+    kept_since = None if unsealed else _kept_since(ages, start)
     parts: list[_Part] = yield Query(_PLAN, limits, _Part)
     tables: Counter[str] = Counter()
     if dry_run:
         whole = [part.partition_name for part in parts if part.is_whole]
         for part in parts:
             tables.update(part.by_table.value)
-        return PurgeReport(before, whole, tables.total(), tables=dict(tables), held=_held(parts))
+        return PurgeReport(before, whole, tables.total(), [], dict(tables), _held(parts), kept_since)
     dropped: list[str] = []
     postponed: list[str] = []
     for part in parts:
@@ -185,11 +186,20 @@ def purging(
             postponed.append(part.partition_name)
     if parts:
         parts = yield Query(_PLAN, limits, _Part)  # with the holds that came meanwhile
-    return PurgeReport(before, dropped, tables.total(), postponed, dict(tables), _held(parts))
+    return PurgeReport(before, dropped, tables.total(), postponed, dict(tables), _held(parts), kept_since)
 
 
 def _held(parts: Sequence[_Part]) -> list[str]:
     return sorted({name for part in parts for name in part.kept})
+
+
+def _kept_since(ages: Ages, start: _Start) -> datetime | None:
+    """The time from which entries stay for want of a seal, if some of these are old enough to go."""
+    known = [ages.default, *(ages.of(table) for table in start.tables or ())]
+    youngest = min((age for age in known if age is not None), default=None)
+    if youngest is None or start.unsealed_since is None or start.unsealed_since >= start.now - youngest:
+        return None
+    return start.unsealed_since
 
 
 def _limits(ages: Ages, start: _Start, *, unsealed: bool) -> tuple[datetime | None, list[str], list[datetime | None]]:

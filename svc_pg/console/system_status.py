@@ -55,6 +55,7 @@ select l.worker as name, count(*)::integer as in_flight, max(l.leased_at) as las
 """
 _PROOF: Final = """
 select s.number as last_seal, s.sealed_at as last_sealed_at, s.key_id,
+       nullif(svc.audit_unsealed_since(), 'infinity') as unsealed_since,
        (select count(*)::integer from (select from svc.audit_holds where lifted_at is null limit 1000) h) as holds
   from (values (1)) v
   left join lateral (select number, sealed_at, key_id from svc.audit_seals order by number desc limit 1) s on true
@@ -63,11 +64,15 @@ select s.number as last_seal, s.sealed_at as last_sealed_at, s.key_id,
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The last seal, whose members are None if nobody seals this log, and the number of legal holds, 1000 at most."""
+    """The last seal, whose members are None if nobody seals this log, and the number of legal holds, 1000 at most.
+
+    ``unsealed_since`` is the time of the oldest entry without a seal, which no purge removes unless it is told to.
+    """
 
     last_seal: int | None
     last_sealed_at: datetime | None
     key_id: str | None
+    unsealed_since: datetime | None
     holds: int
 
 

@@ -46,8 +46,10 @@ class AuditLog(Protocol):
     def export(self, query: AuditQuery, *, form: TextFormat) -> AsyncIterator[bytes]:
         """All entries as parts of a file."""
 
-    async def purge(self, request: AuthenticatedRequest, ages: Ages, *, is_dry_run: bool) -> PurgeReport:
-        """Remove old entries, as far as there is time."""
+    async def purge(
+        self, request: AuthenticatedRequest, ages: Ages, *, is_dry_run: bool, unsealed: bool
+    ) -> PurgeReport:
+        """Remove old entries, as far as there is time; also ``unsealed`` ones of a log that has seals."""
 
     async def tables(self, wanted: Listing[Audited]) -> Page[Audited]:
         """The audited tables."""

@@ -104,7 +104,14 @@ class PortableLog:
             part = await self._read(lambda phrases, edge=edge: part_after(phrases, found, edge))  # type: ignore[misc]
         yield shape.part([], is_first=is_first) + shape.tail
 
-    async def purge(self, request: AuthenticatedRequest, ages: Ages, *, is_dry_run: bool) -> PurgeReport:
+    async def purge(
+        self,
+        request: AuthenticatedRequest,
+        ages: Ages,
+        *,
+        is_dry_run: bool,
+        unsealed: bool,  # noqa: ARG002 - there are no seals
+    ) -> PurgeReport:
         """Remove old entries, in the name of the session."""
         session = request.session
         context = request.audit_context(session.session_id)

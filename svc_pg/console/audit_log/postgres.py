@@ -73,9 +73,11 @@ class PostgresLog:
         """All entries as parts of a file."""
         return export_pages(self.database.connection, query, format=form)
 
-    async def purge(self, request: AuthenticatedRequest, ages: Ages, *, is_dry_run: bool) -> PurgeReport:
+    async def purge(
+        self, request: AuthenticatedRequest, ages: Ages, *, is_dry_run: bool, unsealed: bool
+    ) -> PurgeReport:
         """Remove old entries, in the name of the session."""
-        return await purge(partial(self.database.acting, request), ages, is_dry_run=is_dry_run)
+        return await purge(partial(self.database.acting, request), ages, is_dry_run=is_dry_run, unsealed=unsealed)
 
     async def tables(self, wanted: Listing[Audited]) -> Page[Audited]:
         """The audited tables."""

@@ -22,7 +22,7 @@ _TRIES: Final = 8
 _BATCH: Final = 5_000
 
 
-async def purge(acting: Acting, ages: Ages, *, is_dry_run: bool) -> PurgeReport:
+async def purge(acting: Acting, ages: Ages, *, is_dry_run: bool, unsealed: bool) -> PurgeReport:
     """As ``svc_pg.audit.purge``, in transactions of ``acting``, for 20 seconds; the partitions left are postponed."""
     ends_at = time.monotonic() + BUDGET.total_seconds()
 
@@ -39,6 +39,7 @@ async def purge(acting: Acting, ages: Ages, *, is_dry_run: bool) -> PurgeReport:
         dry_run=is_dry_run,
         tries=_TRIES,
         batch=_BATCH,
+        unsealed=unsealed,
         is_over=lambda: time.monotonic() > ends_at,
     )
     return await atake_by(steps, rows)

@@ -36,6 +36,7 @@ class _Export(Asked):
 class _Purge:
     older_than: timedelta | None = None
     is_dry_run: bool = False
+    unsealed: bool = False
 
 
 _FORMATS: Final[Sequence[TextFormat]] = get_args(TextFormat)
@@ -65,6 +66,11 @@ _PURGE: Final[dict[str, FilterParameter[_Purge]]] = {
     "dryRun": FilterParameter(
         lambda purge, text: replace(purge, is_dry_run=truth(text)),
         "only count, remove nothing",
+        {"type": "boolean", "default": False},
+    ),
+    "unsealed": FilterParameter(
+        lambda purge, text: replace(purge, unsealed=truth(text)),
+        "also remove entries that no seal has yet, although the log has seals: nothing will ever prove what they said",
         {"type": "boolean", "default": False},
     ),
 }
@@ -117,5 +123,5 @@ class FileRoutes:
             ages = ages_of(wanted.older_than, self.config)
         except QueryError:
             refuse("olderThan", "is needed: the configuration has no retention_days")
-        report = await self.log.purge(request, ages, is_dry_run=wanted.is_dry_run)
+        report = await self.log.purge(request, ages, is_dry_run=wanted.is_dry_run, unsealed=wanted.unsealed)
         return ConsoleResponse(200, report)

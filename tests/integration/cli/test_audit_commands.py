@@ -374,6 +374,7 @@ def test_purge_takes_an_age_and_reports_as_json(run: Run, database: str) -> None
         "tables": {},
         "postponed": [],
         "held": [],
+        "unsealedSince": None,
         "isDryRun": False,
     }
 

@@ -17,6 +17,8 @@ from svc_pg.audit.export import export
 from svc_pg.config import AuditConfig
 from svc_pg.console import Console
 from svc_pg.console.audit_log import postgres_purge
+from svc_pg.query import scalar
+from tests.integration.console.browsing import signed_in
 from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings
 from tests.support.postgres import new_database
 
@@ -376,6 +378,30 @@ def test_a_dry_run_of_a_purge_counts_and_removes_nothing(old: str) -> None:
         assert len(report["partitions"]) == 1
         done = client.delete("/audit/entries?olderThan=90d").json()
     assert (done["partitions"], done["entries"], done["postponed"]) == (report["partitions"], 1, [])
+    assert remaining(old) == {"new"}
+
+
+def test_a_purge_leaves_what_has_no_seal_and_says_so_unless_it_is_told_to_remove_it(old: str) -> None:
+    with serving_installed(Console(settings(database_url=old))) as client:
+        client.headers.update(bearer("admin"))
+        assert client.delete("/audit/entries?olderThan=90d&dryRun=true").json()["unsealedSince"] is None
+        with psycopg.connect(old, autocommit=True) as conn:
+            oldest = scalar(conn, "select min(timestamp) from svc.audit_logs")
+            audit.seal(conn, key=audit.SealKey("s1", b"k" * 32))
+            conn.execute(
+                "insert into svc.audit_logs (table_name, table_oid, operation, record_id, timestamp)"
+                " values ('public.t', 0, 'INSERT', 'unsealed', %s)",
+                (oldest - timedelta(days=40),),
+            )
+        report = client.delete("/audit/entries?olderThan=90d").json()
+        assert datetime.fromisoformat(report["unsealedSince"]) == oldest - timedelta(days=40)
+        assert len(remaining(old)) == 6
+        system = client.get("/account/system").json()["proof"]["unsealedSince"]
+        assert system == report["unsealedSince"]
+        page = signed_in(client, "admin").get("/system").text
+        assert "a purge leaves them until <code>svc-pg seal</code>" in page
+        assert_problem(client.delete("/audit/entries?olderThan=90d&unsealed=perhaps"), 422, "invalid_parameter")
+        assert client.delete("/audit/entries?olderThan=90d&unsealed=true").json()["unsealedSince"] is None
     assert remaining(old) == {"new"}
 
 
