@@ -173,6 +173,10 @@ def _prune_webhooks(conn: Connection[Any], config: Config) -> str | None:
     return _removed(prune_deliveries(conn, delivered=kept.keep_delivered, failed=kept.keep_failed))
 
 
+def _prune_leaves(conn: Connection[Any], _: Config) -> str | None:
+    return _removed(_in_batches(conn, "select svc.audit_prune_leaves(%s)", ()))
+
+
 def _prune_console(conn: Connection[Any], _: Config) -> str | None:
     return _removed(_in_batches(conn, "select links + counts + sessions + events from svc.console_prune(%s)", ()))
 
@@ -207,6 +211,7 @@ _STEPS: Final[tuple[tuple[str, Task | None, Step], ...]] = (
     ("the log's partitions", None, _make_partitions),
     ("the log's epoch", None, _begin_epoch),
     ("the log's retention", "purge", _purge_log),
+    ("the leaves of removed entries", None, _prune_leaves),
     ("deliveries", None, _prune_webhooks),
     ("the console", None, _prune_console),
 )

@@ -115,6 +115,8 @@ create table svc.audit_removed_leaves (
     table_name text collate "C" not null,
     leaf bytea not null check (length(leaf) = 32)
 );
+create index audit_removed_leaves_time on svc.audit_removed_leaves using brin ("timestamp")
+    with (pages_per_range = 32, autosummarize = on);
 -- What purges and erasures took away, so that seals tell it from what somebody else did: the contents of the log's own
 -- entries that say so. No purge removes them, as it does these entries, whose seals keep the digests of the contents.
 create table svc.audit_removals (

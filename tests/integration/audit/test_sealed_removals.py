@@ -9,7 +9,7 @@ from typing import Any, LiteralString
 import psycopg
 import pytest
 
-from svc_pg import Config, audit
+from svc_pg import Config, audit, maintenance, schema
 from svc_pg.audit import Seal, SealKey, Verification
 from svc_pg.audit.seals import sealing, steps, verification
 from svc_pg.audit.seals.comparison import Comparison, compare
@@ -31,6 +31,7 @@ GUARDED = (
 )
 LEAVES = "select array_agg(inhrelid::regclass::text) from pg_inherits where inhparent = 'svc.audit_logs'::regclass"
 DDL = "create table customer (id text primary key, a text); create table session (id int primary key)"
+CONFIG = audited("customer", "session")
 RETENTION = Config.model_validate(
     {
         "audit": {
@@ -43,7 +44,7 @@ RETENTION = Config.model_validate(
 
 @pytest.fixture(scope="module")
 def prepare() -> Prepare:
-    return lambda conninfo: create_and_audit(conninfo, DDL, audited("customer", "session"))
+    return lambda conninfo: create_and_audit(conninfo, DDL, CONFIG)
 
 
 @pytest.fixture
@@ -225,6 +226,32 @@ def test_a_claim_is_proven_by_the_seal_of_an_entry_that_was_purged_itself(db: Co
         assert len(said(db)) == 1  # what that purge removed
     db.execute("update svc.audit_removals set entry_id = 4711 where entry_id = %s", (first,))
     assert len(said(db)) == 1
+
+
+def test_maintenance_removes_the_leaves_of_months_that_were_dropped(
+    db: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(maintenance, "_BATCH", 2)
+    write(db, "public.session", *range(100, 107))
+    write(db, "public.customer", *range(100, 107))
+    audit.seal(db, key=KEY)
+    assert audit.purge(db, config=RETENTION).entries == 7
+    audit.seal(db, key=KEY)
+    leaves = "select count(*) from svc.audit_removed_leaves"
+    assert maintenance.maintain(db, Config())
+    assert scalar(db, leaves) == 7  # customers keep their months
+    age_all(db, keep="nothing")
+    audit.seal(db, key=KEY)
+    with db.transaction():
+        db.execute("set local role svc_admin")
+        assert scalar(db, "select svc.audit_prune_leaves(3)") == 3
+        with pytest.raises(psycopg.errors.InsufficientPrivilege), db.transaction():
+            db.execute("delete from svc.audit_removed_leaves")
+    assert (verified(db).findings, scalar(db, leaves)) == ([], 4)
+    assert maintenance.maintain(db, Config())
+    assert (verified(db).findings, scalar(db, leaves)) == ([], 0)
+    assert verified(db).purged >= 14
+    assert [entry for entry in schema.status(db, CONFIG) if entry.state != "ok" and "guard" in entry.identity] == []
 
 
 def test_the_log_keeps_what_tells_of_purges_until_it_is_sealed(db: Connection) -> None:
