@@ -16,6 +16,7 @@ begin
     insert into svc.audit_epochs (name, began_at)
     select e.here ->> 'epoch', (e.here ->> 'at')::timestamptz from svc.audit_epoch e
         on conflict do nothing;
+    perform svc.audit_note_names();
 end
 $svc$;
 revoke all on function svc.audit_begin_epoch() from public;

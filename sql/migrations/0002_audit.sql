@@ -59,6 +59,14 @@ create table svc.audit_epochs (
 insert into svc.audit_epoch default values;
 insert into svc.audit_epochs (name, began_at) select here ->> 'epoch', '-infinity' from svc.audit_epoch;
 
+-- The names under which capture recorded each table, in each epoch: an oid means something in one server only.
+create table svc.audit_table_names (
+    epoch text not null,
+    table_name text collate "C" not null,
+    table_oid oid not null,
+    primary key (epoch, table_name, table_oid)
+);
+
 -- Tables whose rules leave changes out of the log, or once did: their entries need not follow each other.
 create table svc.audit_omissions (
     table_name text collate "C" primary key,
@@ -240,6 +248,11 @@ comment on column svc.audit_omissions.since is 'The time of the first install of
 comment on column svc.audit_omissions.ignored is 'The columns whose change alone had no entry at some time.';
 comment on column svc.audit_omissions.is_conditional is
     'Whether changes were recorded under a condition only at some time.';
+comment on table svc.audit_table_names is
+    'Internal: the names under which capture recorded each table, so that an erasure follows renamed tables.';
+comment on column svc.audit_table_names.epoch is 'The epoch of the log.';
+comment on column svc.audit_table_names.table_name is 'The table, as entries name it.';
+comment on column svc.audit_table_names.table_oid is 'Its oid, of a partitioned table not that of a partition.';
 comment on table svc.audit_epochs is 'Internal: the epochs of the log that are known, with when each began.';
 comment on column svc.audit_epochs.name is 'The epoch''s name, the beginning of a cursor.';
 comment on column svc.audit_epochs.began_at is 'Older entries are of an epoch before; -infinity for the first.';

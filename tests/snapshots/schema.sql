@@ -110,6 +110,7 @@ create table svc.audit_removed_leaves (
     constraint audit_removed_leaves_leaf_check CHECK ((length(leaf) = 32)),
     constraint audit_removed_leaves_pkey PRIMARY KEY (id)
 );
+CREATE INDEX audit_removed_leaves_time ON svc.audit_removed_leaves USING brin ("timestamp") WITH (pages_per_range='32', autosummarize='on');
 CREATE TRIGGER audit_guard_row BEFORE DELETE OR UPDATE ON svc.audit_removed_leaves FOR EACH ROW EXECUTE FUNCTION svc.audit_guard();
 CREATE TRIGGER audit_guard_truncate BEFORE TRUNCATE ON svc.audit_removed_leaves FOR EACH STATEMENT EXECUTE FUNCTION svc.audit_guard();
 
@@ -149,6 +150,13 @@ create table svc.audit_seals (
 CREATE INDEX audit_seals_xact ON svc.audit_seals USING btree (until_xact_id);
 CREATE TRIGGER audit_guard_row BEFORE DELETE OR UPDATE ON svc.audit_seals FOR EACH ROW EXECUTE FUNCTION svc.audit_guard();
 CREATE TRIGGER audit_guard_truncate BEFORE TRUNCATE ON svc.audit_seals FOR EACH STATEMENT EXECUTE FUNCTION svc.audit_guard();
+
+create table svc.audit_table_names (
+    epoch text not null,
+    table_name text collate "C" not null,
+    table_oid oid not null,
+    constraint audit_table_names_pkey PRIMARY KEY (epoch, table_name, table_oid)
+);
 
 create table svc.audit_verifications (
     id bigint generated always as identity not null,
@@ -819,7 +827,7 @@ create function svc.audit_ensure_partitions(p_months integer DEFAULT 3, p_attach
     set lock_timeout=2s;
 
 create function svc.audit_erasable(p_table text, p_record text)
-    returns TABLE(table_name text, record_id text, moved_from text, entry_id bigint, entry_timestamp timestamp with time zone, is_erased boolean) language plpgsql stable
+    returns TABLE(table_name text, record_id text, moved_from text, entry_id bigint, entry_timestamp timestamp with time zone, is_erased boolean, known_as text) language plpgsql stable
     set search_path=pg_catalog, pg_temp
     set enable_hashjoin=off
     set enable_mergejoin=off;
@@ -900,6 +908,10 @@ create function svc.audit_mask_all(p_snapshot jsonb)
     returns jsonb language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_names_of(p_table text)
+    returns TABLE(name text, oids oid[], others oid[], since timestamp with time zone, until timestamp with time zone) language plpgsql stable
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_net_changes(p_xact_id bigint, p_entry_id bigint DEFAULT NULL::bigint)
     returns TABLE(table_name text, record_id text, before_data jsonb, after_data jsonb, changed_fields text[], redacted_fields text[], moved_from text, moved_to text, is_in_order boolean, later_entry bigint, later_operation text, later_fields text[]) language plpgsql stable
     set search_path=pg_catalog, pg_temp;
@@ -912,6 +924,10 @@ create function svc.audit_next_event(p_table text, p_record text, p_timestamp ti
     returns record language plpgsql stable
     set search_path=pg_catalog, pg_temp
     set enable_sort=off;
+
+create function svc.audit_note_names()
+    returns void language sql security definer
+    set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_noticed(p_image text, p_ignored text[])
     returns text language sql immutable parallel safe
@@ -937,6 +953,12 @@ create function svc.audit_previous_event(p_table text, p_record text, p_timestam
     returns record language plpgsql stable
     set search_path=pg_catalog, pg_temp
     set enable_sort=off;
+
+create function svc.audit_prune_leaves(p_limit integer)
+    returns bigint language plpgsql security definer
+    set search_path=pg_catalog, pg_temp
+    set lock_timeout=300ms
+    set enable_seqscan=off;
 
 create function svc.audit_purge_entries(p_partition oid, p_at_table text, p_from timestamp with time zone, p_before timestamp with time zone, p_tables text[], p_befores timestamp with time zone[], p_limit integer, OUT entries bigint, OUT by_table jsonb, OUT at_table text, OUT reached timestamp with time zone)
     returns record language plpgsql security definer
@@ -1598,6 +1620,8 @@ grant insert on table svc.audit_logs to svc_writer;
 grant select on table svc.audit_logs_default to svc_admin;
 grant execute on function svc.audit_mask_all to svc_admin;
 grant execute on function svc.audit_mask_all to svc_writer;
+grant execute on function svc.audit_names_of to svc_admin;
+grant execute on function svc.audit_names_of to svc_writer;
 grant execute on function svc.audit_net_changes to svc_admin;
 grant execute on function svc.audit_net_changes to svc_reader;
 grant execute on function svc.audit_net_changes to svc_writer;
@@ -1606,6 +1630,7 @@ grant execute on function svc.audit_new_epoch to svc_writer;
 grant execute on function svc.audit_next_event to svc_admin;
 grant execute on function svc.audit_next_event to svc_reader;
 grant execute on function svc.audit_next_event to svc_writer;
+grant execute on function svc.audit_note_names to svc_admin;
 grant execute on function svc.audit_noticed to svc_admin;
 grant execute on function svc.audit_noticed to svc_reader;
 grant execute on function svc.audit_noticed to svc_writer;
@@ -1622,6 +1647,7 @@ grant execute on function svc.audit_period to svc_writer;
 grant execute on function svc.audit_previous_event to svc_admin;
 grant execute on function svc.audit_previous_event to svc_reader;
 grant execute on function svc.audit_previous_event to svc_writer;
+grant execute on function svc.audit_prune_leaves to svc_admin;
 grant execute on function svc.audit_purge_entries to svc_admin;
 grant execute on function svc.audit_purge_partition to svc_admin;
 grant execute on function svc.audit_purge_plan to svc_admin;
@@ -1645,6 +1671,7 @@ grant select on table svc.audit_seals to svc_reader;
 grant execute on function svc.audit_state_before to svc_admin;
 grant execute on function svc.audit_state_before to svc_reader;
 grant execute on function svc.audit_state_before to svc_writer;
+grant select on table svc.audit_table_names to svc_admin;
 grant execute on function svc.audit_truncated to svc_admin;
 grant execute on function svc.audit_truncated to svc_reader;
 grant execute on function svc.audit_truncated to svc_writer;

@@ -141,6 +141,8 @@ def _finish_schema(conn: Connection[Any], present: Installation, plan: Plan, don
 def _install_table(conn: Connection[Any], plan: Plan, table: str) -> tuple[Plan, list[Status]]:
     plan = plan.next(conn)
     done = take(conn, plan.by_table.get(table, []))
+    if any(step.kind == "trigger" for step in done):
+        conn.execute(partitions.NOTE_NAMES)
     if names := Scope.of([step.item for step in done if step.item is not None]).names:
         access.apply(conn, plan.target.access, names=names)
     return plan, done

@@ -12,6 +12,8 @@ ENSURE: Final = "select svc.audit_ensure_partitions();"
 REPAIR: Final = "select svc.audit_ensure_partitions(p_attaches => true);"
 EPOCH: Final = "select svc.audit_begin_epoch();"
 """Record a restore of the log, if there was one."""
+NOTE_NAMES: Final = "select svc.audit_note_names();"
+"""Record the names of the tables that are audited now."""
 
 _STATE: Final = """
 select 'svc.audit_logs' as identity,
