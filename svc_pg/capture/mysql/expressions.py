@@ -77,13 +77,15 @@ class MySql:
 
     def large(self, rows: Sequence[RowName], columns: Sequence[MySqlColumn]) -> Sql | None:
         """True if a value of these rows may be too long for the functions that write JSON; None if none can be."""
-        sizes = [
-            sql("ifnull(octet_length({}), 0)", self._value(row, column))
-            for row in rows
-            for column in columns
-            if column.is_large
-        ]
+        sizes = [self._size(row, column) for row in rows for column in columns if column.is_large]
         return sql(_LARGE, joined(" + ", sizes)) if sizes else None
+
+    def _size(self, row: RowName, column: Column) -> Sql:
+        """The most bytes of the value's text. To write MySQL's JSON costs much; no character of it takes more than 6."""
+        x = self._value(row, column)
+        if column.kind == "json" and not self.is_mariadb:
+            return sql("ifnull(8 * json_storage_size({}), 0)", x)
+        return sql("ifnull(octet_length({}), 0)", x)
 
     def _json(self, row: RowName, column: Column) -> Sql:
         x = self._value(row, column)
@@ -172,7 +174,7 @@ class MySql:
         """
         old, new = self._value("old", column), self._value("new", column)
         if column.kind == "timestamp":
-            return sql("{0} <=> {1} and unix_timestamp({0}) <=> unix_timestamp({1})", old, new)
+            return sql("unix_timestamp({}) <=> unix_timestamp({})", old, new)
         if column.kind in ("text", "shape", "json"):
             return sql(
                 "cast({} as binary) <=> {}", old, sql("cast({} as binary)", new) if column.kind == "json" else new
