@@ -81,7 +81,7 @@ class MySql:
         return sql(_LARGE, joined(" + ", sizes)) if sizes else None
 
     def _size(self, row: RowName, column: Column) -> Sql:
-        """The most bytes of the value's text. To write MySQL's JSON costs much; no character of it takes more than 6."""
+        """The most bytes that the value's text may have: to write MySQL's JSON costs much, and at most six for one."""
         x = self._value(row, column)
         if column.kind == "json" and not self.is_mariadb:
             return sql("ifnull(8 * json_storage_size({}), 0)", x)
