@@ -29,7 +29,10 @@ def main() -> None:
     try:
         from .app import app  # it needs Typer
 
-        app()
+        try:
+            app()
+        finally:
+            output.end()
     except Exception as error:
         if isinstance(error, UnicodeEncodeError) and (argument := _undecoded()) and not output.debug:
             output.words(f"error: argument {argument} is not UTF-8")

@@ -32,7 +32,7 @@ from .log_filters import (
 )
 from .operator import acting_as_operator
 from .options import ConfigReference, DatabaseUrl, Json, duration
-from .output_file import until_the_reader_leaves
+from .output_file import STANDARD_OUTPUT, explained, until_the_reader_leaves
 from .progress import progress
 
 app = typer.Typer()
@@ -76,7 +76,8 @@ def log(
         warn_of_unknown(conn, tables)
         entries = follow_entries(conn, wanted) if follow else reversed(wanted.list(conn).data)
         for entry in entries:
-            typer.echo(show(entry))
+            with explained(STANDARD_OUTPUT):
+                typer.echo(show(entry))
 
 
 @app.command()

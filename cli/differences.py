@@ -15,6 +15,7 @@ from .database import connect
 from .format_difference import field_text, time_text
 from .json_text import printable
 from .options import Json, PostgresUrl
+from .output_file import STANDARD_OUTPUT, explained
 
 app = typer.Typer()
 
@@ -71,7 +72,8 @@ def revert(
         raise typer.BadParameter("pass the id of an entry, or --transaction ID")
     with connect(database_url) as conn:
         text = audit.revert(conn, entry=entry, transaction=transaction, leave=leave or ())
-    typer.echo(text, nl=False)
+    with explained(STANDARD_OUTPUT):
+        typer.echo(text, nl=False)
 
 
 def _show_difference(entry: audit.Entry) -> None:

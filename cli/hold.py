@@ -9,6 +9,7 @@ from svc_pg import audit
 from . import output, records
 from .database import connect
 from .json_text import printable
+from .known_tables import warn_of_unknown
 from .operator import operator
 from .options import After, Json, Limit, PostgresUrl
 
@@ -41,8 +42,10 @@ def hold(
     if not reason:
         raise typer.BadParameter("is needed, and is recorded", param_hint="--reason")
     change = audit.lift_hold if lift else audit.hold
-    with connect(database_url) as conn, operator(conn):
-        number = change(conn, table, key, reason=reason)
+    with connect(database_url) as conn:
+        warn_of_unknown(conn, [table])
+        with operator(conn):
+            number = change(conn, table, key, reason=reason)
     if json:
         records.show_json({"id": number})
     else:

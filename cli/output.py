@@ -7,6 +7,7 @@ from typing import Any
 from svc_pg.errors import ConsoleAutoApproveInProductionError, ConsoleWeakSecretError, SvcError
 
 from .json_text import printable
+from .output_file import STANDARD_OUTPUT, discard, explained
 
 debug = False
 """True if errors keep their traceback; set by --debug."""
@@ -16,8 +17,21 @@ _NAMED = (ConsoleAutoApproveInProductionError, ConsoleWeakSecretError)
 
 
 def data(text: str) -> None:
-    """Print one line of data."""
-    sys.stdout.write(text + "\n")
+    """Print one line of data. Raises SvcError if it cannot be written, for example if the disk is full."""
+    with explained(STANDARD_OUTPUT):
+        sys.stdout.write(text + "\n")
+
+
+def end() -> None:
+    """Write what is left of the data. Raises SvcError as ``data``; a reader who left is none."""
+    try:
+        with explained(STANDARD_OUTPUT):
+            sys.stdout.flush()
+    except BrokenPipeError:
+        discard()
+    except SvcError:
+        discard()
+        raise
 
 
 def json_data(value: Any) -> None:

@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
 
-import typer
-
 from svc_pg.errors import SvcError
 
 STANDARD_OUTPUT: Final = Path("-")
@@ -70,5 +68,10 @@ def until_the_reader_leaves() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # buffered output goes nowhere
-        raise typer.Exit from None
+        discard()
+        sys.exit(0)
+
+
+def discard() -> None:
+    """Let what is buffered for standard output go nowhere, or the interpreter fails to write it at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

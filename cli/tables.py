@@ -5,6 +5,8 @@ from collections.abc import Collection
 from rich.console import Console
 from rich.table import Table
 
+from .output_file import STANDARD_OUTPUT, explained
+
 # names that people chose may look like markup or an emoji: a:b:c
 _console = Console(highlight=False, markup=False, emoji=False)
 
@@ -16,4 +18,5 @@ def show(title: str, columns: list[str], rows: list[list[str]], *, folding: Coll
         table.add_column(column, overflow="fold", no_wrap=column not in folding)
     for row in rows:
         table.add_row(*row)
-    _console.print(table)
+    with explained(STANDARD_OUTPUT):
+        _console.print(table)

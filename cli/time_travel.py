@@ -12,6 +12,7 @@ from . import output, records
 from .database import connect
 from .format_difference import differences, time_text, value_text
 from .json_text import printable
+from .known_tables import warn_of_unknown
 from .options import After, Json, Limit, PostgresUrl
 
 app = typer.Typer()
@@ -35,6 +36,7 @@ def history(
     """Show the states of one record, the newest first."""
     states = audit.history(table, key).limit(limit)
     with connect(database_url) as conn:
+        warn_of_unknown(conn, [table])
         page = (states if after is None else states.after(after)).list(conn)
     if json:
         records.show_json(page)
@@ -94,6 +96,7 @@ def as_of(
 def blame(table: Table, key: Key, *, database_url: PostgresUrl = None, json: Json = False) -> None:
     """Show for each field of a record who last changed it, and when."""
     with connect(database_url) as conn:
+        warn_of_unknown(conn, [table])
         origins = audit.blame(conn, table, key)
     if json:
         records.show_json(origins)

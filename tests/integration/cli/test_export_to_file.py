@@ -49,12 +49,22 @@ def file(tmp_path: Path) -> Path:
     return file
 
 
-def test_a_full_disk_is_an_error_and_no_traceback(run: Run) -> None:
-    if not (Path("/dev/full").exists() and stat.S_ISCHR(Path("/dev/full").stat().st_mode)):
-        pytest.skip("this system has no /dev/full")
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="this system has no /dev/full")
+def test_a_full_disk_is_an_error_and_no_traceback(run: Run, database: str) -> None:
     done = run("export", "--to", "/dev/full")
-    assert done.returncode == 1
-    assert "/dev/full cannot be written" in done.stderr
+    assert (done.returncode, "/dev/full cannot be written: No space left" in done.stderr) == (1, True)
+    for command in ("export --format parquet", "log", "status", "status --json", "diff 1"):
+        with Path("/dev/full").open("w", encoding="utf-8") as full:
+            failed = subprocess.run(
+                [PROGRAM, *command.split()],
+                env=environment(DATABASE_URL=database),
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+                check=False,
+            )
+        assert failed.returncode == 1, failed.stderr
+        assert failed.stderr.endswith("error: standard output cannot be written: No space left on device\n")
 
 
 def test_an_export_that_fails_leaves_the_old_file_as_it_was(database: str, file: Path) -> None:

@@ -71,6 +71,7 @@ def test_a_hold_is_placed_listed_and_lifted(run: Run, database: str) -> None:
     [
         (["orders", "5"], 2, "--reason"),
         (["orders", "99", "--reason", "x"], 1, "the log does not know a record 99"),
+        (["order", "99", "--reason", "x"], 1, 'did you mean "public.orders"?'),
         (["nowhere", "--reason", "x"], 1, "is not audited and has no entries"),
         (["orders", "--lift", "--reason", "x"], 1, "is not held"),
         (["a.b.c", "--reason", "x"], 1, "not a table name"),

@@ -87,6 +87,11 @@ def test_blame_shows_who_changed_each_field(run: Run) -> None:
 REFUSED: Final[list[tuple[tuple[str, ...], int, str]]] = [
     (("history", "customer", "7"), 1, 'the log does not know a record 7 of "public.customer"'),
     (("history", "nothing", "1"), 1, 'the log does not know a record 1 of "public.nothing"'),
+    (
+        ("history", "custome", "1"),
+        1,
+        'does not exist, is not audited and has no entries; did you mean "public.customer"?',
+    ),
     (("as-of", "2020-01-01", "customer"), 1, '"public.customer" is not known before 2'),
     (("as-of", "2100-01-01", "customer", "7"), 1, "had no record 7 then"),
     (("as-of", "1h", "nothing"), 1, 'there is no past of "public.nothing" to read'),

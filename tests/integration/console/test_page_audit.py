@@ -252,6 +252,8 @@ def test_who_may_not_export_is_not_offered_it_and_refused(client: httpx.Client, 
     assert "/audit/export" not in reader.get("/audit").text
     assert reader.get("/audit/export?format=csv").status_code == 403
     writer = signed_in(client, "write")
+    assert writer.get("/audit/export?format=parquet").status_code == 422
+    assert isinstance(writer.get("/audit/export?format=json").json(), list)
     [address] = [link for link in links(writer.get("/audit?actor=mara&text=x")) if "format=csv" in link]
     file = writer.get(address)
     assert file.headers["content-disposition"] == 'attachment; filename="audit-log.csv"'

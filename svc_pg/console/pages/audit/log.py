@@ -15,7 +15,11 @@ from svc_pg.pagination import Page
 _PLACES: Final = ("cursor", "before", "around")
 _IN_FORM: Final = ("text", "resource", "operation", "minSeverity", "since")
 _PERIODS: Final = {"1h": "Last hour", "24h": "Last 24 hours", "7d": "Last 7 days", "30d": "Last 30 days"}
-_MEDIA_TYPES: Final = {"csv": "text/csv; charset=utf-8", "ndjson": "application/x-ndjson"}
+_MEDIA_TYPES: Final = {
+    "csv": "text/csv; charset=utf-8",
+    "json": "application/json",
+    "ndjson": "application/x-ndjson",
+}
 
 
 async def listed(visit: Visit) -> Answer:
@@ -63,7 +67,7 @@ async def listed(visit: Visit) -> Answer:
 async def export(visit: Visit) -> Answer:
     """The entries that the filters select, as a file."""
     filters = selection.without_search(selection.used(visit))
-    format_ = "csv" if visit.query.get("format") == "csv" else "ndjson"
+    format_ = visit.query.get("format", "ndjson")
     content = await visit.api.call("GET", "audit", "export", query={**filters, "format": format_})
     headers = {
         "Content-Type": _MEDIA_TYPES[format_],
