@@ -9,6 +9,7 @@ from psycopg.errors import QueryCanceled
 from svc_pg import Config, schema
 from svc_pg.attribution import PREPARE, Attribution, attribution
 from svc_pg.config import DEFAULT_FILE
+from svc_pg.dialects import dialect_of
 from svc_pg.query import fetch
 from svc_pg.schema import Status
 
@@ -56,6 +57,7 @@ def install(
     with open_database(database_url) as conn:
         steps = schema.install(conn, wanted, prune=prune, roles=roles, wait_for_table=lock_timeout)
         snapshots = schema.backfill(conn, wanted) if backfill else {}
+        is_idle = not wanted.audit.tables and dialect_of(conn) != "postgresql"
     if json:
         output.json_data({"changes": [_step(step) for step in steps], "snapshots": snapshots})
         return
@@ -63,6 +65,8 @@ def install(
     for table, number in snapshots.items():
         output.words(f"snapshot of {number} rows of {table}")
     output.words(f"{len(steps)} changes." if steps else "Nothing to change: the database is as the configuration says.")
+    if is_idle:
+        output.words("No table is recorded yet: name them in svc-pg.toml, each below [[audit.tables]].")
 
 
 @app.command()

@@ -56,6 +56,13 @@ def test_a_database_is_installed_compared_and_cleared_by_its_address(folder: Pat
         ]
 
 
+def test_an_install_that_records_nothing_says_where_to_name_tables(folder: Path) -> None:
+    (folder / "svc-pg.toml").unlink()
+    install = svc_pg("install", "--database-url", "sqlite:///shop.db", folder=folder)
+    last = "No table is recorded yet: name them in svc-pg.toml, each below [[audit.tables]]."
+    assert (install.returncode, install.stderr.splitlines()[-2:]) == (0, ["5 changes.", last])
+
+
 def test_an_address_with_a_slip_makes_no_database(folder: Path) -> None:
     before = sorted(folder.iterdir())
     missing = svc_pg("install", "--database-url", "sqlite:///shp.db", folder=folder)
