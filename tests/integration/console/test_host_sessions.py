@@ -16,7 +16,16 @@ from starlette.requests import Request
 from svc_pg.console import Console, ConsoleRequest, Session, call_limits, django_users
 from svc_pg.errors import ConfigError
 from tests.integration.actor import django_shop
-from tests.integration.console.serving import PREFIX, assert_problem, bearer, serving, serving_installed, settings, shop
+from tests.integration.console.serving import (
+    NO_TLS,
+    PREFIX,
+    assert_problem,
+    bearer,
+    serving,
+    serving_installed,
+    settings,
+    shop,
+)
 from tests.integration.console.signing_in import magic_settings
 
 COOKIE = {"Cookie": "shop=bob"}
@@ -165,7 +174,10 @@ def test_the_header_of_a_trusted_proxy_names_the_user_and_the_settings_the_permi
 
 def test_nobody_but_the_proxy_can_send_its_header() -> None:
     console = proxied("192.0.2.1", "2001:db8::/32")
-    with serving(console.asgi, proxy_headers=False) as url, httpx.Client(base_url=url + PREFIX) as client:
+    with (
+        serving(console.asgi, proxy_headers=False) as url,
+        httpx.Client(base_url=url + PREFIX, verify=NO_TLS) as client,
+    ):
         for forwarded in ({}, {"X-Forwarded-For": "192.0.2.1"}, {"Forwarded": "for=192.0.2.1"}):
             headers = {"X-Forwarded-Email": "ann@corp.example", **forwarded}
             assert who(client, **headers) == (401, "not_authenticated")

@@ -14,6 +14,7 @@ from svc_pg.console.pages.visit import Visit
 from tests.integration.console.browsing import OWN, POLICY, UI, Browser, Document, assert_strict, signed_in, token
 from tests.integration.console.serving import (
     LEAKED,
+    NO_TLS,
     ORIGIN,
     PREFIX,
     new_console,
@@ -192,7 +193,10 @@ def links(page: httpx.Response) -> set[str]:
 def test_pages_work_below_a_root_path_and_behind_the_prefix_of_a_proxy() -> None:
     console = new_console()
     for options in ({"root_path": "/shop floor"}, {"root_path": ""}):
-        with serving(console.asgi, **options) as base_url, httpx.Client(base_url=f"{base_url}{PREFIX}") as client:
+        with (
+            serving(console.asgi, **options) as base_url,
+            httpx.Client(base_url=f"{base_url}{PREFIX}", verify=NO_TLS) as client,
+        ):
             root = options["root_path"].replace(" ", "%20")
             page = client.get("ui/sessions", follow_redirects=False)
             assert page.headers["location"].startswith(f"{root}{BASE}/sign-in?next=")
