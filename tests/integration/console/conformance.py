@@ -26,7 +26,7 @@ def assert_conforms(
     """No answer is a 5xx; each has a status, a media type and a body that the document promises.
 
     Bodies that do not fit are refused, and so is a request without a session where one is needed. Without
-    ``path_parameters`` they are made up.
+    ``path_parameters`` they are made up. ``examples`` are those of the profile ``quick``.
     """
     import requests  # here, as these take two seconds of every run to import
     import schemathesis
@@ -51,12 +51,13 @@ def assert_conforms(
         else [GenerationMode.POSITIVE]
     )
     fixed = None if path_parameters is None else dict(path_parameters)
+    times = settings().max_examples // settings.get_profile("quick").max_examples
     for mode in modes:
         strategy = found.as_strategy(mode, path_parameters=fixed)
 
         @given(case=strategy)
         @settings(
-            max_examples=examples,
+            max_examples=examples * times,
             database=None,
             derandomize=True,
             phases=[Phase.explicit, Phase.generate],
