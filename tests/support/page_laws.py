@@ -30,18 +30,25 @@ _WIDER: Final = """() => {
     const names = wide.slice(0, 5).map((each) => `${each.tagName}.${each.className} ${each.textContent.slice(0, 40)}`)
     return [`${root.scrollWidth} of ${root.clientWidth} px: ${names.join("; ")}`]
 }"""
-_FOREIGN: Final = """() => [...document.querySelectorAll("[href], [src], [action], [formaction]")]
-    .flatMap((each) => [each.href, each.src, each.action, each.formAction])
-    .filter((address) => typeof address === "string" && address && !/^https?:/.test(address))"""
-_UNNAMED: Final = """() => [...document.querySelectorAll("th")].filter((each) => !each.textContent.trim()).length"""
-
-_DANGLING: Final = """() => {
-    const ids = [...document.querySelectorAll("[id]")].map((each) => each.id)
+_STRUCTURE: Final = """(planted) => {
+    const all = (selector) => [...document.querySelectorAll(selector)]
+    const followed = all("[href], [src], [action], [formaction]")
+        .flatMap((each) => [each.href, each.src, each.action, each.formAction])
+        .filter((address) => typeof address === "string" && address && !/^https?:/.test(address))
+    const unnamed = all("th").filter((each) => !each.textContent.trim())
+    const ids = all("[id]").map((each) => each.id)
     const twice = ids.filter((id, at) => ids.indexOf(id) !== at)
     const named = ["for", "aria-labelledby", "aria-describedby", "aria-controls"].flatMap((name) =>
-        [...document.querySelectorAll(`[${name}]`)].flatMap((each) => each.getAttribute(name).split(/\\s+/)))
-    return [...new Set(twice)].map((id) => `the id ${id} is there twice`)
-        .concat(named.filter((id) => !ids.includes(id)).map((id) => `no element has the id ${id}`))
+        all(`[${name}]`).flatMap((each) => each.getAttribute(name).split(/\\s+/)))
+    const headings = all("h1").length
+    return [
+        ...all(planted).map((each) => `planted: ${each.outerHTML.slice(0, 200)}`),
+        ...followed.map((address) => `an address that no browser should follow: ${address.slice(0, 80)}`),
+        ...unnamed.map(() => "a column without a name"),
+        ...[...new Set(twice)].map((id) => `the id ${id} is there twice`),
+        ...named.filter((id) => !ids.includes(id)).map((id) => `no element has the id ${id}`),
+        ...(headings === 1 ? [] : [`${headings} headings of the page`]),
+    ]
 }"""
 
 _KINDS: Final = """() => {
@@ -128,12 +135,7 @@ def broken_laws(page: Page, html: str, *, looks: Sequence[Look] = LOOKS) -> list
     found = []
     if (size := len(html.encode())) > MAX_BYTES:
         found.append(f"{size} bytes, and {MAX_BYTES} are allowed")
-    found += [f"planted: {each}" for each in _outlines(page, _PLANTED)]
-    found += [f"an address that no browser should follow: {each[:80]}" for each in page.evaluate(_FOREIGN)]
-    found += ["a column without a name"] * page.evaluate(_UNNAMED)
-    found += page.evaluate(_DANGLING)
-    if (headings := page.locator("h1").count()) != 1:
-        found.append(f"{headings} headings of the page")
+    found += page.evaluate(_STRUCTURE, _PLANTED)
     for width in (NARROWEST, *WIDTHS):
         page.set_viewport_size(ViewportSize(width=width, height=_HEIGHT))
         found += [f"at {width} px the page is wider: {each}" for each in page.evaluate(_WIDER)]
@@ -173,10 +175,3 @@ def keyboard_laws(page: Page) -> list[str]:
         page.keyboard.press("Tab")
     found: list[str] = page.evaluate(_REACHED)
     return found
-
-
-def _outlines(page: Page, selector: str) -> list[str]:
-    outlines: list[str] = page.locator(selector).evaluate_all(
-        "found => found.map(each => each.outerHTML.slice(0, 200))"
-    )
-    return outlines
