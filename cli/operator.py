@@ -3,9 +3,9 @@
 import getpass
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
 import typer
 from psycopg import Connection
@@ -16,6 +16,8 @@ from svc_pg.query import Query, fetch_one
 
 from . import records
 from .database import connect
+
+Row = TypeVar("Row")
 
 _CONTEXT: Final = {"program": "svc-pg"}
 _ACT: Final = "select set_config('svc.actor_id', %s, false), set_config('svc.context', %s, false)"
@@ -42,14 +44,16 @@ def acting_as_operator(conn: Any) -> Iterator[None]:
     yield
 
 
-def change(query: Query[Any], database_url: str | None, *, as_json: bool) -> None:
+def change(
+    query: Query[Row], database_url: str | None, *, as_json: bool, show: Callable[[Row], None] = records.show
+) -> None:
     """Make a change and print the result."""
     with connect(database_url) as conn, operator(conn):
         row = fetch_one(conn, query)
     if as_json:
         records.show_json(row)
     else:
-        records.show(row)
+        show(row)
 
 
 def _operator_name() -> str:

@@ -13,7 +13,7 @@ from svc_pg.dialects import dialect_of
 from svc_pg.query import fetch
 from svc_pg.schema import Status
 
-from . import facts, format_status, horizon_holders, last_runs, output, records, seal_status, tables
+from . import facts, format_status, horizon_holders, last_runs, late_deliveries, output, records, seal_status, tables
 from .database import open_database
 from .options import ConfigReference, DatabaseUrl, Json, duration
 
@@ -86,7 +86,10 @@ def plan(*, database_url: DatabaseUrl = None, config: ConfigReference = None, ro
 def status(
     *, database_url: DatabaseUrl = None, config: ConfigReference = None, verbose: Verbose = False, json: Json = False
 ) -> None:
-    """Show what is installed and what differs. Exits with 3 if anything differs."""
+    """Show what is installed and what differs. Exits with 3 if anything differs.
+
+    Tells of late deliveries too, for which webhooks health exits with 3.
+    """
     wanted = Config.find(config)
     with open_database(database_url) as conn:
         found = schema.status(conn, wanted)
@@ -94,6 +97,7 @@ def status(
         seals = seal_status.read(conn)
         runs = last_runs.read(conn)
         holders = horizon_holders.read(conn)
+        backlog = late_deliveries.read(conn)
     differing = [entry for entry in found if entry.state != "ok"]
     if json:
         about = [
@@ -105,7 +109,7 @@ def status(
         records.show_json(
             {"isOk": not differing, "objects": objects, "lastDay": about, "maintenance": tasks}
             | seal_status.as_json(seals)
-            | {"horizonHolders": holders}
+            | {"horizonHolders": holders, "deliveries": late_deliveries.as_json(backlog)}
         )
     else:
         lines = format_status.every(found) if verbose else format_status.summary(found)
@@ -128,6 +132,7 @@ def status(
         _say_without_actor(attributed)
         last_runs.tell(runs)
         horizon_holders.tell(holders)
+        late_deliveries.tell(backlog)
     if differing:
         raise typer.Exit(3)
 

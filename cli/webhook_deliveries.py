@@ -1,19 +1,15 @@
 """The commands ``webhooks ...`` for deliveries."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
-from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from psycopg import Connection
 
 from svc_pg import Config, Settings, durations, webhooks
-from svc_pg.query import Query, fetch_one
+from svc_pg.query import Query, fetch, fetch_one
 from svc_pg.webhooks import delivery_queries as deliveries
-from svc_pg.webhooks import replay_queries
-from svc_pg.webhooks.delivery_rows import STATUSES, Delivery
-from svc_pg.webhooks.replay_queries import REPLAY_STATUSES, Replayed
+from svc_pg.webhooks.delivery_rows import STATUSES, Changed, Delivery
 
 from . import output, records
 from .completion import events, one_of
@@ -29,17 +25,22 @@ DeliveryId = Annotated[str, typer.Argument(metavar="DELIVERY", help="The deliver
 Since = Annotated[
     str | None, point_in_time(meaning="Only deliveries created since this time: 1h, 7d, or 2026-01-31T12:00:00Z.")
 ]
+OfEndpoint = Annotated[str | None, typer.Option(metavar="ENDPOINT", help="Only deliveries to this endpoint.")]
+OfEvent = Annotated[
+    str | None, typer.Option(metavar="EVENT", help="Only deliveries of this event.", autocompletion=events)
+]
 Tenant = Annotated[str | None, typer.Option(metavar="TENANT", help="Only messages of this tenant.")]
 Transaction = Annotated[
     int | None,
     typer.Option(metavar="XACT", min=0, help="Only what this transaction sent: the xactId of audit entries."),
 ]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count the deliveries.")]
 
 
 @app.command("deliveries")
 def list_deliveries(
     *,
-    endpoint: Annotated[str | None, typer.Option(metavar="ENDPOINT", help="Only deliveries to this endpoint.")] = None,
+    endpoint: OfEndpoint = None,
     status: Annotated[
         str | None,
         typer.Option(
@@ -48,9 +49,7 @@ def list_deliveries(
             autocompletion=one_of(*STATUSES),
         ),
     ] = None,
-    event: Annotated[
-        str | None, typer.Option(metavar="EVENT", help="Only deliveries of this event.", autocompletion=events)
-    ] = None,
+    event: OfEvent = None,
     message: Annotated[str | None, typer.Option(metavar="MESSAGE", help="Only deliveries of this message.")] = None,
     tenant: Tenant = None,
     transaction: Transaction = None,
@@ -82,6 +81,21 @@ def _delivery(delivery: Delivery) -> Iterator[str]:
     yield "    " + "  ".join(filter(None, words))
 
 
+@app.command("delivery")
+def show_one(delivery: DeliveryId, *, database_url: PostgresUrl = None, json: Json = False) -> None:
+    """Show a delivery and its attempts."""
+    with connect(database_url) as conn:
+        row = fetch_one(conn, deliveries.get(delivery))
+        attempts = fetch(conn, deliveries.attempts(delivery))
+    if json:
+        records.show_json({"delivery": row, "attempts": attempts})
+        return
+    records.show(row)
+    for attempt in attempts:
+        output.data("")
+        records.show(attempt)
+
+
 @app.command()
 def request(delivery: DeliveryId, *, database_url: PostgresUrl = None, json: Json = False) -> None:
     """Show the request of a delivery, signed as of now if SVC_ENCRYPTION_KEYS is set; sealed headers are only named."""
@@ -101,13 +115,37 @@ def request(delivery: DeliveryId, *, database_url: PostgresUrl = None, json: Jso
 @app.command()
 def retry(delivery: DeliveryId, *, database_url: PostgresUrl = None, json: Json = False) -> None:
     """Make a failed or canceled delivery due now, or one that waits for its next attempt."""
-    change(deliveries.retry(delivery), database_url, as_json=json)
+    change(deliveries.retry(delivery), database_url, as_json=json, show=show_delivery)
 
 
 @app.command()
-def cancel(delivery: DeliveryId, *, database_url: PostgresUrl = None, json: Json = False) -> None:
-    """Cancel a pending delivery, or a failed one that blocks its key."""
-    change(deliveries.cancel(delivery), database_url, as_json=json)
+def cancel(
+    delivery: Annotated[
+        str | None, typer.Argument(metavar="DELIVERY", help="The delivery's id.", show_default=False)
+    ] = None,
+    *,
+    endpoint: OfEndpoint = None,
+    event: OfEvent = None,
+    tenant: Tenant = None,
+    since: Since = None,
+    dry_run: DryRun = False,
+    database_url: PostgresUrl = None,
+    json: Json = False,
+) -> None:
+    """Cancel a pending delivery, or a failed one that blocks its key; or all pending ones that the options name.
+
+    Of many, those with an attempt under way are left out.
+    """
+    is_named = any(value is not None for value in (endpoint, event, tenant, since))
+    if (delivery is None) != is_named or (dry_run and not is_named):
+        raise typer.BadParameter("pass the id of a delivery, or --endpoint, --event, --tenant or --since")
+    if delivery is not None:
+        change(deliveries.cancel(delivery), database_url, as_json=json, show=show_delivery)
+        return
+    start = None if since is None else durations.point_in_time(since)
+    wanted = deliveries.matching(endpoint=endpoint, event=event, tenant=tenant, since=start)
+    batch = wanted.cancel(dry_run=dry_run)
+    _change_many(batch, database_url, dry_run=dry_run, as_json=json, would="would be canceled", did="are canceled")
 
 
 @app.command()
@@ -115,93 +153,39 @@ def recover(
     endpoint: EndpointId,
     *,
     since: Since = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count the deliveries.")] = False,
+    dry_run: DryRun = False,
     database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
     """Make all failed and canceled deliveries of an endpoint due now, and those that wait for another attempt."""
     start = None if since is None else durations.point_in_time(since)
+    batch = deliveries.recover(endpoint, since=start, dry_run=dry_run)
+    _change_many(batch, database_url, dry_run=dry_run, as_json=json, would="would be tried again", did="are due again")
+
+
+def show_delivery(delivery: Delivery) -> None:
+    """Print a delivery as the list does."""
+    for line in _delivery(delivery):
+        output.data(line)
+
+
+def _change_many(
+    batch: Query[Changed], database_url: str | None, *, dry_run: bool, as_json: bool, would: str, did: str
+) -> None:
+    """Change batch after batch, each in a transaction of its own, and print the number."""
     count, is_done, is_complete = 0, False, False
-    with connect(database_url) as conn:
+    with connect(database_url) as conn, acting_as_operator(conn):
         while not is_done:
             with conn.transaction():
-                batch = fetch_one(conn, deliveries.recover(endpoint, since=start, dry_run=dry_run))
-            count, is_complete = count + batch.count, batch.is_complete
-            is_done = is_complete or dry_run  # a dry run would count the same deliveries again
-    if json:
+                changed = fetch_one(conn, batch)
+            count, is_complete = count + changed.count, changed.is_complete
+            # a dry run would count the same deliveries again, and what others hold locked stays as it is
+            is_done = is_complete or dry_run or not changed.count
+    if as_json:
         records.show_json({"count": count, "isComplete": is_complete, "isDryRun": dry_run})
         return
     number = f"{count}" if is_complete else f"At least {count}"
-    output.words(f"{number} deliveries would be tried again." if dry_run else f"{number} deliveries are due again.")
-
-
-@app.command()
-def replay(
-    *,
-    endpoint: Annotated[
-        str, typer.Option(metavar="ENDPOINT", help="The endpoint that gets the messages.", show_default=False)
-    ],
-    since: Annotated[
-        str | None, point_in_time(meaning="Messages sent since this time: 1h, 7d, or 2026-01-31T12:00:00Z.")
-    ] = None,
-    until: Annotated[str | None, point_in_time(meaning="Messages sent before this time. Default: now.")] = None,
-    event: Annotated[
-        str | None, typer.Option(metavar="EVENT", help="Only messages of this event.", autocompletion=events)
-    ] = None,
-    status: Annotated[
-        str | None,
-        typer.Option(
-            metavar="STATUS",
-            help="Only delivered, failed or canceled deliveries, or missing ones: messages that the endpoint wants and"
-            " never got.",
-            autocompletion=one_of(*REPLAY_STATUSES),
-        ),
-    ] = None,
-    new_ids: Annotated[
-        bool, typer.Option("--new-ids", help="Send copies with ids of their own, which receivers do not recognize.")
-    ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count the deliveries.")] = False,
-    after: Annotated[
-        str | None,
-        typer.Option(metavar="CURSOR", help="Continue a replay that was interrupted, with the same options."),
-    ] = None,
-    database_url: PostgresUrl = None,
-    json: Json = False,
-) -> None:
-    """Deliver messages to an endpoint once more, or those that it never got."""
-    batch = partial(
-        replay_queries.replay,
-        endpoint,
-        since=None if since is None else durations.point_in_time(since),
-        until=None if until is None else durations.point_in_time(until),
-        event=event,
-        status=status,
-        new_ids=new_ids,
-    )
-    with connect(database_url) as conn, acting_as_operator(conn):
-        with conn.transaction():
-            start = fetch_one(conn, batch(after=after, batch=0)).next_cursor
-        if not dry_run:
-            expected = sum(part.count for part in _batches(conn, partial(batch, dry_run=True), start))
-            output.words(f"{expected} deliveries. To continue after an interruption: --after {start}")
-        count = 0
-        for part in _batches(conn, partial(batch, dry_run=dry_run), start):
-            count += part.count
-            if part.next_cursor and not dry_run:
-                output.words(f"{count} so far. To continue after an interruption: --after {part.next_cursor}")
-    if json:
-        records.show_json({"count": count, "isDryRun": dry_run})
-        return
-    output.words(f"{count} deliveries would be due." if dry_run else f"{count} deliveries are due.")
-
-
-def _batches(conn: "Connection[Any]", batch: Callable[..., Query[Replayed]], after: str | None) -> Iterator[Replayed]:
-    """Those after a cursor, each in a transaction of its own."""
-    while after is not None:
-        with conn.transaction():
-            part = fetch_one(conn, batch(after=after))
-        yield part
-        after = part.next_cursor
+    output.words(f"{number} deliveries {would if dry_run else did}.")
 
 
 @app.command()

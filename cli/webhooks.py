@@ -17,7 +17,16 @@ from svc_pg.webhooks.endpoint_stats import EndpointStats, stats
 from svc_pg.webhooks.reencryption import rotate_key
 from svc_pg.webhooks.secrets import KeyRing
 
-from . import output, records, webhook_deliveries, webhook_endpoints, webhook_messages, webhook_portal
+from . import (
+    late_deliveries,
+    output,
+    records,
+    webhook_deliveries,
+    webhook_endpoints,
+    webhook_messages,
+    webhook_portal,
+    webhook_replay,
+)
 from .completion import one_of
 from .database import connect
 from .json_text import printable
@@ -31,6 +40,7 @@ _webhooks = typer.Typer(help="Manage webhook endpoints and their deliveries.", n
 app.add_typer(_webhooks, name="webhooks")
 _webhooks.add_typer(webhook_endpoints.app)
 _webhooks.add_typer(webhook_deliveries.app)
+_webhooks.add_typer(webhook_replay.app)
 _webhooks.add_typer(webhook_messages.app)
 _webhooks.add_typer(webhook_portal.app)
 
@@ -83,13 +93,15 @@ def health(
 ) -> None:
     """Show endpoints that need attention: they fail, or their client certificate ends within 30 days.
 
-    Exits with 3 if there is one.
+    Tells too if deliveries are late: due for more than a minute while no worker is seen, or for more than 15 minutes.
+    Exits with 3 if there is anything of this.
     """
     wanted = endpoint_health.matching(needs_attention=not everything).limit(limit)
     wanted = wanted if after is None else wanted.after(after)
     with connect(database_url) as conn:
         page = wanted.list(conn)
-        is_well = not endpoint_health.matching(needs_attention=True).limit(1).list(conn).data
+        failing = endpoint_health.matching(needs_attention=True).limit(1).list(conn).data
+        backlog = late_deliveries.read(conn)
     if json:
         records.show_json(page.data)
     else:
@@ -97,7 +109,10 @@ def health(
             output.data(f"{item.endpoint_id}  {item.health}  {item.url}")
             output.data("    " + ", ".join(_symptoms(item)))
     output.more(page.next_cursor)
-    if not is_well:
+    late_deliveries.tell(backlog)
+    if backlog is None:
+        output.words("Late deliveries cannot be seen: the role may not read the queue, or the database is slow.")
+    if failing or (backlog is not None and backlog.needs_attention):
         raise typer.Exit(3)
     output.words("No endpoint needs attention.")
 
@@ -151,7 +166,7 @@ def rotate_secret(
 @_webhooks.command()
 def ping(endpoint: EndpointId, *, database_url: PostgresUrl = None, json: Json = False) -> None:
     """Send the event webhook.ping to an endpoint."""
-    change(deliveries.ping(endpoint), database_url, as_json=json)
+    change(deliveries.ping(endpoint), database_url, as_json=json, show=webhook_deliveries.show_delivery)
 
 
 @_webhooks.command()

@@ -13,6 +13,8 @@ from svc_pg.console.drift import Drift
 from svc_pg.horizon_holders import HorizonHolder, horizon_holders
 from svc_pg.last_verification import LAST_VERIFICATION, LastVerification
 from svc_pg.query import Query, afetch, afetch_one
+from svc_pg.webhooks import backlog
+from svc_pg.webhooks.backlog import Backlog
 
 WORKER: Final = "svc-pg worker"
 """The name under which workers and maintenance connect, unless their conninfo gives another."""
@@ -133,7 +135,8 @@ class SystemStatus:
     ``verification`` is the last one of the audit log that was recorded.
 
     Workers are seen by their connections, 200 at most: one that polls through PgBouncer, or whose conninfo has an
-    application_name, is not among ``programs``, but is a ``busy_worker`` while it delivers.
+    application_name, is not among ``programs``, but is a ``busy_worker`` while it delivers. The ``backlog`` tells if
+    any is seen.
     """
 
     version: str
@@ -146,6 +149,7 @@ class SystemStatus:
     verification: LastVerification | None
     horizon_holders: Sequence[HorizonHolder]
     drift: Drift
+    backlog: Backlog
 
 
 async def read(conn: AsyncConnection[Any], config: Config, drift: Drift) -> SystemStatus:
@@ -166,4 +170,5 @@ async def read(conn: AsyncConnection[Any], config: Config, drift: Drift) -> Syst
         verification=next(iter(await afetch(conn, LAST_VERIFICATION)), None),
         horizon_holders=await afetch(conn, horizon_holders()),
         drift=drift,
+        backlog=await backlog.aread(conn),  # the last: its settings stay
     )

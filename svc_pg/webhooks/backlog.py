@@ -1,11 +1,16 @@
 """The backlog of a database's workers, read cheaply: no more of the queue is counted than 10,000 of each lane."""
 
 from dataclasses import dataclass
-from typing import Final, LiteralString
+from datetime import timedelta
+from typing import Any, Final, LiteralString
 
-from svc_pg.query import Query
+from psycopg import AsyncConnection, Connection
+
+from svc_pg.query import Query, afetch_one, fetch_one
 
 MOST_COUNTED: Final = 10_000  # in the statement too
+_LATE_UNSEEN: Final = timedelta(minutes=1)  # a worker that is deployed anew is back by then
+_LATE: Final = timedelta(minutes=15)  # a burst is sent by then; Prometheus may have its own, shorter limit
 
 # Statistics of a queue are always wrong: the planner gets no choice but the indexes.
 PREPARE: Final = """
@@ -22,6 +27,9 @@ select (
         union all
         (select q.endpoint_id, q.next_attempt_at from svc.webhook_queue q
           where q.lane = 'later' and q.next_attempt_at <= now() order by q.next_attempt_at limit 1000)
+        union all -- under way at a worker that is gone: the next claim returns them
+        (select l.endpoint_id, l.lease_until from svc.webhook_leases l
+          where l.lease_until <= now() order by l.lease_until limit 1000)
       ) r
       join svc.webhook_endpoints e on e.id = r.endpoint_id and e.status = 'active'
       left join svc.webhook_endpoint_state s on s.endpoint_id = e.id
@@ -30,7 +38,13 @@ select (
                                where l.endpoint_id = e.id and l.lease_until > now())
        and not exists (select from svc.webhook_rates w -- a second longer, until the next claim
                         where w.endpoint_id = e.id and w.full_until > now() - interval '1 s')
-) as oldest_due_seconds, e.*, (
+) as oldest_due_seconds, (
+    pg_is_in_recovery() -- whose primary has the workers
+    or exists (select from svc.webhook_leases l where l.lease_until > now())
+    or exists (select from pg_stat_activity a
+                where a.datname = current_database() and a.application_name = 'svc-pg worker'
+                  and a.pid <> pg_backend_pid())
+) as is_worker_seen, e.*, (
     select coalesce(max(age(x.xmin)), 0) from (
         select a.backend_xmin from pg_stat_activity a
          where a.backend_xmin is not null and a.pid <> pg_backend_pid()
@@ -69,6 +83,9 @@ class Backlog:
     breaker pauses, and ``ending_certificates`` those whose client certificate ends within 30 days.
     ``oldest_snapshot_transactions`` is the number of transactions begun since the oldest snapshot that is held, and
     ``unsettled_transactions`` since the oldest one that still runs, in any database: readers of the log stop there.
+
+    A worker is seen by its connections, and while it delivers; on a standby one always counts as seen. It
+    ``needs_attention`` if a delivery is due for more than a minute and no worker is seen, or for more than 15 minutes.
     """
 
     oldest_due_seconds: float
@@ -80,6 +97,8 @@ class Backlog:
     ending_certificates: int
     oldest_snapshot_transactions: int
     unsettled_transactions: int
+    is_worker_seen: bool
+    needs_attention: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +118,29 @@ class Waiting:
 
 def backlog() -> Query[Backlog]:
     """The backlog. Run ``PREPARE`` before it, in the same transaction."""
-    return Query(_READ, (), Backlog)
+    return Query(_READ, (), _backlog)
+
+
+def _backlog(*, oldest_due_seconds: float, is_worker_seen: bool, **counts: Any) -> Backlog:
+    longest = _LATE if is_worker_seen else _LATE_UNSEEN
+    return Backlog(
+        oldest_due_seconds=oldest_due_seconds,
+        is_worker_seen=is_worker_seen,
+        needs_attention=oldest_due_seconds > longest.total_seconds(),
+        **counts,
+    )
+
+
+def read(conn: Connection[Any]) -> Backlog:
+    """Read the backlog in the transaction of a connection, whose planner keeps to indexes until it ends."""
+    conn.execute(PREPARE)
+    return fetch_one(conn, backlog())
+
+
+async def aread(conn: AsyncConnection[Any]) -> Backlog:
+    """As ``read``, for asyncio."""
+    await conn.execute(PREPARE)
+    return await afetch_one(conn, backlog())
 
 
 def waiting() -> Query[Waiting]:

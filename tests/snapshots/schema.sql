@@ -1776,6 +1776,7 @@ grant select on table svc.webhook_endpoint_state to svc_reader;
 grant select (id, url, url_by, description, tenant, events, filter, ordering, signatures, previous_secret_expires_at, public_key, client_certificate_expires_at, status, disabled_reason, max_in_flight, rate_per_second, timeout, version, created_at, updated_at) on table svc.webhook_endpoints to svc_reader;
 grant delete, insert, select, update on table svc.webhook_endpoints to svc_admin;
 grant execute on function svc.webhook_endpoints_due to svc_admin;
+grant execute on function svc.webhook_endpoints_due to svc_reader;
 grant execute on function svc.webhook_envelope to svc_admin;
 grant execute on function svc.webhook_event_schema to svc_admin;
 grant execute on function svc.webhook_event_schema to svc_sender;

@@ -131,9 +131,8 @@ class TrafficRoutes:
 
     async def _backlog(self, _request: AuthenticatedRequest) -> ConsoleResponse:
         async with self.database.connection() as conn:
-            await conn.execute(backlog.PREPARE)
-            waiting = await afetch_one(conn, backlog.waiting())
-            return ConsoleResponse(200, QueueState(waiting, await afetch_one(conn, backlog.backlog())))
+            found = await backlog.aread(conn)
+            return ConsoleResponse(200, QueueState(await afetch_one(conn, backlog.waiting()), found))
 
     async def _activity(self, request: AuthenticatedRequest) -> ConsoleResponse:
         wanted = filtered(_Activity(), request.query, _ACTIVITY)

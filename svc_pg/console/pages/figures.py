@@ -92,4 +92,4 @@ def _backlog(queue: QueueState, at: datetime) -> Figure:
     if not late:
         return Figure("Backlog", value, note="nothing is overdue")
     note = f"oldest due {relative(at - late, at)}"
-    return Figure("Backlog", value, note=note, tone="wait" if late > _LATE else "")
+    return Figure("Backlog", value, note=note, tone="wait" if late > _LATE or queue.backlog.needs_attention else "")

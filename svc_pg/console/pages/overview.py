@@ -85,6 +85,8 @@ async def _of_webhooks(visit: Visit, window: str) -> Values:
         "traffic": traffic,
         "drawn": _drawn(traffic, period),
         "needing": await needing(visit, queue),
+        "backlog": queue.backlog,
+        "late_since": visit.now - timedelta(seconds=queue.backlog.oldest_due_seconds),
         "hours": HOURS,
         "endpoints": queue.backlog.active + queue.backlog.paused + queue.backlog.disabled,
     }

@@ -2,11 +2,13 @@ import json
 import re
 import subprocess
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from svc_pg import webhooks
 from svc_pg.query import scalar
@@ -17,6 +19,7 @@ from tests.support.certificates import authority
 from tests.support.commands import PROGRAM, environment, svc_pg
 from tests.support.hooks import KEYS_TEXT, hooks_config, install, rows, working
 from tests.support.postgres import Prepare
+from tests.support.queue import postpone
 from tests.support.receiver import receiving
 from tests.support.waiting import wait_until
 
@@ -189,6 +192,29 @@ def test_health_names_what_needs_attention_and_exits_with_3_if_anything_does(
     assert [listed[each]["needsAttention"] for each in (good, ending, failing)] == [False, True, True]
 
 
+def test_deliveries_that_no_worker_sends_are_told_by_health_and_status(run: Run, database: str, tmp_path: Path) -> None:
+    added(run, "http://127.0.0.1:9/hook")
+    with psycopg.connect(database, autocommit=True) as conn:
+        webhooks.send(conn, "order.created", {})
+        assert run("health") == ""
+        postpone(conn, timedelta(minutes=-7))
+    late = run("health", returncode=3)
+    assert re.fullmatch(
+        r"No worker is seen, and deliveries are due since \S+ \S+Z \(7m\)\. They wait .*: svc-pg worker\n", late
+    )
+    shown = svc_pg("status", folder=tmp_path, variables={"DATABASE_URL": database})
+    assert late in shown.stderr
+    assert shown.returncode == 0
+    deliveries = json.loads(svc_pg("status", "--json", folder=tmp_path, variables={"DATABASE_URL": database}).stdout)[
+        "deliveries"
+    ]
+    assert (deliveries["isWorkerSeen"], deliveries["needsAttention"]) == (False, True)
+    with psycopg.connect(make_conninfo(database, application_name="svc-pg worker"), autocommit=True) as worker:
+        assert run("health") == ""
+        postpone(worker, timedelta(minutes=-17))
+        assert "17m), although a worker is seen" in run("health", returncode=3)
+
+
 def test_a_rotated_secret_and_the_one_before_both_verify(run: Run, database: str) -> None:
     with receiving() as receiver:
         endpoint = added(run, receiver.url)
@@ -260,9 +286,39 @@ def test_a_delivery_that_blocks_its_key_and_a_pending_one_are_canceled_by_hand(r
         webhooks.send_many(conn, "order.created", [{"id": "x"}, {"id": 1}], keys=["k", "k"])
     failed, pending = sorted(json.loads(run("deliveries", "--json")), key=lambda delivery: str(delivery["status"]))
     assert [failed["status"], pending["status"]] == ["failed", "pending"]
-    for delivery in (failed, pending):
-        assert json.loads(run("cancel", delivery["id"], "--json"))["status"] == "canceled"
+    assert json.loads(run("cancel", failed["id"], "--json"))["status"] == "canceled"
+    first, second = run("cancel", pending["id"]).splitlines()
+    assert first == f"{pending['id']}  order.created  canceled  0/{pending['maxAttempts']} attempts"
+    assert second.strip().startswith(f"to {pending['endpointId']}")
+    shown = json.loads(run("delivery", pending["id"], "--json"))
+    assert (shown["delivery"]["status"], shown["attempts"]) == ("canceled", [])
     assert "failed ones that block their key" in run("cancel", failed["id"], returncode=1)
+
+
+def test_pending_deliveries_are_canceled_by_endpoint_event_tenant_or_time(run: Run, database: str) -> None:
+    first, second = (added(run, f"http://127.0.0.1:9/{each}")["id"] for each in "ab")
+    with psycopg.connect(database) as conn:
+        for tenant in (None, "acme"):
+            webhooks.send(conn, "order.created", {}, tenant=tenant)
+
+    def canceled(*options: str) -> int:
+        count: int = json.loads(run("cancel", *options, "--json"))["count"]
+        return count
+
+    for options, count in (
+        (("--endpoint", first), 2),
+        (("--event", "order.created", "--since", "1h"), 4),
+        (("--event", "order.paid"), 0),
+        (("--tenant", "acme", "--endpoint", second), 1),
+    ):
+        assert canceled(*options, "--dry-run") == count
+    assert canceled("--endpoint", first) == 2
+    assert canceled("--since", "1h", "--tenant", "acme") == 1
+    assert canceled("--endpoint", first) == 0
+    waiting = json.loads(run("deliveries", "--status", "pending", "--json"))
+    assert [each["endpointId"] for each in waiting] == [second]
+    for wrong in ((), ("--dry-run",), (waiting[0]["id"], "--endpoint", first), (waiting[0]["id"], "--dry-run")):
+        assert "pass the id of a delivery, or" in " ".join(run("cancel", *wrong, returncode=2).split())
 
 
 def fail_deliveries(database: str, endpoint: str, number: int) -> None:

@@ -8,6 +8,12 @@ from svc_pg.console import Console
 from tests.integration.console.browsing import assert_strict, signed_in
 from tests.integration.console.serving import serving_installed, settings
 
+_DUE = """
+insert into svc.webhook_endpoints (id, url, events, secret)
+values ('01900000-0000-7000-8000-000000000001', 'https://receiver.example/in', '{*}', 'x');
+insert into svc.webhook_queue (endpoint_id, next_attempt_at, delivery_id)
+values ('01900000-0000-7000-8000-000000000001', now() - interval '5 min', gen_random_uuid())
+"""
 CONFIG = Config.model_validate({"audit": {"retention_days": 400, "tables": [{"name": "orders"}]}})
 
 
@@ -26,6 +32,27 @@ def test_a_database_that_is_as_configured_is_in_order(empty_database: str) -> No
     assert ("400 days" in page.text, "forever" in page.text) == (True, False)
     assert f"connection {pid}" in page.text
     assert 'class="note' not in page.text
+
+
+def test_deliveries_that_no_worker_sends_are_not_in_order(database: str) -> None:
+    with (
+        psycopg.connect(database, autocommit=True) as conn,
+        serving_installed(Console(settings(database_url=database))) as client,
+    ):
+        reader = signed_in(client, "read")
+        assert "In order" in reader.get("/system").text  # nobody needs a worker
+        conn.execute(_DUE)
+        for page in ("/system", "/overview"):
+            shown = reader.get(page).text
+            assert_strict(shown)
+            assert "No worker is seen, and deliveries are late" in shown
+            assert "5 min ago" in shown
+            assert "In order" not in shown
+        conn.execute("update svc.webhook_queue set next_attempt_at = now()")
+        shown = reader.get("/system").text
+        assert "No worker is seen.</b> Deliveries wait until one runs" in shown
+        assert "In order" not in shown
+        assert "deliveries are late" not in reader.get("/overview").text
 
 
 def test_what_differs_is_named_with_the_command_that_mends_it(empty_database: str) -> None:

@@ -1,6 +1,7 @@
 """The signs of life of a worker, for those who watch it."""
 
 import asyncio
+import re
 import socket
 import sys
 from collections.abc import Awaitable, Callable
@@ -11,19 +12,21 @@ import aiohttp
 import psycopg
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from svc_pg import audit, webhooks
 from svc_pg.audit import LastVerification
 from svc_pg.conninfo import Conninfo
 from svc_pg.errors import ConfigError
 from svc_pg.last_runs import LastRun
-from svc_pg.webhooks.backlog import PREPARE, Backlog, backlog
+from svc_pg.webhooks import backlog
+from svc_pg.webhooks.backlog import PREPARE, Backlog
 from svc_pg.webhooks.worker.backlog import BacklogReader
 from svc_pg.webhooks.worker.health import health_server
 from svc_pg.webhooks.worker.prometheus import exposition
 from svc_pg.webhooks.worker.statistics import Statistics
 from svc_pg.webhooks.worker.worker import Worker
+from tests.support.documents import ROOT
 from tests.support.hooks import KEYS, endpoint, hooks_config, rows
 from tests.support.queue import end_leases, postpone
 from tests.support.receiver import receiving
@@ -46,9 +49,9 @@ def send(conninfo: str, number: int = 1) -> None:
 
 
 def read(conninfo: str) -> Backlog:
-    backlog = asyncio.run(BacklogReader(Conninfo.parse(conninfo)).read())
-    assert backlog is not None
-    return backlog
+    found = asyncio.run(BacklogReader(Conninfo.parse(conninfo)).read())
+    assert found is not None
+    return found
 
 
 def test_the_backlog_is_read_within_the_limits_of_a_worker(database: str) -> None:
@@ -164,13 +167,13 @@ def test_a_worker_without_its_database_is_alive_and_not_ready() -> None:
 @pytest.mark.parametrize("accept", ["", "text/plain", "application/openmetrics-text; version=1.0.0"])
 def test_metrics_come_in_the_format_that_is_asked_for(accept: str) -> None:
     runs = [LastRun("purge", 90.5, None), LastRun("maintenance", None, "no")]
-    backlog = Backlog(1.5, 1, 0, 0, 0, 0, 0, 7, 3)
+    found = Backlog(1.5, 1, 0, 0, 0, 0, 0, 7, 3, is_worker_seen=True, needs_attention=False)
     now, age = datetime.now(UTC), timedelta(hours=2)
     verification = LastVerification(
         now, age, 1, 9, 5, 0, 3, is_complete=True, has_copies=False, keys=["s1"], verified_by="alice"
     )
     body, content_type = exposition(
-        Statistics(), backlog, seal_lag=12.5, verification=verification, last_runs=runs, accept=accept
+        Statistics(), found, seal_lag=12.5, verification=verification, last_runs=runs, accept=accept
     )
     assert (b"# EOF" in body) == content_type.startswith("application/openmetrics-text") == ("openmetrics" in accept)
     assert b"svc_webhook_backlog_age_seconds 1.5\n" in body
@@ -180,6 +183,8 @@ def test_metrics_come_in_the_format_that_is_asked_for(accept: str) -> None:
     assert b"svc_audit_unsettled_transactions 3.0\n" in body
     assert b'svc_maintenance_age_seconds{task="purge"} 90.5\n' in body
     assert b'task="maintenance"' not in body  # it has not succeeded yet
+    served = set(re.findall(rb"\bsvc_\w+", body))
+    assert set(re.findall(rb"\bsvc_\w+", (ROOT / "docs" / "alerts.yml").read_bytes())) <= served
 
 
 def test_the_lag_of_seals_and_the_last_verification_are_read_with_the_backlog(
@@ -233,12 +238,54 @@ def test_the_backlog_is_as_old_as_the_first_delivery_that_nothing_but_workers_ho
         )
         postpone(conn, timedelta(days=-1), "d.endpoint_id = any(%s::uuid[])", ([paused, broken, limited],))
         postpone(conn, timedelta(hours=1), "d.endpoint_id = %s", (active,))
-        backlog = read(database)
-        assert backlog == Backlog(
-            0, 3, 1, 0, 0, 1, 0, backlog.oldest_snapshot_transactions, backlog.unsettled_transactions
+        found = read(database)
+        assert found == Backlog(
+            0,
+            3,
+            1,
+            0,
+            0,
+            1,
+            0,
+            found.oldest_snapshot_transactions,
+            found.unsettled_transactions,
+            is_worker_seen=False,
+            needs_attention=False,
         )
         postpone(conn, timedelta(minutes=-10), "d.endpoint_id = %s", (active,))
-    assert timedelta(minutes=10) <= timedelta(seconds=read(database).oldest_due_seconds) < timedelta(minutes=15)
+        assert timedelta(minutes=10) <= timedelta(seconds=read(database).oldest_due_seconds) < timedelta(minutes=15)
+        conn.execute("update svc.webhook_endpoints set status = 'paused' where id = %s", [active])
+        assert not read(database).needs_attention
+
+
+def test_late_deliveries_need_attention_sooner_if_no_worker_is_seen(database: str) -> None:
+    held, _ = endpoint(database, CONFIG, NOBODY)
+    send(database)
+    worker = make_conninfo(database, application_name="svc-pg worker")
+    with psycopg.connect(database, autocommit=True) as conn:
+
+        def look(minutes: int) -> tuple[bool, bool]:
+            postpone(conn, timedelta(minutes=-minutes))
+            with conn.transaction():
+                conn.execute("set local role svc_reader")  # as those who look may be
+                found = backlog.read(conn)
+            return found.is_worker_seen, found.needs_attention
+
+        assert [look(minutes) for minutes in (0, 2)] == [(False, False), (False, True)]
+        with psycopg.connect(worker):
+            assert [look(minutes) for minutes in (10, 20)] == [(True, False), (True, True)]
+        delivery = conn.execute("delete from svc.webhook_queue returning delivery_id").fetchone()
+        conn.execute(
+            "insert into svc.webhook_leases (endpoint_id, delivery_id, lease_until, leased_at, worker)"
+            " values (%s, %s, now() + interval '1 min', now(), 'w')",
+            [held, *(delivery or ())],
+        )
+        with conn.transaction():
+            assert backlog.read(conn).is_worker_seen
+        conn.execute("update svc.webhook_leases set lease_until = now() - interval '5 min'")  # its worker is gone
+        with conn.transaction():
+            found = backlog.read(conn)
+        assert (found.is_worker_seen, found.needs_attention) == (False, True)
 
 
 def test_an_old_snapshot_is_seen(database: str) -> None:
@@ -265,7 +312,7 @@ def test_the_backlog_is_read_by_index_whatever_the_statistics_say(database: str)
     with psycopg.connect(database) as conn:
         conn.execute("analyze svc.webhook_queue, svc.webhook_leases")
         conn.execute(PREPARE)
-        [(plan,)] = conn.execute(f"explain (analyze, format json, costs off, timing off) {backlog().text}")
+        [(plan,)] = conn.execute(f"explain (analyze, format json, costs off, timing off) {backlog.backlog().text}")
     scans = [node for node in nodes(plan[0]["Plan"]) if node.get("Relation Name") == "webhook_queue"]
     assert {node["Node Type"] for node in scans} <= {"Index Scan", "Index Only Scan"}
     assert max(node["Actual Rows"] for node in scans) <= 1

@@ -11,7 +11,9 @@ from svc_pg.webhooks.traffic_queries import TimedBucket, Traffic
 
 AT = datetime(2026, 3, 12, 14, tzinfo=UTC)
 HOUR = timedelta(hours=1)
-QUEUE = QueueState(Waiting(0, 0, 0, 0, 0), Backlog(0.0, 1, 0, 0, 0, 0, 0, 0, 0))
+QUEUE = QueueState(
+    Waiting(0, 0, 0, 0, 0), Backlog(0.0, 1, 0, 0, 0, 0, 0, 0, 0, is_worker_seen=True, needs_attention=False)
+)
 NOTHING = Traffic("hour", AT - 2 * HOUR, AT, 0, 0, 0, 0, None, None, None, is_estimate=False, buckets=[])
 
 
@@ -90,6 +92,8 @@ def test_the_backlog_tells_how_late_it_is_and_what_was_not_counted() -> None:
     assert (figure.value, figure.note, figure.tone) == ("10,006+", "oldest due 21 min ago", "wait")
     soon = replace(queue, backlog=replace(QUEUE.backlog, oldest_due_seconds=30.0))
     assert shown(NOTHING, queue=soon)["Backlog"].tone == ""
+    stopped = replace(soon, backlog=replace(soon.backlog, needs_attention=True))
+    assert shown(NOTHING, queue=stopped)["Backlog"].tone == "wait"
 
 
 @pytest.mark.parametrize(

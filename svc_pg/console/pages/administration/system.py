@@ -32,6 +32,7 @@ async def system(visit: Visit) -> Answer:
         "holds": [] if holds is None else holds.data,
         "status": status,
         "log": log,
+        "late_since": visit.now - timedelta(seconds=status.backlog.oldest_due_seconds),
         "workers": [program for program in status.programs if program.kind == "worker"],
         "holders": [holder for holder in status.horizon_holders if holder.is_long],
         "names": _NAMES,

@@ -1,0 +1,43 @@
+"""The deliveries that wait for workers for longer than they should, for the commands health and status."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from psycopg.errors import QueryCanceled
+
+from svc_pg import durations
+from svc_pg.webhooks import backlog
+from svc_pg.webhooks.backlog import Backlog
+
+from . import facts, output, records
+
+
+def read(conn: Any) -> Backlog | None:
+    """The backlog; None if the role may not know it, or if it cannot be read quickly."""
+    try:
+        return facts.known(conn, backlog.read, None)
+    except QueryCanceled:
+        return None
+
+
+def as_json(found: Backlog | None) -> dict[str, Any] | None:
+    """The member of the JSON document of status."""
+    if found is None:
+        return None
+    return {
+        "oldestDueSeconds": found.oldest_due_seconds,
+        "isWorkerSeen": found.is_worker_seen,
+        "needsAttention": found.needs_attention,
+    }
+
+
+def tell(found: Backlog | None) -> None:
+    """Print a line if deliveries are late."""
+    if found is None or not found.needs_attention:
+        return
+    age = timedelta(seconds=found.oldest_due_seconds)
+    since = f"since {records.minute(datetime.now(UTC) - age)} ({durations.rounded(found.oldest_due_seconds)})"
+    if found.is_worker_seen:
+        output.words(f"Deliveries are due {since}, although a worker is seen: the workers cannot keep up, or hang.")
+    else:
+        output.words(f"No worker is seen, and deliveries are due {since}. They wait until one runs: svc-pg worker")

@@ -1,0 +1,90 @@
+"""The command ``webhooks replay``: messages once more, batch after batch."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+from psycopg import Connection
+
+from svc_pg import durations
+from svc_pg.query import Query, fetch_one
+from svc_pg.webhooks import replay_queries
+from svc_pg.webhooks.replay_queries import REPLAY_STATUSES, Replayed
+
+from . import output, records
+from .completion import events, one_of
+from .database import connect
+from .operator import acting_as_operator
+from .options import Json, PostgresUrl, point_in_time
+
+app = typer.Typer()
+
+
+@app.command()
+def replay(
+    *,
+    endpoint: Annotated[
+        str, typer.Option(metavar="ENDPOINT", help="The endpoint that gets the messages.", show_default=False)
+    ],
+    since: Annotated[
+        str | None, point_in_time(meaning="Messages sent since this time: 1h, 7d, or 2026-01-31T12:00:00Z.")
+    ] = None,
+    until: Annotated[str | None, point_in_time(meaning="Messages sent before this time. Default: now.")] = None,
+    event: Annotated[
+        str | None, typer.Option(metavar="EVENT", help="Only messages of this event.", autocompletion=events)
+    ] = None,
+    status: Annotated[
+        str | None,
+        typer.Option(
+            metavar="STATUS",
+            help="Only delivered, failed or canceled deliveries, or missing ones: messages that the endpoint wants and"
+            " never got.",
+            autocompletion=one_of(*REPLAY_STATUSES),
+        ),
+    ] = None,
+    new_ids: Annotated[
+        bool, typer.Option("--new-ids", help="Send copies with ids of their own, which receivers do not recognize.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count the deliveries.")] = False,
+    after: Annotated[
+        str | None,
+        typer.Option(metavar="CURSOR", help="Continue a replay that was interrupted, with the same options."),
+    ] = None,
+    database_url: PostgresUrl = None,
+    json: Json = False,
+) -> None:
+    """Deliver messages to an endpoint once more, or those that it never got."""
+    batch = partial(
+        replay_queries.replay,
+        endpoint,
+        since=None if since is None else durations.point_in_time(since),
+        until=None if until is None else durations.point_in_time(until),
+        event=event,
+        status=status,
+        new_ids=new_ids,
+    )
+    with connect(database_url) as conn, acting_as_operator(conn):
+        with conn.transaction():
+            start = fetch_one(conn, batch(after=after, batch=0)).next_cursor
+        if not dry_run:
+            expected = sum(part.count for part in _batches(conn, partial(batch, dry_run=True), start))
+            output.words(f"{expected} deliveries. To continue after an interruption: --after {start}")
+        count = 0
+        for part in _batches(conn, partial(batch, dry_run=dry_run), start):
+            count += part.count
+            if part.next_cursor and not dry_run:
+                output.words(f"{count} so far. To continue after an interruption: --after {part.next_cursor}")
+    if json:
+        records.show_json({"count": count, "isDryRun": dry_run})
+        return
+    output.words(f"{count} deliveries would be due." if dry_run else f"{count} deliveries are due.")
+
+
+def _batches(conn: "Connection[Any]", batch: Callable[..., Query[Replayed]], after: str | None) -> Iterator[Replayed]:
+    """Those after a cursor, each in a transaction of its own."""
+    while after is not None:
+        with conn.transaction():
+            part = fetch_one(conn, batch(after=after))
+        yield part
+        after = part.next_cursor
