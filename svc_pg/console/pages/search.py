@@ -1,4 +1,4 @@
-"""The page Search: one field, and each reading of what was typed that leads somewhere."""
+"""The page Search: one field, and each reading of what was typed that leads somewhere, or the only one's page."""
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -11,7 +11,7 @@ from svc_pg.audit.entry import Entry
 from svc_pg.audit.tables import Audited
 from svc_pg.console.built_in.tenant_table import Tenant
 from svc_pg.console.built_in.webhook_messages import WholeMessage
-from svc_pg.console.pages.answers import Answer, Html
+from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.names import endpoint_name
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
@@ -45,11 +45,13 @@ Reading = Callable[[Visit, str], AsyncIterator[Finding]]
 
 
 async def search(visit: Visit) -> Answer:
-    """All readings of the text that lead somewhere, the surest first."""
+    """All readings of the text that lead somewhere, the surest first; if they lead to one page, that page."""
     text = visit.query.get("q", "").strip()
     if not text or len(text) > MOST_CHARACTERS or "\0" in text:
         return Html("search", {"text": text[:MOST_CHARACTERS], "found": [], "is_asked": bool(text)})
     found = [each for reading in _READINGS for each in [finding async for finding in reading(visit, text)]]
+    if len({each.address for each in found}) == 1:
+        return SeeOther(found[0].address)
     return Html("search", {"text": text, "found": found, "is_asked": True})
 
 

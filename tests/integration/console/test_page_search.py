@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from html import unescape
+from urllib.parse import quote
 
 import httpx
 import psycopg
@@ -10,7 +11,7 @@ from pydantic import SecretStr
 
 from svc_pg import Config, audit, schema, webhooks
 from svc_pg.console import Console, register_tenants
-from tests.integration.console.browsing import HOSTILE, Browser, Document, assert_strict, signed_in
+from tests.integration.console.browsing import HOSTILE, OWN, Browser, Document, assert_strict, signed_in
 from tests.integration.console.serving import serving_installed, settings
 from tests.support.hooks import KEYS_TEXT
 from tests.support.postgres import new_database
@@ -22,6 +23,7 @@ CONFIG = Config.model_validate(
     }
 )
 
+OPENED = "opened"
 KEYS = settings(encryption_keys=SecretStr(KEYS_TEXT))
 
 
@@ -56,8 +58,10 @@ def reader(client: httpx.Client) -> Browser:
 
 
 def found(browser: Browser, text: str) -> dict[str, str]:
-    """The links of the results, each with the text of its row's kind."""
-    page = browser.get(f"/search?{httpx.QueryParams(q=text)}")
+    """The links of the results, each with the text of its row's kind; an only one is opened."""
+    page = browser.ask("GET", f"/search?{httpx.QueryParams(q=text)}", **OWN)
+    if page.status_code == 303:
+        return {page.headers["location"].partition("/ui")[2]: OPENED}
     assert page.status_code == 200
     assert_strict(page.text)
     rows = page.text.partition("<tbody>")[2].partition("</tbody>")[0].split("<tr>")[1:]
@@ -74,7 +78,7 @@ def test_a_table_and_a_key_lead_to_records_with_entries(reader: Browser) -> None
         "/audit/records/public.orders/7": "Record",
         "/audit/records/shop.orders/7": "Record",
     }
-    assert found(reader, "shop.orders/a b/c") == {"/audit/records/shop.orders/a%20b%2Fc": "Record"}
+    assert found(reader, "shop.orders/a b/c") == {"/audit/records/shop.orders/a%20b%2Fc": OPENED}
     assert found(reader, "ORDERS#8") == {}
 
 
@@ -93,9 +97,9 @@ def test_ids_lead_to_what_has_them(reader: Browser, installed: str) -> None:
             conn.execute("select id::text from svc.audit_logs where table_name = 'public.orders'").fetchone() or ()
         )
         [tenant] = conn.execute("select id::text from svc.tenants where name like 'Acme%'").fetchone() or ()
-    assert found(reader, entry) == {f"/audit/entries/{entry}": "Entry"}
-    assert found(reader, f" {tenant} ") == {f"/tenants/{tenant}": "Tenant"}
-    assert found(reader, "mara") == {"/audit?actor=mara": "Actor"}
+    assert found(reader, entry) == {f"/audit/entries/{entry}": OPENED}
+    assert found(reader, f" {tenant} ") == {f"/tenants/{tenant}": OPENED}
+    assert found(reader, "mara") == {"/audit?actor=mara": OPENED}
 
 
 def test_endpoints_and_deliveries_are_found_by_url_and_id(reader: Browser, installed: str) -> None:
@@ -107,11 +111,13 @@ def test_endpoints_and_deliveries_are_found_by_url_and_id(reader: Browser, insta
         conn.commit()
         found_ids = conn.execute("select id::text, message_id::text from svc.webhook_deliveries").fetchone()
     delivery, message = found_ids or ("", "")
-    assert found(reader, "crm.example") == {f"/endpoints/{endpoint.id}": "Endpoint"}
-    assert found(reader, delivery) == {f"/deliveries/{delivery}": "Delivery"}
-    assert found(reader, message) == {f"/deliveries?messageId={message}": "Message"}
-    assert found(reader, "order.cr") == {"/events/order.created": "Event type"}
-    assert "secret" not in reader.get("/search?q=crm.example").text
+    assert found(reader, "crm.example") == {f"/endpoints/{endpoint.id}": OPENED}
+    assert found(reader, delivery) == {f"/deliveries/{delivery}": OPENED}
+    assert found(reader, message) == {f"/deliveries?messageId={message}": OPENED}
+    assert found(reader, "order.cr") == {"/events/order.created": OPENED}
+    page = reader.get("/search?q=e").text
+    assert "crm.example" in page
+    assert "secret" not in page
     assert found(reader, "token=secret") == {}
 
 
@@ -127,3 +133,12 @@ def test_whatever_is_typed_is_a_text(reader: Browser, text: str) -> None:
 
 def test_an_empty_search_says_what_to_look_for(reader: Browser) -> None:
     assert "What do you look for?" in reader.get("/search").text
+
+
+@pytest.mark.parametrize("last", [*HOSTILE, "x" * 900])
+def test_an_address_of_no_page_leads_to_a_search_for_its_end(reader: Browser, last: str) -> None:
+    page = reader.get(f"/webhooks/deliveries/{quote(last, safe='')}")
+    assert page.status_code == 404
+    assert_strict(page.text)
+    fields = [tag for _, tag in Document(page.text).tags if tag.get("type") == "search"]
+    assert [field.get("value") for field in fields] == [None, last[:200]]
