@@ -41,6 +41,16 @@ values ('INSERT', 0, 'public', 'account', '{"id": 1, "name": "Ann"}', null),
        ('UPDATE', 0, 'public', 'account', '{"id": 1, "name": "Anna"}', '{"id": 1, "name": "Ann"}'),
        ('DELETE', 0, 'public', 'account', null, '{"id": 1, "name": "Anna"}');
 """
+OWN: Final = """
+create table old_audit (
+    id bigserial primary key, tbl text not null, pk bigint not null, who text, at timestamptz not null default now(),
+    old jsonb, new jsonb
+);
+insert into old_audit (tbl, pk, who, old, new)
+values ('account', 1, 'ann', null, '{"id": 1, "name": "Ann"}'),
+       ('public.account', 1, 'ann', '{"id": 1, "name": "Ann"}', '{"id": 1, "name": "Anna"}'),
+       ('account', 1, null, '{"id": 1, "name": "Anna"}', null);
+"""
 
 
 def postgresql_audit(conninfo: str) -> None:
@@ -80,6 +90,7 @@ TOOLS: Final[dict[str, Any]] = {
     "From django-pghistory": pghistory,
     "From django-simple-history": lambda conninfo: by_hand(conninfo, TABLE + SIMPLE_HISTORY),
     "From supa_audit": lambda conninfo: by_hand(conninfo, TABLE + SUPA_AUDIT),
+    "From a table of your own": lambda conninfo: by_hand(conninfo, TABLE + OWN),
 }
 
 
