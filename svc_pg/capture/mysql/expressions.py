@@ -77,15 +77,13 @@ class MySql:
 
     def large(self, rows: Sequence[RowName], columns: Sequence[MySqlColumn]) -> Sql | None:
         """True if a value of these rows may be too long for the functions that write JSON; None if none can be."""
-        sizes = [self._size(row, column) for row in rows for column in columns if column.is_large]
+        sizes = [
+            sql("ifnull(octet_length({}), 0)", self._value(row, column))
+            for row in rows
+            for column in columns
+            if column.is_large
+        ]
         return sql(_LARGE, joined(" + ", sizes)) if sizes else None
-
-    def _size(self, row: RowName, column: Column) -> Sql:
-        """The most bytes that the value's text may have: to write MySQL's JSON costs much, and at most six for one."""
-        x = self._value(row, column)
-        if column.kind == "json" and not self.is_mariadb:
-            return sql("ifnull(8 * json_storage_size({}), 0)", x)
-        return sql("ifnull(octet_length({}), 0)", x)
 
     def _json(self, row: RowName, column: Column) -> Sql:
         x = self._value(row, column)
