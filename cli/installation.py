@@ -1,10 +1,15 @@
 """The schema svc that the worker and the console need before they start."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Final
 
+from psycopg.errors import InsufficientPrivilege
+
+from svc_pg.config import Config
 from svc_pg.conninfo import Conninfo
 from svc_pg.errors import not_installed
+from svc_pg.table_names import TableName
 from svc_pg.webhooks.worker.connections import Connection
 from svc_pg.webhooks.worker.reconnecting import Reconnecting
 from svc_pg.webhooks.worker.statistics import Statistics
@@ -18,6 +23,10 @@ select bool_and(to_regproc(name) is not null)
       'svc.webhook_next_due', 'svc.audit_ensure_partitions', 'svc.webhook_prune', 'svc.console_prune'
   ]) name
 """
+_UNRECORDED: Final = """
+select t.name from unnest(%s::text[]) t(name)
+ where not exists (select from svc.installed_objects o where o.kind = 'trigger' and o.audited_table = t.name)
+"""
 
 
 def require_svc(database_url: str | None) -> None:
@@ -26,13 +35,23 @@ def require_svc(database_url: str | None) -> None:
         _check(conn.execute(_IS_INSTALLED).fetchone())
 
 
-async def wait_for_svc(database: Conninfo, *, stopping: asyncio.Event) -> None:
-    """Wait until the database can be reached, or for ``stopping``. Raises NotInstalledError if it lacks svc-pg."""
+async def wait_for_svc(database: Conninfo, config: Config, *, stopping: asyncio.Event) -> Sequence[str]:
+    """Wait until the database can be reached, or for ``stopping``. Raises NotInstalledError if it lacks svc-pg.
+
+    Returns the tables that the configuration names and that are not audited there: it may be that of another database.
+    """
+    named = [str(TableName.parse(rules.name)) for rules in config.audit.tables if not rules.is_pattern]
+    unrecorded: list[str] = []
 
     async def check(conn: Connection) -> None:
         _check(await (await conn.execute(_IS_INSTALLED)).fetchone())
+        try:
+            unrecorded[:] = [name for (name,) in await (await conn.execute(_UNRECORDED, [named])).fetchall()]
+        except InsufficientPrivilege:  # a role with fewer rights than svc_admin, which delivers nevertheless
+            unrecorded.clear()
 
     await Reconnecting(database, stopping=stopping, statistics=Statistics()).run(check)
+    return unrecorded
 
 
 def _check(found: tuple[bool] | None) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import logging
 import signal
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from enum import StrEnum
@@ -33,6 +34,7 @@ _log = logging.getLogger(__name__)
 
 _LOG_FORMAT: Final = "%(asctime)s %(levelname)s [%(process)d] %(message)s"
 _SHORTEST_INTERVAL: Final = timedelta(milliseconds=10)
+_MOST_NAMED: Final = 5
 _UNSEARCHED: Final = 50_000  # objects made before a search for cycles; at every 700, it takes a twelfth of the CPU time
 
 
@@ -144,11 +146,15 @@ def worker(
     gc.freeze()  # objects loaded by now stay
     gc.set_threshold(_UNSEARCHED)
     with _runner() as runner:
-        runner.run(_run(work, database, served_at, lifeline))
+        runner.run(_run(work, database, wanted, served_at, lifeline))
 
 
 async def _run(
-    work: Work | Supervisor, database: Conninfo, served_at: tuple[str, int] | None, lifeline: int | None
+    work: Work | Supervisor,
+    database: Conninfo,
+    wanted: Config,
+    served_at: tuple[str, int] | None,
+    lifeline: int | None,
 ) -> None:
     stopping = asyncio.Event()
 
@@ -166,9 +172,21 @@ async def _run(
             await stack.enter_async_context(health_server(work, conninfo=database, host=host, port=port))
         if lifeline is not None:
             await stack.enter_async_context(reporting(lifeline, work, gone=stop))
-        await wait_for_svc(database, stopping=stopping)
+        unrecorded = await wait_for_svc(database, wanted, stopping=stopping)
+        if unrecorded and lifeline is None:
+            _warn_of(unrecorded)
         if not stopping.is_set():
             await work.run()
+
+
+def _warn_of(unrecorded: Sequence[str]) -> None:
+    more = f" and {len(unrecorded) - _MOST_NAMED} more" if len(unrecorded) > _MOST_NAMED else ""
+    _log.warning(
+        "the configuration names tables that are not audited in this database: %s%s; run svc-pg install, or, if it is"
+        " the configuration of another database, stop this worker: maintenance would remove entries by its retention",
+        ", ".join(unrecorded[:_MOST_NAMED]),
+        more,
+    )
 
 
 def _runner() -> asyncio.Runner:

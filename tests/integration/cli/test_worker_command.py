@@ -1,10 +1,11 @@
 """``svc-pg worker`` as an operator runs it: signals, several processes, metrics and health."""
 
+import asyncio
 import os
 import signal
 import socket
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -16,8 +17,10 @@ from urllib.request import ProxyHandler, build_opener
 import psycopg
 import pytest
 
-from svc_pg import audit, webhooks
+from cli.installation import wait_for_svc
+from svc_pg import Config, audit, schema, webhooks
 from svc_pg.audit import SealKey
+from svc_pg.conninfo import Conninfo
 from tests.support.commands import PROGRAM, environment, svc_pg
 from tests.support.hooks import KEYS_TEXT, endpoint, hooks_config, rows
 from tests.support.postgres import new_database
@@ -127,7 +130,11 @@ def killing(pids: set[int]) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("processes", ["1", "2"])
-def test_sigterm_and_sigterm_again_let_a_slow_delivery_end(database: str, start: Start, processes: str) -> None:
+def test_sigterm_and_sigterm_again_let_a_slow_delivery_end(
+    database: str, start: Start, tmp_path: Path, processes: str
+) -> None:
+    with (tmp_path / "svc-pg.toml").open("a") as file:
+        file.write('[[audit.tables]]\nname = "customer"\n')  # which is of another database
     may_answer = Event()
     with receiving(lambda _: 204 if may_answer.wait(20) else 500) as receiver:
         endpoint(database, CONFIG, receiver.url)
@@ -143,6 +150,20 @@ def test_sigterm_and_sigterm_again_let_a_slow_delivery_end(database: str, start:
         assert worker.process.wait(20) == 0
         assert [row["status"] for row in rows(database, "webhook_deliveries")] == ["delivered"]
         assert len(receiver.requests) == 1
+    assert worker.output.read_text().count("not audited in this database: public.customer;") == 1
+
+
+def test_tables_that_the_configuration_names_and_nothing_records_are_found(database: str) -> None:
+    def found(config: Config) -> Sequence[str]:
+        return asyncio.run(wait_for_svc(Conninfo.parse(database), config, stopping=asyncio.Event()))
+
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute('create table "Orders" (id int primary key); create table customer (id int primary key)')
+        named = Config.model_validate({"audit": {"tables": [{"name": 'public."Orders"'}, {"name": "public.c*"}]}})
+        schema.install(conn, named)
+        assert found(named) == []
+        named.audit.table("customers")
+        assert found(named) == ["public.customers"]
 
 
 def test_a_process_that_dies_is_replaced_and_what_it_did_stays_counted(database: str, start: Start) -> None:
