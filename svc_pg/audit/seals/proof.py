@@ -1,7 +1,8 @@
 """Prove by a seal that an entry was in the log, to somebody who has the public key alone."""
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
@@ -17,6 +18,7 @@ from svc_pg.audit.seals.seal import Seal
 from svc_pg.audit.seals.steps import arun, run
 from svc_pg.audit.seals.stored import require_sealable, sealing_of
 from svc_pg.audit.seals.tree import PathStep, path_to_root, root_above
+from svc_pg.audit.snapshot import Snapshot
 from svc_pg.errors import ConflictError, NotFoundError, ProofError
 from svc_pg.query import Query
 from svc_pg.settings import Settings
@@ -45,7 +47,10 @@ FIELDS: Final = (
     "context",
 )
 """The fields of an entry in the order in which its content has them, after the version."""
+_SNAPSHOTS: Final = ("before_data", "after_data", "context")
 _LONGEST_PATH: Final = 64
+_READER: Final = json.JSONDecoder(parse_int=str, parse_float=str)
+_SPACE: Final = re.compile(r"\s*")
 
 _ENTRY: Final = """
 select {leaf} as leaf, case when l.erased_leaf is null then {content} end as content
@@ -68,7 +73,7 @@ class Proof:
 
     @property
     def text(self) -> str:
-        """The proof as JSON; docs/proof.md has the format."""
+        """The proof as JSON; the page Seal and prove the log has the format."""
         return json.dumps(
             {
                 "kind": KIND,
@@ -114,7 +119,10 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class ProvenEntry:
-    """An entry that was in the log when ``seal`` was made. ``fields`` are None if they were erased."""
+    """An entry that was in the log when ``seal`` was made. ``fields`` are None if they were erased.
+
+    Its snapshots and its context are a ``Snapshot``, whose ``text`` is what was sealed.
+    """
 
     id: str
     timestamp: datetime | None
@@ -175,10 +183,23 @@ def check_proof(proof: Proof | str | bytes, *, public_keys: PublicKeys | None = 
 def _fields(content: str | None) -> Mapping[str, Any] | None:
     if content is None:
         return None
-    version, *values = json.loads(content)
-    if version != 1 or len(values) != len(FIELDS):
+    version, *texts = _elements(content)
+    if version != "1" or len(texts) != len(FIELDS):
         raise ProofError("the entry's content has another version than this program knows")
-    return dict(zip(FIELDS, values, strict=True))
+    return {
+        name: Snapshot(text) if name in _SNAPSHOTS and text != "null" else json.loads(text)
+        for name, text in zip(FIELDS, texts, strict=True)
+    }
+
+
+def _elements(content: str) -> Iterator[str]:
+    """The texts of the elements of a JSON array, as they were sealed."""
+    end, at = 0, 1
+    while content[end] != "]":
+        at = _SPACE.match(content, end + 1).end()  # type: ignore[union-attr] # matches everything
+        end = _READER.raw_decode(content, at)[1]
+        yield content[at:end]
+        end = _SPACE.match(content, end).end()  # type: ignore[union-attr]
 
 
 def _proving(entry_id: int) -> Steps[Proof]:

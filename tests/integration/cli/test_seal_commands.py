@@ -24,7 +24,8 @@ def prepare() -> Prepare:
     """Three entries: a customer came, was renamed and went."""
 
     def prepare(conninfo: str) -> None:
-        create_and_audit(conninfo, "create table customer (id int primary key, name text)", audited("customer"))
+        ddl = "create table customer (id int primary key, name text, price numeric(9, 2) default 249.00)"
+        create_and_audit(conninfo, ddl, audited("customer"))
         with psycopg.connect(conninfo) as conn, audit.actor(conn, "alice"):
             conn.execute("insert into customer values (1, 'Zoë \U0001f600 ') ")
             conn.execute("update customer set name = '\"\\u0041'")
@@ -193,6 +194,8 @@ def test_a_proof_is_checked_without_a_database_and_by_the_program_of_the_documen
     proof.write_text(whole)
     assert checked_elsewhere(SealKey("s1", b"o" * 32).public.text) == (1, "the signature is not of this seal\n")
     assert run("check", "proof.json", SVC_SEAL_KEY="", SVC_SEAL_PUBLIC_KEYS="s2" + KEY.public.text[2:]).returncode == 1
+    for options in ([], ["--json"]):
+        assert '"price": 249.00' in run("check", "proof.json", *options).stdout  # as it was sealed
 
 
 def test_status_tells_how_far_the_seals_are_behind(run: Run, database: str, tmp_path: Path) -> None:
