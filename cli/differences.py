@@ -12,7 +12,7 @@ from svc_pg.query import fetch
 
 from . import output, records
 from .database import connect
-from .format_difference import field_text, time_text
+from .format_difference import ERASED, field_text, time_text
 from .json_text import printable
 from .options import Json, PostgresUrl
 from .output_file import STANDARD_OUTPUT, explained
@@ -86,13 +86,14 @@ def _show_difference(entry: audit.Entry) -> None:
                 entry.operation,
                 printable(entry.table_name),
                 printable(entry.record_id or ""),
+                ERASED if entry.is_erased else "",
                 f"[entry {entry.id}]",
             )
             if part
         )
     )
     for field in audit.diff(entry).fields:
-        output.data(f"    {field_text(field)}")
+        output.data(f"    {field_text(field, is_erased=entry.is_erased)}")
 
 
 def _difference_json(entry: audit.Entry) -> Mapping[str, object]:

@@ -7,6 +7,8 @@ from svc_pg.audit import Diff, FieldDiff, Snapshot
 
 from .json_text import printable
 
+ERASED: Final = "(erased)"
+"""What is shown in place of what svc-pg erase took away."""
 _LONGEST: Final = 60  # characters of a value in a line
 _MOST_FIELDS: Final = 20  # in a line
 
@@ -18,11 +20,11 @@ def differences(found: Diff) -> str:
     return ", ".join(shown) + (f", and {more} more" if more else "")
 
 
-def field_text(field: FieldDiff) -> str:
+def field_text(field: FieldDiff, *, is_erased: bool = False) -> str:
     """A field with its value before and after."""
     name = printable(field.field)
     if field.is_redacted:
-        return f"{name}: (redacted)"
+        return f"{name}: {ERASED if is_erased else '(redacted)'}"
     if field.before is None:
         return f"{name}: {value_text(field.after)}"
     if field.after is None:

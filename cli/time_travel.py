@@ -10,7 +10,7 @@ from svc_pg.encoding import encode
 
 from . import output, records
 from .database import connect
-from .format_difference import differences, time_text, value_text
+from .format_difference import ERASED, differences, time_text, value_text
 from .json_text import printable
 from .known_tables import warn_of_unknown
 from .options import After, Json, Limit, PostgresUrl
@@ -47,7 +47,7 @@ def history(
             time_text(state.valid_from),
             printable(state.actor_id or f"({state.db_user})"),
             state.operation.ljust(8),
-            end or differences(audit.diff(state)),
+            end or (ERASED if state.is_erased else differences(audit.diff(state))),
             f"[entry {state.entry_id}]",
         )
         if not state.is_in_order:
@@ -86,8 +86,9 @@ def as_of(
         records.show_json({"data": [_row_json(row) for row in page], "nextCursor": page.next_cursor})
         return
     for row in page:
-        _line(printable(row.record_id), ", ".join(f"{printable(name)}: {_shown(v)}" for name, v in row.values.items()))
-    if any(row.unknown_fields for row in page):
+        fields = ", ".join(f"{printable(name)}: {_shown(v)}" for name, v in row.values.items())
+        _line(printable(row.record_id), ERASED if row.is_erased else fields)
+    if any(row.unknown_fields and not row.is_erased for row in page):
         output.words("Some columns are null because their value then is not known: --json names them.")
     output.more(page.next_cursor)
 
@@ -115,8 +116,9 @@ def blame(table: Table, key: Key, *, database_url: PostgresUrl = None, json: Jso
 
 def _show_row(row: audit.PastRow) -> None:
     unknown = set(row.unknown_fields or ())
-    records.show({name: "(not known)" if name in unknown else _shown(v) for name, v in row.values.items()})
-    if row.other_data is not None:
+    absent = ERASED if row.is_erased else "(not known)"
+    records.show({name: absent if name in unknown else _shown(v) for name, v in row.values.items()})
+    if row.other_data is not None and not row.is_erased:
         output.words(f"recorded of no column of now: {printable(row.other_data.text)}")
     if row.valid_from is not None:
         actor = row.actor_id or f"({row.db_user})"

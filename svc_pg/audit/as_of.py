@@ -9,7 +9,7 @@ from typing import Any, Final, LiteralString, Self
 from psycopg import AsyncConnection, Connection
 from psycopg.sql import SQL, Identifier
 
-from svc_pg.audit.entry import Operation
+from svc_pg.audit.entry import ERASED, Operation
 from svc_pg.audit.record_ids import record_id
 from svc_pg.audit.snapshot import Snapshot, read_snapshots
 from svc_pg.dialects import require_postgres
@@ -60,6 +60,11 @@ class PastRow:
 
     def __post_init__(self) -> None:
         read_snapshots(self)
+
+    @property
+    def is_erased(self) -> bool:
+        """True if ``svc_pg.audit.erase`` took away what the row was."""
+        return self.redacted_fields == ["*"] and str(self.other_data) == ERASED
 
 
 _OWN: Final = [field.name for field in fields(PastRow) if field.name != "values"]

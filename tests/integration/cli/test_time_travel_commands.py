@@ -127,3 +127,23 @@ def test_revert_prints_sql_that_takes_a_change_back(run: Run, database: str) -> 
         conn.execute(run("revert", "--transaction", str(xact)).stdout.encode())
         assert conn.execute("select count(*) from customer").fetchone() == (0,)
     assert run("revert").returncode == 2
+
+
+def test_what_was_erased_is_said_to_be(run: Run, database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute("delete from customer where id = 2")
+        audit.erase(conn, "customer", 1)
+        audit.erase(conn, "customer", 2)
+    assert [line.split("  ", 1)[1] for line in run("history", "customer", "1").stdout.splitlines()] == [
+        "alice  UPDATE    (erased)  [entry 2]",
+        "alice  INSERT    (erased)  [entry 1]",
+    ]
+    assert "DELETE    (erased)  [entry 4]" in run("history", "customer", "2").stdout
+    one = run("as-of", "2100-01-01", "customer", "1")
+    assert {line.split()[-1] for line in one.stdout.splitlines()} == {"(erased)"}
+    assert "recorded of no column" not in one.stderr
+    assert run("as-of", "2100-01-01", "customer").stdout == "1  (erased)\n"
+    [first, *fields] = run("diff", "2").stdout.splitlines()
+    assert first.endswith("(erased)  [entry 2]")
+    assert fields == ["    name: (erased)", "    pin: (erased)"]
+    assert "is erased" in run("blame", "customer", "1").stderr

@@ -8,7 +8,7 @@ from typing import Final
 from svc_pg import durations
 from svc_pg.audit.as_of import PastRow
 from svc_pg.audit.blame import FieldOrigin
-from svc_pg.audit.entry import ERASED, Entry
+from svc_pg.audit.entry import Entry
 from svc_pg.console.pages.addresses import written as written_time
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.audit import changes
@@ -174,7 +174,7 @@ def _field(name: str, then: PastRow, now: PastRow, origin: FieldOrigin | None) -
 
 def _unknown(name: str, row: PastRow) -> str | None:
     """The reason why the log has no real value of a field."""
-    if _is_erased(row):
+    if row.is_erased:
         return "erased"
     redacted = row.redacted_fields or []
     if name in redacted or "*" in redacted:
@@ -182,14 +182,10 @@ def _unknown(name: str, row: PastRow) -> str | None:
     return "not known" if name in (row.unknown_fields or []) else None
 
 
-def _is_erased(row: PastRow) -> bool:
-    return row.redacted_fields == ["*"] and str(row.other_data) == ERASED
-
-
 def _other(row: PastRow) -> dict[str, str]:
     """The recorded values that no column of today has: of renamed ones, and what stands for redacted ones."""
     try:
-        members = {} if row.other_data is None or _is_erased(row) else row.other_data.value
+        members = {} if row.other_data is None or row.is_erased else row.other_data.value
     except (ValueError, RecursionError):  # Python reads no number of 5,000 digits, and no deep nesting
         members = {"": str(row.other_data)}
     return {name: written(value) for name, value in members.items()} if isinstance(members, dict) else {}
