@@ -159,7 +159,10 @@ def _say_without_actor(attributed: list[Attribution]) -> None:
     if len(lacking) > _MOST_TABLES:
         output.words(f"So have {len(lacking) - _MOST_TABLES} more tables; --json lists them.")
     if any(each.share == 1 for each in lacking):
-        output.words("If your application names actors, its connections may lack with_audit: see docs/audit.md.")
+        output.words(
+            "If your application names actors, its connections may lack with_audit:"
+            ' see "The actor" in the documentation.'
+        )
 
 
 @app.command()

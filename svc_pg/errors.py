@@ -237,7 +237,8 @@ def _translated(state: str, source: BaseException) -> SvcError | None:
     if state in MISSING_OBJECT and "svc." in message.replace('"svc"', "svc."):
         return not_installed()
     if state == INSUFFICIENT_PRIVILEGE and message.endswith("schema svc"):
-        return AccessError(message, hint="Grant the role what it needs: [grants] in svc-pg.toml, see docs/roles.md.")
+        hint = 'Grant the role what it needs by [grants] in svc-pg.toml: see "Roles and rights" in the documentation.'
+        return AccessError(message, hint=hint)
     return None
 
 

@@ -59,7 +59,7 @@ class Settings(BaseSettings):
 
     ``console_allowed_origins`` defaults to the origin of ``console_public_url``, the console's front end.
     ``console_allowed_emails`` maps an address or ``*@domain`` to a permission; an exact address wins. A number as
-    ``console_token_lifetime`` is in seconds. The other fields are described in docs/console.md.
+    ``console_token_lifetime`` is in seconds. The other fields are described on the page The console.
     """
 
     model_config = SettingsConfigDict(

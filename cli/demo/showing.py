@@ -16,7 +16,8 @@ What to look at, in this order:
   1. Audit log, severity critical: somebody changed a price past the application.
   2. The record public.orders 900, which was bought at that price: who canceled it, and why.
   3. "Told by webhook" there: northwind has not been told. Its endpoint answers 503.
-What to read next: docs/start.md, docs/audit.md, docs/sending.md, docs/console.md, docs/applications.md"""
+What to read next in the documentation: "Install and use", "Audit capture", "Send webhooks", "The console" and
+"Inside your application"."""
 
 
 def show(findings: Findings) -> None:

@@ -203,4 +203,4 @@ def _show(findings: FileFindings) -> None:
     for command in findings.commands:
         output.data(f"  {command}")
     output.data("Change it in the sqlite3 shell, and look again.")
-    output.data("What to read next: docs/sqlite.md, docs/databases.md, docs/audit.md")
+    output.data('What to read next in the documentation: "The audit log on SQLite", "Databases" and "Audit capture".')

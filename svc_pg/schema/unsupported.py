@@ -12,7 +12,7 @@ def refuse_unsupported(config: Config, database: str, others: Iterable[str] = ()
     if problems:
         raise ConfigError(
             "\n".join(f"{problem}: {database} cannot do that" for problem in problems),
-            hint="docs/databases.md says what works on which database. Have a configuration for each, or leave it out.",
+            hint='"Databases" in the documentation says what works on which. Write a configuration for each.',
         )
 
 

@@ -28,7 +28,7 @@ def test_a_role_without_rights_in_schema_svc_is_told_where_they_are_given() -> N
     known = translate(psycopg.errors.InsufficientPrivilege("permission denied for schema svc"))
     assert isinstance(known, AccessError)
     assert known.hint
-    assert "docs/roles.md" in known.hint
+    assert "Roles and rights" in known.hint
     assert translate(psycopg.errors.InsufficientPrivilege("permission denied for table secrets")) is None
 
 
