@@ -9,7 +9,7 @@ PREPARE: Final = """
 select set_config('statement_timeout', '3s', true), set_config('enable_seqscan', 'off', true),
        set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true)
 """
-# One step in the index for each table; of each the newest 1,000 entries of the day
+# One step in the index for each table; of each the newest 1,000 entries of the day, without snapshots, made by nobody
 _READ: Final[LiteralString] = """
 with recursive known(name, number) as (
     (select l.table_name, 1 from svc.audit_logs l order by l.table_name limit 1)
@@ -22,9 +22,10 @@ select k.name as table_name, e.entries, e.without_actor
   from known k
  cross join lateral (
     select count(*) as entries, count(*) filter (where r.actor_id is null) as without_actor
-      from (select l.actor_id from svc.audit_logs l
+      from (select l.actor_id, l.operation from svc.audit_logs l
              where l.table_name = k.name and l."timestamp" >= now() - interval '1 day'
              order by l."timestamp" desc, l.id desc limit 1000) r
+     where r.operation <> 'SNAPSHOT'
  ) e
  where k.name is not null and e.entries > 0
 """
@@ -32,7 +33,10 @@ select k.name as table_name, e.entries, e.without_actor
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """The newest entries of a table in the last day, 1,000 at most: all, and those without an actor."""
+    """The newest entries of a table in the last day, 1,000 at most: all, and those without an actor.
+
+    A SNAPSHOT is of no actor by nature, and does not count.
+    """
 
     table_name: str
     entries: int

@@ -37,6 +37,10 @@ def test_each_table_has_its_share(conn: psycopg.Connection[Any], database: str) 
     for _ in range(3):
         audit.capture_log(conn, "public.b", "INSERT")
     conn.execute(FILL, (2, 20))  # of two days ago
+    conn.execute(  # a backfill is of no actor by nature
+        "insert into svc.audit_logs (table_name, table_oid, operation)"
+        " values ('public.b', 0, 'SNAPSHOT'), ('public.c', 0, 'SNAPSHOT')"
+    )
     conn.commit()
     found = fetch(conn, attribution())
     assert found == [Attribution("public.a", 1, 0), Attribution("public.b", 4, 3)]
