@@ -1,7 +1,7 @@
 """The commands log and purge."""
 
 from contextlib import suppress
-from datetime import UTC, timedelta
+from datetime import timedelta
 from typing import Annotated
 
 import typer
@@ -10,6 +10,7 @@ from svc_pg import Config
 from svc_pg.audit import retention
 from svc_pg.audit.entry import Entry
 from svc_pg.audit.follow import follow as follow_entries
+from svc_pg.audit.purge_report import PurgeReport
 from svc_pg.encoding import encode
 from svc_pg.errors import SvcError
 
@@ -104,6 +105,7 @@ def purge(
             {
                 "before": report.before,
                 "partitions": report.partitions,
+                "partitionEntries": report.partition_entries,
                 "entries": report.entries,
                 "tables": report.tables,
                 "postponed": report.postponed,
@@ -113,23 +115,28 @@ def purge(
             }
         )
     else:
-        for partition in report.partitions:
-            output.words(f"{'would drop' if dry_run else 'dropped'} {partition}")
-        for table, entries in sorted(report.tables.items()):
-            output.words(f"{'would remove' if dry_run else 'removed'} {entries:,} entries of {table}")
-        age = "" if report.before is None else f" from before {report.before.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z"
-        output.words(f"{'would remove' if dry_run else 'removed'} {report.entries:,} more entries{age}")
-        for hold in report.held:
-            output.words(f"held, so kept: {hold}")
-        if report.unsealed_since is not None:
-            output.words(
-                f"Entries since {records.minute(report.unsealed_since)} stay until they are sealed: svc-pg seal."
-            )
+        _tell(report, is_planned=dry_run)
     if report.postponed:
         raise SvcError(
             f"not removed, because others kept using it: {', '.join(report.postponed)}",
             hint="Purge again when long exports and dumps have ended; the rest is done.",
         )
+
+
+def _tell(report: PurgeReport, *, is_planned: bool) -> None:
+    for partition in report.partitions:
+        entries = report.partition_entries.get(partition)
+        size = "" if entries is None else " with no entries" if entries == 0 else f" with about {entries:,} entries"
+        output.words(f"{'would drop' if is_planned else 'dropped'} {partition}{size}")
+    for table, entries in sorted(report.tables.items()):
+        if entries:
+            output.words(f"{'would remove' if is_planned else 'removed'} {entries:,} entries of {table}")
+    if not report.partitions and not report.entries:
+        output.words(f"{'would remove' if is_planned else 'removed'} nothing")
+    for hold in report.held:
+        output.words(f"held, so kept: {hold}")
+    if report.unsealed_since is not None:
+        output.words(f"Entries since {records.minute(report.unsealed_since)} stay until they are sealed: svc-pg seal.")
 
 
 def _json_line(entry: Entry) -> str:

@@ -35,7 +35,7 @@ def hold(
     database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
-    """Hold a record or a table, so that nothing of it is purged or erased, until somebody lifts the hold."""
+    """Hold a record and all that refers to it, or a table, so that nothing of it is purged or erased."""
     if table == _LIST and key is None and reason is None and not lift:
         _show(limit, after, database_url, show_all=show_all, json=json)
         return
@@ -46,10 +46,13 @@ def hold(
         warn_of_unknown(conn, [table])
         with operator(conn):
             number = change(conn, table, key, reason=reason)
+            placed = None if lift else audit.holds().numbered(number).list(conn).data[0]
     if json:
-        records.show_json({"id": number})
+        records.show_json({"id": number} | ({} if placed is None else {"connected": placed.connected}))
+    elif placed is None:
+        output.words(f"lifted hold {number}")
     else:
-        output.words(f"{'lifted' if lift else 'placed'} hold {number}")
+        output.words(f"placed hold {number} of {_what(placed)}")
 
 
 def _show(limit: int, after: str | None, database_url: str | None, *, show_all: bool, json: bool) -> None:
@@ -61,11 +64,15 @@ def _show(limit: int, after: str | None, database_url: str | None, *, show_all: 
         records.show_json(page)
         return
     for found in page.data:
-        what = " ".join(filter(None, (found.table_name, found.record_id)))
         words = f"since {records.minute(found.held_at)}, by {found.held_by}: {found.reason}"
         if found.lifted_at is not None:
             words += f"; lifted {records.minute(found.lifted_at)}, by {found.lifted_by}: {found.lift_reason}"
-        output.data(printable(f"{what}  {words}"))
+        output.data(printable(f"{_what(found)}  {words}"))
     if not page.data:
         output.words("no holds")
     output.more(page.next_cursor)
+
+
+def _what(hold: audit.Hold) -> str:
+    what = " ".join(filter(None, (hold.table_name, hold.record_id)))
+    return what + (f", with {hold.connected:,} records that refer to it" if hold.connected else "")

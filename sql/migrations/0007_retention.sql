@@ -21,6 +21,16 @@ create table svc.audit_holds (
 create unique index audit_holds_target on svc.audit_holds (table_name, coalesce(record_id, ''))
     where lifted_at is null;
 
+-- The records that holds of a record keep; see svc.audit_follow_holds.
+create table svc.audit_held_records (
+    hold_id bigint not null,
+    table_name text collate "C" not null,
+    record_id text collate "C" not null,
+    followed_at timestamptz,
+    primary key (hold_id, table_name, record_id)
+);
+create index audit_held_records_record on svc.audit_held_records (table_name, record_id);
+
 comment on table svc.audit_holds is 'The legal holds: entries that may be neither purged nor erased.';
 comment on column svc.audit_holds.id is 'The hold''s number.';
 comment on column svc.audit_holds.table_name is 'The table, with its schema: public.customer.';
@@ -31,6 +41,14 @@ comment on column svc.audit_holds.held_by is 'Who placed it: the actor, else the
 comment on column svc.audit_holds.lifted_at is 'When it was lifted; null while it holds.';
 comment on column svc.audit_holds.lifted_by is 'Who lifted it: the actor, else the role.';
 comment on column svc.audit_holds.lift_reason is 'Why it was lifted.';
+
+comment on table svc.audit_held_records is
+    'The records that a hold of a record keeps: itself, and those that refer to it by the rules of erasure.';
+comment on column svc.audit_held_records.hold_id is 'The hold''s number.';
+comment on column svc.audit_held_records.table_name is 'The table, with its schema: public.customer.';
+comment on column svc.audit_held_records.record_id is 'The key of the record.';
+comment on column svc.audit_held_records.followed_at is
+    'Of the record that the hold names, when those that refer to it were last looked up.';
 
 comment on table svc.maintenance is 'The tasks of maintenance that have run.';
 comment on column svc.maintenance.task is 'maintenance as a whole, or of the audit log: its purge, or its sealing.';

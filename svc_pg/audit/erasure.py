@@ -15,18 +15,26 @@ from svc_pg.table_names import TableName
 
 _FEATURE: Final = "the erasure of a record"
 _TRIES: Final = 20
+_FOLLOW: Final = "select '{}'::jsonb as tables, null::bigint as known from svc.audit_follow_holds()"
 # An aggregate, so that there is always one row
 _FOUND: Final = """
+with found as materialized (select * from svc.audit_erasable(%(table)s, %(key)s)),
+refused as materialized (
+    select svc.audit_refuse_held(%(table)s, %(key)s, array_agg(f.entry_id), array_agg(f.entry_timestamp),
+                                 array_agg(f.known_as))
+      from found f where not f.is_erased
+)
 select coalesce(jsonb_object_agg(e.table_name, e.entries) filter (where e.entries > 0), '{}') as tables,
        coalesce(sum(e.known), 0)::bigint as known
-  from (
+  from refused
+  left join (
     select table_name, count(*) as known, count(*) filter (where not is_erased) as entries
-      from svc.audit_erasable(%s, %s) group by table_name
-  ) e
+      from found group by table_name
+  ) e on true
 """
 _ERASE: Final = """
 select coalesce(jsonb_object_agg(e.of_table, e.entries), '{}') as tables, null::bigint as known
-  from svc.erase(%s, %s) e
+  from svc.erase(%(table)s, %(key)s) e
 """
 _OTHER_KEYS: Final = """
 select coalesce(array_agg(distinct key.id order by key.id), '{}') as keys
@@ -75,8 +83,8 @@ def erase(conn: Any, table: str, record: object, *, dry_run: bool = False) -> Er
 
     ``conn`` must be outside a transaction. ``record`` is the key: the value of the column, or a list or tuple of
     several columns' values. Raises NotFoundError if the log does not know the record, ConflictError if something of it
-    is held (see ``svc_pg.audit.hold``) or writers keep the log locked, QueryError for more than 100,000 entries,
-    TransactionError, ConfigError on other databases, and NotInstalledError.
+    is held (see ``svc_pg.audit.hold``), in a dry run too, or writers keep the log locked, QueryError for more than
+    100,000 entries, TransactionError, ConfigError on other databases, and NotInstalledError.
     """
     require_postgres(conn, _FEATURE)
     driver = psycopg_connection(conn, twin="await audit.aerase(conn, ...)")
@@ -103,7 +111,9 @@ def _erasing(table: str, record: object, *, dry_run: bool) -> Steps[ErasureRepor
 
 
 def _found(name: str, key: str, *, dry_run: bool) -> Generator[Step, list[Any], _Found]:
-    query = Query(_FOUND if dry_run else _ERASE, (name, key), _Found)
+    if dry_run:
+        yield Query(_FOLLOW, (), _Found)
+    query = Query(_FOUND if dry_run else _ERASE, {"table": name, "key": key}, _Found)
     found = yield from patiently(query, _TRIES)
     if found is None:
         raise ConflictError(

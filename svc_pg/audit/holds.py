@@ -1,8 +1,8 @@
 """Legal holds: what is held is neither purged nor erased until somebody lifts the hold."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from psycopg import AsyncConnection, Connection
 
@@ -17,13 +17,24 @@ _FEATURE: Final = "a legal hold"
 _HOLD: Final = "select svc.hold(%s, %s, %s)::text as id"
 _LIFT: Final = "select svc.lift_hold(%s, %s, %s)::text as id"
 _HOLDS: Final = """
-select id::text as id, table_name, record_id, reason, held_at, held_by, lifted_at, lifted_by, lift_reason
+select id::text as id, table_name, record_id, reason, held_at, held_by, lifted_at, lifted_by, lift_reason, (
+           select count(*) from svc.audit_held_records r
+            where r.hold_id = audit_holds.id and r.followed_at is null
+       ) as connected
   from svc.audit_holds"""
+# what refers to the record of a hold is looked up again by each purge
+_KEEPING: Final = """
+(table_name = %s and (record_id is null or record_id = %s)
+ or id in (select r.hold_id from svc.audit_held_records r where r.table_name = %s and r.record_id = %s))"""
 
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """A hold of a record, or of a whole table if ``record_id`` is None. It holds while ``lifted_at`` is None."""
+    """A hold of a record, or of a whole table if ``record_id`` is None. It holds while ``lifted_at`` is None.
+
+    ``connected`` is the number of other records that it keeps, because they refer to this one by ``audit.erasure``, as
+    the last purge or erasure found them, or the hold itself.
+    """
 
     id: str
     table_name: str
@@ -34,6 +45,7 @@ class Hold:
     lifted_at: datetime | None
     lifted_by: str | None
     lift_reason: str | None
+    connected: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +79,16 @@ class Holds(Listing[Hold]):
         require_postgres(conn, _FEATURE)
         return await Listing.alist(self, conn, max_bytes=max_bytes)
 
+    def keeping(self, table: str, record: object) -> Self:
+        """Only those that keep the entries of this record: its own, its table's, and those of what it refers to."""
+        name, key = str(TableName.parse(table)), record_id(record)
+        check_texts(key)
+        return replace(self, filter=self.filter.where(_KEEPING, name, key, name, key))
+
+    def numbered(self, hold_id: str) -> Self:
+        """Only the hold with this id, which ``hold`` returned."""
+        return replace(self, filter=self.filter.where("id::text = %s", hold_id))
+
 
 def holds(*, lifted: bool = False) -> Holds:
     """The holds, the newest first: ``holds().list(conn)``; with ``lifted`` also those that were lifted."""
@@ -76,7 +98,8 @@ def holds(*, lifted: bool = False) -> Holds:
 def hold(conn: Connection[Any], table: str, record: object = None, *, reason: str) -> str:
     """Hold a record, or without one all of a table, in the caller's transaction. Returns the hold's id.
 
-    From its commit on, nothing of it is purged or erased. A purge or an erasure under way goes first: this waits for
+    From its commit on, nothing of it is purged or erased, nor of the records that refer to it by ``audit.erasure``, now
+    or later. A hold of a table keeps that table alone. A purge or an erasure under way goes first: this waits for
     it. The hold is an entry of the log itself, with the actor and the reason. ``record`` is the key: the value of the
     column, or a list or tuple of several columns' values.
 

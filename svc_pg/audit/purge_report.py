@@ -24,6 +24,7 @@ class PurgeReport:
     same by table. ``postponed`` names the partitions that readers or writers kept locked; the next purge continues with
     them. ``held`` names the holds that keep entries which would be removed otherwise. ``unsealed_since`` is the time of
     the oldest entry without a seal, if entries from then on are old enough to go and stay until they are sealed.
+    ``partition_entries`` tells about how many entries each of ``partitions`` had; None if that is not known.
     """
 
     before: datetime | None
@@ -33,6 +34,7 @@ class PurgeReport:
     tables: dict[str, int] = field(default_factory=dict)
     held: list[str] = field(default_factory=list)
     unsealed_since: datetime | None = None
+    partition_entries: dict[str, int | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

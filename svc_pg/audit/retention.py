@@ -33,7 +33,10 @@ class _Start:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A partition with entries to remove: the whole of it, or ``entries``, of which some are ``kept`` by holds."""
+    """A partition with entries to remove: the whole of it, or ``entries``, while others are ``kept`` by holds.
+
+    Of a large one that goes as a whole, ``entries`` is an estimate, or None.
+    """
 
     partition_oid: int
     partition_name: str
@@ -51,6 +54,11 @@ class _Batch:
     by_table: RawJson
     at_table: str | None
     reached: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Followed:
+    is_followed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +80,7 @@ with recursive found (name) as (
 select now() as now, nullif(svc.audit_unsealed_since(), 'infinity') as unsealed_since,
        array(select name from found where name is not null) as tables
 """
+_FOLLOW: Final = "select true as is_followed from svc.audit_follow_holds()"
 _PLAN: Final = """
 select partition_oid, partition_name, is_whole, entries, by_table, kept
   from svc.audit_purge_plan(%s, %s::text[], %s::timestamptz[])
@@ -162,13 +171,14 @@ def purging(
     limits = _limits(ages, start, unsealed=unsealed)
     before = limits[0]
     kept_since = None if unsealed else _kept_since(ages, start)
+    yield Query(_FOLLOW, (), _Followed)
     parts: list[_Part] = yield Query(_PLAN, limits, _Part)
+    sizes = {part.partition_name: part.entries for part in parts if part.is_whole}
     tables: Counter[str] = Counter()
     if dry_run:
-        whole = [part.partition_name for part in parts if part.is_whole]
         for part in parts:
             tables.update(part.by_table.value)
-        return PurgeReport(before, whole, tables.total(), [], dict(tables), _held(parts), kept_since)
+        return PurgeReport(before, list(sizes), tables.total(), [], dict(tables), _held(parts), kept_since, sizes)
     dropped: list[str] = []
     postponed: list[str] = []
     for part in parts:
@@ -186,7 +196,8 @@ def purging(
             postponed.append(part.partition_name)
     if parts:
         parts = yield Query(_PLAN, limits, _Part)  # with the holds that came meanwhile
-    return PurgeReport(before, dropped, tables.total(), postponed, dict(tables), _held(parts), kept_since)
+    sizes = {name: sizes[name] for name in dropped}
+    return PurgeReport(before, dropped, tables.total(), postponed, dict(tables), _held(parts), kept_since, sizes)
 
 
 def _held(parts: Sequence[_Part]) -> list[str]:

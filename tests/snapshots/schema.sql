@@ -27,6 +27,15 @@ create table svc.audit_hash_key (
     constraint audit_hash_key_pkey PRIMARY KEY (is_only)
 );
 
+create table svc.audit_held_records (
+    hold_id bigint not null,
+    table_name text collate "C" not null,
+    record_id text collate "C" not null,
+    followed_at timestamp with time zone,
+    constraint audit_held_records_pkey PRIMARY KEY (hold_id, table_name, record_id)
+);
+CREATE INDEX audit_held_records_record ON svc.audit_held_records USING btree (table_name, record_id);
+
 create table svc.audit_holds (
     id bigint generated always as identity not null,
     table_name text collate "C" not null,
@@ -843,6 +852,10 @@ create function svc.audit_erasure()
 create function svc.audit_events(p_table text, p_record text)
     returns TABLE(id bigint, "timestamp" timestamp with time zone, xact_id bigint, before_data jsonb, after_data jsonb) language sql stable;
 
+create function svc.audit_follow_holds(p_hold bigint DEFAULT NULL::bigint)
+    returns void language plpgsql security definer
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_follows(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint, p_before jsonb)
     returns boolean language plpgsql stable
     set search_path=pg_catalog, pg_temp;
@@ -888,6 +901,10 @@ create function svc.audit_is_mixed()
 
 create function svc.audit_key_of(p_image jsonb, p_columns text[])
     returns text language sql immutable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_keyless_holds(p_table text, p_before jsonb, p_after jsonb)
+    returns SETOF bigint language sql stable
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_keys(p_snapshot jsonb)
@@ -991,6 +1008,12 @@ create function svc.audit_record_id(p_table oid, p_row jsonb)
     returns text language sql stable parallel safe
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_refuse_held(p_table text, p_record text, p_ids bigint[], p_timestamps timestamp with time zone[], p_known_as text[])
+    returns void language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set enable_hashjoin=off
+    set enable_mergejoin=off;
+
 create function svc.audit_seal_lag()
     returns TABLE(number bigint, sealed_at timestamp with time zone, lag interval) language plpgsql stable security definer
     set search_path=pg_catalog, pg_temp;
@@ -1021,7 +1044,7 @@ create function svc.audit_unsupported(p_text text, p_reason text)
     returns jsonb language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 
-create function svc.audit_wait_for_holds()
+create function svc.audit_wait_for_holds(p_age interval DEFAULT '01:00:00'::interval)
     returns void language plpgsql security definer
     set search_path=pg_catalog, pg_temp;
 
@@ -1583,11 +1606,14 @@ grant execute on function svc.audit_erasure to svc_writer;
 grant execute on function svc.audit_events to svc_admin;
 grant execute on function svc.audit_events to svc_reader;
 grant execute on function svc.audit_events to svc_writer;
+grant execute on function svc.audit_follow_holds to svc_admin;
 grant execute on function svc.audit_follows to svc_admin;
 grant execute on function svc.audit_follows to svc_reader;
 grant execute on function svc.audit_follows to svc_writer;
 grant execute on function svc.audit_hash to svc_admin;
 grant execute on function svc.audit_hash to svc_writer;
+grant select on table svc.audit_held_records to svc_admin;
+grant select on table svc.audit_held_records to svc_reader;
 grant execute on function svc.audit_history to svc_admin;
 grant execute on function svc.audit_history to svc_reader;
 grant execute on function svc.audit_history to svc_writer;
@@ -1602,6 +1628,8 @@ grant execute on function svc.audit_is_mixed to svc_admin;
 grant execute on function svc.audit_is_mixed to svc_writer;
 grant execute on function svc.audit_key_of to svc_admin;
 grant execute on function svc.audit_key_of to svc_writer;
+grant execute on function svc.audit_keyless_holds to svc_admin;
+grant execute on function svc.audit_keyless_holds to svc_writer;
 grant execute on function svc.audit_keys to svc_admin;
 grant execute on function svc.audit_keys to svc_writer;
 grant execute on function svc.audit_known to svc_admin;
@@ -1657,6 +1685,8 @@ grant execute on function svc.audit_purge_whole to svc_admin;
 grant execute on function svc.audit_purge_whole to svc_writer;
 grant execute on function svc.audit_record_id to svc_admin;
 grant execute on function svc.audit_record_id to svc_writer;
+grant execute on function svc.audit_refuse_held to svc_admin;
+grant execute on function svc.audit_refuse_held to svc_writer;
 grant select on table svc.audit_removals to svc_admin;
 grant select on table svc.audit_removals to svc_reader;
 grant select on table svc.audit_removed_leaves to svc_admin;

@@ -1,9 +1,11 @@
 """Routes of what keeps the log true: seals, the proof of an entry, and legal holds."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
+
+from starlette.datastructures import QueryParams
 
 from svc_pg.audit.holds import Hold, Holds, holds
 from svc_pg.audit.seals.proof import aprove
@@ -63,10 +65,22 @@ _HOLDS: Final[dict[str, FilterParameter[Holds]]] = {
     "resource": FilterParameter(
         _of_table, "holds of this table and of its records: schema.table, or a table in public"
     ),
-    "record": FilterParameter(_of_record, "holds of the record with that key, or of its table"),
+    "record": FilterParameter(
+        _of_record, "holds of the record with that key, or of its table; with resource, also of what it refers to"
+    ),
     **PAGE,
 }
 _UNKNOWN: Final = {"unknown_entry": 404, "not_supported": 422}
+
+
+def _filters(query: QueryParams) -> Mapping[str, FilterParameter[Holds]]:
+    """The filters; ``resource`` and ``record`` together name one record."""
+    if not {"resource", "record"} <= query.keys():
+        return _HOLDS
+    return _HOLDS | {
+        "resource": replace(_HOLDS["resource"], apply=lambda wanted, text: wanted.keeping(text, query["record"])),
+        "record": replace(_HOLDS["record"], apply=lambda wanted, _: wanted),
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +158,6 @@ class ProofRoutes:
 
     async def _holds(self, request: AuthenticatedRequest) -> ConsoleResponse:
         made = holds(lifted=request.query.get("lifted") == "true")
-        wanted = filtered(made, request.query, _HOLDS)
+        wanted = filtered(made, request.query, _filters(request.query))
         async with self.log.past(request.session) as conn:
             return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))

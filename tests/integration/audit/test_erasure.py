@@ -254,11 +254,12 @@ def test_what_is_held_is_not_erased(db: psycopg.Connection[Any]) -> None:
                 db.execute("select svc.erase('public.customer', '5')")
             assert caught.value.sqlstate == "SV004"
     assert texts(db) == before
-    audit.hold(db, "customer", 6, reason="case 18")  # another's
+    audit.hold(db, "customer", 6, reason="case 18")  # an entry of the handing over shows both
     audit.hold(db, "customer", 5, reason="case 17")
-    with pytest.raises(ConflictError, match=r"because of holds: public\.customer 5\n"):
+    with pytest.raises(ConflictError, match=r"because of holds: public\.customer 5, public\.customer 6\n"):
         audit.erase(db, "customer", 5)
-    audit.lift_hold(db, "customer", 5, reason="closed")
+    for key in (5, 6):
+        audit.lift_hold(db, "customer", key, reason="closed")
     report = audit.erase(db, "customer", 5)
     assert (report.entries, report.tables["svc.audit_holds"]) == (13, 2)
 

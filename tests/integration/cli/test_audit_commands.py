@@ -370,6 +370,7 @@ def test_purge_takes_an_age_and_reports_as_json(run: Run, database: str) -> None
     assert report.pop("before").endswith("Z")
     assert report == {
         "partitions": ["svc.audit_logs_2020_01", "svc.audit_logs_2020_02"],
+        "partitionEntries": {"svc.audit_logs_2020_01": 1, "svc.audit_logs_2020_02": 1},
         "entries": 0,
         "tables": {},
         "postponed": [],
