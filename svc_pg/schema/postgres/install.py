@@ -41,9 +41,10 @@ def install(
 ) -> list[Status]:
     """Make the database equal to ``config``. Returns the steps taken: none if it was equal already.
 
-    One transaction for the schema, then one for each audited table, then one for removals. ``conn`` must be outside a
-    transaction and is left so. Two installs at a time wait for each other. Objects that the configuration no longer
-    names are removed only with ``prune``. The lock of a table is tried three times, ``wait_for_table`` each.
+    One transaction for the schema, then one for each audited table, one that notes the names of all of them, and one
+    for removals. ``conn`` must be outside a transaction and is left so. Two installs at a time wait for each other.
+    Objects that the configuration no longer names are removed only with ``prune``. The lock of a table is tried three
+    times, ``wait_for_table`` each.
 
     With ``roles`` everything belongs to the roles of ``svc_pg.schema.postgres.roles``, made if missing; without
     them to the installer, and whoever connects as that role can switch the log's guards off. Default: as it was
@@ -72,6 +73,8 @@ def install(
         else:
             done += taken
             left.remove(table)
+    if any(step.kind == "trigger" for step in done) and not conn.closed:
+        unit(lambda: conn.execute(partitions.NOTE_NAMES))
     if failures:
         raise unfinished(left, failures)
     if plan.removals(prune=prune):
@@ -141,8 +144,6 @@ def _finish_schema(conn: Connection[Any], present: Installation, plan: Plan, don
 def _install_table(conn: Connection[Any], plan: Plan, table: str) -> tuple[Plan, list[Status]]:
     plan = plan.next(conn)
     done = take(conn, plan.by_table.get(table, []))
-    if any(step.kind == "trigger" for step in done):
-        conn.execute(partitions.NOTE_NAMES)
     if names := Scope.of([step.item for step in done if step.item is not None]).names:
         access.apply(conn, plan.target.access, names=names)
     return plan, done
