@@ -6,6 +6,7 @@ import json
 import os
 import pkgutil
 import select
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -25,6 +26,11 @@ def environment(**variables: str) -> dict[str, str]:
     """This process's environment without what names a database or configures svc-pg, and with these variables."""
     own = {name: value for name, value in os.environ.items() if not name.startswith(("SVC_", "PG", "DATABASE_URL"))}
     return own | {"COLUMNS": "120"} | variables
+
+
+def heed_hangups() -> None:
+    """For ``preexec_fn``: let a program heed SIGHUP, also if the tests themselves ignore it, as under nohup."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def program(

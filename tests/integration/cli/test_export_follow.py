@@ -22,7 +22,7 @@ from svc_pg import audit
 from svc_pg.audit.follow_position import Position
 from svc_pg.audit.log_identity import identity
 from tests.support import killed_export
-from tests.support.commands import PROGRAM, environment, svc_pg
+from tests.support.commands import PROGRAM, environment, heed_hangups, svc_pg
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit
 from tests.support.waiting import wait_until
@@ -68,7 +68,7 @@ def following(database: str, folder: Path, *options: str, **popen: Any) -> Itera
         cwd=folder,
         env=environment(DATABASE_URL=database),
         stderr=subprocess.PIPE,
-        **popen,
+        **{"preexec_fn": heed_hangups, **popen},
     ) as process:
         try:
             yield process
@@ -289,16 +289,16 @@ def test_other_filters_are_refused_by_name_until_they_are_meant(run: Run, databa
         assert (done.returncode, message in done.stderr, "--rebind" in done.stderr) == (1, True, True), done.stderr
         assert (cursor.read_text(), len(lines_of(file))) == (kept, 1)
     with psycopg.connect(database) as conn:
-        conn.execute("insert into customer values (7)")
+        conn.execute("insert into customer values (6)")
         conn.execute("delete from customer")
-    go_on(*same, until=2)
-    go_on("--operation", "delete", "--rebind", until=2, bound="DELETE")
+        conn.execute("insert into customer values (7)")  # behind which the cursor surely is
+    go_on(*same, until=3)
+    go_on("--operation", "delete", "--rebind", until=3, bound="DELETE")
     assert "--operation was DELETE" in run("export", "--follow", *options).stderr
     with psycopg.connect(database) as conn:
-        conn.execute("insert into customer values (8)")
         conn.execute("delete from customer")
-    go_on("--operation", "delete", until=3)
-    assert json.loads(lines_of(file)[2])["recordId"] == "8"
+    go_on("--operation", "delete", until=4)
+    assert json.loads(lines_of(file)[3])["recordId"] == "7"
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from svc_pg.query import scalar
-from tests.support.commands import PROGRAM, environment, svc_pg
+from tests.support.commands import PROGRAM, environment, heed_hangups, svc_pg
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit
 from tests.support.waiting import wait_until
@@ -97,7 +97,7 @@ def waiting(
         env=environment(DATABASE_URL=database),
         stderr=subprocess.PIPE,
         text=True,
-        **popen,
+        **{"preexec_fn": heed_hangups, **popen},
     ) as process:
         try:
             wait_until(lambda: scalar(lock, WAITING), "the export waits for the lock")
