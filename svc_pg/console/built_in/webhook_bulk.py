@@ -116,7 +116,7 @@ async def _counted(conn: AsyncConnection[Any], wanted: DeliveryQuery, status: St
 
 
 def _matching(body: BulkChange) -> DeliveryQuery:
-    if not body.model_fields_set - {"dry_run"}:
+    if not body.model_dump(exclude={"dry_run"}, exclude_none=True):
         raise Problem(422, "invalid_body", "Give ids, or at least one filter.")
     with as_problems():
         return delivery_queries.matching(

@@ -177,6 +177,8 @@ def test_deliveries_are_canceled_retried_and_recovered(client: httpx.Client) -> 
     client.post(f"{path}/cancel")
     assert client.post(f"/webhooks/endpoints/{endpoint}/recover").json() == {"count": 1, "isComplete": True}
     assert_problem(client.post("/webhooks/deliveries/retry", json={}), 422, "invalid_body")
+    empty = {"until": None, "status": None, "dryRun": True}
+    assert_problem(client.post("/webhooks/deliveries/retry", json=empty), 422, "invalid_body")
     client.post(f"{path}/cancel")
     replay = {"since": "1h", "status": "canceled", "event": "order.created"}
     replayed = [
