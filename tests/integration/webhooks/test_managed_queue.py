@@ -250,7 +250,7 @@ def test_only_failed_and_canceled_deliveries_are_retried(db: psycopg.Connection[
     webhooks.send(db, "order.created", {})
     [claimed] = claim(db)
     delivery_id = str(claimed["delivery_id"])
-    with pytest.raises(ConflictError, match="is pending"):
+    with pytest.raises(ConflictError, match="is due already, or an attempt is under way"):
         fetch(db, deliveries.retry(delivery_id))
     with pytest.raises(ConflictError, match="under way"):
         fetch(db, deliveries.cancel(delivery_id))
