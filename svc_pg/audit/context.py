@@ -62,15 +62,26 @@ def current_actor() -> Actor | None:
     return _current.get()
 
 
+def actor_named(actor: Id | Actor, tenant: Id | None, context: Mapping[str, object] | None) -> Actor:
+    """The actor with this id, or the one that is given itself, which has its tenant and context."""
+    if not isinstance(actor, Actor):
+        return Actor(actor, tenant, context)
+    if tenant is not None or context is not None:
+        raise TypeError("an Actor has its own tenant and context; name its id to give others")
+    return actor
+
+
 @contextmanager
-def acting(actor_id: Id, *, tenant: Id | None = None, context: Mapping[str, object] | None = None) -> Iterator[None]:
-    """Name ``actor_id`` as the actor of changes that the block makes through connections ``with_audit``.
+def acting(
+    actor: Id | Actor, *, tenant: Id | None = None, context: Mapping[str, object] | None = None
+) -> Iterator[None]:
+    """Name the actor, by an id or as an ``Actor``, of changes that the block makes through connections ``with_audit``.
 
     Holds for the tasks that the block starts and for threads of ``asyncio.to_thread`` and anyio, but not for a bare
     ``threading.Thread``. Blocks nest: the innermost applies, with its own tenant. Its context has the members of the
     blocks around it too, and its own member wins over another of the same name. Raises as ``Actor`` does.
     """
-    with acting_as(Actor(actor_id, tenant, context)):
+    with acting_as(actor_named(actor, tenant, context)):
         yield
 
 

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager, asyn
 from typing import Any, Final
 
 from svc_pg.audit.actors import mysql, postgres, sqlite
-from svc_pg.audit.context import Actor, Id, by_hand
+from svc_pg.audit.context import Actor, Id, actor_named, by_hand
 from svc_pg.connections import async_connection, sync_connection
 from svc_pg.dialects import Dialect, dialect_of
 
@@ -23,9 +23,9 @@ _ASYNC_BLOCKS: Final[Mapping[Dialect, Callable[[Any, Actor], AbstractAsyncContex
 
 @contextmanager
 def actor(
-    conn: Any, actor_id: Id, *, tenant: Id | None = None, context: Mapping[str, object] | None = None
+    conn: Any, actor: Id | Actor, *, tenant: Id | None = None, context: Mapping[str, object] | None = None
 ) -> Iterator[None]:
-    """Name ``actor_id`` as the actor of changes that the connection makes in the block, with tenant and context.
+    """Name the actor, by an id or as an ``Actor``, of changes that the connection makes in the block.
 
     ``conn`` is a connection or cursor of a driver (psycopg, psycopg2, sqlite3, PyMySQL or another of MySQL), a
     connection or session of SQLAlchemy, or Django's.
@@ -37,7 +37,7 @@ def actor(
     ``with_audit`` keeps the actor in its next transaction. Raises TransactionError on an autocommit connection outside
     a transaction: the actor would last for one statement only. The other databases need no transaction.
     """
-    who = Actor(actor_id, tenant, context)
+    who = actor_named(actor, tenant, context)
     driver = sync_connection(conn, twin="async with audit.aactor(conn, ...):")
     with by_hand(), _BLOCKS[dialect_of(driver)](driver, who):
         yield
@@ -45,10 +45,10 @@ def actor(
 
 @asynccontextmanager
 async def aactor(
-    conn: Any, actor_id: Id, *, tenant: Id | None = None, context: Mapping[str, object] | None = None
+    conn: Any, actor: Id | Actor, *, tenant: Id | None = None, context: Mapping[str, object] | None = None
 ) -> AsyncIterator[None]:
     """As ``actor``, for an async connection: of psycopg, asyncpg, aiosqlite, asyncmy, aiomysql, or SQLAlchemy's."""
-    who = Actor(actor_id, tenant, context)
+    who = actor_named(actor, tenant, context)
     driver = await async_connection(conn, twin="with audit.actor(conn, ...):")
     with by_hand():
         async with _ASYNC_BLOCKS[dialect_of(driver)](driver, who):

@@ -36,6 +36,25 @@ def test_blocks_nest_and_restore_the_actor_before() -> None:
     assert current_actor() is None
 
 
+def test_an_actor_is_named_by_an_id_or_as_it_is(notes: str) -> None:
+    ann = Actor("ann", "acme", {"request_id": "r-1"})
+
+    async def write() -> None:
+        async with await psycopg.AsyncConnection.connect(notes) as conn, audit.aactor(conn, ann):
+            await conn.execute(INSERT, [1])
+
+    with psycopg.connect(notes) as conn, acting(ann), audit.actor(conn, current_actor() or "nobody"):
+        conn.execute(INSERT, [2])
+    asyncio.run(write())
+    found = [
+        (entry.actor_id, entry.tenant_id, entry.context and entry.context["request_id"]) for entry in entries(notes)
+    ]
+    assert found == [("ann", "acme", "r-1")] * 2
+    for options in (dict[str, Any](tenant="acme"), dict[str, Any](context={})):
+        with pytest.raises(TypeError, match="has its own tenant and context"), acting(ann, **options):
+            pass
+
+
 def test_a_block_has_the_context_of_those_around_it_and_its_own_members_win() -> None:
     given: dict[str, object] = {"request_id": "r-1", "step": 1}
     with acting("alice", context=given):
