@@ -8,7 +8,7 @@ from svc_pg.audit import Diff, FieldDiff, Snapshot
 from .json_text import printable
 
 ERASED: Final = "(erased)"
-"""What is shown in place of what svc-pg erase took away."""
+"""The text in place of a value that svc-pg erase took away."""
 _LONGEST: Final = 60  # characters of a value in a line
 _MOST_FIELDS: Final = 20  # in a line
 

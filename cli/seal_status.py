@@ -13,7 +13,7 @@ from . import facts, output, records
 
 @dataclass(frozen=True, slots=True)
 class SealStatus:
-    """What is known of the seals: None if there are none, or if the role may not know."""
+    """The facts about the seals that are known: None if there are none, or if the role may not know."""
 
     lag: SealLag | None
     verification: LastVerification | None

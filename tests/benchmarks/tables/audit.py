@@ -55,7 +55,7 @@ def _microseconds(costs: Mapping[str, float], operations: Iterable[str]) -> list
 
 
 def parts() -> str:
-    """What the parts of svc-pg's own cost come from."""
+    """The parts of svc-pg's own cost."""
     document = load("capture")
     found = document["figures"]["microseconds"][SINGLE]
     operations = (*_WRITES[:3], "touch", "DELETE")
@@ -91,7 +91,7 @@ def sqlite() -> str:
 
 
 def sealing() -> str:
-    """What seals cost writers, and how fast they are verified."""
+    """The cost of seals to writers, and the speed of their verification."""
     document = load("sealing")
     found = document["figures"]
     rows = {

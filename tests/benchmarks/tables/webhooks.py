@@ -112,7 +112,7 @@ def claim() -> str:
 
 
 def beside() -> str:
-    """What a dead endpoint takes from others, and what receivers that never answer take of memory."""
+    """The time that a dead endpoint takes from others, and the memory that receivers take which never answer."""
     fairness, memory = load("delivery-fairness"), load("delivery-memory")
     healthy = _results(fairness, pipelines.FAIRNESS)
     [goal] = fairness["figures"][pipelines.FAIRNESS.title]["goals"]
