@@ -79,17 +79,7 @@ def figures_of(figures: Figures, sections: Sequence[Section], goals: Sequence[Go
                 }
                 for name in figures.names(section)
             },
-            "goals": [
-                {
-                    "what": goal.words,
-                    "isLeast": goal.is_least,
-                    "limit": goal.limit,
-                    "measured": goal.measured(figures),
-                    "holds": goal.holds(figures),
-                }
-                for goal in goals
-                if goal.section == section
-            ],
+            "goals": [_judged(goal, figures) for goal in goals if goal.section == section],
         }
         for section in sections
     }
@@ -116,14 +106,15 @@ def document(figures: Figures, goals: Sequence[Goal], circumstances: Mapping[str
             }
             for section in figures.sections()
         ],
-        "goals": [
-            {
-                "what": goal.words,
-                "isLeast": goal.is_least,
-                "limit": goal.limit,
-                "measured": goal.measured(figures),
-                "holds": goal.holds(figures),
-            }
-            for goal in goals
-        ],
+        "goals": [_judged(goal, figures) for goal in goals],
+    }
+
+
+def _judged(goal: Goal, figures: Figures) -> dict[str, Any]:
+    return {
+        "what": goal.words,
+        "isLeast": goal.is_least,
+        "limit": goal.limit,
+        "measured": goal.measured(figures),
+        "holds": goal.holds(figures),
     }
