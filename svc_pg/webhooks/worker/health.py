@@ -7,7 +7,7 @@ from aiohttp import web
 
 from svc_pg.conninfo import Conninfo
 from svc_pg.errors import ConfigError
-from svc_pg.webhooks.worker.backlog import BacklogReader
+from svc_pg.webhooks.worker.database_state import StateReader
 from svc_pg.webhooks.worker.observed import Observed
 
 
@@ -28,7 +28,7 @@ async def health_server(observed: Observed, *, conninfo: Conninfo, host: str, po
     """
     check_metrics()
     app = web.Application()
-    pages = _Pages(observed, BacklogReader(conninfo))
+    pages = _Pages(observed, StateReader(conninfo))
     app.add_routes(
         [web.get("/metrics", pages.metrics), web.get("/healthz", pages.health), web.get("/readyz", pages.readiness)]
     )
@@ -49,32 +49,24 @@ async def health_server(observed: Observed, *, conninfo: Conninfo, host: str, po
 
 
 class _Pages:
-    def __init__(self, observed: Observed, backlog: BacklogReader) -> None:
-        self._watched = observed
-        self._backlog = backlog
+    def __init__(self, observed: Observed, database: StateReader) -> None:
+        self._observed = observed
+        self._database = database
 
     async def metrics(self, request: web.Request) -> web.Response:
         from svc_pg.webhooks.worker.prometheus import exposition
 
-        backlog = await self._backlog.read()
-        attributed = await self._backlog.attributed()
+        state = await self._database.state()
+        attributed = await self._database.attributed()
         accept = request.headers.get("Accept", "")
-        body, content_type = exposition(
-            self._watched.statistics,
-            backlog,
-            attributed,
-            seal_lag=self._backlog.seal_lag,
-            verification=self._backlog.verification,
-            last_runs=self._backlog.last_runs,
-            accept=accept,
-        )
+        body, content_type = exposition(self._observed.statistics, state, attributed, accept=accept)
         return web.Response(body=body, headers={"Content-Type": content_type})
 
     async def health(self, _: web.Request) -> web.Response:
-        return _answer("alive", None if self._watched.is_alive else "not alive")
+        return _answer("alive", None if self._observed.is_alive else "not alive")
 
     async def readiness(self, _: web.Request) -> web.Response:
-        return _answer("ready", self._watched.problem)
+        return _answer("ready", self._observed.problem)
 
 
 def _answer(good: str, problem: str | None) -> web.Response:

@@ -13,63 +13,53 @@ from svc_pg.last_runs import LastRun
 from svc_pg.last_verification import LastVerification
 from svc_pg.webhooks.backlog import Backlog
 from svc_pg.webhooks.http.transport import Outcome
+from svc_pg.webhooks.worker.database_state import DatabaseState
 from svc_pg.webhooks.worker.leases import Disposition
 from svc_pg.webhooks.worker.statistics import BUCKETS, Histogram, Statistics
 
 
 def exposition(
     statistics: Statistics,
-    backlog: Backlog | None,
+    state: DatabaseState | None,
     attributed: Sequence[Attribution] = (),
     *,
-    seal_lag: float | None,
-    verification: LastVerification | None = None,
-    last_runs: Sequence[LastRun] = (),
     accept: str,
 ) -> tuple[bytes, str]:
     """The metrics in the format that an Accept header asks for, and its content type.
 
-    ``backlog`` is None if the database does not answer; its metrics are then left out. ``seal_lag`` is None if the
-    audit log has no seals, and ``verification`` if none is recorded.
+    ``state`` is None if the database does not answer; its metrics are then left out.
     """
     registry = CollectorRegistry()
-    registry.register(_Collector(statistics, backlog, attributed, seal_lag, verification, last_runs))
+    registry.register(_Collector(statistics, state, attributed))
     encode, content_type = choose_encoder(accept)
     return encode(registry), content_type
 
 
 class _Collector:
-    def __init__(
-        self,
-        statistics: Statistics,
-        backlog: Backlog | None,
-        attributed: Sequence[Attribution],
-        seal_lag: float | None,
-        verification: LastVerification | None,
-        last_runs: Sequence[LastRun],
-    ) -> None:
+    def __init__(self, statistics: Statistics, state: DatabaseState | None, attributed: Sequence[Attribution]) -> None:
         self._statistics = statistics
-        self._backlog = backlog
+        self._state = state
         self._attributed = attributed
-        self._seal_lag = seal_lag
-        self._verification = verification
-        self._last_runs = last_runs
 
     def collect(self) -> Iterator[Metric]:
         yield from _of_worker(self._statistics)
         yield GaugeMetricFamily(
-            "svc_webhook_database_up", "Whether the database answers.", 0 if self._backlog is None else 1
+            "svc_webhook_database_up", "Whether the database answers.", int(self._state is not None)
         )
-        if self._backlog is not None:
-            yield from _of_database(self._backlog)
         yield _of_log(self._attributed)
-        yield _of_maintenance(self._last_runs)
-        if self._seal_lag is not None:
-            yield GaugeMetricFamily(
-                "svc_audit_seal_lag_seconds", "Age of the oldest audit entry without a seal.", self._seal_lag
-            )
-        if self._verification is not None:
-            yield from _of_verification(self._verification)
+        if self._state is not None:
+            yield from _of_database(self._state)
+
+
+def _of_database(state: DatabaseState) -> Iterator[Metric]:
+    yield from _of_backlog(state.backlog)
+    yield _of_maintenance(state.last_runs)
+    if state.seal_lag is not None:
+        yield GaugeMetricFamily(
+            "svc_audit_seal_lag_seconds", "Age of the oldest audit entry without a seal.", state.seal_lag
+        )
+    if state.verification is not None:
+        yield from _of_verification(state.verification)
 
 
 def _of_worker(statistics: Statistics) -> Iterator[Metric]:
@@ -102,7 +92,7 @@ def _of_worker(statistics: Statistics) -> Iterator[Metric]:
     )
 
 
-def _of_database(backlog: Backlog) -> Iterator[Metric]:
+def _of_backlog(backlog: Backlog) -> Iterator[Metric]:
     yield GaugeMetricFamily(
         "svc_webhook_backlog_age_seconds",
         "Age of the oldest due delivery that only waits for a worker.",

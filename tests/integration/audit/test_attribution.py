@@ -11,7 +11,7 @@ from svc_pg import audit
 from svc_pg.attribution import PREPARE, Attribution, attribution
 from svc_pg.conninfo import Conninfo
 from svc_pg.query import fetch
-from svc_pg.webhooks.worker.backlog import BacklogReader
+from svc_pg.webhooks.worker.database_state import StateReader
 from svc_pg.webhooks.worker.prometheus import exposition
 from svc_pg.webhooks.worker.statistics import Statistics
 from tests.support.costs import first_cost
@@ -45,16 +45,16 @@ def test_each_table_has_its_share(conn: psycopg.Connection[Any], database: str) 
     found = fetch(conn, attribution())
     assert found == [Attribution("public.a", 1, 0), Attribution("public.b", 4, 3)]
     assert [each.share for each in found] == [0.0, 0.75]
-    reader = BacklogReader(Conninfo.parse(database))
+    reader = StateReader(Conninfo.parse(database))
     attributed = asyncio.run(reader.attributed())
     assert attributed == found
-    text = exposition(Statistics(), None, attributed, seal_lag=None, accept="")[0].decode()
+    text = exposition(Statistics(), None, attributed, accept="")[0].decode()
     assert 'svc_audit_entries_without_actor_ratio{table="public.b"} 0.75' in text
 
 
 def test_a_database_without_svc_pg_has_no_shares_and_does_not_fail_the_metrics(empty_database: str) -> None:
-    assert asyncio.run(BacklogReader(Conninfo.parse(empty_database)).attributed()) == []
-    assert asyncio.run(BacklogReader(Conninfo.parse(empty_database)).read()) is None
+    assert asyncio.run(StateReader(Conninfo.parse(empty_database)).attributed()) == []
+    assert asyncio.run(StateReader(Conninfo.parse(empty_database)).state()) is None
 
 
 def test_a_log_of_any_size_costs_the_same(conn: psycopg.Connection[Any]) -> None:

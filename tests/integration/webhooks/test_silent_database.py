@@ -18,8 +18,8 @@ from svc_pg import webhooks
 from svc_pg.conninfo import Conninfo
 from svc_pg.maintenance import Maintenance
 from svc_pg.query import scalar
-from svc_pg.webhooks.worker.backlog import BacklogReader
 from svc_pg.webhooks.worker.connections import connected
+from svc_pg.webhooks.worker.database_state import StateReader
 from tests.support.commands import environment
 from tests.support.forwarder import forwarding
 from tests.support.hooks import KEYS_TEXT, endpoint, hooks_config, rows, working
@@ -162,21 +162,21 @@ def test_a_connection_to_a_silent_server_is_given_up_after_its_limit() -> None:
 
 
 def test_the_backlog_of_a_silent_database_is_unknown(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("svc_pg.webhooks.worker.backlog._LONGEST_READ", 0.5)
-    monkeypatch.setattr("svc_pg.webhooks.worker.backlog._FRESH", 0.0)
+    monkeypatch.setattr("svc_pg.webhooks.worker.database_state._LONGEST_READ", 0.5)
+    monkeypatch.setattr("svc_pg.webhooks.worker.database_state._FRESH", 0.0)
 
     async def read(conninfo: str) -> None:
-        reader = BacklogReader(Conninfo.parse(conninfo))
-        assert await reader.read() is not None
+        reader = StateReader(Conninfo.parse(conninfo))
+        assert await reader.state() is not None
         with psycopg.connect(database) as holder:  # so that it is asked, and then hears nothing
             holder.execute("lock table svc.webhook_endpoints in access exclusive mode")
-            asking = asyncio.create_task(reader.read())
+            asking = asyncio.create_task(reader.state())
             await asyncio.to_thread(wait_until, lambda: is_waiting(holder), "it waits for the table")
             way.is_silent = True
             assert await asyncio.wait_for(asking, 5) is None
-        assert await asyncio.wait_for(reader.read(), 5) is None
+        assert await asyncio.wait_for(reader.state(), 5) is None
         way.is_silent = False
-        assert await asyncio.wait_for(reader.read(), 5) is not None
+        assert await asyncio.wait_for(reader.state(), 5) is not None
 
     with forwarding(database) as (way, conninfo):
         way.open()

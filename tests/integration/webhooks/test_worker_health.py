@@ -21,7 +21,7 @@ from svc_pg.errors import ConfigError
 from svc_pg.last_runs import LastRun
 from svc_pg.webhooks import backlog
 from svc_pg.webhooks.backlog import PREPARE, Backlog
-from svc_pg.webhooks.worker.backlog import BacklogReader
+from svc_pg.webhooks.worker.database_state import DatabaseState, StateReader
 from svc_pg.webhooks.worker.health import health_server
 from svc_pg.webhooks.worker.prometheus import exposition
 from svc_pg.webhooks.worker.statistics import Statistics
@@ -49,16 +49,20 @@ def send(conninfo: str, number: int = 1) -> None:
 
 
 def read(conninfo: str) -> Backlog:
-    found = asyncio.run(BacklogReader(Conninfo.parse(conninfo)).read())
+    return read_state(conninfo).backlog
+
+
+def read_state(conninfo: str) -> DatabaseState:
+    found = asyncio.run(StateReader(Conninfo.parse(conninfo)).state())
     assert found is not None
     return found
 
 
 def test_the_backlog_is_read_within_the_limits_of_a_worker(database: str) -> None:
-    parameters = conninfo_to_dict(BacklogReader(Conninfo.parse(database))._conninfo.bounded)
+    parameters = conninfo_to_dict(StateReader(Conninfo.parse(database))._conninfo.bounded)
     assert (parameters["client_encoding"], parameters["connect_timeout"]) == ("UTF8", "10")
     with pytest.raises(ConfigError, match="the conninfo is not the address"):
-        BacklogReader(Conninfo.parse("shop hunter2"))
+        StateReader(Conninfo.parse("shop hunter2"))
 
 
 def watching(conninfo: str, look: Callable[[Worker, aiohttp.ClientSession], Awaitable[None]]) -> None:
@@ -166,15 +170,14 @@ def test_a_worker_without_its_database_is_alive_and_not_ready() -> None:
 
 @pytest.mark.parametrize("accept", ["", "text/plain", "application/openmetrics-text; version=1.0.0"])
 def test_metrics_come_in_the_format_that_is_asked_for(accept: str) -> None:
-    runs = [LastRun("purge", 90.5, None), LastRun("maintenance", None, "no")]
+    runs = (LastRun("purge", 90.5, None), LastRun("maintenance", None, "no"))
     found = Backlog(1.5, 1, 0, 0, 0, 0, 0, 7, 3, is_worker_seen=True, needs_attention=False)
     now, age = datetime.now(UTC), timedelta(hours=2)
     verification = LastVerification(
         now, age, 1, 9, 5, 0, 3, is_complete=True, has_copies=False, keys=["s1"], verified_by="alice"
     )
-    body, content_type = exposition(
-        Statistics(), found, seal_lag=12.5, verification=verification, last_runs=runs, accept=accept
-    )
+    state = DatabaseState(found, seal_lag=12.5, verification=verification, last_runs=runs)
+    body, content_type = exposition(Statistics(), state, accept=accept)
     assert (b"# EOF" in body) == content_type.startswith("application/openmetrics-text") == ("openmetrics" in accept)
     assert b"svc_webhook_backlog_age_seconds 1.5\n" in body
     assert b"svc_audit_seal_lag_seconds 12.5\n" in body
@@ -187,33 +190,20 @@ def test_metrics_come_in_the_format_that_is_asked_for(accept: str) -> None:
     assert set(re.findall(rb"\bsvc_\w+", (ROOT / "docs" / "alerts.yml").read_bytes())) <= served
 
 
-def test_the_lag_of_seals_and_the_last_verification_are_read_with_the_backlog(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("svc_pg.webhooks.worker.backlog._FRESH", -1.0)
-
+def test_the_lag_of_seals_and_the_last_verification_are_read_with_the_backlog(database: str) -> None:
     key = audit.SealKey("s1", b"k" * 32)
-
-    async def read_all() -> BacklogReader:
-        reader = BacklogReader(Conninfo.parse(database))
-        assert await reader.read() is not None
-        return reader
-
-    async def read_lag() -> float | None:
-        return (await read_all()).seal_lag
-
-    assert asyncio.run(read_lag()) is None
+    assert read_state(database).seal_lag is None
     with psycopg.connect(database, autocommit=True) as conn:
         audit.capture_log(conn, "a", "INSERT")
         audit.seal(conn, key=key)
-        assert asyncio.run(read_lag()) == 0
-        assert asyncio.run(read_all()).verification is None
+        sealed = read_state(database)
+        assert (sealed.seal_lag, sealed.verification) == (0, None)
         audit.verify(conn, public_keys=key.public)
-        verification = asyncio.run(read_all()).verification
+        verification = read_state(database).verification
         assert verification is not None
         assert (verification.last_seal, verification.findings) == (1, 0)
         audit.capture_log(conn, "b", "INSERT")
-    lag = asyncio.run(read_lag())
+    lag = read_state(database).seal_lag
     assert lag is not None
     assert lag > 0
 
@@ -351,9 +341,9 @@ def test_without_prometheus_client_the_error_says_what_to_install(monkeypatch: p
 
 
 def test_who_asks_again_soon_gets_the_same_answer(database: str) -> None:
-    async def ask() -> tuple[Backlog | None, ...]:
-        reader = BacklogReader(Conninfo.parse(database))
-        return tuple(await asyncio.gather(reader.read(), reader.read(), reader.read()))
+    async def ask() -> tuple[DatabaseState | None, ...]:
+        reader = StateReader(Conninfo.parse(database))
+        return tuple(await asyncio.gather(reader.state(), reader.state(), reader.state()))
 
     first, second, third = asyncio.run(ask())
     assert first is not None

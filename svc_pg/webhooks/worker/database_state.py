@@ -1,0 +1,101 @@
+"""Reads the state of the database for the metrics of a worker, on connections of its own."""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import Final
+
+import psycopg
+
+from svc_pg import attribution
+from svc_pg.attribution import Attribution
+from svc_pg.conninfo import Conninfo
+from svc_pg.errors import SvcError
+from svc_pg.last_runs import LastRun, last_runs
+from svc_pg.last_verification import LAST_VERIFICATION, LastVerification
+from svc_pg.query import Query, afetch
+from svc_pg.webhooks.backlog import PREPARE, Backlog, backlog
+from svc_pg.webhooks.worker.connections import connected
+
+_log = logging.getLogger(__name__)
+
+_SEAL_LAG: Final = "select extract(epoch from lag)::float8 as seconds from svc.audit_seal_lag()"
+_LONGEST_READ: Final = 4.0  # seconds; a scrape may take 10
+_FRESH: Final = 5.0  # seconds
+_FRESH_DAY: Final = 60.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseState:
+    """The backlog and the audit log as of one time.
+
+    ``seal_lag`` is the age in seconds of the oldest entry without a seal, None if the log has no seals.
+    ``verification`` is the last one that was recorded, None if there is none. ``last_runs`` are the tasks of
+    maintenance that have run.
+    """
+
+    backlog: Backlog
+    seal_lag: float | None = None
+    verification: LastVerification | None = None
+    last_runs: tuple[LastRun, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _SealLag:
+    seconds: float
+
+
+class StateReader:
+    """Reads on demand, on connections of its own; those who ask again soon get the same answer."""
+
+    def __init__(self, conninfo: Conninfo) -> None:
+        self._conninfo = conninfo
+        self._reading = asyncio.Lock()
+        self._state: DatabaseState | None = None
+        self._state_at = float("-inf")
+        self._attributed: list[Attribution] = []
+        self._attributed_at = float("-inf")
+
+    async def state(self) -> DatabaseState | None:
+        """The state within the last 5 s, or None if the database does not answer in time."""
+        clock = asyncio.get_running_loop().time
+        async with self._reading:
+            if clock() - self._state_at > _FRESH:
+                self._state = await self._ask_state()
+                self._state_at = clock()
+            return self._state
+
+    async def attributed(self) -> list[Attribution]:
+        """The entries of the last day with and without an actor, as of the last minute."""
+        clock = asyncio.get_running_loop().time
+        async with self._reading:
+            if clock() - self._attributed_at > _FRESH_DAY:
+                self._attributed = await self._ask_attribution()
+                self._attributed_at = clock()
+            return self._attributed
+
+    async def _ask_state(self) -> DatabaseState | None:
+        try:
+            async with connected(self._conninfo, longest=_LONGEST_READ) as conn, conn.transaction():
+                await conn.execute(PREPARE)
+                [found] = await afetch(conn, backlog())
+                lag = await afetch(conn, Query(_SEAL_LAG, (), _SealLag))
+                verification = await afetch(conn, LAST_VERIFICATION)
+                return DatabaseState(
+                    found,
+                    lag[0].seconds if lag else None,
+                    verification[0] if verification else None,
+                    tuple(await afetch(conn, last_runs())),
+                )
+        except (psycopg.Error, SvcError) as error:
+            _log.debug("cannot read the backlog: %s", error)
+            return None
+
+    async def _ask_attribution(self) -> list[Attribution]:
+        try:
+            async with connected(self._conninfo, longest=_LONGEST_READ) as conn, conn.transaction():
+                await conn.execute(attribution.PREPARE)
+                return await afetch(conn, attribution.attribution())
+        except (psycopg.Error, SvcError) as error:
+            _log.debug("cannot read the entries without an actor: %s", error)
+            return []
