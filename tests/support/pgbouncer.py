@@ -2,7 +2,6 @@
 
 import os
 import pwd
-import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -12,9 +11,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import psycopg
-import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from tests.support import debian
 from tests.support.waiting import wait_until
 
 
@@ -24,11 +23,7 @@ def pgbouncer(conninfo: str) -> Iterator[str]:
 
     Without the program the test is skipped, but in CI it fails.
     """
-    program = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
-    if program is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail("pgbouncer is not installed; install the package pgbouncer")
-        pytest.skip("pgbouncer is not installed")
+    program = debian.program("pgbouncer", package="pgbouncer")
     with TemporaryDirectory(prefix="svc-pgbouncer-") as name:
         folder = Path(name)
         port = _free_port()

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,11 +12,16 @@ from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from tests.support.documents import ROOT
+from tests.support.promtool import promtool
 
 
 @pytest.fixture
 def dashboard() -> Any:
     return json.loads((ROOT / "docs" / "grafana.json").read_text(encoding="utf-8"))
+
+
+def queries(dashboard: Any) -> list[str]:
+    return [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
 
 
 def lost(dashboard: Any) -> list[str]:
@@ -48,9 +54,15 @@ def test_a_member_that_grafana_does_not_know_is_found(dashboard: Any) -> None:
 
 
 def test_the_dashboard_asks_for_documented_metrics_alone(dashboard: Any) -> None:
-    queries = " ".join(target["expr"] for panel in dashboard["panels"] for target in panel["targets"])
-    shown = {name.removesuffix("_bucket") for name in re.findall(r"\bsvc_\w+", queries)}
+    shown = {name.removesuffix("_bucket") for name in re.findall(r"\bsvc_\w+", " ".join(queries(dashboard)))}
     operations = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
     documented = set(re.findall(r"^\| `(svc_\w+)|, `(svc_webhook_claim\w+)` \|", operations, re.MULTILINE))
     assert len(shown) > 12
     assert shown <= {name for pair in documented for name in pair}
+
+
+def test_prometheus_reads_every_query_of_the_dashboard(dashboard: Any, tmp_path: Path) -> None:
+    read = [query.replace("$__rate_interval", "1m") for query in queries(dashboard)]  # a variable of Grafana's
+    rules = [{"record": f"panel_{number}", "expr": query} for number, query in enumerate(read)]
+    (tmp_path / "rules.json").write_text(json.dumps({"groups": [{"name": "dashboard", "rules": rules}]}))
+    promtool("check", "rules", tmp_path / "rules.json")

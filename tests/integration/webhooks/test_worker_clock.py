@@ -1,7 +1,5 @@
 """A worker whose own clock is wrong delivers as any other: waits and leases go by the database's clock."""
 
-import os
-import shutil
 import subprocess
 from datetime import UTC, datetime, timedelta
 
@@ -10,6 +8,7 @@ import pytest
 
 from svc_pg import webhooks
 from svc_pg.errors import WebhookSignatureError
+from tests.support import debian
 from tests.support.hooks import endpoint, hooks_config, rows
 from tests.support.receiver import Received, receiving
 from tests.support.waiting import wait_until
@@ -20,14 +19,8 @@ CONFIG = hooks_config("order.created")
 
 def clock_off_by(offset: str) -> dict[str, str]:
     """The environment of a process with that clock. Without faketime the test is skipped, but in CI it fails."""
-    program = shutil.which("faketime")
-    if program is None:
-        if os.environ.get("CI") == "true":
-            pytest.fail("faketime is not installed; install the package faketime")
-        pytest.skip("faketime is not installed")
-    preload = subprocess.run(
-        [program, "-f", offset, "printenv", "LD_PRELOAD"], check=True, capture_output=True, text=True
-    ).stdout.strip()
+    command = [debian.program("faketime", package="faketime"), "-f", offset, "printenv", "LD_PRELOAD"]
+    preload = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
     return {"LD_PRELOAD": preload, "FAKETIME": offset, "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
 
 
