@@ -1,5 +1,6 @@
 """Queries that deliver messages to an endpoint once more: one statement for each batch."""
 
+import time
 from dataclasses import dataclass
 from typing import Final, Literal, LiteralString, get_args
 from uuid import UUID
@@ -14,6 +15,7 @@ ReplayStatus = Literal["delivered", "failed", "canceled", "missing"]
 
 REPLAY_STATUSES: Final[tuple[ReplayStatus, ...]] = get_args(ReplayStatus)
 BATCH: Final = 10_000
+_CLOCK_DIFFERENCE: Final = 86_400  # seconds that the database's clock may be ahead of this machine's
 
 # A replay ends at the millisecond of its beginning: what is sent later, and the copies that it makes, are no part of it
 _SERIES: Final = """, series from (
@@ -67,7 +69,7 @@ def _bounds(
     since: PointInTime | None, until: PointInTime | None, after: str | None
 ) -> tuple[LiteralString, tuple[object, ...]]:
     if after is not None:
-        return _CONTINUE, tuple(decode(after, UUID, UUID, UUID))
+        return _CONTINUE, tuple(decode(after, UUID, UUID, _begun_series))
     if since is None:
         raise QueryError("a replay needs a beginning", hint="Give since: a time, or a duration before now.")
     wanted = ALL.compare("select svc.uuid7_at(", since, end=") as after")
@@ -75,6 +77,14 @@ def _bounds(
         return wanted.conditions[0] + ", beginning as until" + _SERIES, wanted.params
     wanted = wanted.compare("least(svc.uuid7_at(", until, end="), beginning) as until")
     return ", ".join(wanted.conditions) + _SERIES, wanted.params
+
+
+def _begun_series(text: str) -> UUID:
+    """The series in a cursor. Raises ValueError if it is from the future: so would be the ids of copies."""
+    series = UUID(text)
+    if series.int >> 80 > (time.time() + _CLOCK_DIFFERENCE) * 1000:
+        raise ValueError(f"{text} has not begun")
+    return series
 
 
 def _replayed(*, count: int, last_message: str | None, until: str, series: str) -> Replayed:

@@ -11,7 +11,7 @@ import pytest
 
 from svc_pg import webhooks
 from svc_pg.errors import ConflictError, NotFoundError, QueryError
-from svc_pg.pagination import decode
+from svc_pg.pagination import decode, encode
 from svc_pg.query import fetch_one, scalar
 from svc_pg.webhooks import replay_queries
 from svc_pg.webhooks.deliveries import areplay, replay
@@ -25,6 +25,7 @@ CONFIG = hooks_config("order.created", "order.paid")
 URL = "http://127.0.0.1:9/hook"
 WAITING = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
 STATES = ("delivered", "failed", "canceled", "pending")
+FROM_THE_FUTURE = encode((str(UUID(int=0)), str(UUID(int=2**128 - 1)), "ffffffff-ffff-7000-8000-000000000000"))
 
 
 @pytest.fixture(scope="module")
@@ -206,6 +207,7 @@ def test_what_cannot_be_replayed_is_refused(database: str, db: psycopg.Connectio
         ({"since": "1h", "status": "pending"}, "'pending' is not a status"),
         ({"since": "soon"}, "soon"),
         ({"after": "x"}, "is not a cursor"),
+        ({"after": FROM_THE_FUTURE, "new_ids": True}, "is not a cursor"),  # retention would never reach its copies
         ({"since": "1h", "event": "a\0"}, "NUL"),
     ]
     for options, message in refused:
