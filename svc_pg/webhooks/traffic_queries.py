@@ -160,12 +160,10 @@ def activity(endpoints: Sequence[str], *, now: datetime, hours: int = 24) -> Que
 
 
 def _time(point: PointInTime, now: datetime) -> datetime:
-    if isinstance(point, datetime):
-        if point.tzinfo is None:
-            raise QueryError(f"{point} has no time zone", hint="Write datetime.now(UTC), or value.replace(tzinfo=...).")
-        return point.astimezone(UTC)
+    if isinstance(point, datetime) and point.tzinfo is None:
+        raise QueryError(f"{point} has no time zone", hint="Write datetime.now(UTC), or value.replace(tzinfo=...).")
     try:
-        return now - durations.parse(point)
+        return point.astimezone(UTC) if isinstance(point, datetime) else now - durations.parse(point)
     except (ValueError, OverflowError) as error:
         raise QueryError(f"{point} is not a time", hint="Pass an aware datetime, or a duration.") from error
 

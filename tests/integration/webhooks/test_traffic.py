@@ -130,6 +130,15 @@ def test_a_time_without_a_bound_is_refused(conn: Connection, by: Any, since: str
         webhooks.traffic.read(conn, by=by, since=since, until=until)
 
 
+@pytest.mark.parametrize("text", ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59"])
+def test_a_time_that_has_no_date_in_utc_is_refused(conn: Connection, text: str) -> None:
+    time = datetime.fromisoformat(text)
+    with pytest.raises(QueryError):
+        webhooks.traffic.read(conn, since=time)
+    with pytest.raises(QueryError):
+        webhooks.traffic.read(conn, until=time)
+
+
 def test_endpoints_and_hours_are_bounded(conn: Connection) -> None:
     key = endpoints(conn)[0]
     for ids, hours in (([], 24), ([key] * 101, 24), ([key], 0), ([key], 49), (["x"], 24)):
