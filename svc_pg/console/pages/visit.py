@@ -15,7 +15,7 @@ from svc_pg.console.pages.api import Api
 from svc_pg.console.pages.brand import Brand
 from svc_pg.console.pages.cookies import Cookies
 from svc_pg.console.pages.navigation import Place, grouped
-from svc_pg.console.products import permits
+from svc_pg.console.products import PERMISSIONS, permits
 from svc_pg.console.requests import ConsoleRequest
 from svc_pg.console.tokens import Session
 from svc_pg.settings import Permission
@@ -69,6 +69,11 @@ class Visit:
     def may(self, permission: Permission) -> bool:
         """True if the person has this permission or a greater one."""
         return self.session is not None and permits(self.session.permissions, permission)
+
+    @property
+    def permission(self) -> str:
+        """The greatest permission of the person, in words."""
+        return next(filter(self.may, reversed(PERMISSIONS)), "no permission")
 
     @property
     def navigation(self) -> Sequence[tuple[str, Sequence[Place]]]:

@@ -1,6 +1,7 @@
 """The application's own users: found by its function, by Django, or by the header of a trusted proxy."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +16,7 @@ from starlette.requests import Request
 
 from svc_pg.console import Console, ConsoleRequest, Session, call_limits, django_users
 from svc_pg.errors import ConfigError
+from svc_pg.settings import Permission
 from tests.integration.actor import django_shop
 from tests.integration.console.serving import (
     NO_TLS,
@@ -268,3 +270,14 @@ def test_pages_take_the_consoles_cookie_else_the_applications_user(client: httpx
         answer = client.get("/ui/nowhere", headers={"Cookie": cookie})
         assert (answer.status_code, shown in answer.text) == (404, True)
     assert client.post("/ui/sign-out", headers=COOKIE).status_code == 403  # no page of the console sent it
+
+
+@pytest.mark.parametrize(("permissions", "shown"), [((), "no permission"), (("write", "read"), "write")])
+def test_pages_tell_the_greatest_permission_of_the_applications_session(
+    permissions: tuple[Permission, ...], shown: str
+) -> None:
+    console = Console(settings(), session_of=lambda _: replace(session("bob@shop.example"), permissions=permissions))
+    with serving_installed(console) as client:
+        answer = client.get("/ui/tokens")
+    assert answer.status_code == 403
+    assert f"<bdi>bob@shop.example</bdi> with <code>{shown}</code>" in answer.text
