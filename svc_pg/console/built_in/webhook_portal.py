@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from urllib.parse import quote
 from uuid import UUID
 
 from pydantic import Field
@@ -99,7 +100,7 @@ class PortalRoutes:
             wanted = portal_links.link(body.tenant, lifetime=timedelta(seconds=body.expires_in))
             async with self.database.acting(request) as conn:
                 link = await afetch_one(conn, wanted)
-        path = address(link.token)
+        path = address(link.token, root=_root(request))
         url = None if self.public_url is None else origin(self.public_url) + path
         made = PortalAddress(link.id, url, path, link.expires_at, body.expires_in)
         return ConsoleResponse(201, made, {"Location": path})
@@ -115,6 +116,13 @@ class PortalRoutes:
         raise Problem(404, "unknown_session", "No link to the portal has this id.")
 
 
-def address(token: str) -> str:
-    """The path of a link, from the root of the host on."""
-    return f"{PREFIX}/ui/portal/enter?token={token}"
+def address(token: str, *, root: str = "") -> str:
+    """The path of a link, from the root of the host on. ``root`` is the path at which the application is served."""
+    return f"{root}{PREFIX}/ui/portal/enter?token={token}"
+
+
+def _root(request: AuthenticatedRequest) -> str:
+    """The path of the application, which has the console or mounts the API of webhooks; percent-encoded."""
+    if request.base_path.endswith(PREFIX):
+        return request.base_path.removesuffix(PREFIX)
+    return quote(str(request.scope.get("app_root_path", "")).rstrip("/"))

@@ -10,11 +10,12 @@ from uuid import UUID
 import httpx
 import psycopg
 import pytest
+from fastapi import FastAPI
 from pydantic import SecretStr
 
 from svc_pg import webhooks
 from svc_pg.config import EventDefinition
-from svc_pg.console import Console
+from svc_pg.console import Console, webhooks_app
 from svc_pg.console.sign_in import service_tokens
 from svc_pg.errors import ConfigError
 from svc_pg.query import fetch_one
@@ -26,6 +27,7 @@ from tests.integration.console.serving import (
     PREFIX,
     assert_problem,
     bearer,
+    serving,
     serving_installed,
     settings,
     shop,
@@ -238,6 +240,21 @@ def test_what_has_ended_opens_nothing(client: httpx.Client, database: str, end: 
     for method, address in (("GET", "home"), ("GET", "endpoints"), ("POST", "endpoints")):
         answer = customer.ask(method, address, {"url": "x"} if method == "POST" else None)
         assert (answer.status_code, "This visit is over" in answer.text) == (401, True)
+
+
+def test_a_link_begins_with_the_path_of_the_application(database: str) -> None:
+    made = console(database, console_public_url="https://shop.example/start")
+    app = FastAPI(lifespan=made.lifespan)
+    made.install(app)
+    app.mount("/api/webhooks", webhooks_app(made))
+    for root in ("", "/shop floor"):
+        with serving(app, root_path=root) as url, httpx.Client(headers=bearer("write"), verify=NO_TLS) as client:
+            for below in (f"{PREFIX}/webhooks", "/api/webhooks"):
+                answer = client.post(f"{url}{below}/portal-sessions", json={"tenant": "acme"})
+                path = answer.json()["path"]
+                assert path.startswith(f"{root.replace(' ', '%20')}{UI}/enter?token=")
+                assert answer.headers["location"] == path
+                assert answer.json()["url"] == f"https://shop.example{path}"
 
 
 def test_a_link_that_cannot_be_is_422(client: httpx.Client) -> None:
