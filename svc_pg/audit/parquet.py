@@ -11,6 +11,10 @@ GROUP_ENTRIES: Final = 65_536
 GROUP_BYTES: Final = 16 * 1024 * 1024
 
 _NUMBERS: Final = frozenset({"id", "xactId"})
+_SEARCHED: Final = [
+    name for name in FIELDS if name not in ARRAYS | {"beforeData", "afterData", "context", "description"}
+]
+"""The columns whose least and greatest values let a reader skip a row group. PyArrow holds them until the file ends."""
 
 
 class _Sink:
@@ -40,7 +44,9 @@ class RowGroups:
     def write(self, records: Sequence[bytes], *, is_first: bool) -> None:
         """One more row group; without records, nothing but the schema."""
         if is_first:
-            self._file = self._arrow.parquet.ParquetWriter(self._sink, self._schema(), compression="zstd")
+            self._file = self._arrow.parquet.ParquetWriter(
+                self._sink, self._schema(), compression="zstd", write_statistics=_SEARCHED
+            )
         if records:
             self._file.write_table(self._table(b"\n".join(records)))
 
