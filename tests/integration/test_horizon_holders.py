@@ -1,23 +1,30 @@
 """The transactions that hold back readers of the log, as status and the page System name them."""
 
+import io
+import struct
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import LiteralString
+from typing import Any, LiteralString
 
 import psycopg
 import pytest
+from psycopg import pq
 from psycopg.conninfo import make_conninfo
 
 from cli import horizon_holders as command
+from svc_pg import audit
 from svc_pg.console import Console
 from svc_pg.horizon_holders import HorizonHolder, horizon_holders
-from svc_pg.query import fetch
+from svc_pg.query import fetch, fetch_one, scalar
+from svc_pg.webhooks.backlog import backlog
 from tests.integration.console.browsing import assert_strict, signed_in
 from tests.integration.console.serving import serving_installed, settings
 from tests.support.commands import svc_pg
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit
+from tests.support.waiting import wait_until
 
 NAME = "<b>nightly"
 
@@ -93,6 +100,63 @@ def test_a_role_that_may_not_see_other_sessions_is_told(
     monkeypatch.setattr("svc_pg.horizon_holders._MANY", 3)
     command.tell([found[None]])
     assert "wait for a session that this role may not see (grant it pg_read_all_stats); " in capsys.readouterr().err
+
+
+@contextmanager
+def standby(conn: psycopg.Connection[Any], slot: str, *, xmin: int, catalog_xmin: int) -> Iterator[int]:
+    """A standby as the server sees it, whose queries need the rows of these transactions; its slot is dropped last."""
+    conn.execute("select pg_create_physical_replication_slot(%s)", (slot,))
+    position = scalar(conn, "select pg_current_wal_lsn()::text")
+    receiver = pq.PGconn.connect(make_conninfo(conn.info.dsn, replication="true").encode())
+    try:
+        if receiver.status == pq.ConnStatus.BAD:
+            pytest.skip(f"the server takes no standby from here: {receiver.error_message}")
+        begun = receiver.exec_(f"START_REPLICATION SLOT {slot} PHYSICAL {position}".encode())
+        assert begun.status == pq.ExecStatus.COPY_BOTH, begun.error_message
+        receiver.put_copy_data(b"h" + struct.pack("!qIIII", 0, xmin, 0, catalog_xmin, 0))  # hot standby feedback
+        receiver.flush()
+        told = "select xmin is not null or catalog_xmin is not null from pg_replication_slots where slot_name = %s"
+        wait_until(lambda: scalar(conn, told, (slot,)), "the slot holds what the standby needs")
+        yield receiver.backend_pid
+    finally:
+        receiver.finish()
+        left = "select not active from pg_replication_slots where slot_name = %s"
+        wait_until(lambda: scalar(conn, left, (slot,)), "nobody uses the slot")
+        conn.execute("select pg_drop_replication_slot(%s)", (slot,))
+
+
+def size_after_vacuum(conn: psycopg.Connection[Any]) -> int:
+    conn.execute("vacuum past")
+    size: int = scalar(conn, "select pg_relation_size('past')")
+    return size
+
+
+def test_a_slot_is_named_while_vacuum_waits_for_it_and_readers_of_the_log_do_not(
+    database: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("svc_pg.horizon_holders._MANY", 3)
+    with psycopg.connect(database, autocommit=True) as conn:
+        oldest = scalar(conn, "select txid_current()")
+        with standby(conn, "replica", xmin=oldest, catalog_xmin=0) as pid:
+            conn.execute("create table past (id int)")
+            conn.execute("insert into past values (1)")
+            conn.execute("delete from past")
+            conn.execute("insert into customer values (1)")
+            assert size_after_vacuum(conn) > 0
+            assert audit.export(conn, audit.query(), out=io.BytesIO()).held_back == 0
+            [slot] = [holder for holder in holders_of(database).values() if holder.kind == "slot"]
+            assert (slot.pid, slot.name, slot.state, slot.holds_log) == (pid, "replica", "active", False)
+            assert slot.transactions >= 3
+            assert fetch_one(conn, backlog()).oldest_snapshot_transactions >= 3
+            command.tell([slot])
+        said = capsys.readouterr().err
+        assert said.startswith("Vacuum waits for replication slot replica, which is active; ")
+        assert size_after_vacuum(conn) == 0
+        with standby(conn, "catalogs_only", xmin=0, catalog_xmin=oldest):
+            conn.execute("insert into past values (1)")
+            conn.execute("delete from past")
+            assert size_after_vacuum(conn) == 0
+            assert "slot" not in {holder.kind for holder in holders_of(database).values()}
 
 
 def test_a_prepared_transaction_and_a_slot_are_named(capsys: pytest.CaptureFixture[str]) -> None:
