@@ -21,7 +21,7 @@ def read(conn: Any) -> Backlog | None:
 
 
 def as_json(found: Backlog | None) -> dict[str, Any] | None:
-    """The member of the JSON document of status."""
+    """The member of the JSON documents of status and health; None if it is not known."""
     if found is None:
         return None
     return {

@@ -102,19 +102,22 @@ def health(
         page = wanted.list(conn)
         failing = endpoint_health.matching(needs_attention=True).limit(1).list(conn).data
         backlog = late_deliveries.read(conn)
+    is_well = not failing and not (backlog is not None and backlog.needs_attention)
     if json:
-        records.show_json(page.data)
+        records.show_json({"endpoints": page.data, "deliveries": late_deliveries.as_json(backlog)})
+        output.more(page.next_cursor)
     else:
         for item in page.data:
             output.data(f"{item.endpoint_id}  {item.health}  {item.url}")
             output.data("    " + ", ".join(_symptoms(item)))
-    output.more(page.next_cursor)
-    late_deliveries.tell(backlog)
-    if backlog is None:
-        output.words("Late deliveries cannot be seen: the role may not read the queue, or the database is slow.")
-    if failing or (backlog is not None and backlog.needs_attention):
+        output.more(page.next_cursor)
+        late_deliveries.tell(backlog)
+        if backlog is None:
+            output.words("Late deliveries cannot be seen: the role may not read the queue, or the database is slow.")
+        if is_well:
+            output.words("No endpoint needs attention.")
+    if not is_well:
         raise typer.Exit(3)
-    output.words("No endpoint needs attention.")
 
 
 @_webhooks.command()

@@ -106,6 +106,7 @@ create table svc.webhook_endpoint_state (
     breaker_count integer not null default 0 check (breaker_count >= 0),
     last_success_at timestamptz,
     last_failure_at timestamptz,
+    open_since timestamptz,
     outage_since timestamptz,
     outage_told_at timestamptz,
     untold_exhausted integer not null default 0 check (untold_exhausted >= 0),
@@ -189,6 +190,8 @@ comment on column svc.webhook_endpoint_state.breaker_until is 'The time until wh
 comment on column svc.webhook_endpoint_state.breaker_count is 'The number of failed probes of the breaker.';
 comment on column svc.webhook_endpoint_state.last_success_at is 'The last success, within 10 s.';
 comment on column svc.webhook_endpoint_state.last_failure_at is 'The last failure.';
+comment on column svc.webhook_endpoint_state.open_since is
+    'When it was last resumed, or its circuit breaker last closed: no worker could send before.';
 comment on column svc.webhook_endpoint_state.outage_since is
     'The first failure of the outage that webhook.endpoint.failing told; null if there is none.';
 comment on column svc.webhook_endpoint_state.outage_told_at is 'When webhook.endpoint.failing last told.';

@@ -20,7 +20,7 @@ select set_config('statement_timeout', '3s', true), set_config('enable_seqscan',
 # A snapshot keeps what has finished since in the indexes, also one of a replication slot or a prepared transaction.
 _READ: Final[LiteralString] = """
 select (
-    select coalesce(extract(epoch from now() - min(r.next_attempt_at)), 0)::float8
+    select greatest(extract(epoch from now() - min(greatest(r.next_attempt_at, s.open_since))), 0)::float8
       from (
         select f.endpoint_id, f.next_attempt_at
           from svc.webhook_endpoints_due('00000000-0000-0000-0000-000000000000', 1000) f
@@ -78,7 +78,8 @@ select (select count(*) from (select from svc.webhook_queue q where q.lane = 'du
 class Backlog:
     """``oldest_due_seconds`` is the age of the oldest due delivery that could start now: its endpoint has room.
 
-    An endpoint that has reached its rate has none. Only the first 1,000 endpoints with pending deliveries count.
+    An endpoint that has reached its rate has none, and of one that was paused or failing no time counts before its
+    resume, or before its breaker closed. Only the first 1,000 endpoints with pending deliveries count.
     ``failing`` are active endpoints whose last attempt failed, ``open_breakers`` those of them that their circuit
     breaker pauses, and ``ending_certificates`` those whose client certificate ends within 30 days.
     ``oldest_snapshot_transactions`` is the number of transactions begun since the oldest snapshot that is held, and

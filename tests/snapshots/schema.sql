@@ -450,6 +450,7 @@ create table svc.webhook_endpoint_state (
     breaker_count integer default 0 not null,
     last_success_at timestamp with time zone,
     last_failure_at timestamp with time zone,
+    open_since timestamp with time zone,
     outage_since timestamp with time zone,
     outage_told_at timestamp with time zone,
     untold_exhausted integer default 0 not null,

@@ -187,7 +187,7 @@ def test_health_names_what_needs_attention_and_exits_with_3_if_anything_does(
     assert f"{failing}  broken  http://127.0.0.1:9/failing\n    12 failures in a row since " in text
     assert "at least 100 deliveries of the last day failed" in text
     assert f"{ending}  healthy  http://127.0.0.1:9/ending\n    client certificate ends " in text
-    listed = {row["endpointId"]: row for row in json.loads(health("--json", "--all"))}
+    listed = {row["endpointId"]: row for row in json.loads(health("--json", "--all"))["endpoints"]}
     assert [listed[each]["health"] for each in (good, ending, failing)] == ["disabled", "healthy", "broken"]
     assert [listed[each]["needsAttention"] for each in (good, ending, failing)] == [False, True, True]
 
@@ -205,12 +205,14 @@ def test_deliveries_that_no_worker_sends_are_told_by_health_and_status(run: Run,
     shown = svc_pg("status", folder=tmp_path, variables={"DATABASE_URL": database})
     assert late in shown.stderr
     assert shown.returncode == 0
-    deliveries = json.loads(svc_pg("status", "--json", folder=tmp_path, variables={"DATABASE_URL": database}).stdout)[
-        "deliveries"
-    ]
-    assert (deliveries["isWorkerSeen"], deliveries["needsAttention"]) == (False, True)
+    for command, returncode in ((["webhooks", "health"], 3), (["status"], 0)):
+        done = svc_pg(*command, "--json", folder=tmp_path, variables={"DATABASE_URL": database})
+        assert (done.returncode, done.stderr) == (returncode, "")
+        found = json.loads(done.stdout)["deliveries"]
+        assert (found["isWorkerSeen"], found["needsAttention"]) == (False, True)
+        assert found["oldestDueSeconds"] > 7 * 60
     with psycopg.connect(make_conninfo(database, application_name="svc-pg worker"), autocommit=True) as worker:
-        assert run("health") == ""
+        assert json.loads(run("health", "--json"))["deliveries"]["needsAttention"] is False
         postpone(worker, timedelta(minutes=-17))
         assert "17m), although a worker is seen" in run("health", returncode=3)
 

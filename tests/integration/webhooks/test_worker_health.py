@@ -278,6 +278,36 @@ def test_late_deliveries_need_attention_sooner_if_no_worker_is_seen(database: st
         assert (found.is_worker_seen, found.needs_attention) == (False, True)
 
 
+def test_no_time_counts_in_which_an_endpoint_was_paused_or_its_breaker_open(database: str) -> None:
+    held, _ = endpoint(database, CONFIG, NOBODY)
+    send(database, 2)
+
+    def late(conn: psycopg.Connection[Any]) -> float:
+        with conn.transaction():
+            return round(backlog.read(conn).oldest_due_seconds / 60)
+
+    with psycopg.connect(database, autocommit=True) as conn:
+        postpone(conn, timedelta(days=-1))
+        conn.execute("select svc.webhook_set_status(%s, 'active')", [held])  # as it was
+        assert late(conn) == 24 * 60
+        for status in ("paused", "active"):
+            conn.execute("select svc.webhook_set_status(%s, %s)", [held, status])
+        assert late(conn) == 0
+        conn.execute(
+            "update svc.webhook_endpoint_state set open_since = null, failure_streak = 10, failing_since = now(),"
+            " breaker_until = now()"
+        )
+        [(delivery, lease)] = conn.execute("select delivery_id, lease_id from svc.webhook_claim('w', 9)").fetchall()
+        conn.execute(
+            """select svc.webhook_acknowledge(%s, %s, '{delivered}', '{0}', '{success}', '{204}', '{}', '{7}', '{}',
+                                              '{}', '{}')""",
+            ([delivery], [lease]),
+        )
+        assert late(conn) == 0
+        conn.execute("update svc.webhook_endpoint_state set open_since = now() - interval '10 min'")
+        assert late(conn) == 10
+
+
 def test_an_old_snapshot_is_seen(database: str) -> None:
     with psycopg.connect(database) as old, psycopg.connect(database, autocommit=True) as conn:
         old.execute("set transaction isolation level repeatable read")
