@@ -110,9 +110,9 @@ def standby(conn: psycopg.Connection[Any], slot: str, *, xmin: int, catalog_xmin
     receiver = pq.PGconn.connect(make_conninfo(conn.info.dsn, replication="true").encode())
     try:
         if receiver.status == pq.ConnStatus.BAD:
-            pytest.skip(f"the server takes no standby from here: {receiver.error_message}")
+            pytest.skip(f"the server takes no standby from here: {receiver.get_error_message()}")
         begun = receiver.exec_(f"START_REPLICATION SLOT {slot} PHYSICAL {position}".encode())
-        assert begun.status == pq.ExecStatus.COPY_BOTH, begun.error_message
+        assert begun.status == pq.ExecStatus.COPY_BOTH, begun.get_error_message()
         receiver.put_copy_data(b"h" + struct.pack("!qIIII", 0, xmin, 0, catalog_xmin, 0))  # hot standby feedback
         receiver.flush()
         told = "select xmin is not null or catalog_xmin is not null from pg_replication_slots where slot_name = %s"
