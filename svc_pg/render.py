@@ -144,6 +144,7 @@ def _new_environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        auto_reload=False,  # the files do not change while a program runs
     )
 
 

@@ -1,7 +1,8 @@
 """The target of an install: the functions, views, triggers and event types that a configuration asks for."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from importlib.resources import files
 from pathlib import PurePosixPath
 from typing import Any
@@ -51,7 +52,7 @@ class Target:
     """
 
     schema: list[SchemaObject]
-    tables: dict[str, list[SchemaObject]]
+    tables: dict[str, Sequence[SchemaObject]]
     events: dict[str, EventDefinition]
     access: Access
     covered: frozenset[tuple[str, bool]] = frozenset()
@@ -77,7 +78,7 @@ def target_of(
                 "function",
                 _FUNCTIONS,
                 max_attempts=max_attempts(config.webhooks.retry),
-                references=references(config.audit.erasure),
+                references=tuple(references(config.audit.erasure)),
             ),
             *_rendered("view", _VIEWS),
             *_guard_triggers(),
@@ -90,7 +91,8 @@ def target_of(
     )
 
 
-def _rendered(kind: ObjectKind, folders: Iterable[str], **values: object) -> list[SchemaObject]:
+@lru_cache(maxsize=8)  # a program installs few configurations, and often
+def _rendered(kind: ObjectKind, folders: tuple[str, ...], **values: Hashable) -> Sequence[SchemaObject]:
     templates = [
         PurePosixPath(folder, file.name)
         for folder in folders
@@ -109,7 +111,8 @@ def guards() -> list[SchemaObject]:
     return [*functions, *_guard_triggers()]
 
 
-def _guard_triggers() -> list[SchemaObject]:
+@cache
+def _guard_triggers() -> Sequence[SchemaObject]:
     """The triggers on the log itself, its seals and holds; svc.audit_ensure_partitions makes those on partitions."""
     return [
         SchemaObject(
@@ -122,9 +125,14 @@ def _guard_triggers() -> list[SchemaObject]:
     ]
 
 
+@cache
+def _of_own_tables() -> Mapping[str, Sequence[SchemaObject]]:
+    return {str(table.name): capture_objects(rules_for(table, rules)) for table, rules in OWN_TABLES}
+
+
 def _of_tables(
     conn: Connection[Any], config: Config
-) -> tuple[dict[str, list[SchemaObject]], frozenset[tuple[str, bool]]]:
+) -> tuple[dict[str, Sequence[SchemaObject]], frozenset[tuple[str, bool]]]:
     """The objects that record the changes of each table, then those that send them; and the partitions."""
     audited = resolve(conn, config.audit.tables)
     sent = by_table(config.webhooks.change_events)
@@ -137,7 +145,7 @@ def _of_tables(
     recorded = {name: rules_for(tables[name], rules) for name, rules in audited.items()}
     check_erasure(references(config.audit.erasure), recorded)
     check_cascades(conn, [name for name, rules in audited.items() if rules.level == "statement"])
-    objects = {str(table.name): capture_objects(rules_for(table, rules)) for table, rules in OWN_TABLES}
+    objects = dict(_of_own_tables())
     for name, fitted in recorded.items():
         objects[str(name)] = capture_objects(fitted, unattributed=config.audit.unattributed)
     for name, events in sent.items():
@@ -149,7 +157,10 @@ def _of_tables(
             if relation in recorded
             for column in recorded[relation].redacted_columns
         }
-        objects.setdefault(str(name), []).extend(change_objects(table, events, redacted=redacted))
+        objects[str(name)] = [
+            *objects.get(str(name), ()),
+            *change_objects(table, events, redacted=redacted),
+        ]
     parts = [(names, sends) for names, sends in ((audited, False), (sent, True))]
     covered = {(str(part), sends) for names, sends in parts for name in names for part in tables[name].partitions}
     return objects, frozenset(covered)
