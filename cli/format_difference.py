@@ -3,21 +3,26 @@
 from datetime import UTC, datetime
 from typing import Final
 
-from svc_pg.audit import Diff, FieldDiff, Snapshot
+from svc_pg.audit import Entry, FieldDiff, Snapshot, State, diff
+from svc_pg.errors import QueryError
 
 from .json_text import printable
 
 ERASED: Final = "(erased)"
 """The text in place of a value that svc-pg erase took away."""
+_TOO_DEEP: Final = "(nested too deeply to be compared)"
 _LONGEST: Final = 60  # characters of a value in a line
 _MOST_FIELDS: Final = 20  # in a line
 
 
-def differences(found: Diff) -> str:
-    """All fields that differ in a line; of very many the first."""
-    shown = [field_text(field) for field in found.fields[:_MOST_FIELDS]]
-    more = len(found.fields) - len(shown)
-    return ", ".join(shown) + (f", and {more} more" if more else "")
+def differences(changed: Entry | State) -> str:
+    """All fields that differ in a line; of very many the first. If a snapshot cannot be compared, only their names."""
+    try:
+        texts = [field_text(field) for field in diff(changed).fields]
+    except QueryError:
+        texts = [f"{printable(name)}: {_TOO_DEEP}" for name in changed.changed_fields or ()] or [_TOO_DEEP]
+    more = len(texts) - _MOST_FIELDS
+    return ", ".join(texts[:_MOST_FIELDS]) + (f", and {more} more" if more > 0 else "")
 
 
 def field_text(field: FieldDiff, *, is_erased: bool = False) -> str:

@@ -47,7 +47,7 @@ def history(
             time_text(state.valid_from),
             printable(state.actor_id or f"({state.db_user})"),
             state.operation.ljust(8),
-            end or (ERASED if state.is_erased else differences(audit.diff(state))),
+            end or (ERASED if state.is_erased else differences(state)),
             f"[entry {state.entry_id}]",
         )
         if not state.is_in_order:

@@ -58,16 +58,22 @@ class ChangedField:
     present: RawJson
 
     def __str__(self) -> str:
-        before, now = self.sealed.value, self.present.value
-        if isinstance(before, dict) and isinstance(now, dict):
-            return ", ".join(_members(self.field, before, now))
-        return f"{self.field} was {_short(before)} and is {_short(now)}"
+        try:
+            return _told(self.field, self.sealed.value, self.present.value)
+        except (ValueError, RecursionError):  # PostgreSQL takes more digits and levels than Python reads
+            return f"{self.field} was {_cut(self.sealed)} and is {_cut(self.present)}"
 
 
 def restored(leaves: Sequence[Leaf]) -> Query[ChangedField]:
     """The query of the changed fields of entries whose sealed leaves are these."""
     tried = leaves[:MOST_TRIED]
     return Query(_RESTORED, ([leaf.id for leaf in tried], [leaf.digest for leaf in tried]), ChangedField)
+
+
+def _told(field: str, before: object, now: object) -> str:
+    if isinstance(before, dict) and isinstance(now, dict):
+        return ", ".join(_members(field, before, now))
+    return f"{field} was {_short(before)} and is {_short(now)}"
 
 
 def _members(field: str, before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
@@ -79,5 +85,8 @@ def _members(field: str, before: dict[str, Any], now: dict[str, Any]) -> Iterato
 
 
 def _short(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    return _cut(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

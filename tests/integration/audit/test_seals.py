@@ -170,6 +170,9 @@ def test_a_finding_says_what_differs(db: Connection) -> None:
         ("label = 'harmless'", 'label was null and is "harmless"'),
         ('after_data = \'{"id": 3, "a": "forged"}\'', 'after_data.a was "x" and is "forged"'),
         ("after_data = null", 'after_data was {"a": "x", "id": 3} and is null'),
+        # which Python does not read
+        ("after_data = (repeat('[', 5000) || repeat(']', 5000))::jsonb", 'after_data was {"a": "x", "id": 3} and is ['),
+        ("after_data = repeat('9', 5000)::jsonb", 'after_data was {"a": "x", "id": 3} and is 99'),
         ("actor_id = 'x', label = 'y'", "the digest of its fields was "),
     ],
 )

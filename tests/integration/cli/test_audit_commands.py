@@ -277,6 +277,17 @@ def test_nothing_in_the_log_can_steer_the_terminal(run: Run, database: str) -> N
     assert r"\u001b[2J\u202e\nforged line" in shown
 
 
+def test_values_that_python_cannot_read_do_not_stop_the_log(run: Run, database: str) -> None:
+    with psycopg.connect(database) as conn:
+        conn.execute("alter table customer add data jsonb")
+        conn.execute("insert into customer values (3, 'c', '{}')")
+        conn.execute("update customer set data = (repeat('[', 5000) || repeat(']', 5000))::jsonb where id = 3")
+        conn.execute("update customer set data = repeat('9', 5000)::jsonb where id = 3")
+    too_deep = "data: (nested too deeply to be compared)"
+    for shown in (run("log").stdout, run("history", "customer", "3").stdout):
+        assert len([line for line in shown.splitlines() if too_deep in line]) == 2
+
+
 @contextmanager
 def following(database: str, folder: Path, *options: str) -> "Iterator[tuple[subprocess.Popen[str], list[str]]]":
     """A ``log --follow`` under way, and the lines that it has printed so far, errors among them."""
