@@ -17,6 +17,7 @@ from svc_pg.errors import SvcError
 from . import output, records
 from .database import open_database
 from .format_entry import line
+from .json_text import printable
 from .known_tables import warn_of_unknown
 from .log_filters import (
     Actors,
@@ -140,4 +141,4 @@ def _tell(report: PurgeReport, *, is_planned: bool) -> None:
 
 
 def _json_line(entry: Entry) -> str:
-    return encode(entry).decode()
+    return printable(encode(entry).decode())

@@ -15,7 +15,6 @@ from .database import connect
 from .format_difference import ERASED, field_text, time_text
 from .json_text import printable
 from .options import Json, PostgresUrl
-from .output_file import STANDARD_OUTPUT, explained
 
 app = typer.Typer()
 
@@ -72,8 +71,7 @@ def revert(
         raise typer.BadParameter("pass the id of an entry, or --transaction ID")
     with connect(database_url) as conn:
         text = audit.revert(conn, entry=entry, transaction=transaction, leave=leave or ())
-    with explained(STANDARD_OUTPUT):
-        typer.echo(text, nl=False)
+    output.sql(text.rstrip("\n"))
 
 
 def _show_difference(entry: audit.Entry) -> None:

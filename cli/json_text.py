@@ -45,6 +45,11 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in text)
 
 
+def printable_lines(text: str) -> str:
+    """As ``printable``, of a text whose lines stay."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
 def _tokens(text: str) -> Iterator[str]:
     return (printable(match[0]) for match in _TOKEN.finditer(text))
 

@@ -79,7 +79,7 @@ def migrate(
         case ScriptFormat.django:
             path, text = django_migration(made, folder=Path(), app=app, path=file)
     if path is None:
-        output.data(text)
+        output.sql(text)
         return
     try:
         path.write_text(text.rstrip() + "\n", encoding="utf-8")

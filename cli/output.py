@@ -6,7 +6,7 @@ from typing import Any
 
 from svc_pg.errors import ConsoleAutoApproveInProductionError, ConsoleWeakSecretError, SvcError
 
-from .json_text import printable
+from .json_text import printable_lines
 from .output_file import STANDARD_OUTPUT, discard, explained
 
 debug = False
@@ -36,12 +36,20 @@ def end() -> None:
 
 def json_data(value: Any) -> None:
     """Print one JSON value; Decimal becomes a number."""
-    data(json.dumps(value, indent=2, ensure_ascii=False, default=float))
+    data(printable_lines(json.dumps(value, indent=2, ensure_ascii=False, default=float)))
+
+
+def sql(text: str) -> None:
+    """Print SQL: to a file or a pipe as it is, to a terminal so that nothing in it can control that."""
+    shown = printable_lines(text) if sys.stdout.isatty() else text
+    data(shown)
+    if shown != text:
+        words("Characters that a terminal could obey are shown as escapes. To run this SQL, write it to a file.")
 
 
 def words(text: str) -> None:
     """Print a message for people. Nothing in the text can control a terminal."""
-    sys.stderr.write("".join(f"{printable(line)}\n" for line in text.split("\n")))
+    sys.stderr.write(f"{printable_lines(text)}\n")
 
 
 def more(cursor: str | None) -> None:

@@ -18,7 +18,7 @@ def show_json(value: object) -> None:
 def show(value: Any) -> None:
     """Print the fields of a dataclass or a mapping, one a line; those without a value are left out."""
     members = {field.name: getattr(value, field.name) for field in fields(value)} if is_dataclass(value) else value
-    shown = {name.replace("_", " "): text(member) for name, member in members.items() if member not in (None, "")}
+    shown = {text(name).replace("_", " "): text(member) for name, member in members.items() if member not in (None, "")}
     width = max(map(len, shown), default=0)
     for name, member in shown.items():
         output.data(f"{name.ljust(width)}  {member}")

@@ -78,7 +78,7 @@ def plan(*, database_url: DatabaseUrl = None, config: ConfigReference = None, ro
     for step in steps:
         note = "; only with --prune" if step.needs_prune else ""
         left_out = format_status.left_out([step])
-        output.data(f"-- {step.action} {step.kind} {step.identity}{note}{left_out}\n{step.sql.rstrip()}\n")
+        output.sql(f"-- {step.action} {step.kind} {step.identity}{note}{left_out}\n{step.sql.rstrip()}\n")
     output.words(f"{len(steps)} changes." if steps else "Nothing to change.")
 
 

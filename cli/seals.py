@@ -16,6 +16,7 @@ from svc_pg.settings import Settings
 
 from . import output, records
 from .database import connect
+from .json_text import printable
 from .options import DatabaseUrl, Json
 from .output_file import STANDARD_OUTPUT
 from .progress import progress
@@ -99,7 +100,7 @@ def verify(
         )
     else:
         for finding in found.findings:
-            output.data(finding.message)
+            output.data(printable(finding.message))
         output.words(f"{found.entries:,} entries are as {found.seals:,} seals have them; {found.unsealed:,} have none.")
         if found.purged or found.erased:
             output.words(f"{found.purged:,} were purged, and the contents of {found.erased:,} erased.")

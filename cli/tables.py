@@ -5,6 +5,7 @@ from collections.abc import Collection
 from rich.console import Console
 from rich.table import Table
 
+from .json_text import printable
 from .output_file import STANDARD_OUTPUT, explained
 
 # names that people chose may look like markup or an emoji: a:b:c
@@ -12,11 +13,14 @@ _console = Console(highlight=False, markup=False, emoji=False)
 
 
 def show(title: str, columns: list[str], rows: list[list[str]], *, folding: Collection[str] = ()) -> None:
-    """Print a table; columns named in ``folding`` take several lines if the terminal is narrow."""
+    """Print a table; columns named in ``folding`` take several lines if the terminal is narrow.
+
+    Nothing in it can control the terminal.
+    """
     table = Table(title=f"\n{title}" if title else None, title_justify="left", show_edge=False, pad_edge=False)
     for column in columns:
         table.add_column(column, overflow="fold", no_wrap=column not in folding)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(printable, row))
     with explained(STANDARD_OUTPUT):
         _console.print(table)

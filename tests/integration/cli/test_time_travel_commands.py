@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from svc_pg import audit
+from svc_pg.query import scalar
 from tests.support.commands import svc_pg
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit
@@ -147,3 +148,11 @@ def test_what_was_erased_is_said_to_be(run: Run, database: str) -> None:
     assert first.endswith("(erased)  [entry 2]")
     assert fields == ["    name: (erased)", "    pin: (erased)"]
     assert "is erased" in run("blame", "customer", "1").stderr
+
+
+def test_a_revert_in_a_file_has_every_character_of_a_value(run: Run, database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute("update customer set name = 'c' where id = 2")
+        entry = scalar(conn, "select max(id)::text from svc.audit_logs")
+        conn.execute(run("revert", entry).stdout.encode())
+        assert scalar(conn, "select name from customer where id = 2") == "\x1b[2J"
