@@ -165,6 +165,8 @@ def _check_statement_level(table: Table, audited: AuditedTable, key: Sequence[st
         reason = "is partitioned"
     elif table.parent is not None:
         reason = f'is a partition of "{table.parent}"'
+    elif table.inherits:
+        reason = "inherits from a table, or one from it, and a statement changes the rows of both"
     elif not key:
         reason = "has no key by which rows before and after could be paired"
     elif audited.key and not any(set(columns) <= set(audited.key) for columns in table.unique):

@@ -17,7 +17,8 @@ class Table:
     below the table except foreign tables, ``parent`` is the table of which it is a partition. A table ``holds_json`` if
     a column of type json is anywhere in its rows, and ``has_simple_types`` if no setting of a session but the time zone
     and the digits of floats changes a snapshot. ``generated`` has the columns from which each stored generated column
-    is computed. ``domains`` are the columns whose type is a domain.
+    is computed. ``domains`` are the columns whose type is a domain. A table ``inherits`` if it has rows that a
+    statement on another table changes too, or such rows of others: by INHERITS, not as a partition.
     """
 
     name: TableName
@@ -34,6 +35,7 @@ class Table:
     generated: Mapping[str, list[str]] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
     domains: Sequence[str] = ()
+    inherits: bool = False
 
 
 def refuse_unknown(problems: Sequence[UnknownTableError]) -> None:

@@ -34,6 +34,7 @@ class _Relation:
     unique: RawJson
     partitions: list[list[str]]
     parent: list[str] | None
+    inherits: bool
 
 
 _RELATIONS: Final = """
@@ -101,7 +102,9 @@ select n.nspname as schema, c.relname as "table", c.relkind::text as kind,
               where t.level > 0 and p.relkind <> 'f' order by pn.nspname, p.relname) as partitions,
        (select array[pn.nspname::text, p.relname::text]
           from pg_inherits i join pg_class p on p.oid = i.inhparent join pg_namespace pn on pn.oid = p.relnamespace
-         where c.relispartition and i.inhrelid = c.oid) as parent
+         where c.relispartition and i.inhrelid = c.oid) as parent,
+       exists (select from pg_inherits i join pg_class k on k.oid = i.inhrelid and not k.relispartition
+                where c.oid in (i.inhrelid, i.inhparent)) as inherits
   from unnest(%s::text[], %s::text[]) wanted(schema, "table")
   join pg_namespace n on n.nspname = wanted.schema
   join pg_class c on c.relnamespace = n.oid and c.relname = wanted."table"
@@ -161,6 +164,7 @@ def _table(name: TableName, relation: _Relation) -> Table:
         is_partitioned=relation.kind == "p",
         partitions=[TableName(*partition) for partition in relation.partitions],
         parent=None if relation.parent is None else TableName(*relation.parent),
+        inherits=relation.inherits,
     )
 
 

@@ -49,6 +49,12 @@ def check(table: Table, rule: OnChange, *, redacted: Set[str]) -> None:
             f'table "{table.name}" is a partition of "{table.parent}", so its changes are not sent by themselves',
             hint=f'Write table = "{table.parent}"; it covers all partitions.',
         )
+    if table.inherits and not {"UPDATE", "DELETE"}.isdisjoint(rule.operations):
+        raise ConfigError(
+            f'table "{table.name}" inherits from a table, or one from it, and an UPDATE or DELETE changes the rows of'
+            f" both, so {rule.event} cannot be sent of these",
+            hint='Send operation = "INSERT" alone, or call svc.send in a trigger.',
+        )
     for column in rule.columns or ():
         check_column(table, "columns", column)
     if rule.tenant is not None:

@@ -328,6 +328,8 @@ def test_the_level_can_change_without_a_gap_or_a_double(database: str) -> None:
     [
         ("create table t (a int)", "t", "has no key"),
         ("create table t (id int primary key) partition by range (id)", "t", "is partitioned"),
+        ("create table t (id int primary key); create table h () inherits (t)", "t", "a statement changes the rows of"),
+        ("create table p (); create table t (id int primary key) inherits (p)", "t", "a statement changes the rows of"),
         (
             "create table m (id int primary key) partition by range (id);"
             " create table t partition of m for values from (0) to (9)",

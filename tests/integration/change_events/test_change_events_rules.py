@@ -210,6 +210,8 @@ def test_a_table_without_a_key_can_send_what_comes_and_goes(db: psycopg.Connecti
         ({"table": "keyless"}, "no key by which rows before and after an update could be paired"),
         ({"table": "keyless", "operation": "INSERT"}, "no key that could be sent as order.changed"),
         ({"table": "parted_1"}, 'is a partition of "public.parted"'),
+        ({"table": "heir"}, "an UPDATE or DELETE changes the rows of both"),
+        ({"table": "testator", "operation": "DELETE"}, "an UPDATE or DELETE changes the rows of both"),
     ],
 )
 def test_a_rule_that_does_not_fit_its_table_is_refused(
@@ -218,6 +220,8 @@ def test_a_rule_that_does_not_fit_its_table_is_refused(
     ddl: LiteralString = """
         create table orders (id int primary key, status text, secret text, masked text);
         create table keyless (a text);
+        create table testator (id int primary key);
+        create table heir (primary key (id)) inherits (testator);
         create table parted (id int primary key) partition by range (id);
         create table parted_1 partition of parted default
     """
