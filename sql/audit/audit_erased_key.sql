@@ -8,7 +8,7 @@ declare
     v_uuid constant text := '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 begin
     if p_key is null or p_key ~ '^erased:[0-9a-f]{64}$' or p_key ~ ('^(-?[0-9]+|' || v_uuid || ')$')
-       or p_key ~ ('^\[((-?[0-9]+|"-?[0-9]+"|"' || v_uuid || '"|null)(, )?)+\]$') then
+       or p_key ~ ('^[[]((-?[0-9]+|"-?[0-9]+"|"' || v_uuid || '"|null)(, )?)+[]]$') then
         return p_key;
     end if;
     return 'erased:' || svc.audit_hash(p_key);

@@ -12,7 +12,7 @@ set search_path = pg_catalog, pg_temp
 as $svc$
 declare
     v_since constant text := 'Read by time instead: --since, or since() in Python. Entries may come twice.';
-    v_after text[] := regexp_match(p_after, '^([0-9a-f]{12})\.([0-9]{1,18})$');
+    v_after text[] := regexp_match(p_after, '^([0-9a-f]{12})[.]([0-9]{1,18})$');
 begin
     if svc.audit_is_mixed() then
         raise exception 'the log has entries that another database wrote, so nothing tells which are complete'

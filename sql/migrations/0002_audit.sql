@@ -86,8 +86,8 @@ with key as (
            || decode(repeat('00', 32), 'hex') as bytes
 ),
 pads as (
-    select string_agg(set_byte('\x00', 0, get_byte(bytes, n) # 54), '' order by n) as inner_pad,
-           string_agg(set_byte('\x00', 0, get_byte(bytes, n) # 92), '' order by n) as outer_pad
+    select string_agg(set_byte(decode('00', 'hex'), 0, get_byte(bytes, n) # 54), '' order by n) as inner_pad,
+           string_agg(set_byte(decode('00', 'hex'), 0, get_byte(bytes, n) # 92), '' order by n) as outer_pad
       from key, generate_series(0, 63) n
 )
 insert into svc.audit_hash_key (inner_pad, outer_pad) select inner_pad, outer_pad from pads;

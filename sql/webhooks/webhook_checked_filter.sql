@@ -9,7 +9,7 @@ language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $svc$
 declare
-    v_innermost constant text := '\??\([^()]*\)';
+    v_innermost constant text := E'\\??\\([^()]*\\)';
     v_path text;
     v_group text;
     v_problem text;
@@ -28,17 +28,17 @@ begin
         end;
     end if;
     if v_problem is null then
-        v_path := regexp_replace(v_path, '"([^"\\]|\\.)*"', '""', 'g');
+        v_path := regexp_replace(v_path, E'"([^"\\\\]|\\\\.)*"', '""', 'g');
         v_problem := case
-            when v_path ~ '\mlike_regex\M' then 'contains like_regex'
-            when v_path ~ '\*\*' then 'contains **'
-            when v_path ~ '\.keyvalue\(' then 'contains keyvalue()'
-            when v_path ~ '\$""' then 'contains a variable'
-            when v_path ~ '\[[^]]*[$@]' then 'contains a path in a subscript'
-            when regexp_replace(v_path, '\[(\*|last - \d{1,9})\]|\.\*', '', 'g') ~ '[-+*/%] |[-+][$@(]'
+            when v_path ~ E'\\mlike_regex\\M' then 'contains like_regex'
+            when v_path ~ E'\\*\\*' then 'contains **'
+            when v_path ~ E'\\.keyvalue\\(' then 'contains keyvalue()'
+            when v_path ~ E'\\$""' then 'contains a variable'
+            when v_path ~ E'\\[[^]]*[$@]' then 'contains a path in a subscript'
+            when regexp_replace(v_path, E'\\[(\\*|last - \\d{1,9})\\]|\\.\\*', '', 'g') ~ '[-+*/%] |[-+][$@(]'
                 then 'contains arithmetic'
             when char_length(v_path) > 4000 then 'contains too large numbers'
-            when (select count(*) from regexp_matches(v_path, '\[\*\]|\.\*|\mto\M|,', 'g')) > 1
+            when (select count(*) from regexp_matches(v_path, E'\\[\\*\\]|\\.\\*|\\mto\\M|,', 'g')) > 1
                 then 'contains more than one wildcard or range'
         end;
         if v_problem like '%wildcard%' then
@@ -46,17 +46,17 @@ begin
         end if;
     end if;
     if v_path !~ '^strict ' then
-        v_path := regexp_replace(v_path, '\.[a-z_]+\([^()]*\)', '', 'g');  -- methods, which take no paths
+        v_path := regexp_replace(v_path, E'\\.[a-z_]+\\([^()]*\\)', '', 'g');  -- methods, which take no paths
         while v_problem is null and v_path ~ v_innermost loop
             v_group := substring(v_path from v_innermost);
             if v_group like '?%$%'
-                or exists (select from regexp_split_to_table(v_group, '&&|\|\|') p where p ~ '[$@].*[$@]') then
+                or exists (select from regexp_split_to_table(v_group, E'&&|\\|\\|') p where p ~ '[$@].*[$@]') then
                 v_problem := 'compares two paths in lax mode';
                 v_hint := 'Begin it with strict, for example: strict $.paid < $.amount';
             end if;
             -- a filter of elements stays within its path; other groups count as the path that they contain
             v_path := regexp_replace(v_path, v_innermost, case when v_group like '?%' then '' else
-                                         coalesce(substring(v_group from '\$'), substring(v_group from '@'), '') end);
+                                         coalesce(substring(v_group from '[$]'), substring(v_group from '@'), '') end);
         end loop;
     end if;
     if v_problem is not null then

@@ -15,7 +15,7 @@ begin
             using errcode = 'SV103', column = 'events', hint = 'Name events, or "*" for all.';
     end if;
     foreach v_event in array p_events loop
-        if v_event is null or v_event !~ '^(\*|[a-z0-9_-]+(\.[a-z0-9_-]+)*(\.\*)?)$' then
+        if v_event is null or v_event !~ E'^(\\*|[a-z0-9_-]+(\\.[a-z0-9_-]+)*(\\.\\*)?)$' then
             raise exception '"%" is not an event', v_event
                 using errcode = 'SV103', column = 'events', hint = 'Write a name, "order.*" or "*".';
         end if;

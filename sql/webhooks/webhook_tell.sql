@@ -11,7 +11,7 @@ begin
     select t.patterns into v_patterns from svc.webhook_event_types t where t.name = p_event;
     insert into svc.webhook_messages (id, event_name, payload, tenant)
     select v_message, p_event, (jsonb_build_object(
-               'endpointId', a.id, 'url', regexp_replace(a.url, '^([a-z]+://)([^/?#]*@)?([^?#]*).*$', '\1\3')
+               'endpointId', a.id, 'url', regexp_replace(a.url, '^([a-z]+://)([^/?#]*@)?([^?#]*).*$', E'\\1\\3')
            ) || p_facts)::json, a.tenant
       from svc.webhook_endpoints a
      where a.id = p_endpoint

@@ -1,5 +1,6 @@
 """The SQL below sql/ can be read beside other things: no long lines, and what is pinned is pinned in one place."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,14 @@ def test_no_line_is_long() -> None:
 )
 def test_what_functions_share_is_written_once(setting: str, place: str) -> None:
     assert [name for name, text in FILES.items() if setting in text] == [place]
+
+
+def test_a_text_means_the_same_whatever_standard_conforming_strings_says() -> None:
+    """A text with a backslash is E'', or stands in dollar tags, as do bodies of functions, which are code."""
+    code = re.compile(r"--[^\n]*|\$re\$.*?\$re\$|\b[eE]'(?:[^'\\]|\\.|'')*'|('(?:[^']|'')*')", re.DOTALL)
+    of_postgres = {name: text for name, text in FILES.items() if not name.startswith(("mysql", "sqlite"))}
+    found = [name for name, text in of_postgres.items() if any("\\" in each for each in code.findall(text))]
+    assert found == []
 
 
 def test_a_snapshot_is_taken_with_the_settings_of_a_capture() -> None:

@@ -23,8 +23,8 @@ select 'svc.audit_logs' as identity,
 union all
 (select c.oid::regclass::text, 'tampered'
    from pg_class c
-  where c.relnamespace = 'svc'::regnamespace and c.relname ~ '^audit_logs_(\\d{4}_\\d\\d|default)$' and c.relkind = 'r'
-    and not c.relispartition
+  where c.relnamespace = 'svc'::regnamespace and c.relname ~ '^audit_logs_([0-9]{4}_[0-9]{2}|default)$'
+    and c.relkind = 'r' and not c.relispartition
   order by 1)
 """
 # Row triggers of the parent are cloned and refer to it by tgparentid (13 has only tgisinternal); statement triggers are

@@ -23,7 +23,11 @@ class Patience:
     for_table: timedelta = FOR_TABLE
 
 
-_SETTINGS: Final = "set transaction isolation level read committed; set local search_path = pg_catalog, pg_temp"
+# names that the catalog prints are compared with those of the record
+_SETTINGS: Final = (
+    "set transaction isolation level read committed; set local search_path = pg_catalog, pg_temp;"
+    " set local quote_all_identifiers = off"
+)
 
 
 @contextmanager

@@ -57,11 +57,15 @@ def test_install_works_whatever_rows_the_connection_makes(empty_database: str) -
         assert schema.install(conn, Config()) == []
 
 
-def test_install_works_on_an_autocommit_connection_under_serializable(empty_database: str) -> None:
+def test_install_works_on_an_autocommit_connection_with_other_settings(empty_database: str) -> None:
     with psycopg.connect(empty_database, autocommit=True) as conn:
         conn.execute("set default_transaction_isolation = 'serializable'")
+        conn.execute("set standard_conforming_strings = off")
+        conn.execute("set quote_all_identifiers = on")
         assert schema.install(conn, Config())
         assert schema.install(conn, Config()) == []
+        assert differing(conn, Config()) == {}
+        assert scalar(conn, "select svc.audit_erased_key('[1, 2]')") == "[1, 2]"
 
 
 def test_install_inside_a_transaction_is_refused(db: psycopg.Connection[Any]) -> None:
