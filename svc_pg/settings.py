@@ -1,7 +1,7 @@
 """Secrets and addresses of one running program, read from its environment and never written there."""
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
@@ -16,9 +16,8 @@ from pydantic_settings import (
     SettingsError,
 )
 
-from svc_pg import database_addresses
-from svc_pg.conninfo import Conninfo
-from svc_pg.errors import ConfigError, ConsoleAutoApproveInProductionError, combined
+from svc_pg.console_problems import console_problems
+from svc_pg.errors import ConfigError, combined
 from svc_pg.pydantic_errors import reason
 from svc_pg.settings_types import (
     Colour,
@@ -40,13 +39,12 @@ from svc_pg.settings_types import (
     json_map,
     one_permission_each,
 )
-from svc_pg.signing_key import signing_key
+from svc_pg.signing_key import PREVIOUS_HASH_VARIABLE, signing_key
 
 Environment = Literal["production", "development", "test"]
 Permission = Literal["read", "write", "admin"]
 
 _PREFIX: Final = "SVC_"
-_PREVIOUS_HASH_VARIABLE: Final = "SVC_CONSOLE_PREVIOUS_CONNECTION_TOKEN_HASH"
 _FILES_VARIABLE: Final = "SVC_SECRETS_DIR"
 
 
@@ -144,77 +142,6 @@ class Settings(BaseSettings):
         return cls(**known | defaults)
 
 
-def console_problems(
-    settings: Settings,
-    *,
-    is_mailing: bool | None = None,
-    has_host: bool = False,
-    unreadable: Collection[str] = (),
-) -> Iterator[ConfigError]:
-    """The problems that keep a console from starting, except those that depend on a field in ``unreadable``.
-
-    ``is_mailing`` tells whether codes are mailed. Default: they are if there is a mail server. If the application
-    ``has_host`` sessions of its own users, nobody else need be able to sign in.
-    """
-
-    def is_readable(name: str) -> bool:
-        return name not in unreadable
-
-    if settings.database_url is not None:
-        try:
-            database = database_addresses.parse(settings.database_url.get_secret_value(), name="DATABASE_URL")
-        except ConfigError as error:
-            yield error
-        else:
-            if not isinstance(database, Conninfo):
-                yield ConfigError(
-                    "DATABASE_URL is no database of PostgreSQL, and the console keeps its sessions in one",
-                    hint="To show the audit log of another database, write SVC_AUDIT_LOG_URL.",
-                )
-    is_production = is_readable("env") and settings.env == "production"
-    if is_readable("console_auto_approve") and settings.console_auto_approve and is_production:
-        yield ConsoleAutoApproveInProductionError(
-            "SVC_CONSOLE_AUTO_APPROVE is on, and SVC_ENV is production or unset",
-            hint="Auto-approve signs anybody in. Set SVC_ENV=development on your own machine, else switch it off.",
-        )
-    if is_readable("console_connection_token_hash"):
-        try:
-            signing_key(settings.console_connection_token_hash, is_production=is_production)
-        except ConfigError as error:
-            yield error
-    previous = settings.console_previous_connection_token_hash
-    if previous is not None and is_readable("console_previous_connection_token_hash"):
-        try:
-            signing_key(previous, is_production=is_production, variable=_PREVIOUS_HASH_VARIABLE)
-        except ConfigError as error:
-            yield error
-    if not is_readable("console_auto_approve") or settings.console_auto_approve:
-        return
-    has_proxy = settings.console_proxy_user_header is not None and is_readable("console_proxy_user_header")
-    if has_proxy and is_readable("console_trusted_proxies") and not settings.console_trusted_proxies:
-        yield ConfigError(
-            "SVC_CONSOLE_PROXY_USER_HEADER is set, and SVC_CONSOLE_TRUSTED_PROXIES names no proxy that may send it",
-            hint='Write the addresses of the proxy, for example ["10.0.0.7"].',
-        )
-    if is_readable("console_allowed_emails") and not settings.console_allowed_emails and not has_host:
-        yield ConfigError(
-            "nobody could sign in to the console: SVC_CONSOLE_ALLOWED_EMAILS is not set, and auto-approve is off",
-            hint='Write, for example, {"ann@corp.example": "admin"}; or set SVC_CONSOLE_AUTO_APPROVE=true and'
-            " SVC_ENV=development on your own machine.",
-        )
-    if is_mailing is None:
-        is_mailing = settings.console_smtp_url is not None or not is_readable("console_smtp_url")
-    if is_production and not is_mailing and (has_host or has_proxy):
-        return
-    if is_production and not is_mailing:
-        yield ConfigError(
-            "SVC_CONSOLE_SMTP_URL is not set, and in production no codes are written to the log",
-            hint="Write, for example, smtp://user:password@mail.corp.example:587, or give the console an email_sender.",
-        )
-    if (is_mailing or is_production) and is_readable("console_mail_from") and settings.console_mail_from is None:
-        yield ConfigError("SVC_CONSOLE_MAIL_FROM is not set, and the mail needs a sender")
-
-
 def signing_keys(settings: Settings) -> list[bytes]:
     """The key that signs sessions, and the one that signed them before, if its sessions should go on.
 
@@ -223,7 +150,7 @@ def signing_keys(settings: Settings) -> list[bytes]:
     is_production = settings.env == "production"
     keys = [signing_key(settings.console_connection_token_hash, is_production=is_production)]
     if (previous := settings.console_previous_connection_token_hash) is not None:
-        keys.append(signing_key(previous, is_production=is_production, variable=_PREVIOUS_HASH_VARIABLE))
+        keys.append(signing_key(previous, is_production=is_production, variable=PREVIOUS_HASH_VARIABLE))
     return keys
 
 

@@ -7,6 +7,7 @@ from pydantic import SecretStr
 from svc_pg.errors import ConfigError, ConsoleWeakSecretError
 
 MIN_SECRET_LENGTH: Final = 32
+PREVIOUS_HASH_VARIABLE: Final = "SVC_CONSOLE_PREVIOUS_CONNECTION_TOKEN_HASH"
 
 _VARIABLE: Final = "SVC_CONSOLE_CONNECTION_TOKEN_HASH"
 _HEX_DIGITS: Final = frozenset("0123456789abcdefABCDEF")

@@ -5,8 +5,9 @@ from svc_pg.console.database import Database
 from svc_pg.console.sign_in.auto_approve import AutoApprove
 from svc_pg.console.sign_in.magic_links import MagicLinks
 from svc_pg.console.sign_in.mail import EmailSender, LogSender, SmtpSender
+from svc_pg.console_problems import console_problems
 from svc_pg.errors import combined
-from svc_pg.settings import Settings, console_problems, signing_keys
+from svc_pg.settings import Settings, signing_keys
 
 
 def sign_in_of(
