@@ -13,6 +13,7 @@ from typing import Any, Final
 import psycopg
 from psycopg import Connection
 
+from svc_pg.application_names import of_worker
 from svc_pg.conninfo import Conninfo
 from svc_pg.webhooks.worker.connections import break_off
 
@@ -82,7 +83,7 @@ class Repeating:
 
     def _connect(self) -> Connection[Any]:
         return psycopg.connect(
-            self._conninfo.bounded, fallback_application_name="svc-pg worker", autocommit=True, prepare_threshold=None
+            self._conninfo.bounded, fallback_application_name=of_worker(), autocommit=True, prepare_threshold=None
         )
 
     def _cancel(self) -> None:

@@ -13,6 +13,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg_pool import AsyncConnectionPool, PoolTimeout, TooManyRequests
 from pydantic import SecretStr
 
+from svc_pg.application_names import CONSOLE
 from svc_pg.audit.actors.postgres import SET_ACTOR
 from svc_pg.audit.context import Actor, acting_as, parameters
 from svc_pg.conninfo import Conninfo
@@ -74,7 +75,7 @@ class Database:
             return
         async with AsyncConnectionPool(
             self._conninfo.bounded,
-            kwargs={"fallback_application_name": "svc-pg console"},
+            kwargs={"fallback_application_name": CONSOLE},
             check=AsyncConnectionPool.check_connection,
             min_size=0,  # the application starts without its database, and an idle console holds no connection
             max_size=OWN_POOL_SIZE,

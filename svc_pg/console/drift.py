@@ -10,6 +10,7 @@ from typing import Final
 import psycopg
 
 from svc_pg import schema
+from svc_pg.application_names import CONSOLE
 from svc_pg.config import Config
 from svc_pg.console.database import STATEMENT_TIMEOUT_SECONDS, Database
 from svc_pg.errors import SvcError
@@ -74,7 +75,7 @@ class DriftReader:
             return _unknown("The pool of the application does not tell its address. Run: svc-pg status")
         limit = f"-c statement_timeout={STATEMENT_TIMEOUT_SECONDS}s"
         try:
-            with psycopg.connect(conninfo, application_name="svc-pg console", options=limit) as conn:
+            with psycopg.connect(conninfo, application_name=CONSOLE, options=limit) as conn:
                 found = schema.status(conn, self._config)
         except (psycopg.Error, SvcError) as error:
             logger.warning("the database was not compared with its configuration: %s", error)

@@ -16,10 +16,6 @@ from svc_pg.query import Query, afetch, afetch_one
 from svc_pg.webhooks import backlog
 from svc_pg.webhooks.backlog import Backlog
 
-WORKER: Final = "svc-pg worker"
-"""The name under which workers and maintenance connect, unless their conninfo gives another."""
-CONSOLE: Final = "svc-pg console"
-
 _FACTS: Final = """
 select i.version as schema_version, current_setting('server_version') as postgres_version,
        pg_is_in_recovery() as is_standby, pg_database_size(current_database()) as database_bytes,
@@ -43,12 +39,14 @@ select t.name, t.bytes::bigint, greatest(t.rows, 0)::bigint as estimated_rows
  order by t.bytes desc, t.name
 """
 _PROGRAMS: Final = """
-select case a.application_name when 'svc-pg worker' then 'worker' else 'console' end as kind, a.pid,
-       host(a.client_addr) as address, a.backend_start as connected_at, a.state_change as last_seen_at
+select case when starts_with(a.application_name, 'svc-pg worker') then 'worker' else 'console' end as kind,
+       nullif(substr(a.application_name, length('svc-pg worker ') + 1), '') as name,
+       host(a.client_addr) as address, count(*)::integer as connections, min(a.backend_start) as connected_at,
+       max(a.state_change) as last_seen_at
   from pg_stat_activity a
- where a.datname = current_database() and a.application_name in ('svc-pg worker', 'svc-pg console')
-   and a.pid <> pg_backend_pid()
- order by a.backend_start, a.pid limit 200
+ where a.datname = current_database() and a.pid <> pg_backend_pid()
+   and (starts_with(a.application_name, 'svc-pg worker') or a.application_name = 'svc-pg console')
+ group by 1, 2, 3 order by min(a.backend_start), 2, 3 limit 200
 """
 _LEASING: Final = """
 select l.worker as name, count(*)::integer as in_flight, max(l.leased_at) as last_claim_at
@@ -101,11 +99,15 @@ class TableSize:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A connection of a worker or a console. The times are None if the console's role may not see them."""
+    """A worker by its ``name``, or the consoles of one address, with their connections.
+
+    The times and the address are None if the console's role may not see them.
+    """
 
     kind: Literal["worker", "console"]
-    pid: int
+    name: str | None
     address: str | None
+    connections: int
     connected_at: datetime | None
     last_seen_at: datetime | None
 
@@ -134,9 +136,9 @@ class SystemStatus:
 
     ``verification`` is the last one of the audit log that was recorded.
 
-    Workers are seen by their connections, 200 at most: one that polls through PgBouncer, or whose conninfo has an
-    application_name, is not among ``programs``, but is a ``busy_worker`` while it delivers. The ``backlog`` tells if
-    any is seen.
+    Workers are seen by their connections, 200 workers at most: one that polls through PgBouncer, or whose conninfo
+    has an application_name, is not among ``programs``, but is a ``busy_worker`` while it delivers. The ``backlog``
+    tells if any is seen.
     """
 
     version: str

@@ -11,6 +11,7 @@ import psycopg
 from psycopg import AsyncConnection, OperationalError
 from psycopg.abc import PQGen
 
+from svc_pg.application_names import of_worker
 from svc_pg.conninfo import Conninfo
 
 Answer = TypeVar("Answer")
@@ -58,7 +59,7 @@ async def connected(conninfo: Conninfo, *, longest: float | None = None) -> Asyn
         async with asyncio.timeout(longest or _LONGEST_CONNECT):
             # no prepared statements: PgBouncer in transaction mode does not keep them
             conn = await Connection.connect(
-                conninfo.bounded, fallback_application_name="svc-pg worker", autocommit=True, prepare_threshold=None
+                conninfo.bounded, fallback_application_name=of_worker(), autocommit=True, prepare_threshold=None
             )
     except TimeoutError as error:
         raise OperationalError("no connection in time") from error

@@ -2,12 +2,11 @@
 
 import asyncio
 import logging
-import os
-import socket
 from collections.abc import Awaitable, Generator
 from datetime import timedelta
 from typing import Final
 
+from svc_pg.application_names import worker_name
 from svc_pg.config import Config, WebhooksConfig
 from svc_pg.conninfo import Conninfo
 from svc_pg.errors import ProtocolError
@@ -49,7 +48,7 @@ class Worker:
     ) -> None:
         if concurrency < 1:
             raise ValueError("concurrency must be at least 1")
-        self.name = f"{socket.gethostname()}:{os.getpid()}"
+        self.name = worker_name()
         self.statistics = Statistics()
         self._keys = keys
         self._config = config.webhooks

@@ -14,6 +14,11 @@ values ('01900000-0000-7000-8000-000000000001', 'https://receiver.example/in', '
 insert into svc.webhook_queue (endpoint_id, next_attempt_at, delivery_id)
 values ('01900000-0000-7000-8000-000000000001', now() - interval '5 min', gen_random_uuid())
 """
+_UNDER_WAY = """
+insert into svc.webhook_leases (endpoint_id, delivery_id, lease_until, leased_at, worker)
+select gen_random_uuid(), gen_random_uuid(), now() + interval '1 hour', now(), w
+  from unnest('{<b>:7, pooled:8}'::text[]) w
+"""
 CONFIG = Config.model_validate({"audit": {"retention_days": 400, "tables": [{"name": "orders"}]}})
 
 
@@ -21,16 +26,18 @@ def test_a_database_that_is_as_configured_is_in_order(empty_database: str) -> No
     with psycopg.connect(empty_database, autocommit=True) as conn:
         conn.execute("create table orders (id int primary key)")
         schema.install(conn, CONFIG)
-    worker = make_conninfo(empty_database, application_name="svc-pg worker")
+        conn.execute(_UNDER_WAY)
+    worker = make_conninfo(empty_database, application_name="svc-pg worker <b>:7")
     console = Console(settings(database_url=empty_database), config=CONFIG)
-    with serving_installed(console) as client, psycopg.connect(worker) as conn:
+    with serving_installed(console) as client, psycopg.connect(worker), psycopg.connect(worker):
         page = signed_in(client, "read").get("/system")
-        pid = conn.info.backend_pid
     assert page.status_code == 200
     assert_strict(page.text)
     assert "In order" in page.text
     assert ("400 days" in page.text, "forever" in page.text) == (True, False)
-    assert f"connection {pid}" in page.text
+    assert page.text.count("&lt;b&gt;:7") == 1
+    assert "1 under way, 2 connections" in page.text
+    assert page.text.count("pooled:8") == 1
     assert 'class="note' not in page.text
 
 

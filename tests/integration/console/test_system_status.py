@@ -9,6 +9,7 @@ import pytest
 from psycopg_pool import AsyncConnectionPool
 
 from svc_pg import Config, __version__, webhooks
+from svc_pg.application_names import worker_name
 from svc_pg.console import Console
 from svc_pg.console.sign_in import service_tokens
 from tests.integration.console.serving import assert_problem, bearer, serving_installed, serving_with_pool, settings
@@ -73,11 +74,13 @@ def test_it_tells_what_differs_once_a_minute(client: httpx.Client, database: str
 
 
 def test_it_tells_who_works(client: httpx.Client, database: str) -> None:
+    def workers() -> list[tuple[str, int]]:
+        programs = client.get("/account/system").json()["programs"]
+        return [(each["name"], each["connections"]) for each in programs if each["kind"] == "worker"]
+
+    name = worker_name()
     with working(database, configured()):
-        wait_until(
-            lambda: "worker" in {each["kind"] for each in client.get("/account/system").json()["programs"]},
-            "the worker is seen",
-        )
+        wait_until(lambda: workers() == [(name, 3)], "one worker is seen, by its three connections")
 
 
 def test_a_comparison_that_is_not_possible_is_a_problem_and_no_failure(database: str) -> None:

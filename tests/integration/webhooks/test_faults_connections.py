@@ -83,7 +83,7 @@ def another_backend(conn: psycopg.Connection[object], known: list[int], *, is_po
         conn,
         """select pid from pg_stat_activity
             where datname = current_database() and pid <> pg_backend_pid() and pid <> all (%s)
-              and backend_type = 'client backend' and (%s or application_name = 'svc-pg worker')
+              and backend_type = 'client backend' and (%s or starts_with(application_name, 'svc-pg worker'))
             order by backend_start limit 1""",
         (known, is_pooled),
     )

@@ -66,7 +66,7 @@ def connections(conninfo: str) -> list[int]:
             pid
             for (pid,) in conn.execute(
                 "select pid from pg_stat_activity where datname = current_database()"
-                " and application_name = 'svc-pg worker' order by backend_start"
+                " and starts_with(application_name, 'svc-pg worker') order by backend_start"
             )
         ]
 

@@ -23,7 +23,7 @@ language sql immutable as $$ select {}, {} $$
 
 TERMINATE = """
 select pg_terminate_backend(pid) from pg_stat_activity
- where datname = current_database() and application_name = 'svc-pg worker'
+ where datname = current_database() and starts_with(application_name, 'svc-pg worker')
 """
 
 

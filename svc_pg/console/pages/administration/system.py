@@ -28,12 +28,16 @@ async def system(visit: Visit) -> Answer:
     log = next((each for each in status.sizes if each.name == "audit_logs"), TableSize("audit_logs", 0, 0))
     held = status.proof.holds > 0 and visit.is_log_here and visit.has("audit")
     holds = await visit.api.get(Page[Hold], "audit", "holds", query={"limit": _MOST_HOLDS}) if held else None
+    names = {program.name for program in status.programs}
+    under_way = {worker.name: worker.in_flight for worker in status.busy_workers}
     values = {
         "holds": [] if holds is None else holds.data,
         "status": status,
         "log": log,
         "late_since": visit.now - timedelta(seconds=status.backlog.oldest_due_seconds),
         "workers": [program for program in status.programs if program.kind == "worker"],
+        "under_way": under_way,
+        "unseen": [worker for worker in status.busy_workers if worker.name not in names],
         "holders": [holder for holder in status.horizon_holders if holder.is_long],
         "names": _NAMES,
         "size": size,
