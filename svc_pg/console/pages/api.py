@@ -62,11 +62,16 @@ class Api:
             self.request,
             method=method,
             path="/" + "/".join(quote(segment, safe="") for segment in segments),
-            headers=Headers(own | dict(headers or {})),
+            headers=Headers(own | {name: _in_ascii(value) for name, value in (headers or {}).items()}),
             query=QueryParams(urlencode(dict(query or {}), doseq=True)),
             content=b"" if body is None else encode(body),
             body=None,
         )
+
+
+def _in_ascii(value: str) -> str:
+    """The value of a header, which a form or a cookie may have made: what is outside ASCII fits to nothing."""
+    return value.encode("ascii", errors="replace").decode()
 
 
 def _checked(shape: type[Shape], found: object, segments: Sequence[str]) -> Shape:

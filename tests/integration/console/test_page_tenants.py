@@ -59,6 +59,7 @@ def test_a_name_that_somebody_else_has_changed_meanwhile_is_not_overwritten(admi
     late = admin.post(f"{path}/rename", {"name": "Late", "seen": seen})
     assert (late.status_code, "It has changed since you read it." in late.text) == (412, True)
     assert "<bdi>Meanwhile</bdi></h1>" in late.text
+    assert admin.post(f"{path}/rename", {"name": "Late", "seen": '"\u0661"'}).status_code == 412
 
 
 def test_names_that_the_table_refuses_are_explained_beside_the_form(admin: Browser) -> None:

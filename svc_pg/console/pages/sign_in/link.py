@@ -22,7 +22,7 @@ async def finish(visit: Visit) -> Answer:
             "session",
             "claim",
             body={"sessionId": session_id},
-            headers={"authorization": f"Bearer {device_token}"} if device_token.isascii() else {},
+            headers={"authorization": f"Bearer {device_token}"},
         )
     except Problem as problem:
         if problem.status >= 500:

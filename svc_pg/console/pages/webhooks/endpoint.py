@@ -74,8 +74,7 @@ async def update(visit: Visit) -> Answer:
     errors = given.errors()
     problem: Problem | None = None
     if not errors:
-        version = int(given.version) if given.version.isascii() and given.version.isdecimal() else 0
-        headers = {"if-match": preconditions.tag(version)}
+        headers = {"if-match": preconditions.tag(given.seen_version)}
         body = given.body(is_change=True)
         try:
             await visit.api.call("PATCH", "webhooks", "endpoints", endpoint.id, body=body, headers=headers)

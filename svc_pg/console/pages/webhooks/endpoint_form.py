@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from math import isfinite
 from typing import Self
 
 from pydantic.alias_generators import to_snake
@@ -80,6 +81,11 @@ class EndpointForm:
         """The events that were checked and typed, each once."""
         return list(dict.fromkeys([*self.events, *self.patterns.replace(",", " ").split()]))
 
+    @property
+    def seen_version(self) -> int:
+        """The version that the form was made from; 0 if it does not tell one."""
+        return int(self.version) if _is_whole(self.version) else 0
+
     def errors(self) -> dict[str, str]:
         """The fields that the API could not even be asked about, with what is wrong."""
         errors = {}
@@ -90,11 +96,9 @@ class EndpointForm:
         if not self.signatures:
             errors["signatures"] = "Choose at least one signature."
         for name, text in (("max_in_flight", self.max_in_flight), ("rate_per_second", self.rate_per_second)):
-            if text and not (text.isascii() and text.isdecimal() and len(text) <= 9):
+            if text and not _is_whole(text):
                 errors[name] = "Write a whole number."
-        try:
-            float(self.timeout or 15)
-        except ValueError:
+        if not _is_number(self.timeout or "15"):
             errors["timeout"] = "Write a number of seconds."
         if _headers(self.headers) is None:
             errors["headers"] = "Write one header a line: Name: value."
@@ -138,6 +142,17 @@ def _headers(text: str) -> dict[str, str] | None:
             return None
         headers[name.strip()] = value.strip()
     return headers
+
+
+def _is_whole(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= 9
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _seconds(duration: timedelta) -> str:
