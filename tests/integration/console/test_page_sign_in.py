@@ -236,6 +236,10 @@ def test_forms_of_other_sites_are_refused(machine: httpx.Client) -> None:
         answer = browser.ask("POST", path, **headers, **{"Content-Type": kind})
         assert (answer.status_code, answer.headers.get("set-cookie")) == (403, None), (path, foreign, kind)
         assert "was not sent by a page of the console" in answer.text
+    for own, other in (("Origin", "https://evil.example"), ("Sec-Fetch-Site", "cross-site")):
+        twice = [(own, OWN.get(own, host)), (own, other)]
+        for both in (twice, twice[::-1]):
+            assert machine.post("ui/sign-in", headers=both).status_code == 403
 
 
 def test_forms_that_no_browser_of_the_console_sends_are_refused(machine: httpx.Client) -> None:

@@ -119,6 +119,10 @@ def test_an_outage_is_told_once_when_its_breaker_opens_and_once_when_it_ends(db:
         send(db, 10, tenant="acme")
         assert attempt(db, shop) >= 10
         assert len(told(db, monitor)) == events, "at most once a minute, however often it fails and recovers"
+    for each in (monitor, own):
+        fetch_one(db, endpoints.delete(each))
+    fetch_one(db, endpoints.disable(shop))
+    assert len(told(db)) == 3, "what nobody of this tenant wants to know is not stored"
 
 
 def test_exhausted_deliveries_are_told_once_a_minute_with_their_number(db: Connection) -> None:

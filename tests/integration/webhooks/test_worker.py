@@ -49,7 +49,7 @@ def wait_for_status(conninfo: str, *statuses: str) -> list[dict[str, Any]]:
 
 def test_a_delivery_arrives_signed_and_is_recorded(database: str) -> None:
     with receiving() as receiver:
-        _, secret = endpoint(database, CONFIG, receiver.url)
+        _, secret = endpoint(database, CONFIG, receiver.url, headers={"content-type": "text/xml", "X-Shop": "7"})
         with working(database, CONFIG):
             send(database, {"id": 7})
             [request] = receiver.wait_for(1)
@@ -59,7 +59,8 @@ def test_a_delivery_arrives_signed_and_is_recorded(database: str) -> None:
     assert verified["data"] == {"id": 7}
     assert webhooks.assert_webhook_signature(headers=request.headers, body=request.body, secret=secret) == verified
     assert request.headers["X-Webhook-ID"] == request.headers["webhook-id"] == str(delivery["id"])
-    assert request.headers["Content-Type"] == "application/json"
+    assert request.headers["X-Shop"] == "7"
+    assert {value for name, value in request.headers.items() if name.lower() == "content-type"} == {"application/json"}
     assert (delivery["attempts"], delivery["last_status_code"]) == (1, 204)
     assert rows(database, "webhook_queue") == rows(database, "webhook_leases") == []
     [attempt] = rows(database, "webhook_delivery_attempts")

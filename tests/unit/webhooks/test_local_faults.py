@@ -8,14 +8,15 @@ import socket
 import subprocess
 import sys
 from contextlib import AsyncExitStack
+from ipaddress import ip_network
 
 import pytest
 
 from svc_pg.webhooks.http import open_files
-from svc_pg.webhooks.http.guard import Guard
+from svc_pg.webhooks.http.guard import AddrInfo, Guard
 from svc_pg.webhooks.http.local_faults import local_fault
 from tests.support.name_server import name_server
-from tests.support.raw_receiver import OK, Answer, receiver, request, saying, silence
+from tests.support.raw_receiver import OK, Answer, read_request, receiver, request, saying, silence
 from tests.support.transports import send
 from tests.unit.webhooks.conftest import Making
 from tests.unit.webhooks.test_transport_deadlines import SHORT
@@ -172,6 +173,36 @@ def test_what_a_machine_runs_out_of_is_its_own_fault(number: int) -> None:
     later = ValueError("words")
     later.__cause__ = OSError(number, "words")
     assert local_fault(later) is not None
+
+
+class Full(Guard):
+    """Of a machine that has no more files once ``is_full`` is set."""
+
+    is_full = False
+
+    def socket_factory(self, addr_info: AddrInfo) -> socket.socket:
+        if self.is_full:
+            raise OSError(errno.EMFILE, "Too many open files")
+        return super().socket_factory(addr_info)
+
+
+async def test_a_machine_without_files_gives_up_its_idle_connections(
+    making: Making, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_given_up = asyncio.Event()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_request(reader)
+        writer.write(OK)
+        await reader.read()
+        is_given_up.set()
+
+    transport = making(Full([ip_network("127.0.0.0/8")], allow_http=True))
+    async with receiver(answer) as address, asyncio.timeout(10):
+        assert (await send(transport, request(address))).outcome == "success"
+        monkeypatch.setattr(Full, "is_full", True)
+        assert (await send(transport, request("127.0.0.2:9"))).outcome == "local_error"
+        await is_given_up.wait()
 
 
 @pytest.mark.parametrize("number", [errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ECONNRESET, errno.EPIPE])

@@ -75,23 +75,30 @@ async def test_a_connection_that_the_receiver_closed_meanwhile_is_replaced(trans
 
 
 async def test_a_receiver_that_drops_pooled_connections_gets_a_request_twice_at_most(transport: Transport) -> None:
-    number, requests, is_pooling = 20, 0, asyncio.Event()
+    number, requests, closed, is_pooling, are_closed = 20, 0, 0, asyncio.Event(), asyncio.Event()
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        nonlocal requests
+        nonlocal requests, closed
         await read_request(reader)
         requests += 1
         if requests == number:
             is_pooling.set()
         await is_pooling.wait()  # so that each request has a connection of its own
         writer.write(OK)
-        await read_request(reader)
-        requests += 1
+        try:
+            await read_request(reader)
+        except asyncio.IncompleteReadError:
+            closed += 1
+            if closed == number - 1:
+                are_closed.set()
+        else:
+            requests += 1
 
-    async with receiver(answer) as address:
+    async with receiver(answer) as address, asyncio.timeout(10):
         await asyncio.gather(*(send(transport, request(address)) for _ in range(number)))
         assert requests == number
         result = await send(transport, request(address))
+        await are_closed.wait()  # the others would be dropped too
     assert (result.outcome, result.repeated) == ("success", True)
     assert requests == number + 2
 
