@@ -1,11 +1,14 @@
 """Texts and names that PostgreSQL can store: without NUL and lone surrogates, and names of a limited size."""
 
+import re
 from typing import Final
 
 from svc_pg.errors import QueryError
 
 MAX_IDENTIFIER_BYTES: Final = 63  # NAMEDATALEN - 1; PostgreSQL would cut a longer name silently
 
+# an escape in JSON: a pair of surrogates, else in group 1 what jsonb refuses, else any other
+_ESCAPE: Final = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u(0000|[dD][89a-fA-F]..)|.)")
 _MAX_CHARACTERS: Final = 10_000
 """Of a text in a query."""
 
@@ -13,6 +16,11 @@ _MAX_CHARACTERS: Final = 10_000
 def is_storable(text: str) -> bool:
     """True if PostgreSQL has such a text."""
     return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def is_storable_json(text: str) -> bool:
+    """True if jsonb has this JSON, in which all beyond ASCII is escaped: no NUL, no lone surrogate."""
+    return not any(found[1] for found in _ESCAPE.finditer(text))
 
 
 def refuse_unstorable(**texts: str | None) -> None:

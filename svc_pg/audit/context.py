@@ -10,9 +10,11 @@ from typing import Final
 from uuid import UUID
 
 from svc_pg.exact_json import write_ascii
+from svc_pg.storable_texts import is_storable, is_storable_json
 from svc_pg.warn_once import warn_once
 
 MAX_ID_LENGTH: Final = 512
+_UNSTORABLE: Final = "has no NUL and no lone surrogates, which PostgreSQL cannot store"
 Id = str | int | UUID
 """The id of an actor or a tenant, as applications have it; the log has its text."""
 
@@ -23,7 +25,7 @@ class Actor:
 
     The ids may be texts, numbers or UUIDs. Raises TypeError if one is anything else, and ValueError if it is empty,
     longer than 512 characters or not a text that PostgreSQL can store, or if the context is not JSON, with the path to
-    the value. A later change of the context is not noticed.
+    the value, or has such a text. A later change of the context is not noticed.
     """
 
     id: str
@@ -39,7 +41,7 @@ class Actor:
     ) -> None:
         actor_id = _text("an actor", id)
         tenant_id = None if tenant is None else _text("a tenant", tenant)
-        written = "" if context is None else write_ascii(context)
+        written = "" if context is None else _json(context)
         object.__setattr__(self, "id", actor_id)
         object.__setattr__(self, "tenant", tenant_id)
         object.__setattr__(self, "context", context)
@@ -142,7 +144,7 @@ def _members(text: str | None) -> Mapping[str, object] | None:
         return None
     try:
         found = json.loads(text, parse_float=_number)
-        write_ascii(found)
+        _json(found)
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
@@ -150,6 +152,14 @@ def _members(text: str | None) -> Mapping[str, object] | None:
 
 def _number(text: str) -> Decimal | float:
     return float(text) if "e" in text.lower() else Decimal(text)
+
+
+def _json(context: object) -> str:
+    """The text of a context, which jsonb must have: an entry that it has not would fail the application's write."""
+    text = write_ascii(context)
+    if not is_storable_json(text):
+        raise ValueError(f"a context {_UNSTORABLE}")
+    return text
 
 
 def _text(what: str, name: object) -> str:
@@ -160,6 +170,6 @@ def _text(what: str, name: object) -> str:
         raise ValueError(f"{what} needs a name")
     if len(text) > MAX_ID_LENGTH:
         raise ValueError(f"{what} has at most {MAX_ID_LENGTH} characters, not {len(text)}")
-    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
-        raise ValueError(f"{what} has no NUL and no lone surrogates, which PostgreSQL cannot store")
+    if not is_storable(text):
+        raise ValueError(f"{what} {_UNSTORABLE}")
     return text

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from svc_pg.audit.entry import OPERATIONS, SEVERITIES
 from svc_pg.audit.portable.entries import phrases_of
 from svc_pg.audit.portable.statements import run
 from svc_pg.audit.portable.written import write_entry
@@ -13,7 +14,7 @@ from svc_pg.dialects import dialect_of
 from svc_pg.errors import QueryError, translating
 from svc_pg.exact_json import NotJsonError, write_ascii
 from svc_pg.query import RawJson
-from svc_pg.storable_texts import refuse_unstorable
+from svc_pg.storable_texts import is_storable_json, refuse_unstorable
 
 _CAPTURE: Final = "select svc.capture_log(%s, %s, %s, %s::jsonb, %s::jsonb, %s, %s, %s, %s)::text"
 
@@ -36,8 +37,14 @@ def capture_log(
     ``table_name`` may be any name, for example of a file, another system or a table on another server. The actor,
     tenant and context are those of the transaction. Nothing is redacted: pass only what may be recorded. Needs the
     right to execute ``svc.capture_log``, on MySQL the right to insert into ``svc.audit_logs``. Raises
-    NotInstalledError, AccessError, and QueryError for a text that cannot be stored.
+    NotInstalledError, AccessError, and QueryError for a text that cannot be stored, another operation than an entry
+    has, or another severity.
     """
+    for what, value, known in (("an operation", operation, OPERATIONS), ("a severity", severity, SEVERITIES)):
+        if value is not None and value not in known:
+            raise QueryError(f"{value!r} is not {what}", hint=f"Write one of {', '.join(known)}.")
+    if isinstance(compliance, str):
+        raise QueryError(f"compliance is a list of tags, not the text {compliance!r}")
     refuse_unstorable(
         table_name=table_name,
         operation=operation,
@@ -72,6 +79,9 @@ def capture_log(
 
 def _text(snapshot: Mapping[str, Any] | None) -> str | None:
     try:
-        return None if snapshot is None else write_ascii(snapshot)
+        text = None if snapshot is None else write_ascii(snapshot)
     except NotJsonError as error:
         raise QueryError(f"the snapshot is not JSON: {error.message}", hint=error.hint) from error
+    if text is not None and not is_storable_json(text):
+        raise QueryError("the snapshot contains NUL or a lone surrogate, which no JSON in PostgreSQL does")
+    return text

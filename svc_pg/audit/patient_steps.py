@@ -117,7 +117,8 @@ async def arows(conn: AsyncConnection[Any], query: Query[Any]) -> Rows:
 
 def check_idle(conn: Connection[Any] | AsyncConnection[Any]) -> None:
     """Raise TransactionError if the connection is inside a transaction."""
-    if conn.info.transaction_status != TransactionStatus.IDLE:
-        raise TransactionError(
-            "the connection is inside a transaction", hint="Commit or roll back first, or use a connection of its own."
-        )
+    if conn.closed or conn.info.transaction_status == TransactionStatus.IDLE:
+        return  # of one that is closed, its driver says so
+    raise TransactionError(
+        "the connection is inside a transaction", hint="Commit or roll back first, or use a connection of its own."
+    )

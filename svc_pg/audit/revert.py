@@ -75,6 +75,8 @@ async def arevert(
 def _asked(transaction: str | int | None, entry: str | int | None, leave: Sequence[str]) -> tuple[str, Any]:
     if (transaction is None) == (entry is None):
         raise QueryError("a revert takes either a transaction or an entry")
+    if isinstance(leave, str):
+        raise QueryError(f"leave is a list of fields, not the text {leave!r}")
     check_texts(*leave)
     if entry is not None:
         return f"entry {entry}", net_changes(entry=number_of(entry))

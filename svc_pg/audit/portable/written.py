@@ -4,11 +4,9 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final, LiteralString
 
-from svc_pg.audit.entry import OPERATIONS, SEVERITIES
 from svc_pg.audit.portable.phrases import Phrases
 from svc_pg.audit.portable.statements import Statement, Steps
 from svc_pg.encoding import encode
-from svc_pg.errors import QueryError
 
 _COLUMNS: Final[LiteralString] = (
     "table_name, operation, record_id, before_data, after_data, changed_fields, label, severity, compliance,"
@@ -29,10 +27,7 @@ def write_entry(
     compliance: Sequence[str] = (),
     description: str | None = None,
 ) -> Steps[str]:
-    """Write an entry, whose actor, tenant and context are the connection's, and return its id. Raises QueryError."""
-    for what, value, known in (("an operation", operation, OPERATIONS), ("a severity", severity, SEVERITIES)):
-        if value is not None and value not in known:
-            raise QueryError(f"{value!r} is not {what}", hint=f"Write one of {', '.join(known)}.")
+    """Write an entry, whose actor, tenant and context are the connection's, and return its id."""
     changed = None if before is None or after is None else _changed(before, after)
     values = (
         table_name,

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from psycopg import Connection
 from psycopg.errors import LockNotAvailable
-from psycopg.pq import TransactionStatus
 
 from svc_pg.advisory_locks import Lock
-from svc_pg.errors import InstallError, TransactionError
+from svc_pg.audit.patient_steps import check_idle
+from svc_pg.errors import InstallError
 from svc_pg.schema.patience import FOR_INSTALL, FOR_TABLE
 
 
@@ -33,10 +33,7 @@ _SETTINGS: Final = (
 @contextmanager
 def transaction(conn: Connection[Any]) -> Iterator[None]:
     """A transaction of its own. Raises TransactionError if the connection is in one already."""
-    if conn.info.transaction_status != TransactionStatus.IDLE:
-        raise TransactionError(
-            "the connection is inside a transaction", hint="Commit or roll back first, or use a connection of its own."
-        )
+    check_idle(conn)
     with conn.transaction():
         # each statement must see the commits of the previous holder of the lock
         conn.execute(_SETTINGS, prepare=False)  # as one: a statement that is prepared would have to be alone

@@ -305,9 +305,14 @@ def test_an_age_that_must_be_a_mistake_is_refused(db: psycopg.Connection[Any], a
     assert caught.value.hint
 
 
-def test_a_connection_inside_a_transaction_is_refused(db: psycopg.Connection[Any]) -> None:
+def test_a_connection_inside_a_transaction_is_refused_and_a_closed_one_as_its_driver_does(
+    db: psycopg.Connection[Any],
+) -> None:
     db.execute("select 1")
     with pytest.raises(TransactionError, match="inside a transaction"):
+        purge(db, DAY)
+    db.close()
+    with pytest.raises(psycopg.OperationalError, match="closed"):
         purge(db, DAY)
 
 

@@ -194,7 +194,8 @@ def test_what_is_no_longer_safe_is_refused_by_name(db: Connection) -> None:
         audit.revert(db, transaction=1)
     with pytest.raises(NotFoundError, match="the log has no entry 99999"):
         audit.revert(db, entry=99999)
-    for wrong in ({}, {"entry": 1, "transaction": 1}, {"entry": "1; drop table u"}, {"transaction": -1}):
+    as_text = {"entry": 1, "leave": "updated_at"}  # whose letters are no fields
+    for wrong in ({}, as_text, {"entry": 1, "transaction": 1}, {"entry": "1; drop table u"}, {"transaction": -1}):
         with pytest.raises(QueryError):
             audit.revert(db, **wrong)
 
