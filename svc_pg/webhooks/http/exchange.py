@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from svc_pg.webhooks.http.connection import Connection
 from svc_pg.webhooks.http.local_faults import local_fault
 from svc_pg.webhooks.http.pool import Pool
-from svc_pg.webhooks.http.response import kept_body, kept_headers, parse_retry_after
+from svc_pg.webhooks.http.response import kept_body, kept_headers, parse_retry_after, retry_after_of
 from svc_pg.webhooks.http.response_reader import BrokenResponse, ResponseReader
 from svc_pg.webhooks.http.route import Route
 from svc_pg.webhooks.http.transport import Done, Outcome, Request, Result, judgement
@@ -170,8 +170,7 @@ class Exchange:
         duration_ms, ip = self._duration_ms(), connection.remote_ip
         if reader.status is None:
             return Result(outcome, None, duration_ms, ip, repeated=self.is_repeated, error=error)
-        headers = _headers(reader)
-        retry_after = headers.get("retry-after")
+        headers, retry_after = _headers(reader)
         body, truncated = kept_body(reader.body) if reader.body else ("", False)
         return Result(
             outcome,
@@ -190,12 +189,13 @@ class Exchange:
         return round((time.monotonic() - self._started) * 1000)
 
 
-def _headers(reader: ResponseReader) -> Mapping[str, str]:
+def _headers(reader: ResponseReader) -> tuple[Mapping[str, str], str | None]:
+    """The headers that are kept, and Retry-After, which counts whether it is among them or not."""
     if reader.size > _LONGEST_REMEMBERED:
-        return kept_headers(reader.fields)
+        return kept_headers(reader.fields), retry_after_of(reader.fields)
     return _remembered_headers(tuple(reader.fields))
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _remembered_headers(fields: tuple[tuple[bytes, bytes], ...]) -> Mapping[str, str]:
-    return MappingProxyType(kept_headers(fields))
+def _remembered_headers(fields: tuple[tuple[bytes, bytes], ...]) -> tuple[Mapping[str, str], str | None]:
+    return MappingProxyType(kept_headers(fields)), retry_after_of(fields)

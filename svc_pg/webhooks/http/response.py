@@ -35,6 +35,11 @@ def kept_headers(raw_headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     return headers
 
 
+def retry_after_of(raw_headers: Iterable[tuple[bytes, bytes]]) -> str | None:
+    """The first value of Retry-After; None if there is none."""
+    return next((_text(value) for name, value in raw_headers if name.lower() == b"retry-after"), None)
+
+
 def parse_retry_after(value: str) -> timedelta | None:
     """Seconds or an HTTP date (RFC 9110, 10.2.3); None if it is neither, or not in the future."""
     if re.fullmatch("[0-9]+", value):

@@ -316,8 +316,10 @@ async def test_whatever_a_receiver_answers_there_is_a_result(transport: Transpor
     assert (result.outcome == "success") <= (200 <= (result.status or 0) < 300)
 
 
-async def test_retry_after_is_read(transport: Transport) -> None:
-    busy = b"HTTP/1.1 503 Busy\r\nRetry-After: 120\r\nContent-Length: 0\r\n\r\n"
+@pytest.mark.parametrize("before", [b"", b"".join(b"X-%d: 1\r\n" % number for number in range(40))])
+async def test_retry_after_is_read(transport: Transport, before: bytes) -> None:
+    """Also after as many headers as are kept."""
+    busy = b"HTTP/1.1 503 Busy\r\n" + before + b"Retry-After: 120\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n"
     async with receiver(saying(busy)) as address:
         assert (await send(transport, request(address))).retry_after == timedelta(seconds=120)
 
