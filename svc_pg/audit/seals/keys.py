@@ -41,13 +41,22 @@ class SealKey:
 
     @classmethod
     def of(cls, settings: "Settings") -> Self:
-        """The one of the settings. Raises EncryptionKeyError if they have none."""
+        """The one of the settings. Raises EncryptionKeyError if they have none, or another public key with its id."""
         if settings.seal_key is None:
             raise EncryptionKeyError(
                 "SVC_SEAL_KEY is not set, and it signs the seals of the audit log",
                 hint="Set the key of the last seals. The very first: svc-pg keys new seal",
             )
-        return cls.parse(settings.seal_key.get_secret_value())
+        key = cls.parse(settings.seal_key.get_secret_value())
+        public = key.public.keys
+        if settings.seal_public_keys is not None:
+            public = {**public, **PublicKeys.parse(settings.seal_public_keys).keys}
+        if public[key.key_id] != key.public.keys[key.key_id]:
+            raise EncryptionKeyError(
+                f'SVC_SEAL_PUBLIC_KEYS has another key with the id "{key.key_id}" than SVC_SEAL_KEY',
+                hint="Each new key needs a new id: svc-pg keys new seal --id s2",
+            )
+        return key
 
     @property
     def text(self) -> str:
@@ -89,12 +98,6 @@ class PublicKeys:
         """Those of the settings, with that of the key that signs. Raises EncryptionKeyError if they have none."""
         given = {} if settings.seal_public_keys is None else cls.parse(settings.seal_public_keys).keys
         own = {} if settings.seal_key is None else SealKey.of(settings).public.keys
-        for key_id in own.keys() & given.keys():
-            if own[key_id] != given[key_id]:
-                raise EncryptionKeyError(
-                    f'SVC_SEAL_PUBLIC_KEYS has another key with the id "{key_id}" than SVC_SEAL_KEY',
-                    hint="Each new key needs a new id: svc-pg keys new seal --id s2",
-                )
         if not given and not own:
             raise EncryptionKeyError(
                 "SVC_SEAL_PUBLIC_KEYS is not set, and it verifies the seals of the audit log",

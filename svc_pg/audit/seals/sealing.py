@@ -15,7 +15,7 @@ from svc_pg.audit.seals.steps import arun, run
 from svc_pg.audit.seals.stored import EPOCHS, LAST, UNBOUNDED, Epoch, after, end_of, require_known, require_sealable
 from svc_pg.audit.seals.tree import root_of
 from svc_pg.connections import apsycopg_connection, psycopg_connection
-from svc_pg.errors import ConflictError
+from svc_pg.errors import ConflictError, ProofError
 from svc_pg.query import Query
 from svc_pg.settings import Settings
 
@@ -54,7 +54,8 @@ def seal(
     each seal of up to 32,768 entries has one of its own, so an interruption loses nothing. Several may seal at once.
     ``progress`` is called with each new seal.
 
-    Raises EncryptionKeyError without a key, ProofError for ``known``, TransactionError, ConfigError on other databases,
+    Raises EncryptionKeyError without a key, ProofError for ``known`` and if the last seal has the id of ``key`` but not
+    its signature, TransactionError, ConfigError on other databases,
     ConflictError if the log has entries of another server, and NotInstalledError.
     """
     require_sealable(conn)
@@ -93,6 +94,7 @@ def _sealing(key: SealKey, known: Seal | None, progress: Callable[[Seal], None])
         while True:
             last: Seal | None = next(iter((yield LAST)), None)
             yield from require_known(known, last)
+            _require_signed(key, last)
             epochs: list[Epoch] = yield EPOCHS
             rest = _next(after(last, epochs), epochs[-1], horizon.oldest_running)
             if rest is None:
@@ -105,6 +107,17 @@ def _sealing(key: SealKey, known: Seal | None, progress: Callable[[Seal], None])
             if (yield from _sealing_rest(rest, ended_at, last, pending, key, made, progress)):
                 break
     raise ConflictError("other sessions kept adding seals meanwhile", hint="One that seals is enough.")
+
+
+def _require_signed(key: SealKey, last: Seal | None) -> None:
+    """Raise ProofError if the last seal names this key, and the key has not signed it."""
+    if last is None or last.key_id != key.key_id or key.public.has_signed(last.key_id, last.text, last.signature):
+        return
+    raise ProofError(
+        f'seal {last.number} has the key "{key.key_id}" but not its signature, and nothing was sealed',
+        hint="A new key needs a new id: svc-pg keys new seal --id s2. If the key is the old one, somebody changed the"
+        " seal: svc-pg verify",
+    )
 
 
 def _next(parts: Sequence[Stretch], present: Epoch, oldest_running: int) -> Stretch | None:

@@ -283,6 +283,23 @@ def test_a_key_can_be_replaced(db: Connection) -> None:
     assert [finding.kind for finding in verified(db).findings] == ["seal_of_unknown_key"]
 
 
+def test_another_key_with_the_id_of_the_last_seal_signs_nothing(
+    db: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = SealKey("s1", b"o" * 32)
+    db.execute("set session_replication_role = origin")
+    db.execute("delete from t")
+    with pytest.raises(ProofError, match='seal 2 has the key "s1" but not its signature, and nothing was sealed'):
+        audit.seal(db, key=other)
+    monkeypatch.setenv("SVC_SEAL_KEY", other.text)
+    monkeypatch.setenv("SVC_SEAL_PUBLIC_KEYS", KEY.public.text)
+    with pytest.raises(EncryptionKeyError, match='another key with the id "s1" than SVC_SEAL_KEY'):
+        audit.seal(db)
+    assert [seal.number for seal in audit.seals(db)] == [2, 1]
+    assert len(audit.seal(db, key=KEY)) == 1
+    assert verified(db).is_intact
+
+
 def test_a_log_whose_last_seals_were_cut_differs_from_its_copies(db: Connection) -> None:
     copies = [*reversed(audit.seals(db))]
     assert verified(db, copies=copies).is_intact
