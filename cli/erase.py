@@ -9,7 +9,7 @@ from svc_pg import audit
 from . import output, records
 from .database import connect
 from .json_text import printable
-from .known_tables import warn_of_unknown
+from .known_tables import warn_of_no_records
 from .operator import acting_as_operator
 from .options import DatabaseUrl, Json
 
@@ -28,7 +28,7 @@ def erase(
 ) -> None:
     """Take away what the log shows of a record, and of all that refers to it by the configuration's rules."""
     with connect(database_url) as conn, acting_as_operator(conn):
-        warn_of_unknown(conn, [table])
+        warn_of_no_records(conn, table)
         report = audit.erase(conn, table, key, dry_run=True)
         if not json:
             _show(report, "would erase" if dry_run or not yes else "erasing")

@@ -9,7 +9,7 @@ from svc_pg import audit
 from . import output, records
 from .database import connect
 from .json_text import printable
-from .known_tables import warn_of_unknown
+from .known_tables import warn_of_no_records, warn_of_unknown
 from .operator import operator
 from .options import After, Json, Limit, PostgresUrl
 
@@ -43,7 +43,10 @@ def hold(
         raise typer.BadParameter("is needed, and is recorded", param_hint="--reason")
     change = audit.lift_hold if lift else audit.hold
     with connect(database_url) as conn:
-        warn_of_unknown(conn, [table])
+        if key is None:
+            warn_of_unknown(conn, [table])
+        else:
+            warn_of_no_records(conn, table)
         with operator(conn):
             number = change(conn, table, key, reason=reason)
             placed = None if lift else audit.holds().numbered(number).list(conn).data[0]

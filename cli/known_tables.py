@@ -23,6 +23,10 @@ select exists (select from svc.audit_logs where table_name = %s)
        or exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace
                    where n.nspname = %s and c.relname = %s and c.relkind in ('r', 'p'))
 """
+_IS_KEYLESS: Final = """
+select exists (select from svc.audit_logs where table_name = %s and record_id is null and operation <> 'TRUNCATE')
+       and not exists (select from svc.audit_logs where table_name = %s and record_id is not null)
+"""
 _IS_TABLE_OF_MYSQL: Final = "select 1 from information_schema.tables where table_schema = %s and table_name = %s"
 _AUDITED_ELSEWHERE: Final = {
     True: "select distinct audited_table from svc_installed_objects where audited_table is not null",
@@ -35,6 +39,15 @@ def warn_of_unknown(conn: Any, tables: Iterable[str] | None) -> None:
     """Warn of each table that neither exists nor has entries, with the audited one of the nearest name."""
     for table in tables or ():
         _warn_of_unknown(conn, table)
+
+
+def warn_of_no_records(conn: Connection[Any], table: str) -> None:
+    """As ``warn_of_unknown``, and warn of a table that has no key, so that the log has no records of it."""
+    _warn_of_unknown(conn, table)
+    name = str(TableName.parse(table))
+    with translating(), conn.transaction():
+        if scalar(conn, _IS_KEYLESS, (name, name)):
+            output.words(f'warning: table "{name}" has no key, so the log has no records of it, only changes')
 
 
 def _warn_of_unknown(conn: Any, table: str) -> None:

@@ -12,7 +12,7 @@ from . import output, records
 from .database import connect
 from .format_difference import ERASED, differences, time_text, value_text
 from .json_text import printable
-from .known_tables import warn_of_unknown
+from .known_tables import warn_of_no_records
 from .options import After, Json, Limit, PostgresUrl
 
 app = typer.Typer()
@@ -36,7 +36,7 @@ def history(
     """Show the states of one record, the newest first."""
     states = audit.history(table, key).limit(limit)
     with connect(database_url) as conn:
-        warn_of_unknown(conn, [table])
+        warn_of_no_records(conn, table)
         page = (states if after is None else states.after(after)).list(conn)
     if json:
         records.show_json(page)
@@ -73,6 +73,7 @@ def as_of(
     """Show a record, or the rows of a table, as they were at a time."""
     past = audit.as_of(table, time)
     with connect(database_url) as conn:
+        warn_of_no_records(conn, table)
         if key is not None:
             row = past.record(key).one(conn)
             if json:
@@ -97,7 +98,7 @@ def as_of(
 def blame(table: Table, key: Key, *, database_url: PostgresUrl = None, json: Json = False) -> None:
     """Show for each field of a record who last changed it, and when."""
     with connect(database_url) as conn:
-        warn_of_unknown(conn, [table])
+        warn_of_no_records(conn, table)
         origins = audit.blame(conn, table, key)
     if json:
         records.show_json(origins)

@@ -97,6 +97,9 @@ REFUSED: Final[list[tuple[tuple[str, ...], int, str]]] = [
     (("as-of", "2100-01-01", "customer", "7"), 1, "had no record 7 then"),
     (("as-of", "1h", "nothing"), 1, 'there is no past of "public.nothing" to read'),
     (("as-of", "soon", "customer"), 1, "'soon' is not a time"),
+    (("as-of", "1h", "custome"), 1, 'did you mean "public.customer"?'),
+    (("history", "keyless", "1"), 1, 'warning: table "public.keyless" has no key, so the log has no records of it'),
+    (("blame", "keyless", "1"), 1, 'warning: table "public.keyless" has no key'),
     (("diff", "99"), 1, "the log has no entry 99"),
     (("diff", "x"), 1, "'x' is not the id of an entry"),
     (("diff", "--transaction", "x"), 1, "'x' is not a transaction"),
@@ -106,7 +109,11 @@ REFUSED: Final[list[tuple[tuple[str, ...], int, str]]] = [
 ]
 
 
-def test_what_cannot_be_shown_is_said(run: Run) -> None:
+def test_what_cannot_be_shown_is_said(run: Run, database: str) -> None:
+    with psycopg.connect(database) as conn:
+        conn.execute(
+            "insert into svc.audit_logs (table_name, table_oid, operation) values ('public.keyless', 0, 'INSERT')"
+        )
     for arguments, code, message in REFUSED:
         done = run(*arguments)
         assert (done.returncode, done.stdout) == (code, "")
