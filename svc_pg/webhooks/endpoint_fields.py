@@ -121,6 +121,8 @@ def _columns_of(name: str, changes: Changes, guard: Guard, sealed: Callable[[str
         case "url_by":
             return {"url_by": _one_of(URL_BY, changes["url_by"], "somebody who gives URLs")}
         case "events":
+            if isinstance(changes["events"], str):
+                raise EndpointError("the events are a text", hint=f"Give a list: [{changes['events']!r}].")
             return {"events": [check_text("an event", event) for event in changes["events"]]}
         case "description":
             return {"description": check_text("the description", changes["description"])}
@@ -128,10 +130,9 @@ def _columns_of(name: str, changes: Changes, guard: Guard, sealed: Callable[[str
             headers = checked_headers(changes["headers"])
             return {"headers": sealed(json.dumps(headers), HEADERS_COLUMN) if headers else None}
         case "max_in_flight":
-            return {"max_in_flight": _within(1, changes["max_in_flight"], 1000, "max_in_flight is 1 to 1000")}
+            return {"max_in_flight": _whole(changes["max_in_flight"], 1000, "max_in_flight is 1 to 1000")}
         case "timeout":
-            seconds = changes["timeout"].total_seconds()
-            return {"timeout": f"{_within(1, seconds, 60, 'the timeout of an attempt is 1 to 60 s')} s"}
+            return {"timeout": f"{_seconds(changes['timeout'])} s"}
         case "filter":
             return {"filter": changes["filter"] and check_text("the filter", changes["filter"])}
         case "ordering":
@@ -155,7 +156,9 @@ def in_json(content: bytes) -> str:
 
 
 def check_text(what: str, text: str) -> str:
-    """The text. Raises EndpointError if it is too long, or PostgreSQL cannot store it."""
+    """The text. Raises EndpointError if it is none or too long, or PostgreSQL cannot store it."""
+    if not isinstance(text, str):
+        raise EndpointError(f"{what} is {text!r}, not a str", hint="Write str(...).")
     if len(text) > _MAX_CHARACTERS:
         raise EndpointError(f"{what} has {len(text)} characters", hint=f"At most {_MAX_CHARACTERS} are accepted.")
     if not is_storable(text):
@@ -199,18 +202,24 @@ def _signatures(wanted: Sequence[Signature], sealed: Callable[[str, str], str]) 
 
 
 def _rate(wanted: int | None) -> int | None:
-    if wanted is not None and not 1 <= wanted <= _MAX_RATE:
-        raise EndpointError(
-            f"rate_per_second is 1 to {_MAX_RATE}",
-            hint="An endpoint without it has no limit; to send nothing, pause the endpoint.",
-        )
-    return wanted
+    if wanted is None:
+        return None
+    hint = "An endpoint without it has no limit; to send nothing, pause the endpoint."
+    return _whole(wanted, _MAX_RATE, f"rate_per_second is 1 to {_MAX_RATE}", hint=hint)
 
 
-def _within(least: float, number: float, most: float, message: str) -> float:
-    if not least <= number <= most:
-        raise EndpointError(message)
+def _whole(number: int, most: int, message: str, *, hint: str | None = None) -> int:
+    if not isinstance(number, int) or not 1 <= number <= most:
+        raise EndpointError(message, hint=hint)
     return number
+
+
+def _seconds(timeout: timedelta) -> float:
+    if not isinstance(timeout, timedelta):
+        raise EndpointError(f"timeout is {timeout!r}, not a timedelta", hint="Write timedelta(seconds=10).")
+    if not timedelta(seconds=1) <= timeout <= timedelta(seconds=60):
+        raise EndpointError("the timeout of an attempt is 1 to 60 s")
+    return timeout.total_seconds()
 
 
 def _one_of(known: Sequence[Choice], value: Choice, what: str) -> Choice:

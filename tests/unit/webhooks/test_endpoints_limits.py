@@ -25,6 +25,12 @@ from tests.support.hooks import KEYS
         ({"events": ["a\0"]}, "an event contains NUL or a lone surrogate"),
         ({"events": ["\ud83d"]}, "an event contains NUL or a lone surrogate"),
         ({"events": ["a" * 1001]}, "an event has 1001 characters"),
+        ({"events": "order.created"}, "the events are a text"),
+        ({"events": [7]}, "an event is 7, not a str"),
+        ({"tenant": 7}, "the tenant is 7, not a str"),
+        ({"timeout": 10}, "timeout is 10, not a timedelta"),
+        ({"max_in_flight": 1.5}, "max_in_flight is 1 to 1000"),
+        ({"rate_per_second": "8"}, "rate_per_second is 1 to 10000"),
     ],
 )
 def test_each_limit_has_its_own_message(wrong: dict[str, Any], message: str) -> None:
