@@ -24,8 +24,10 @@ def is_storable_json(text: str) -> bool:
 
 
 def refuse_unstorable(**texts: str | None) -> None:
-    """Raise QueryError if PostgreSQL has no such text; the names of the arguments are those of the message."""
+    """Raise QueryError if PostgreSQL has no such text, or one is none; the message names the argument."""
     for name, text in texts.items():
+        if text is not None and not isinstance(text, str):
+            raise QueryError(f"{name} is {text!r}, not a str", hint=f"Write {name}=str(...).")
         if text is not None and not is_storable(text):
             raise QueryError(f"{name} {text!r} contains NUL or a lone surrogate, which no text in PostgreSQL does")
 

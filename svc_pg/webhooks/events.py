@@ -32,6 +32,7 @@ _EVENT: Final = """
           from svc.webhook_event_schema(%s) s(schema)) e
 """
 _AT_ONCE: Final = timedelta(0)
+_MAX_TENANT: Final = 1024  # bytes: with an idempotency key it fits into an index
 _INVALID_TEXT: Final = "22P02"
 
 _checks: dict[str, SchemaCheck] = {}  # by event, for the schema that it had when it was last sent
@@ -121,7 +122,8 @@ def _sent_one(
     delay: timedelta,
     key: str | None,
 ) -> Generator[Statement, Sequence[Any], Any]:
-    refuse_unstorable(event=event, tenant=tenant, idempotency_key=idempotency_key, key=key)
+    refuse_unstorable(event=event, idempotency_key=idempotency_key, key=key)
+    _check_tenant(tenant)
     _check_delay(delay)
     text = json_text(payload)
     return _sent(_SEND, event, [text], (event, text, idempotency_key, tenant, delay, current_traceparent(), key))
@@ -135,7 +137,8 @@ def _sent_many(
     delay: timedelta,
     keys: Sequence[str | None] | None,
 ) -> Generator[Statement, Sequence[Any], Any]:
-    refuse_unstorable(event=event, tenant=tenant)
+    refuse_unstorable(event=event)
+    _check_tenant(tenant)
     _check_delay(delay)
     for idempotency_key in idempotency_keys or ():
         refuse_unstorable(idempotency_key=idempotency_key)
@@ -145,6 +148,12 @@ def _sent_many(
     texts = [json_text(payload) for payload in payloads]
     values = (_listed(idempotency_keys), tenants, delay, current_traceparent(), _listed(keys))
     return _sent(_SEND_MANY, event, texts, (event, texts, *values))
+
+
+def _check_tenant(tenant: str | None) -> None:
+    refuse_unstorable(tenant=tenant)
+    if tenant is not None and len(tenant.encode()) > _MAX_TENANT:
+        raise QueryError(f"a tenant has at most {_MAX_TENANT} bytes", hint="Send its id, not what it is called.")
 
 
 def _check_delay(delay: object) -> None:

@@ -24,6 +24,31 @@ def test_a_message_with_one_is_refused(conn: psycopg.Connection[Any], option: st
     assert conn.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
 
 
+@pytest.mark.parametrize("option", ["tenant", "idempotency_key", "key"])
+def test_a_message_with_what_is_no_text_is_refused(conn: psycopg.Connection[Any], option: str) -> None:
+    values: dict[str, Any] = {option: 7}
+    with pytest.raises(QueryError, match=f"{option} is 7, not a str"):
+        webhooks.send(conn, "order.created", {}, **values)
+    for name in ("key", "idempotency_key"):
+        values[name + "s"] = [values.pop(name, None)]
+    with pytest.raises(QueryError, match=f"{option} is 7, not a str"):
+        webhooks.send_many(conn, "order.created", [{}], **values)
+
+
+def test_a_tenant_that_no_index_could_hold_is_refused(conn: psycopg.Connection[Any]) -> None:
+    longest = "".join(map(chr, range(0x20000, 0x20100)))  # of four bytes each
+    with conn.transaction(force_rollback=True):
+        conn.execute(
+            "insert into svc.webhook_event_types (name, description, patterns) values ('order.created', '', '{}')"
+        )
+        webhooks.send(conn, "order.created", {}, tenant=longest, idempotency_key=longest)
+    for more in (longest + "a", longest * 4):
+        with pytest.raises(QueryError, match="a tenant has at most 1024 bytes"):
+            webhooks.send(conn, "order.created", {}, tenant=more)
+        with pytest.raises(QueryError, match="a tenant has at most 1024 bytes"):
+            webhooks.send_many(conn, "order.created", [{}, {}], tenant=more)
+
+
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("option", ["table_name", "record_id", "label", "description", "compliance"])
 def test_an_entry_with_one_is_refused(conn: psycopg.Connection[Any], option: str, text: str) -> None:

@@ -70,7 +70,9 @@ class EventRoutes:
                 body_example={"event": "order.created", "payload": {"id": 7}},
                 response=SentEvent,
                 status=202,
-                errors={"unknown_event": 422, "invalid_payload": 422, "invalid_idempotency_key": 422},
+                errors=dict.fromkeys(
+                    ("unknown_event", "invalid_payload", "invalid_value", "invalid_idempotency_key"), 422
+                ),
             ),
         ]
 
