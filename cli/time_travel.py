@@ -1,12 +1,11 @@
 """The commands history, as-of and blame."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from svc_pg import audit
-from svc_pg.encoding import encode
 
 from . import output, records
 from .database import connect
@@ -71,7 +70,7 @@ def as_of(
     json: Json = False,
 ) -> None:
     """Show a record, or the rows of a table, as they were at a time."""
-    past = audit.as_of(table, time)
+    past = audit.as_of(table, time).as_json()  # PostgreSQL has times, such as infinity, that Python has not
     with connect(database_url) as conn:
         warn_of_no_records(conn, table)
         if key is not None:
@@ -87,7 +86,7 @@ def as_of(
         records.show_json({"data": [_row_json(row) for row in page], "nextCursor": page.next_cursor})
         return
     for row in page:
-        fields = ", ".join(f"{printable(name)}: {_shown(v)}" for name, v in row.values.items())
+        fields = ", ".join(f"{printable(name)}: {value_text(v)}" for name, v in row.values.items())
         _line(printable(row.record_id), ERASED if row.is_erased else fields)
     if any(row.unknown_fields and not row.is_erased for row in page):
         output.words("Some columns are null because their value then is not known: --json names them.")
@@ -118,7 +117,7 @@ def blame(table: Table, key: Key, *, database_url: PostgresUrl = None, json: Jso
 def _show_row(row: audit.PastRow) -> None:
     unknown = set(row.unknown_fields or ())
     absent = ERASED if row.is_erased else "(not known)"
-    records.show({name: absent if name in unknown else _shown(v) for name, v in row.values.items()})
+    records.show({name: absent if name in unknown else value_text(v) for name, v in row.values.items()})
     if row.other_data is not None and not row.is_erased:
         output.words(f"recorded of no column of now: {printable(row.other_data.text)}")
     if row.valid_from is not None:
@@ -136,21 +135,8 @@ def _row_json(row: audit.PastRow) -> Mapping[str, object]:
         "redactedFields": row.redacted_fields,
         "unknownFields": row.unknown_fields,
         "otherData": row.other_data,
-        "values": {name: _json(value) for name, value in row.values.items()},
+        "values": row.values,
     }
-
-
-def _json(value: Any) -> audit.Snapshot:
-    """A value as JSON, or as its text if JSON has no such value."""
-    try:
-        text = encode(value)
-    except (TypeError, ValueError):
-        text = encode([_json(each) for each in value] if isinstance(value, list) else str(value))
-    return audit.Snapshot(text.decode())
-
-
-def _shown(value: Any) -> str:
-    return value_text(_json(value))
 
 
 def _line(*parts: str) -> None:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, LiteralString
 
 import psycopg
 import pytest
@@ -22,8 +22,11 @@ def prepare() -> Prepare:
     """Customer 1 came and was renamed in one transaction; the name of customer 2 could control a terminal."""
 
     def prepare(conninfo: str) -> None:
-        ddl = "create table customer (id int primary key, name text, pin text)"
-        create_and_audit(conninfo, ddl, audited("customer", redact=["pin"]))
+        ddl: LiteralString = """
+            create table customer (id int primary key, name text, pin text);
+            create table offer (id int primary key, until timestamptz, plan jsonb, pin text)
+        """
+        create_and_audit(conninfo, ddl, audited("customer", "offer", redact=["pin"]))
         with psycopg.connect(conninfo) as conn, audit.actor(conn, "alice"):
             conn.execute("insert into customer values (1, 'a', '0000')")
             conn.execute("update customer set name = 'b', pin = '1234'")
@@ -61,6 +64,14 @@ def test_as_of_shows_a_row_or_a_table(run: Run) -> None:
     lines = run("as-of", "2100-01-01", "customer")
     assert lines.stdout.startswith('1  id: 1, name: "b", pin: null\n2  id: 2')
     assert "--json names them" in lines.stderr
+
+
+def test_as_of_shows_values_that_python_does_not_have(run: Run, database: str) -> None:
+    with psycopg.connect(database) as conn:
+        conn.execute("insert into offer values (1, 'infinity', repeat('9', 5000)::jsonb)")
+    assert run("as-of", "2100-01-01", "offer", "1").stdout.startswith('id     1\nuntil  "infinity"\nplan   999')
+    assert '"until": "infinity"' in run("as-of", "2100-01-01", "offer", "--json").stdout
+    assert run("as-of", "2100-01-01", "offer").stdout.startswith('1  id: 1, until: "infinity", plan: 999')
 
 
 def test_diff_shows_an_entry_and_a_transaction(run: Run, database: str) -> None:
