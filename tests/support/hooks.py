@@ -4,16 +4,18 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
+from hashlib import sha256
 from threading import Thread
 from typing import Any
 
 import psycopg
 import uvloop
 from psycopg.rows import dict_row
+from psycopg.sql import SQL
 
 from svc_pg import Config, schema
 from svc_pg.config import EventDefinition, WebhooksConfig
-from svc_pg.query import fetch_one
+from svc_pg.query import fetch_one, scalar
 from svc_pg.webhooks import endpoint_queries as endpoints
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.secrets import KeyRing, new_key
@@ -39,18 +41,30 @@ def hooks_config(*events: str, retry: timedelta = timedelta(milliseconds=50)) ->
 def endpoint(
     conninfo: str, config: Config, url: str, *, events: Sequence[str] = ("*",), **options: Any
 ) -> tuple[str, str]:
-    """Install the configuration and register an endpoint; return its id and its secret."""
+    """Register an endpoint, with the configuration installed; return its id and its secret."""
     with psycopg.connect(conninfo) as conn:
-        schema.install(conn, config)
+        if scalar(conn, "select obj_description('public'::regnamespace, 'pg_namespace')") != _note(config):
+            conn.rollback()
+            _install(conn, config)
         registration = endpoints.create(url=url, events=events, keys=KEYS, guard=Guard.of(config.webhooks), **options)
         created = fetch_one(conn, registration)
     return created.id, created.secret
 
 
 def install(conninfo: str, config: Config) -> None:
-    """Install the configuration."""
+    """Install the configuration, and note so where copies of the database have it too."""
     with psycopg.connect(conninfo) as conn:
-        schema.install(conn, config)
+        _install(conn, config)
+
+
+def _install(conn: psycopg.Connection[Any], config: Config) -> None:
+    schema.install(conn, config)
+    conn.execute(SQL("comment on schema public is {}").format(_note(config)))
+    conn.commit()
+
+
+def _note(config: Config) -> str:
+    return sha256(config.model_dump_json().encode()).hexdigest()
 
 
 @contextmanager

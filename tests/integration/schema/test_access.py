@@ -13,8 +13,8 @@ from svc_pg.webhooks import delivery_queries as deliveries
 from svc_pg.webhooks import endpoint_queries as endpoints
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.worker.worker import Worker
-from tests.support.hooks import KEYS, endpoint, hooks_config, rows, working
-from tests.support.postgres import new_database
+from tests.support.hooks import KEYS, endpoint, hooks_config, install, rows, working
+from tests.support.postgres import Prepare
 from tests.support.receiver import receiving
 from tests.support.roles import as_role, new_role
 from tests.support.tables import audited, create_and_audit
@@ -72,13 +72,15 @@ def role(postgres: str) -> Iterator[str]:
         yield name
 
 
+@pytest.fixture(scope="module")
+def prepare() -> Prepare:
+    return lambda conninfo: install(conninfo, hooks_config("order.created"))
+
+
 @pytest.fixture
-def db(role: str, postgres: str, template: str) -> Iterator[str]:  # noqa: ARG001 - outlives the database
+def db(role: str, database: str) -> str:  # noqa: ARG001 - outlives the database
     """A database of the test's own, that is dropped before the role."""
-    with new_database(postgres, template=template) as conninfo:
-        with psycopg.connect(conninfo) as conn:
-            schema.install(conn, hooks_config("order.created"))
-        yield conninfo
+    return database
 
 
 def differing(conn: psycopg.Connection[Any], config: Config) -> dict[str, str]:

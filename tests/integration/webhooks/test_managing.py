@@ -11,7 +11,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from svc_pg import Config, Settings, audit, schema, webhooks
+from svc_pg import Config, Settings, audit, webhooks
 from svc_pg.errors import (
     ConflictError,
     EncryptionKeyError,
@@ -35,15 +35,8 @@ Call = Callable[..., Any]
 
 
 @pytest.fixture
-def hooks(database: str) -> str:
-    with psycopg.connect(database) as conn:
-        schema.install(conn, CONFIG)
-    return database
-
-
-@pytest.fixture
-def db(hooks: str) -> Iterator[psycopg.Connection[Any]]:
-    with psycopg.connect(hooks, autocommit=True) as conn:
+def db(database: str) -> Iterator[psycopg.Connection[Any]]:
+    with psycopg.connect(database, autocommit=True) as conn:
         yield conn
 
 
@@ -63,11 +56,11 @@ def async_call(conninfo: str, verb: Call, *args: Any, **options: Any) -> Any:
 
 
 @pytest.fixture(params=[sync_call, async_call], ids=["sync", "async"])
-def call(request: pytest.FixtureRequest, hooks: str) -> Call:
+def call(request: pytest.FixtureRequest, database: str) -> Call:
     """Call a function of the façade, or its async twin, in a transaction of its own."""
 
     def run(verb: Call, *args: Any, **options: Any) -> Any:
-        return request.param(hooks, verb, *args, **options)
+        return request.param(database, verb, *args, **options)
 
     return run
 
@@ -223,12 +216,12 @@ def test_a_delivery_that_waits_for_its_next_attempt_is_tried_at_once(call: Call,
 
 
 def test_deliveries_with_an_attempt_under_way_or_locked_are_not_canceled(
-    call: Call, hooks: str, db: psycopg.Connection[Any]
+    call: Call, database: str, db: psycopg.Connection[Any]
 ) -> None:
     made = create(call)
     webhooks.send_many(db, "order.created", [{}, {}, {}])
     assert len(db.execute("select * from svc.webhook_claim('worker', 1)").fetchall()) == 1
-    with psycopg.connect(hooks) as other:
+    with psycopg.connect(database) as other:
         other.execute("select from svc.webhook_deliveries order by id desc limit 1 for update")
         assert call(deliveries.cancel_all, endpoint=made.id) == deliveries.Changed(1, is_complete=True)
     assert sorted(states(db)) == ["canceled", "pending", "pending"]
@@ -301,9 +294,9 @@ def test_an_unknown_id_is_said_to_be_unknown_by_every_call(call: Call) -> None:
                 call(verb, unknown, **options)
 
 
-def test_after_a_rollback_nothing_remains(db: psycopg.Connection[Any], hooks: str) -> None:
-    kept = sync_call(hooks, endpoints.create, url=URL, events=["*"], settings=SETTINGS)
-    with psycopg.connect(hooks) as conn:
+def test_after_a_rollback_nothing_remains(db: psycopg.Connection[Any], database: str) -> None:
+    kept = sync_call(database, endpoints.create, url=URL, events=["*"], settings=SETTINGS)
+    with psycopg.connect(database) as conn:
         endpoints.create(conn, url=URL, events=["*"], settings=SETTINGS)
         endpoints.pause(conn, kept.id)
         endpoints.ping(conn, endpoints.resume(conn, kept.id).id)
@@ -311,7 +304,7 @@ def test_after_a_rollback_nothing_remains(db: psycopg.Connection[Any], hooks: st
         conn.rollback()
 
     async def run() -> None:
-        async with await psycopg.AsyncConnection.connect(hooks) as conn:
+        async with await psycopg.AsyncConnection.connect(database) as conn:
             await endpoints.acreate(conn, url=URL, events=["*"], settings=SETTINGS)
             await endpoints.adelete(conn, kept.id)
             await conn.rollback()
@@ -321,8 +314,8 @@ def test_after_a_rollback_nothing_remains(db: psycopg.Connection[Any], hooks: st
     assert states(db) == []
 
 
-def test_the_audit_log_names_who_made_an_endpoint(db: psycopg.Connection[Any], hooks: str) -> None:
-    with psycopg.connect(hooks) as conn, audit.actor(conn, "ann"):
+def test_the_audit_log_names_who_made_an_endpoint(db: psycopg.Connection[Any], database: str) -> None:
+    with psycopg.connect(database) as conn, audit.actor(conn, "ann"):
         made = endpoints.create(conn, url=URL, events=["*"], settings=SETTINGS)
     [entry] = audit.query().resource("svc.webhook_endpoints").record(made.id).list(db)
     assert (entry.actor_id, entry.operation) == ("ann", "INSERT")
