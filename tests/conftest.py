@@ -5,6 +5,7 @@ import os
 import signal
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -14,7 +15,7 @@ from psycopg.conninfo import conninfo_to_dict
 from svc_pg import Config, schema
 from tests.support import mysql
 from tests.support.mysql import MySqlServer
-from tests.support.postgres import URL_VARIABLE, Prepare, new_database, server
+from tests.support.postgres import URL_VARIABLE, Prepare, copied, new_database, server
 
 VERSION = pytest.StashKey[str | None]()
 
@@ -102,6 +103,13 @@ def postgres(pytestconfig: pytest.Config, postgres_choice: str | None) -> Iterat
 
 
 @pytest.fixture(scope="session")
+def maintenance(postgres: str) -> Iterator[psycopg.Connection[Any]]:
+    """A connection by which databases are made and dropped: to begin one for each would cost more than its work."""
+    with psycopg.connect(postgres, autocommit=True) as conn:
+        yield conn
+
+
+@pytest.fixture(scope="session")
 def template(postgres: str) -> Iterator[str]:
     """The name of a database with svc installed. Nobody may stay connected to it, or it cannot be copied."""
     with new_database(postgres) as conninfo:
@@ -124,27 +132,29 @@ def prepare() -> Prepare:
 
 
 @pytest.fixture(scope="module")
-def module_template(postgres: str, template: str, prepare: Prepare) -> Iterator[str]:
+def module_template(
+    maintenance: psycopg.Connection[Any], postgres: str, template: str, prepare: Prepare
+) -> Iterator[str]:
     """The name of a database with svc installed, and with what the module prepares."""
     if prepare is None:
         yield template
         return
-    with new_database(postgres, template=template) as conninfo:
+    with copied(maintenance, postgres, template=template) as conninfo:
         prepare(conninfo)
         yield str(conninfo_to_dict(conninfo)["dbname"])
 
 
 @pytest.fixture
-def database(postgres: str, module_template: str) -> Iterator[str]:
+def database(maintenance: psycopg.Connection[Any], postgres: str, module_template: str) -> Iterator[str]:
     """The conninfo of the test's own database with svc installed, for tests that commit."""
-    with new_database(postgres, template=module_template) as conninfo:
+    with copied(maintenance, postgres, template=module_template) as conninfo:
         yield conninfo
 
 
 @pytest.fixture
-def empty_database(postgres: str) -> Iterator[str]:
+def empty_database(maintenance: psycopg.Connection[Any], postgres: str) -> Iterator[str]:
     """The conninfo of the test's own database with nothing in it."""
-    with new_database(postgres) as conninfo:
+    with copied(maintenance, postgres) as conninfo:
         yield conninfo
 
 

@@ -104,15 +104,26 @@ def server(address: str | None) -> Iterator[str]:
 @contextmanager
 def new_database(server: str, *, template: str = "template0") -> Iterator[str]:
     """Enter to get the address of a copy of the template; leaving drops it, whoever is still connected."""
-    name = f"svc_test_{secrets.token_hex(6)}"
     with psycopg.connect(libpq(server), autocommit=True) as conn:
-        strategy: LiteralString = "strategy file_copy" if conn.info.server_version >= _FILE_COPY_SINCE else ""
-        conn.execute(_statement("create database {} template {}", name, template) + sql.SQL(strategy))
+        name = create(conn, template=template)
     try:
         yield address_beside(server, name)
     finally:
         with psycopg.connect(libpq(server), autocommit=True) as conn:
-            conn.execute(_statement("drop database {} with (force)", name))
+            drop(conn, name)
+
+
+def create(conn: Connection[Any], *, template: str) -> str:
+    """Copy the template, by a connection in autocommit to another database of the server. Returns the new name."""
+    name = f"svc_test_{secrets.token_hex(6)}"
+    strategy: LiteralString = "strategy file_copy" if conn.info.server_version >= _FILE_COPY_SINCE else ""
+    conn.execute(_statement("create database {} template {}", name, template) + sql.SQL(strategy))
+    return name
+
+
+def drop(conn: Connection[Any], name: str) -> None:
+    """Drop a database, whoever is still connected to it."""
+    conn.execute(_statement("drop database {} with (force)", name))
 
 
 def disconnect(server: str, name: str) -> None:

@@ -10,11 +10,12 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Any, Final
 
 import psycopg
 from psycopg.conninfo import make_conninfo
 
+from svc_pg.testing.databases import address_beside, create, drop
 from svc_pg.testing.databases import new_database as new_database
 from tests.support.server_programs import (
     Account,
@@ -96,6 +97,16 @@ def _container(tag: str, settings: Sequence[str]) -> Iterator[str]:
 def _cluster(bin_folder: Path, settings: Sequence[str]) -> Iterator[str]:
     with restartable(bin_folder, settings=settings) as start, start() as conninfo:
         yield conninfo
+
+
+@contextmanager
+def copied(maintenance: psycopg.Connection[Any], server: str, *, template: str = "template0") -> Iterator[str]:
+    """As ``new_database``, by one connection to the server that is kept for many."""
+    name = create(maintenance, template=template)
+    try:
+        yield address_beside(server, name)
+    finally:
+        drop(maintenance, name)
 
 
 Start = Callable[[], AbstractContextManager[str]]
