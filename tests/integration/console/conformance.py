@@ -1,6 +1,7 @@
 """Hold a served application against its OpenAPI document, with requests that fit it and requests that do not."""
 
 from collections.abc import Mapping
+from math import ceil
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings
@@ -21,12 +22,12 @@ def assert_conforms(
     base_url: str,
     headers: Mapping[str, str],
     path_parameters: Mapping[str, str] | None = None,
-    examples: int = 15,
+    examples: int = 150,
 ) -> None:
     """No answer is a 5xx; each has a status, a media type and a body that the document promises.
 
     Bodies that do not fit are refused, and so is a request without a session where one is needed. Without
-    ``path_parameters`` they are made up. ``examples`` are those of the profile ``quick``.
+    ``path_parameters`` they are made up. ``examples`` are those of the profile ``thorough``.
     """
     import requests  # here, as these take two seconds of every run to import
     import schemathesis
@@ -51,13 +52,13 @@ def assert_conforms(
         else [GenerationMode.POSITIVE]
     )
     fixed = None if path_parameters is None else dict(path_parameters)
-    times = settings().max_examples // settings.get_profile("quick").max_examples
+    share = settings().max_examples / settings.get_profile("thorough").max_examples
     for mode in modes:
         strategy = found.as_strategy(mode, path_parameters=fixed)
 
         @given(case=strategy)
         @settings(
-            max_examples=examples * times,
+            max_examples=ceil(examples * share),
             database=None,
             derandomize=True,
             phases=[Phase.explicit, Phase.generate],
@@ -67,4 +68,5 @@ def assert_conforms(
             case.call_and_validate(base_url, session, headers=dict(headers), excluded_checks=unchecked)
 
         with requests.Session() as session:  # a connection for all examples
+            session.trust_env = False  # it reads the whole environment for each request
             holds(session)
