@@ -9,16 +9,25 @@ from psycopg.types.json import Jsonb
 from svc_pg import Config, audit, schema
 from svc_pg.errors import ConfigError
 from svc_pg.query import scalar
+from tests.support.postgres import copied
 from tests.support.tables import audited, create_and_audit, log
 
 CUSTOMER = "create table customer (id int primary key, email text, secret text, balance numeric(10, 2))"
 
 
+@pytest.fixture(scope="module")
+def shop(maintenance: psycopg.Connection[Any], postgres: str, template: str) -> Iterator[str]:
+    """A database with a table whose changes are recorded, in which no test commits."""
+    with copied(maintenance, postgres, template=template) as conninfo:
+        create_and_audit(conninfo, CUSTOMER, audited("customer", redact=["secret"]))
+        yield conninfo
+
+
 @pytest.fixture
-def db(database: str) -> Iterator[psycopg.Connection[Any]]:
-    create_and_audit(database, CUSTOMER, audited("customer", redact=["secret"]))
-    with psycopg.connect(database) as conn:
+def db(shop: str) -> Iterator[psycopg.Connection[Any]]:
+    with psycopg.connect(shop) as conn:
         yield conn
+        conn.rollback()
 
 
 def test_each_operation_leaves_one_entry_with_its_snapshots(db: psycopg.Connection[Any]) -> None:
@@ -78,13 +87,14 @@ def test_where_a_redacted_column_is_gone_the_write_goes_on_and_the_snapshot_is_m
 
 @pytest.mark.parametrize(("redact", "recorded"), [([], "1"), (["secret"], "[masked]")])
 def test_columns_that_are_newer_than_the_function_are_recorded_unless_others_are_redacted(
-    db: psycopg.Connection[Any], redact: list[str], recorded: str
+    database: str, redact: list[str], recorded: str
 ) -> None:
-    schema.install(db, audited("customer", redact=redact))
-    db.execute("insert into customer values (1, 'a', 's', 1)")
-    db.execute("alter table customer add column phone text")
-    db.execute("update customer set phone = '1', email = 'b'")
-    entry = log(db)[-1]
+    create_and_audit(database, CUSTOMER, audited("customer", redact=redact))
+    with psycopg.connect(database) as conn:
+        conn.execute("insert into customer values (1, 'a', 's', 1)")
+        conn.execute("alter table customer add column phone text")
+        conn.execute("update customer set phone = '1', email = 'b'")
+        entry = log(conn)[-1]
     assert entry["after_data"]["phone"] == recorded
     assert entry["changed_fields"] == ["email", "phone"]
     assert entry["redacted_fields"] == ([*redact, "phone"] if redact else None)
