@@ -16,7 +16,7 @@ from svc_pg.errors import translating
 from svc_pg.query import scalar
 from svc_pg.table_names import TableName
 
-from . import output
+from . import facts, output
 
 _IS_KNOWN: Final = """
 select exists (select from svc.audit_logs where table_name = %s)
@@ -27,6 +27,7 @@ _IS_KEYLESS: Final = """
 select exists (select from svc.audit_logs where table_name = %s and record_id is null and operation <> 'TRUNCATE')
        and not exists (select from svc.audit_logs where table_name = %s and record_id is not null)
 """
+_OTHER_NAMES: Final = "select svc.audit_other_names(%s)"
 _IS_TABLE_OF_MYSQL: Final = "select 1 from information_schema.tables where table_schema = %s and table_name = %s"
 _AUDITED_ELSEWHERE: Final = {
     True: "select distinct audited_table from svc_installed_objects where audited_table is not null",
@@ -48,6 +49,19 @@ def warn_of_no_records(conn: Connection[Any], table: str) -> None:
     with translating(), conn.transaction():
         if scalar(conn, _IS_KEYLESS, (name, name)):
             output.words(f'warning: table "{name}" has no key, so the log has no records of it, only changes')
+
+
+def tell_other_names(conn: Connection[Any], table: str) -> None:
+    """Tell under which other names the log has entries of the table, if it was renamed: each has a past of its own."""
+    name = str(TableName.parse(table))
+
+    def read(conn: Connection[Any]) -> list[str]:
+        with translating():
+            return scalar(conn, _OTHER_NAMES, (name,)) or []
+
+    if others := facts.known(conn, read, []):
+        names = ", ".join(others)
+        output.words(f'"{name}" was renamed: what the log has of it as {names} is not shown here')
 
 
 def _warn_of_unknown(conn: Any, table: str) -> None:

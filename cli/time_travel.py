@@ -11,7 +11,7 @@ from . import output, records
 from .database import connect
 from .format_difference import ERASED, differences, time_text, value_text
 from .json_text import printable
-from .known_tables import warn_of_no_records
+from .known_tables import tell_other_names, warn_of_no_records
 from .options import After, Json, Limit, PostgresUrl
 
 app = typer.Typer()
@@ -36,6 +36,7 @@ def history(
     states = audit.history(table, key).limit(limit)
     with connect(database_url) as conn:
         warn_of_no_records(conn, table)
+        tell_other_names(conn, table)
         page = (states if after is None else states.after(after)).list(conn)
     if json:
         records.show_json(page)
@@ -73,6 +74,7 @@ def as_of(
     past = audit.as_of(table, time).as_json()  # PostgreSQL has times, such as infinity, that Python has not
     with connect(database_url) as conn:
         warn_of_no_records(conn, table)
+        tell_other_names(conn, table)
         if key is not None:
             row = past.record(key).one(conn)
             if json:
@@ -98,6 +100,7 @@ def blame(table: Table, key: Key, *, database_url: PostgresUrl = None, json: Jso
     """Show for each field of a record who last changed it, and when."""
     with connect(database_url) as conn:
         warn_of_no_records(conn, table)
+        tell_other_names(conn, table)
         origins = audit.blame(conn, table, key)
     if json:
         records.show_json(origins)

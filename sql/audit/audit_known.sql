@@ -8,18 +8,24 @@ set search_path = pg_catalog, pg_temp
 as $svc$
 declare
     v_first timestamptz;
+    v_others text;
 begin
     if p_time is null then
         raise exception 'no time is given' using errcode = 'SV003';
     end if;
     select min(l."timestamp") into v_first from svc.audit_logs l where l.table_name = p_table;
+    if v_first is null or v_first > p_time then
+        v_others := ' Under another name, the log has it as '
+            || nullif(array_to_string(svc.audit_other_names(p_table), ', '), '') || '.';
+    end if;
     if v_first is null then
         raise exception 'the log has no entry of "%"', p_table
-            using errcode = 'SV003', hint = 'svc-pg install --backfill records the rows that are there now.';
+            using errcode = 'SV003',
+                  hint = concat('svc-pg install --backfill records the rows that are there now.', v_others);
     elsif v_first > p_time then
         raise exception '"%" is not known before %', p_table,
             to_char(v_first at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
-            using errcode = 'SV003', hint = 'Its first entry in the log is from then.';
+            using errcode = 'SV003', hint = concat('Its first entry in the log is from then.', v_others);
     end if;
     select max(t."timestamp") into audit_known.truncated_at
       from (

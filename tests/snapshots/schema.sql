@@ -956,6 +956,10 @@ create function svc.audit_order(p_table text, p_record text, p_ids bigint[], p_t
     set search_path=pg_catalog, pg_temp
     set plan_cache_mode=force_generic_plan;
 
+create function svc.audit_other_names(p_table text)
+    returns text[] language sql stable security definer
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_partition_end(p_partition oid)
     returns timestamp with time zone language sql stable
     set search_path=pg_catalog, pg_temp
@@ -1668,6 +1672,9 @@ grant select on table svc.audit_omissions to svc_reader;
 grant execute on function svc.audit_order to svc_admin;
 grant execute on function svc.audit_order to svc_reader;
 grant execute on function svc.audit_order to svc_writer;
+grant execute on function svc.audit_other_names to svc_admin;
+grant execute on function svc.audit_other_names to svc_reader;
+grant execute on function svc.audit_other_names to svc_writer;
 grant execute on function svc.audit_partition_end to svc_admin;
 grant execute on function svc.audit_partition_end to svc_writer;
 grant execute on function svc.audit_period to svc_admin;

@@ -6,8 +6,8 @@ from typing import Any, LiteralString
 import psycopg
 import pytest
 
-from svc_pg import Config, schema
-from svc_pg.errors import ConfigError, RemovalRefusedError, UnknownTableError
+from svc_pg import Config, audit, schema
+from svc_pg.errors import ConfigError, QueryError, RemovalRefusedError, UnknownTableError
 from svc_pg.query import scalar
 from tests.support.tables import audited, log
 
@@ -51,6 +51,34 @@ def test_a_renamed_table_goes_on_where_the_configuration_names_it_as_it_is_now(
     db.execute(f"insert into {now} values (1)".encode())
     assert brief(db) == [(now, "INSERT", "1")]
     assert scalar(db, "select to_regproc('svc.capture_public_customer') is null")
+
+
+def test_a_table_that_was_renamed_tells_under_which_names_the_log_has_it(db: psycopg.Connection[Any]) -> None:
+    def others(name: str) -> list[str]:
+        db.execute("set role svc_reader")
+        names: list[str] = scalar(db, "select svc.audit_other_names(%s)", (name,))
+        db.execute("reset role")
+        return names
+
+    schema.install(db, audited("customer"))
+    db.execute("insert into customer values (1)")
+    assert others("public.customer") == []
+    db.execute("alter table customer rename to client; create table customer (id int primary key)")
+    both = audited("customer", "client")
+    schema.install(db, both)
+    with pytest.raises(QueryError, match=r'the log has no entry of "public\.client"') as caught:
+        audit.as_of("client", "1s").list(db)
+    assert str(caught.value.hint).endswith("Under another name, the log has it as public.customer.")
+    assert (others("public.client"), others("public.customer")) == (["public.customer"], [])
+    db.execute("insert into client values (2); insert into customer values (3)")
+    with pytest.raises(QueryError, match=r'"public\.client" is not known before') as caught:
+        audit.as_of("client", "1h").list(db)
+    assert str(caught.value.hint).endswith("from then. Under another name, the log has it as public.customer.")
+    db.execute(
+        "alter table client rename to c; alter table customer rename to client; alter table c rename to customer"
+    )
+    schema.install(db, both)
+    assert (others("public.client"), others("public.customer")) == (["public.customer"], ["public.client"])
 
 
 @pytest.mark.parametrize(("move", "now"), MOVES)

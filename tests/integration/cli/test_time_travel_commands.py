@@ -8,7 +8,7 @@ from typing import Any, Final, LiteralString
 import psycopg
 import pytest
 
-from svc_pg import audit
+from svc_pg import audit, schema
 from svc_pg.query import scalar
 from tests.support.commands import svc_pg
 from tests.support.postgres import Prepare
@@ -174,3 +174,16 @@ def test_a_revert_in_a_file_has_every_character_of_a_value(run: Run, database: s
         entry = scalar(conn, "select max(id)::text from svc.audit_logs")
         conn.execute(run("revert", entry).stdout.encode())
         assert scalar(conn, "select name from customer where id = 2") == "\x1b[2J"
+
+
+def test_the_names_that_a_renamed_table_had_are_told(run: Run, database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute("alter table customer rename to client")
+        schema.install(conn, audited("client", redact=["pin"]))
+        conn.execute("update client set name = 'c' where id = 1")
+    told = '"public.client" was renamed: what the log has of it as public.customer is not shown here\n'
+    for arguments in (("history", "client", "1"), ("blame", "client", "1"), ("as-of", "1s", "client")):
+        assert told in run(*arguments).stderr
+    older = run("history", "customer", "1")
+    assert len(older.stdout.splitlines()) == 2
+    assert "of it as public.client is not shown here" in older.stderr
