@@ -1,11 +1,11 @@
 -- What a transaction, or one entry, changed of each record in sum: its image before and after. If the record is
 -- another now, the first entry since then that changed the same fields, or made or ended the row: it cannot be taken
--- back.
+-- back. Nor can what is of a table that was renamed, if another one has its name now.
 create or replace function svc.audit_net_changes(p_xact_id bigint, p_entry_id bigint default null)
 returns table (
     table_name text, record_id text, before_data jsonb, after_data jsonb, changed_fields text[],
-    redacted_fields text[], moved_from text, moved_to text, is_in_order boolean, later_entry bigint,
-    later_operation text, later_fields text[]
+    redacted_fields text[], moved_from text, moved_to text, is_in_order boolean, is_of_another_table boolean,
+    later_entry bigint, later_operation text, later_fields text[]
 )
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -15,8 +15,10 @@ declare
     v_record record;
     v_place record;
     v_now jsonb;
+    v_of_others bigint[]; -- entries of tables whose name another one has now
 begin
     select min(l."timestamp") as first, max(l."timestamp") as last, min(l.xact_id) as xact_id, count(*) as entries,
+           array_agg(distinct l.table_name) as tables,
            count(distinct (select max(k.began_at) from svc.audit_epochs k where k.began_at <= l."timestamp")) as epochs
       into v_found
       from svc.audit_logs l
@@ -31,8 +33,18 @@ begin
         raise exception 'transaction % has % entries, which are too many', p_xact_id, v_found.entries
             using errcode = 'SV003', hint = 'At most 5000 are reverted at once.';
     end if;
+    v_of_others := array(
+        select e.id
+          from unnest(v_found.tables) t(name)
+         cross join lateral svc.audit_names_of(t.name) a
+          join svc.audit_logs e on e.table_name = t.name and e.table_oid = any (a.others)
+         where a.name = t.name and e.xact_id = v_found.xact_id
+           and e."timestamp" between v_found.first and v_found.last
+           and (a.since is null or e."timestamp" >= a.since)
+    );
     for v_record in
-        select e.table_name as in_table, side.record, count(*) as entries, min(e.id) as id, min(e."timestamp") as at
+        select e.table_name as in_table, side.record, count(*) as entries, min(e.id) as id, min(e."timestamp") as at,
+               bool_or(e.id = any (v_of_others)) as is_of_another_table
           from svc.audit_logs e
          cross join lateral (values (e.record_id), (e.moved_from)) side(record)
          where e.xact_id = v_found.xact_id and e."timestamp" between v_found.first and v_found.last
@@ -42,6 +54,7 @@ begin
     loop
         table_name := v_record.in_table;
         record_id := v_record.record;
+        is_of_another_table := v_record.is_of_another_table;
         if record_id is null then
             select null::jsonb, null::jsonb, null::text[], null::text[], null::text, null::text, true, e.id,
                    e.operation::text, null::text[]

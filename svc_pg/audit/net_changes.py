@@ -10,7 +10,7 @@ from svc_pg.table_names import TableName
 
 _NET_CHANGES: Final = """
 select table_name, record_id, before_data, after_data, changed_fields, redacted_fields, moved_from, moved_to,
-       is_in_order, later_entry::text as later_entry, later_operation, later_fields
+       is_in_order, is_of_another_table, later_entry::text as later_entry, later_operation, later_fields
   from svc.audit_net_changes(%s, %s)
 """
 _FACTS: Final = """
@@ -58,7 +58,8 @@ select n.nspname as schema, c.relname as "table",
 class NetChange:
     """A record before and after; None if it was not there. A record_id of None is a TRUNCATE, or a row without key.
 
-    ``later_entry`` has since then changed the same fields, or made or ended the row.
+    ``later_entry`` has since then changed the same fields, or made or ended the row. If it ``is_of_another_table``, its
+    table was renamed, and another one has the name now.
     """
 
     table_name: str
@@ -70,6 +71,7 @@ class NetChange:
     moved_from: str | None
     moved_to: str | None
     is_in_order: bool
+    is_of_another_table: bool
     later_entry: str | None
     later_operation: Operation | None
     later_fields: list[str] | None

@@ -149,6 +149,8 @@ def _problems(change: NetChange, table: TableFacts | None) -> Iterator[Refusal]:
         )
     elif table is None:
         yield refusal(f'there is no table "{change.table_name}" any more')
+    elif change.is_of_another_table:
+        yield refusal(f'the table was renamed, and "{change.table_name}" is another one now')
     elif table.schema == "svc":
         yield refusal(f"{change.table_name} belongs to svc-pg")
     elif not table.key:

@@ -931,7 +931,7 @@ create function svc.audit_names_of(p_table text)
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_net_changes(p_xact_id bigint, p_entry_id bigint DEFAULT NULL::bigint)
-    returns TABLE(table_name text, record_id text, before_data jsonb, after_data jsonb, changed_fields text[], redacted_fields text[], moved_from text, moved_to text, is_in_order boolean, later_entry bigint, later_operation text, later_fields text[]) language plpgsql stable
+    returns TABLE(table_name text, record_id text, before_data jsonb, after_data jsonb, changed_fields text[], redacted_fields text[], moved_from text, moved_to text, is_in_order boolean, is_of_another_table boolean, later_entry bigint, later_operation text, later_fields text[]) language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_new_epoch()
@@ -957,7 +957,7 @@ create function svc.audit_order(p_table text, p_record text, p_ids bigint[], p_t
     set plan_cache_mode=force_generic_plan;
 
 create function svc.audit_other_names(p_table text)
-    returns text[] language sql stable security definer
+    returns text[] language sql stable
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_partition_end(p_partition oid)
@@ -1654,6 +1654,7 @@ grant select on table svc.audit_logs_default to svc_admin;
 grant execute on function svc.audit_mask_all to svc_admin;
 grant execute on function svc.audit_mask_all to svc_writer;
 grant execute on function svc.audit_names_of to svc_admin;
+grant execute on function svc.audit_names_of to svc_reader;
 grant execute on function svc.audit_names_of to svc_writer;
 grant execute on function svc.audit_net_changes to svc_admin;
 grant execute on function svc.audit_net_changes to svc_reader;
@@ -1710,6 +1711,7 @@ grant execute on function svc.audit_state_before to svc_admin;
 grant execute on function svc.audit_state_before to svc_reader;
 grant execute on function svc.audit_state_before to svc_writer;
 grant select on table svc.audit_table_names to svc_admin;
+grant select on table svc.audit_table_names to svc_reader;
 grant execute on function svc.audit_truncated to svc_admin;
 grant execute on function svc.audit_truncated to svc_reader;
 grant execute on function svc.audit_truncated to svc_writer;

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from svc_pg import Config, audit, schema
-from svc_pg.errors import ConflictError, NotFoundError, QueryError
+from svc_pg.errors import ConflictError, NotFoundError, QueryError, RevertRefusedError
 from svc_pg.query import scalar
 
 Connection = psycopg.Connection[Any]
@@ -233,3 +233,20 @@ def test_it_is_there_on_async_connections_and_revert_is_on_record(database: str,
 
     db.execute(asyncio.run(text()).encode())
     assert scalar(db, "select string_agg(operation::text, ' ' order by id) from svc.audit_logs") == "INSERT DELETE"
+
+
+def test_a_change_of_a_renamed_table_is_not_taken_back_in_another_that_has_its_name(db: Connection) -> None:
+    install(db, "create table t (id int primary key, a int)", "t")
+    number = done(db, "insert into t values (1, 1)")
+    db.execute("alter table t rename to older; create table t (id int primary key, a int); insert into t values (1, 1)")
+    install(db, "select 1", "t", "older")
+    changes: list[dict[str, int]] = [
+        {"transaction": number},
+        {"entry": scalar(db, "select max(id) from svc.audit_logs")},
+    ]
+    for change in changes:
+        with pytest.raises(RevertRefusedError, match=r'the table was renamed, and "public\.t" is another one now$'):
+            audit.revert(db, **change)
+    for change_it in ("update t set a = 2", "update older set a = 2"):
+        db.execute(audit.revert(db, transaction=done(db, change_it)).encode())
+    assert db.execute("select * from t union all select * from older").fetchall() == [(1, 1), (1, 1)]
