@@ -59,9 +59,9 @@ def tell_other_names(conn: Connection[Any], table: str) -> None:
         with translating():
             return scalar(conn, _OTHER_NAMES, (name,)) or []
 
-    if others := facts.known(conn, read, []):
-        names = ", ".join(others)
-        output.words(f'"{name}" was renamed: what the log has of it as {names} is not shown here')
+    others: list[str] = facts.known(conn, read, [])
+    if others:
+        output.words(f'"{name}" was renamed: what the log has of it as {", ".join(others)} is not shown here')
 
 
 def _warn_of_unknown(conn: Any, table: str) -> None:

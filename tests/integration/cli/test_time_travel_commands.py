@@ -179,7 +179,7 @@ def test_a_revert_in_a_file_has_every_character_of_a_value(run: Run, database: s
 def test_the_names_that_a_renamed_table_had_are_told(run: Run, database: str) -> None:
     with psycopg.connect(database, autocommit=True) as conn:
         conn.execute("alter table customer rename to client")
-        schema.install(conn, audited("client", redact=["pin"]))
+        schema.install(conn, audited("client", redact=["pin"]), prune=True)
         conn.execute("update client set name = 'c' where id = 1")
     told = '"public.client" was renamed: what the log has of it as public.customer is not shown here\n'
     for arguments in (("history", "client", "1"), ("blame", "client", "1"), ("as-of", "1s", "client")):
