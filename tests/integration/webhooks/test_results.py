@@ -71,3 +71,23 @@ def test_results_wait_for_others_after_a_large_batch_until_somebody_waits_for_th
 
     asyncio.run(work())
     assert (batches, statistics.deliveries["delivered"]) == ([20, 20, 20], ALL)
+
+
+def test_a_result_whose_delivery_was_claimed_again_meanwhile_is_lost_and_not_kept(database: str) -> None:
+    endpoint(database, CONFIG, "http://127.0.0.1:9/hook")
+    with psycopg.connect(database) as conn:
+        webhooks.send(conn, "order.created", {})
+    results = ResultQueue(statistics := Statistics())
+
+    async def work() -> None:
+        async with connected(Conninfo.parse(database)) as conn, asyncio.timeout(10):
+            [late], _ = await leases.claim(conn, worker="w1", batch=1, after=None)
+            await conn.execute("update svc.webhook_leases set lease_until = now()")
+            [again], _ = await leases.claim(conn, worker="w2", batch=1, after=None)
+            assert (again.delivery_id, again.lease_id != late.lease_id) == (late.delivery_id, True)
+            results.put(Acknowledgement(late, "delivered", Result("success", 200)))
+            results.close()
+            await results.acknowledge_all(conn)
+
+    asyncio.run(work())
+    assert (statistics.lost_leases, statistics.deliveries["delivered"], len(results)) == (1, 0, 0)
