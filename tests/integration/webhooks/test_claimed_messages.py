@@ -1,9 +1,10 @@
-"""An idle worker POSTs after one round trip: it claims beside waking up, and small messages come with the claim."""
+"""Claims: an idle worker POSTs after one round trip, small messages come with the claim, a stopping one gives back."""
 
 import asyncio
 from collections.abc import Collection
 from datetime import timedelta
 from threading import Event
+from typing import Any
 
 import psycopg
 import pytest
@@ -16,7 +17,7 @@ from svc_pg.webhooks.worker.dispatcher import Dispatcher
 from svc_pg.webhooks.worker.leases import Lease, Message
 from svc_pg.webhooks.worker.wakeup import Wakeup
 from tests.support.costs import first_cost
-from tests.support.hooks import endpoint, hooks_config, working
+from tests.support.hooks import endpoint, hooks_config, rows, working
 from tests.support.queue import add_due, add_endpoints
 from tests.support.receiver import receiving
 from tests.support.waiting import wait_until
@@ -91,3 +92,26 @@ def test_an_idle_worker_posts_before_it_has_told_senders_that_it_is_awake(
             assert not posted.is_set()
             posted.set()
             wait_until(lambda: worker.statistics.deliveries["delivered"], "it is recorded")
+
+
+def test_what_is_claimed_just_as_the_worker_stops_is_given_back_unsent(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim = leases.claim
+
+    async def claim_and_stop(conn: Connection, **options: Any) -> tuple[list[Lease], dict[str, Message]]:
+        found = await claim(conn, **options)
+        if found[0]:
+            worker.stop()
+        return found
+
+    monkeypatch.setattr(leases, "claim", claim_and_stop)
+    with receiving() as receiver:
+        endpoint(database, CONFIG, receiver.url)
+        with working(database, CONFIG) as worker, psycopg.connect(database) as conn:
+            webhooks.send(conn, "order.created", {"id": 7})
+            conn.commit()
+            wait_until(lambda: not worker.is_alive, "it has stopped")
+    assert (receiver.requests, rows(database, "webhook_leases")) == ([], [])
+    [delivery] = rows(database, "webhook_deliveries")
+    assert (delivery["status"], delivery["attempts"]) == ("pending", 0)
