@@ -4,7 +4,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from http.cookies import CookieError, SimpleCookie
+from http.cookies import SimpleCookie
 from typing import Any, Final, Protocol
 from uuid import uuid4
 
@@ -70,11 +70,10 @@ def from_cookie(name: str) -> Extractor:
     """The value of a cookie. Visitors can write cookies, so it must be one that the host has verified before."""
 
     def extract(request: Request) -> str | None:
-        try:
-            cookie = SimpleCookie(request.headers.get("cookie", "")).get(name)
-        except CookieError:
-            return None
-        return cookie.value if cookie else None
+        pairs = [pair.partition("=") for pair in request.headers.get("cookie", "").split(";")]
+        # the last, as in Django and Starlette; SimpleCookie itself would drop all if others do not fit its grammar
+        found = [value.strip() for key, equals, value in pairs if equals and key.strip() == name]
+        return SimpleCookie().value_decode(found[-1])[0] if found else None
 
     return extract
 

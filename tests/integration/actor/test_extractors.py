@@ -130,6 +130,14 @@ def test_headers_and_cookies_are_found_by_name() -> None:
     assert found(from_cookie("user"), {}) is None
 
 
+@pytest.mark.parametrize(
+    "other", ['consent={"ads":false}', "cart[id]=7", "b\xe9b\xe9=1", "a b=1", "user", "=", "expires=1"]
+)
+def test_cookies_of_others_hide_none(other: str) -> None:
+    for header in (f"{other}; user=alice", f"user=alice; {other}", f"user=bob;{other}; user=alice"):
+        assert found(from_cookie("user"), {"cookie": header}) == "alice"
+
+
 @pytest.mark.parametrize("actor_id", ["a\0b", "x" * 513, "\ud800"])
 def test_an_id_that_cannot_be_stored_is_nobody_and_is_not_logged(
     actor_id: str, caplog: pytest.LogCaptureFixture
