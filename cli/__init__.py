@@ -62,9 +62,8 @@ def _explained(error: Exception) -> Exception | None:
         return SvcError(f"this command needs {package}; run: pip install 'svc-pg[{_EXTRAS[package]}]'")
     if hasattr(error, "sqlstate"):  # psycopg's, which only some commands import
         return translate(error) or error
-    if (
-        getattr(error, "sqlite_errorname", "SQLITE_ERROR") != "SQLITE_ERROR"
-    ):  # of the file; others are of our statements
+    # SQLITE_ERROR is of our statements, the others of the file
+    if getattr(error, "sqlite_errorname", "SQLITE_ERROR") != "SQLITE_ERROR":
         from svc_pg.schema.sqlite.session import hint_of
 
         return SvcError(f"SQLite says: {error}", hint=hint_of(error))
