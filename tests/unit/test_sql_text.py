@@ -1,4 +1,5 @@
 import sqlite3
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -24,19 +25,22 @@ def test_only_sql_is_composed() -> None:
 
 def test_long_chains_are_not_nested_deeply() -> None:
     chain = chained(" + ", [sql("1")] * 30_000)
-    assert sqlite3.connect(":memory:").execute(f"select {chain.text}").fetchone() == (30_000,)
+    with closing(sqlite3.connect(":memory:")) as conn:
+        assert conn.execute(f"select {chain.text}").fetchone() == (30_000,)
 
 
 @pytest.mark.parametrize("value", VALUES, ids=repr)
 def test_a_literal_of_sqlite_comes_back_as_it_was(value: str | float | None) -> None:
     text = sql("select {}", Sqlite().literal(value)).text
-    assert sqlite3.connect(":memory:").execute(text).fetchone() == (value,)
+    with closing(sqlite3.connect(":memory:")) as conn:
+        assert conn.execute(text).fetchone() == (value,)
 
 
 @pytest.mark.parametrize("name", ["it's", 'a"b', "select", "a b", "]", "`", "Ünï"])
 def test_an_identifier_of_sqlite_comes_back_as_it_was(name: str) -> None:
     text = sql("select 1 as {}", Sqlite().ident(name)).text
-    assert sqlite3.connect(":memory:").execute(text).description[0][0] == name
+    with closing(sqlite3.connect(":memory:")) as conn:
+        assert conn.execute(text).description[0][0] == name
 
 
 @pytest.mark.parametrize("value", ["a\0b", "\ud800", float("inf"), float("nan")], ids=repr)

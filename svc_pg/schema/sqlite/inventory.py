@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -88,11 +89,9 @@ def _objects(cursor: sqlite3.Cursor) -> list[_Object]:
 @cache
 def _made_by(applied: tuple[int, ...]) -> list[_Object]:
     """The objects that these migrations make in an empty database."""
-    with sqlite3.connect(":memory:", isolation_level=None) as conn:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as conn:
         cursor = conn.cursor()
         for migration in released(FOLDER):
             if migration.number in applied:
                 apply(cursor, migration)
-        found = _objects(cursor)
-    conn.close()
-    return found
+        return _objects(cursor)

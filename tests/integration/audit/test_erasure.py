@@ -290,8 +290,8 @@ def test_what_cannot_be_erased_is_told(db: psycopg.Connection[Any]) -> None:
         audit.erase(db, "a.b.c", 5)
     with pytest.raises(QueryError):
         audit.erase(db, "customer", "a\0b")
-    with pytest.raises(ConfigError, match="the erasure of a record"):
-        audit.erase(cast(Any, sqlite3.connect(":memory:")), "customer", 5)
+    with closing(sqlite3.connect(":memory:")) as other, pytest.raises(ConfigError, match="the erasure of a record"):
+        audit.erase(cast(Any, other), "customer", 5)
     with db.transaction(), pytest.raises(TransactionError):
         audit.erase(db, "customer", 5)
     assert texts(db) == before

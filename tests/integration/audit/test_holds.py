@@ -2,6 +2,7 @@ import asyncio
 import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import timedelta
 from typing import Any, cast
 
@@ -141,8 +142,8 @@ def test_what_cannot_be_held_or_lifted_is_told(db: psycopg.Connection[Any]) -> N
 
 
 def test_holds_are_on_postgresql_only() -> None:
-    with pytest.raises(ConfigError, match="legal hold"):
-        audit.hold(cast(Any, sqlite3.connect(":memory:")), "customer", reason="x")
+    with closing(sqlite3.connect(":memory:")) as conn, pytest.raises(ConfigError, match="legal hold"):
+        audit.hold(cast(Any, conn), "customer", reason="x")
 
 
 def test_async_connections_hold_and_lift(database: str, db: psycopg.Connection[Any]) -> None:

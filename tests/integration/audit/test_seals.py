@@ -4,7 +4,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -555,8 +555,11 @@ def test_a_seal_needs_a_key_and_no_transaction(db: Connection, monkeypatch: pyte
 def test_other_databases_have_no_seals() -> None:
     import sqlite3
 
-    with pytest.raises(ConfigError, match="a seal of the audit log is there on PostgreSQL only"):
-        audit.seal(sqlite3.connect(":memory:"), key=KEY)  # type: ignore[arg-type]
+    with (
+        closing(sqlite3.connect(":memory:")) as conn,
+        pytest.raises(ConfigError, match="a seal of the audit log is there on PostgreSQL only"),
+    ):
+        audit.seal(conn, key=KEY)  # type: ignore[arg-type]
 
 
 def test_seals_say_the_same_with_other_settings(db: Connection) -> None:

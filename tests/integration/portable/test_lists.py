@@ -175,10 +175,9 @@ def test_a_long_text_is_asked_for_like_any_other(log: Log, conn: Any) -> None:
 
 
 def test_a_database_without_a_log_is_named_as_such(log: Log) -> None:
-    with closing(log.connect()) as conn, closing(conn.cursor()) as cursor:
-        if isinstance(log.at, Path):
-            conn = sqlite3.connect(":memory:")
-        else:
+    connected = sqlite3.connect(":memory:") if isinstance(log.at, Path) else log.connect()
+    with closing(connected) as conn, closing(conn.cursor()) as cursor:
+        if not isinstance(log.at, Path):
             cursor.execute("rename table svc.audit_logs to svc.other")
         try:
             with pytest.raises(NotInstalledError) as caught:
