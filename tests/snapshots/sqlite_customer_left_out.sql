@@ -1,6 +1,7 @@
 create trigger main."00_svc_audit_before_insert_customer" before insert on "customer"
     when (
-        exists (select 1 from "customer" victim where ((victim."email" = new."email" collate "NOCASE") or (victim."id" = new."id" collate "BINARY")))
+        exists (select 1 from "customer" victim where (victim."email" = new."email" collate "NOCASE"))
+        or exists (select 1 from "customer" victim where (victim."id" = new."id" collate "BINARY") and (victim."email" = new."email" collate "NOCASE") is not true)
         or exists (select 1 from svc_audit_replaced where table_name = 'main.customer')
     )
 begin
@@ -31,12 +32,36 @@ begin
                nullif(v_given -> 'context', 'null') as v_context
           from asked
       ) given, "customer" victim
-     where ((victim."email" = new."email" collate "NOCASE") or (victim."id" = new."id" collate "BINARY")) and ((((coalesce(typeof(victim."status") = 'text' and victim."status" collate binary = 'live', 1 = 0))) or (1 = 0)));
+     where (victim."email" = new."email" collate "NOCASE") and ((((coalesce(typeof(victim."status") = 'text' and victim."status" collate binary = 'live', 1 = 0))) or (1 = 0)));
+    insert into svc_audit_replaced (
+        table_name, conflict, record_id, actor_id, tenant_id, context, before_data,
+        redacted_fields, label, severity, compliance, description
+    )
+    select 'main.customer', case when (victim."email" = new."email" collate "NOCASE") then 'INSERT 0:' || quote(new."email") when (victim."id" = new."id" collate "BINARY") then 'INSERT 1:' || quote(new."id") end, case typeof(victim."id") when 'real' then case when abs(victim."id") > 1.7976931348623157e308 then iif(victim."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."id") as real) = victim."id" then format('%!.15g', victim."id") else format('%!.17g', victim."id") end when 'blob' then '\x' || lower(hex(victim."id")) else cast(victim."id" as text) end,
+           given.v_actor_id, given.v_tenant_id, given.v_context, json_object('id', case typeof(victim."id") when 'real' then case when abs(victim."id") > 1.7976931348623157e308 then iif(victim."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."id") as real) = victim."id" then victim."id" else json(format('%!.17g', victim."id")) end when 'blob' then '\x' || lower(hex(victim."id")) else victim."id" end,
+               'name', case typeof(victim."name") when 'real' then case when abs(victim."name") > 1.7976931348623157e308 then iif(victim."name" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."name") as real) = victim."name" then victim."name" else json(format('%!.17g', victim."name")) end when 'blob' then '\x' || lower(hex(victim."name")) else victim."name" end,
+               'email', case typeof(victim."email") when 'real' then case when abs(victim."email") > 1.7976931348623157e308 then iif(victim."email" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."email") as real) = victim."email" then victim."email" else json(format('%!.17g', victim."email")) end when 'blob' then '\x' || lower(hex(victim."email")) else victim."email" end,
+               'password_hash', case typeof(victim."password_hash") when 'real' then case when abs(victim."password_hash") > 1.7976931348623157e308 then iif(victim."password_hash" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."password_hash") as real) = victim."password_hash" then victim."password_hash" else json(format('%!.17g', victim."password_hash")) end when 'blob' then '\x' || lower(hex(victim."password_hash")) else victim."password_hash" end,
+               'card_number', case typeof(victim."card_number") when 'real' then case when abs(victim."card_number") > 1.7976931348623157e308 then iif(victim."card_number" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."card_number") as real) = victim."card_number" then victim."card_number" else json(format('%!.17g', victim."card_number")) end when 'blob' then '\x' || lower(hex(victim."card_number")) else victim."card_number" end,
+               'status', case typeof(victim."status") when 'real' then case when abs(victim."status") > 1.7976931348623157e308 then iif(victim."status" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."status") as real) = victim."status" then victim."status" else json(format('%!.17g', victim."status")) end when 'blob' then '\x' || lower(hex(victim."status")) else victim."status" end,
+               'credit', case typeof(victim."credit") when 'real' then case when abs(victim."credit") > 1.7976931348623157e308 then iif(victim."credit" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."credit") as real) = victim."credit" then victim."credit" else json(format('%!.17g', victim."credit")) end when 'blob' then '\x' || lower(hex(victim."credit")) else victim."credit" end,
+               'settings', case when typeof(victim."settings") <> 'blob' and json_valid(victim."settings") is true then json(victim."settings") else case typeof(victim."settings") when 'real' then case when abs(victim."settings") > 1.7976931348623157e308 then iif(victim."settings" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."settings") as real) = victim."settings" then victim."settings" else json(format('%!.17g', victim."settings")) end when 'blob' then '\x' || lower(hex(victim."settings")) else victim."settings" end end),
+           null,
+           null, null, null,
+           null
+      from (
+        with asked as materialized (select printf() as v_given)
+        select v_given ->> 'actor_id' as v_actor_id, v_given ->> 'tenant_id' as v_tenant_id,
+               nullif(v_given -> 'context', 'null') as v_context
+          from asked
+      ) given, "customer" victim
+     where (victim."id" = new."id" collate "BINARY") and (victim."email" = new."email" collate "NOCASE") is not true and ((((coalesce(typeof(victim."status") = 'text' and victim."status" collate binary = 'live', 1 = 0))) or (1 = 0)));
 end;
 
 create trigger main."00_svc_audit_before_update_customer" before update on "customer"
     when (old."email" is not new."email" collate binary or old."id" is not new."id" collate binary) and (
-        exists (select 1 from "customer" victim where ((victim."email" = new."email" collate "NOCASE") or (victim."id" = new."id" collate "BINARY")) and (victim."id" is not old."id"))
+        exists (select 1 from "customer" victim where (victim."email" = new."email" collate "NOCASE") and (victim."id" is not old."id"))
+        or exists (select 1 from "customer" victim where (victim."id" = new."id" collate "BINARY") and (victim."email" = new."email" collate "NOCASE") is not true and (victim."id" is not old."id"))
         or exists (select 1 from svc_audit_replaced where table_name = 'main.customer')
     )
 begin
@@ -67,7 +92,30 @@ begin
                nullif(v_given -> 'context', 'null') as v_context
           from asked
       ) given, "customer" victim
-     where ((victim."email" = new."email" collate "NOCASE") or (victim."id" = new."id" collate "BINARY")) and (victim."id" is not old."id") and ((((coalesce(typeof(victim."status") = 'text' and victim."status" collate binary = 'live', 1 = 0))) or (1 = 0)));
+     where (victim."email" = new."email" collate "NOCASE") and (victim."id" is not old."id") and ((((coalesce(typeof(victim."status") = 'text' and victim."status" collate binary = 'live', 1 = 0))) or (1 = 0)));
+    insert into svc_audit_replaced (
+        table_name, conflict, record_id, actor_id, tenant_id, context, before_data,
+        redacted_fields, label, severity, compliance, description
+    )
+    select 'main.customer', case when (victim."email" = new."email" collate "NOCASE") then 'UPDATE 0:' || quote(new."email") when (victim."id" = new."id" collate "BINARY") then 'UPDATE 1:' || quote(new."id") end, case typeof(victim."id") when 'real' then case when abs(victim."id") > 1.7976931348623157e308 then iif(victim."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."id") as real) = victim."id" then format('%!.15g', victim."id") else format('%!.17g', victim."id") end when 'blob' then '\x' || lower(hex(victim."id")) else cast(victim."id" as text) end,
+           given.v_actor_id, given.v_tenant_id, given.v_context, json_object('id', case typeof(victim."id") when 'real' then case when abs(victim."id") > 1.7976931348623157e308 then iif(victim."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."id") as real) = victim."id" then victim."id" else json(format('%!.17g', victim."id")) end when 'blob' then '\x' || lower(hex(victim."id")) else victim."id" end,
+               'name', case typeof(victim."name") when 'real' then case when abs(victim."name") > 1.7976931348623157e308 then iif(victim."name" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."name") as real) = victim."name" then victim."name" else json(format('%!.17g', victim."name")) end when 'blob' then '\x' || lower(hex(victim."name")) else victim."name" end,
+               'email', case typeof(victim."email") when 'real' then case when abs(victim."email") > 1.7976931348623157e308 then iif(victim."email" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."email") as real) = victim."email" then victim."email" else json(format('%!.17g', victim."email")) end when 'blob' then '\x' || lower(hex(victim."email")) else victim."email" end,
+               'password_hash', case typeof(victim."password_hash") when 'real' then case when abs(victim."password_hash") > 1.7976931348623157e308 then iif(victim."password_hash" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."password_hash") as real) = victim."password_hash" then victim."password_hash" else json(format('%!.17g', victim."password_hash")) end when 'blob' then '\x' || lower(hex(victim."password_hash")) else victim."password_hash" end,
+               'card_number', case typeof(victim."card_number") when 'real' then case when abs(victim."card_number") > 1.7976931348623157e308 then iif(victim."card_number" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."card_number") as real) = victim."card_number" then victim."card_number" else json(format('%!.17g', victim."card_number")) end when 'blob' then '\x' || lower(hex(victim."card_number")) else victim."card_number" end,
+               'status', case typeof(victim."status") when 'real' then case when abs(victim."status") > 1.7976931348623157e308 then iif(victim."status" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."status") as real) = victim."status" then victim."status" else json(format('%!.17g', victim."status")) end when 'blob' then '\x' || lower(hex(victim."status")) else victim."status" end,
+               'credit', case typeof(victim."credit") when 'real' then case when abs(victim."credit") > 1.7976931348623157e308 then iif(victim."credit" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."credit") as real) = victim."credit" then victim."credit" else json(format('%!.17g', victim."credit")) end when 'blob' then '\x' || lower(hex(victim."credit")) else victim."credit" end,
+               'settings', case when typeof(victim."settings") <> 'blob' and json_valid(victim."settings") is true then json(victim."settings") else case typeof(victim."settings") when 'real' then case when abs(victim."settings") > 1.7976931348623157e308 then iif(victim."settings" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."settings") as real) = victim."settings" then victim."settings" else json(format('%!.17g', victim."settings")) end when 'blob' then '\x' || lower(hex(victim."settings")) else victim."settings" end end),
+           null,
+           null, null, null,
+           null
+      from (
+        with asked as materialized (select printf() as v_given)
+        select v_given ->> 'actor_id' as v_actor_id, v_given ->> 'tenant_id' as v_tenant_id,
+               nullif(v_given -> 'context', 'null') as v_context
+          from asked
+      ) given, "customer" victim
+     where (victim."id" = new."id" collate "BINARY") and (victim."email" = new."email" collate "NOCASE") is not true and (victim."id" is not old."id") and ((((coalesce(typeof(victim."status") = 'text' and victim."status" collate binary = 'live', 1 = 0))) or (1 = 0)));
 end;
 
 create trigger main."00_svc_audit_insert_customer" after insert on "customer"

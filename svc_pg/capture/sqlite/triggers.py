@@ -102,7 +102,7 @@ def _before(table: SqliteTable, rules: TableRules, operation: Operation, context
     """The trigger that keeps the rows which REPLACE may delete."""
     is_update = operation == "UPDATE"
     matches = [_matches(key) for key in table.unique]
-    found = sql("({})", chained(" or ", matches))
+    found = [_only(matches[number], matches[:number]) for number in range(len(matches))]
     branches = _branches(table, rules, list(zip(matches, _each_conflict(table, operation), strict=True)))
     return _trigger(
         rules,
@@ -110,7 +110,7 @@ def _before(table: SqliteTable, rules: TableRules, operation: Operation, context
         "sqlite/capture/replace_trigger.sql.j2",
         verb=VERBS[operation],
         e=entry_sql(_REPLACED, rules, table.columns, "DELETE", has_variable=False),
-        matches=sql("{} and {}", found, _is_another(table)) if is_update else found,
+        victims=[sql("{} and {}", each, _is_another(table)) for each in found] if is_update else found,
         moves=_moves(table) if is_update else None,
         conflict=sql("case {} end", joined(" ", [sql("when {} then {}", *branch) for branch in branches])),
         conflicts=_conflicts(table, operation),
@@ -131,6 +131,11 @@ def _matches(key: UniqueKey) -> Sql:
         for name, collation in key.columns
     ]
     return sql("({})", chained(" and ", equal))
+
+
+def _only(match: Sql, others: Sequence[Sql]) -> Sql:
+    """True if a row matches so, and in none of the other ways."""
+    return chained(" and ", [match, *(sql("{} is not true", other) for other in others)])
 
 
 def _is_another(table: SqliteTable) -> Sql:
