@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -12,7 +13,7 @@ from tests.integration.actor import mysql_notes as notes_on_mysql
 from tests.integration.actor import sqlite_notes as notes_on_sqlite
 from tests.support.mysql import MySqlServer
 from tests.support.pgbouncer import pgbouncer
-from tests.support.postgres import new_database
+from tests.support.postgres import copied, new_database
 
 TABLE = "create table note (id int primary key, body text not null default '')"
 
@@ -31,9 +32,9 @@ def notes_template(postgres: str, template: str) -> Iterator[str]:
 
 
 @pytest.fixture
-def notes(postgres: str, notes_template: str) -> Iterator[str]:
+def notes(maintenance: psycopg.Connection[Any], postgres: str, notes_template: str) -> Iterator[str]:
     """The conninfo of the test's own database, in which the table ``note`` is audited."""
-    with new_database(postgres, template=notes_template) as conninfo:
+    with copied(maintenance, postgres, template=notes_template) as conninfo:
         yield conninfo
 
 

@@ -1,17 +1,20 @@
 """Both levels of capture record the same, and may differ in little."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from hashlib import sha256
 from typing import Any, LiteralString
 
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import Config, audit, schema
 from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.config.audit import Unattributed
 from svc_pg.errors import ConfigError
 from svc_pg.query import scalar
+from tests.support.postgres import copied
 from tests.support.tables import create_and_audit, log
 
 Connect = Callable[..., psycopg.Connection[Any]]
@@ -19,20 +22,35 @@ Connect = Callable[..., psycopg.Connection[Any]]
 DDL = "create table t (id int primary key, a text, n numeric(10, 2), j json, secret text)"
 
 
-@pytest.fixture(params=["row", "statement"])
-def connect(request: pytest.FixtureRequest, database: str) -> Any:
-    """Create and audit a table, at each level in turn, and connect."""
-    opened = []
+@pytest.fixture(scope="module", params=["row", "statement"])
+def level(request: pytest.FixtureRequest) -> Any:
+    """Each level in turn."""
+    return request.param
 
-    def connected(ddl: Any = DDL, unattributed: Unattributed = "record", **options: Any) -> psycopg.Connection[Any]:
-        table = AuditedTable(name="t", level=request.param, **options)
-        create_and_audit(database, ddl, Config(audit=AuditConfig(tables=[table], unattributed=unattributed)))
-        opened.append(psycopg.connect(database))
-        return opened[-1]
 
-    yield connected
-    for conn in opened:
-        conn.close()
+@pytest.fixture(scope="module")
+def plain(maintenance: psycopg.Connection[Any], postgres: str, template: str, level: Any) -> Iterator[str]:
+    """The name of a database in which table ``t`` of DDL is audited without any option."""
+    with copied(maintenance, postgres, template=template) as conninfo:
+        create_and_audit(conninfo, DDL, Config(audit=AuditConfig(tables=[AuditedTable(name="t", level=level)])))
+        yield str(conninfo_to_dict(conninfo)["dbname"])
+
+
+@pytest.fixture
+def connect(maintenance: psycopg.Connection[Any], postgres: str, template: str, level: Any, plain: str) -> Any:
+    """Create and audit a table and connect."""
+    with ExitStack() as stack:
+
+        def connected(ddl: Any = DDL, unattributed: Unattributed = "record", **options: Any) -> psycopg.Connection[Any]:
+            is_plain = ddl == DDL and unattributed == "record" and not options
+            source = plain if is_plain else template
+            conninfo = stack.enter_context(copied(maintenance, postgres, template=source))
+            if not is_plain:
+                table = AuditedTable(name="t", level=level, **options)
+                create_and_audit(conninfo, ddl, Config(audit=AuditConfig(tables=[table], unattributed=unattributed)))
+            return stack.enter_context(closing(psycopg.connect(conninfo)))
+
+        yield connected
 
 
 def brief(conn: psycopg.Connection[Any]) -> list[tuple[Any, ...]]:

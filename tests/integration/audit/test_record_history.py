@@ -10,6 +10,7 @@ import psycopg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import Config, audit
 from svc_pg.audit import AuditQuery
@@ -19,7 +20,7 @@ from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.query import scalar
 from tests.support.costs import first_cost
 from tests.support.pages import all_rows
-from tests.support.postgres import new_database
+from tests.support.postgres import copied, new_database
 from tests.support.tables import create_and_audit, log
 
 Connection = psycopg.Connection[Any]
@@ -40,11 +41,26 @@ create trigger zz_go_on after insert or update on t for each row execute functio
 """
 
 
-@pytest.fixture(params=["row", "statement"])
-def db(request: pytest.FixtureRequest, database: str) -> Iterator[Connection]:
+@pytest.fixture(scope="module", params=["row", "statement"])
+def audited_template(
+    request: pytest.FixtureRequest, maintenance: Connection, postgres: str, template: str
+) -> Iterator[str]:
+    """The name of a database with the table, audited at each level in turn."""
     table = AuditedTable(name="t", level=request.param)
-    create_and_audit(database, DDL, Config(audit=AuditConfig(tables=[table])))
-    with psycopg.connect(database) as conn:
+    with copied(maintenance, postgres, template=template) as conninfo:
+        create_and_audit(conninfo, DDL, Config(audit=AuditConfig(tables=[table])))
+        yield str(conninfo_to_dict(conninfo)["dbname"])
+
+
+@pytest.fixture
+def shop(maintenance: Connection, postgres: str, audited_template: str) -> Iterator[str]:
+    with copied(maintenance, postgres, template=audited_template) as conninfo:
+        yield conninfo
+
+
+@pytest.fixture
+def db(shop: str) -> Iterator[Connection]:
+    with psycopg.connect(shop) as conn:
         yield conn
 
 
@@ -130,8 +146,8 @@ def test_a_cursor_whose_entry_is_gone_still_shows_the_rest(db: Connection) -> No
     assert query.after(page.next_cursor).limit(100).list(db) == rest
 
 
-def test_following_a_record_shows_its_changes_in_order(db: Connection, database: str) -> None:
-    with psycopg.connect(database) as conn:
+def test_following_a_record_shows_its_changes_in_order(db: Connection, shop: str) -> None:
+    with psycopg.connect(shop) as conn:
         entries = follow(conn, audit.query().resource("t").record("2"), pause=timedelta(milliseconds=10))
         db.execute("insert into t values (2, 0)")
         db.commit()

@@ -13,7 +13,7 @@ from svc_pg.config import AuditConfig, AuditedTable
 from svc_pg.errors import ConfigError, InstallError
 from svc_pg.query import scalar
 from tests.support.hooks import hooks_config
-from tests.support.postgres import new_database
+from tests.support.postgres import copied, new_database
 from tests.support.roles import as_role, execute, new_role
 from tests.support.tables import log
 
@@ -96,9 +96,9 @@ def shop_template(request: pytest.FixtureRequest, postgres: str, template: str, 
 
 
 @pytest.fixture
-def shop(postgres: str, shop_template: str) -> Iterator[str]:
+def shop(maintenance: psycopg.Connection[Any], postgres: str, shop_template: str) -> Iterator[str]:
     """The conninfo of the test's own copy."""
-    with new_database(postgres, template=shop_template) as conninfo:
+    with copied(maintenance, postgres, template=shop_template) as conninfo:
         yield conninfo
 
 
