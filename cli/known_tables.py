@@ -28,6 +28,15 @@ select exists (select from svc.audit_logs where table_name = %s and record_id is
        and not exists (select from svc.audit_logs where table_name = %s and record_id is not null)
 """
 _OTHER_NAMES: Final = "select svc.audit_other_names(%s)"
+_OTHER_TABLES: Final = """
+select coalesce(array_agg(distinct c.oid::regclass::text), '{}')
+  from svc.audit_names_of(%s) a cross join lateral unnest(a.others) o(oid) join pg_class c on c.oid = o.oid
+ where not c.relispartition and exists (
+           select from svc.audit_logs l
+            where l.table_name = a.name and l."timestamp" >= coalesce(a.since, '-infinity')
+              and l.table_oid in (select c.oid union select p.relid from pg_partition_tree(c.oid) p)
+       )
+"""
 _IS_TABLE_OF_MYSQL: Final = "select 1 from information_schema.tables where table_schema = %s and table_name = %s"
 _AUDITED_ELSEWHERE: Final = {
     True: "select distinct audited_table from svc_installed_objects where audited_table is not null",
@@ -52,16 +61,19 @@ def warn_of_no_records(conn: Connection[Any], table: str) -> None:
 
 
 def tell_other_names(conn: Connection[Any], table: str) -> None:
-    """Tell under which other names the log has entries of the table, if it was renamed: each has a past of its own."""
+    """Tell of a table that was renamed: each name has a past of its own, also if several tables had it."""
     name = str(TableName.parse(table))
 
-    def read(conn: Connection[Any]) -> list[str]:
+    def read(conn: Connection[Any]) -> tuple[list[str], list[str]]:
         with translating():
-            return scalar(conn, _OTHER_NAMES, (name,)) or []
+            return scalar(conn, _OTHER_NAMES, (name,)), scalar(conn, _OTHER_TABLES, (name,))
 
-    others: list[str] = facts.known(conn, read, [])
-    if others:
-        output.words(f'"{name}" was renamed: what the log has of it as {", ".join(others)} is not shown here')
+    nothing: tuple[list[str], list[str]] = [], []
+    names, tables = facts.known(conn, read, nothing)
+    if names:
+        output.words(f'"{name}" was renamed: what the log has of it as {", ".join(names)} is not shown here')
+    if tables:
+        output.words(f'"{name}" was the name of what is {", ".join(tables)} now: its entries from then count here too')
 
 
 def _warn_of_unknown(conn: Any, table: str) -> None:

@@ -187,3 +187,8 @@ def test_the_names_that_a_renamed_table_had_are_told(run: Run, database: str) ->
     older = run("history", "customer", "1")
     assert len(older.stdout.splitlines()) == 2
     assert "of it as public.client is not shown here" in older.stderr
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute("create table customer (id int primary key)")
+        schema.install(conn, audited("client", "customer"))
+    told = '"public.customer" was the name of what is client now: its entries from then count here too\n'
+    assert run("history", "customer", "1").stderr == told
