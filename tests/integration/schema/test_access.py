@@ -236,6 +236,9 @@ def test_a_worker_and_an_administrator_need_no_more_than_svc_admin(db: str, role
     admin = psycopg.conninfo.make_conninfo(db, user=role)
     with receiving() as receiver:
         with psycopg.connect(admin) as conn:
+            audit.capture_log(conn, "begun", "INSERT")  # the newest number is that of the sequence
+            conn.commit()
+            assert differing(conn, config) == {}
             fetch(conn, endpoints.create(url=receiver.url, events=["*"], keys=KEYS, guard=Guard.of(config.webhooks)))
             webhooks.send(conn, "order.created", {"id": 7})
         with working(admin, config) as worker:
