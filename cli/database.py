@@ -66,7 +66,8 @@ def open_database(database_url: str | None) -> Iterator[Any]:
 
 def _postgres(database: Conninfo) -> "psycopg.Connection[Any]":
     try:
-        return psycopg.connect(database.bounded, application_name="svc-pg")
+        # no prepared statements: PgBouncer in transaction mode does not keep them
+        return psycopg.connect(database.bounded, application_name="svc-pg", prepare_threshold=None)
     except psycopg.OperationalError as error:
         if not database.is_distinct:
             raise SvcError("no connection to the database: its address has an @ or / too many", hint=FORMS) from None

@@ -75,7 +75,8 @@ class Database:
             return
         async with AsyncConnectionPool(
             self._conninfo.bounded,
-            kwargs={"fallback_application_name": CONSOLE},
+            # no prepared statements: PgBouncer in transaction mode does not keep them
+            kwargs={"fallback_application_name": CONSOLE, "prepare_threshold": None},
             check=AsyncConnectionPool.check_connection,
             min_size=0,  # the application starts without its database, and an idle console holds no connection
             max_size=OWN_POOL_SIZE,

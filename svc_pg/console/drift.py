@@ -4,16 +4,16 @@ import asyncio
 import logging
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import psycopg
 
-from svc_pg import schema
 from svc_pg.application_names import CONSOLE
 from svc_pg.config import Config
 from svc_pg.console.database import STATEMENT_TIMEOUT_SECONDS, Database
 from svc_pg.errors import SvcError
+from svc_pg.schema.postgres import differences
 from svc_pg.schema.status import Kind, State, Status
 
 MOST_SHOWN: Final = 200
@@ -73,10 +73,9 @@ class DriftReader:
         conninfo = self._database.conninfo
         if conninfo is None:
             return _unknown("The pool of the application does not tell its address. Run: svc-pg status")
-        limit = f"-c statement_timeout={STATEMENT_TIMEOUT_SECONDS}s"
         try:
-            with psycopg.connect(conninfo, application_name=CONSOLE, options=limit) as conn:
-                found = schema.status(conn, self._config)
+            with psycopg.connect(conninfo, application_name=CONSOLE, prepare_threshold=None) as conn:
+                found = differences.status(conn, self._config, longest=timedelta(seconds=STATEMENT_TIMEOUT_SECONDS))
         except (psycopg.Error, SvcError) as error:
             logger.warning("the database was not compared with its configuration: %s", error)
             return _unknown("The database could not be compared with its configuration; the log says why.")

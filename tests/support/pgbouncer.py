@@ -19,15 +19,23 @@ from tests.support.waiting import wait_until
 
 @contextmanager
 def pgbouncer(conninfo: str) -> Iterator[str]:
-    """Enter to get the conninfo of the same database through one shared server connection; leaving stops it.
+    """Enter to get the conninfo of the same database through one shared server connection; leaving stops it."""
+    port = free_port()
+    with running(_settings(conninfo, port), make_conninfo(conninfo, host="127.0.0.1", port=port)) as pooled:
+        yield pooled
+
+
+@contextmanager
+def running(settings: str, conninfo: str, *, users: str = "") -> Iterator[str]:
+    """Run PgBouncer with these files, and yield the conninfo when it answers; leaving stops it.
 
     Without the program the test is skipped, but in CI it fails.
     """
     program = debian.program("pgbouncer", package="pgbouncer")
     with TemporaryDirectory(prefix="svc-pgbouncer-") as name:
         folder = Path(name)
-        port = _free_port()
-        (folder / "pgbouncer.ini").write_text(_settings(conninfo, port))
+        (folder / "pgbouncer.ini").write_text(settings.replace("/etc/pgbouncer/", f"{folder}/"))
+        (folder / "userlist.txt").write_text(users)
         (folder / "output").touch()
         user = os.geteuid() or pwd.getpwnam("nobody").pw_uid  # it refuses root
         for path in (folder, *folder.iterdir()):
@@ -35,7 +43,7 @@ def pgbouncer(conninfo: str) -> Iterator[str]:
         with (folder / "output").open("wb") as output:
             process = subprocess.Popen([program, folder / "pgbouncer.ini"], stdout=output, stderr=output, user=user)
         try:
-            yield _ready(process, make_conninfo(conninfo, host="127.0.0.1", port=port), folder / "output")
+            yield _ready(process, conninfo, folder / "output")
         finally:
             process.terminate()
             process.wait()
@@ -70,7 +78,7 @@ def _ready(process: "subprocess.Popen[bytes]", conninfo: str, output: Path) -> s
     return conninfo
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         return port

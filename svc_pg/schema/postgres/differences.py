@@ -1,5 +1,6 @@
 """The differences of a database from a configuration, and the SQL to fix them."""
 
+from datetime import timedelta
 from typing import Any
 
 from psycopg import Connection
@@ -27,14 +28,19 @@ from svc_pg.schema.status import Status
 from svc_pg.schema_objects import sends_changes
 
 
-def status(conn: Connection[Any], config: Config, *, roles: bool | None = None) -> list[Status]:
+def status(
+    conn: Connection[Any], config: Config, *, roles: bool | None = None, longest: timedelta | None = None
+) -> list[Status]:
     """All objects that are or should be installed, with their states, in the order of an install. Changes nothing.
 
-    ``roles`` are those of ``install``. ``conn`` must be outside a transaction. Raises the errors of ``install`` that
-    come before any change.
+    ``roles`` are those of ``install``, ``longest`` is the limit of each statement. ``conn`` must be outside a
+    transaction. Raises the errors of ``install`` that come before any change.
     """
     preflight.check_server(conn)
     with transaction(conn):
+        if longest is not None:
+            milliseconds = round(longest.total_seconds() * 1000)
+            conn.execute("select set_config('statement_timeout', %s, true)", (f"{milliseconds}ms",))
         present = installation.read(conn, installation.look_around(conn))
         return look(conn, present, target_of(conn, present, config, roles=roles))
 
