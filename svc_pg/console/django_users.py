@@ -1,6 +1,7 @@
 """Sessions of Django's users, by the cookie of ``django.contrib.sessions``."""
 
 from collections.abc import Callable
+from functools import cache
 from hashlib import sha256
 from importlib import import_module
 from typing import Any
@@ -23,7 +24,7 @@ def django_users(permission: Callable[[Any], Permission | None] = staff) -> Host
     """A ``session_of`` for ``Console``. ``permission`` gives an active user a permission, or None.
 
     Django must be set up in this process. It checks the session as always: the user is active, the password has not
-    changed since, the cookie has not expired.
+    changed since, the cookie has not expired. It does not change it.
     """
 
     def session_of(request: ConsoleRequest) -> Session | None:
@@ -31,6 +32,7 @@ def django_users(permission: Callable[[Any], Permission | None] = staff) -> Host
         from django.contrib.auth import get_user
         from django.db import close_old_connections
         from django.http import HttpRequest
+        from django.utils.timezone import is_aware, make_aware
 
         key = request.cookies.get(settings.SESSION_COOKIE_NAME)
         if not key:
@@ -38,18 +40,33 @@ def django_users(permission: Callable[[Any], Permission | None] = staff) -> Host
         close_old_connections()
         try:
             theirs = HttpRequest()
-            theirs.session = import_module(settings.SESSION_ENGINE).SessionStore(key)
+            theirs.session = _reader(settings.SESSION_ENGINE)(key)
             user: Any = get_user(theirs)
             granted = permission(user) if user.is_authenticated and user.is_active else None
             if granted is None:
                 return None
+            ends_at = theirs.session.get_expiry_date()
             return Session(
                 session_id=f"django {sha256(key.encode()).hexdigest()[:32]}",  # the key itself would let anybody in
                 email=getattr(user, "email", "") or user.get_username(),
                 permissions=included(granted),
-                expires_at=theirs.session.get_expiry_date(),
+                expires_at=ends_at if is_aware(ends_at) else make_aware(ends_at),  # naive without USE_TZ
             )
         finally:
             close_old_connections()
 
     return session_of
+
+
+@cache
+def _reader(engine: str) -> type[Any]:
+    """The sessions of Django's engine, which stay as they are.
+
+    ``get_user`` gives one another key while the secret is rotated, and from here no browser would get it.
+    """
+    stored: type[Any] = import_module(engine).SessionStore
+
+    def stay(_session: object) -> None:
+        return None
+
+    return type("ReadSession", (stored,), {"cycle_key": stay, "flush": stay})

@@ -10,6 +10,7 @@ import django
 import httpx
 import psycopg
 import pytest
+from django.conf import settings as django_settings
 from django.db import connections
 from django.db.backends.postgresql.features import DatabaseFeatures
 from starlette.requests import Request
@@ -249,6 +250,24 @@ def test_djangos_staff_is_signed_in_by_its_cookie(staff: SimpleNamespace) -> Non
         reader.is_staff = False
         reader.save()
         assert_problem(client.get("/account/session", headers=reader_cookie), 401, "not_authenticated")
+
+
+def test_djangos_sessions_are_read_whatever_its_times_and_secrets_and_stay_as_they_are(staff: SimpleNamespace) -> None:
+    from django.contrib.sessions.backends.cache import SessionStore
+    from django.test import override_settings
+
+    _, cookie = staff.sign_in("boss", is_superuser=True)
+    key = cookie["Cookie"].partition("=")[2]
+    before = SessionStore(key).load()
+    with serving_installed(Console(settings(), session_of=django_users())) as client:
+        with override_settings(USE_TZ=False):
+            assert client.get("/account/session", headers=cookie).status_code == 200
+        with override_settings(SECRET_KEY="new", SECRET_KEY_FALLBACKS=[django_settings.SECRET_KEY]):
+            for _ in range(2):
+                assert client.get("/account/session", headers=cookie).status_code == 200
+        with override_settings(SECRET_KEY="new"):
+            assert_problem(client.get("/account/session", headers=cookie), 401, "not_authenticated")
+    assert SessionStore(key).load() == before
 
 
 # Pages
