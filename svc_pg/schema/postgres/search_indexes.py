@@ -21,9 +21,9 @@ _METHODS: Final[dict[Search, LiteralString]] = {
 }
 # An index that broke off while it was built is there and not valid
 _LACKING: Final = """
-select p.inhrelid::regclass::text as partition, right(p.inhrelid::regclass::text, -4) || '_' || %s as index,
-       to_regclass('svc.' || right(p.inhrelid::regclass::text, -4) || '_' || %s) is not null as is_left_over
-  from pg_inherits p
+select c.relname::text as partition, concat(c.relname, '_', %s::text) as index,
+       to_regclass(concat('svc.', c.relname, '_', %s::text)) is not null as is_left_over
+  from pg_inherits p join pg_class c on c.oid = p.inhrelid
  where p.inhparent = 'svc.audit_logs'::regclass
    and not exists (
        select from pg_inherits i join pg_index x on x.indexrelid = i.inhrelid
@@ -81,7 +81,7 @@ def _build(conn: Connection[Any], search: Search) -> None:
             conn.execute(SQL("drop index concurrently {}").format(index))
         conn.execute(
             SQL("create index concurrently {} on {} {}").format(
-                Identifier(part.index), _identifier(part.partition.removeprefix("svc.")), method
+                Identifier(part.index), _identifier(part.partition), method
             )
         )
         conn.execute(SQL("alter index {} attach partition {}").format(whole, index))

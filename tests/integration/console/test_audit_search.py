@@ -258,9 +258,15 @@ def test_an_index_finds_what_is_rare_in_the_whole_log_and_install_builds_it_on_e
         }
         # an index that broke off while it was built
         conn.execute("create index audit_logs_default_text on svc.audit_logs_default (id)")
+        conn.execute("set search_path = svc")  # names print without their schema
         conn.commit()
         built = schema.install(conn, wanted)
         assert [step.identity for step in built] == ["svc.audit_logs_contains", "svc.audit_logs_text"]
+        indexes = conn.execute(
+            "select indexname from pg_indexes where tablename = 'audit_logs_default' and indexdef ~ ' gin ' order by 1"
+        )
+        assert [*indexes] == [("audit_logs_default_contains",), ("audit_logs_default_text",)]
+        conn.commit()
         assert schema.install(conn, wanted) == []
         assert [step for step in schema.status(conn, wanted) if step.state != "ok"] == []
         record(conn, "needle", after={"tag": "needle"})
