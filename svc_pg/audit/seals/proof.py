@@ -49,8 +49,7 @@ FIELDS: Final = (
 """The fields of an entry in the order in which its content has them, after the version."""
 _SNAPSHOTS: Final = ("before_data", "after_data", "context")
 _LONGEST_PATH: Final = 64
-_READER: Final = json.JSONDecoder(parse_int=str, parse_float=str)
-_SPACE: Final = re.compile(r"\s*")
+_TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[][{},]')
 
 _ENTRY: Final = """
 select {leaf} as leaf, case when l.erased_leaf is null then {content} end as content
@@ -193,13 +192,16 @@ def _fields(content: str | None) -> Mapping[str, Any] | None:
 
 
 def _elements(content: str) -> Iterator[str]:
-    """The texts of the elements of a JSON array, as they were sealed."""
-    end, at = 0, 1
-    while content[end] != "]":
-        at = _SPACE.match(content, end + 1).end()  # type: ignore[union-attr] # matches everything
-        end = _READER.raw_decode(content, at)[1]
-        yield content[at:end]
-        end = _SPACE.match(content, end).end()  # type: ignore[union-attr]
+    """The texts of the elements of a JSON array, as they were sealed: also those that Python does not read."""
+    depth, start = 0, 1
+    for token in _TOKEN.finditer(content):
+        if token[0] in ("[", "{"):
+            depth += 1
+        elif token[0] in ("]", "}"):
+            depth -= 1
+        if depth == 0 or (depth == 1 and token[0] == ","):
+            yield content[start : token.start()].strip()
+            start = token.end()
 
 
 def _proving(entry_id: int) -> Steps[Proof]:

@@ -465,6 +465,15 @@ def test_a_proof_holds_without_a_database(db: Connection) -> None:
     assert proven.fields["after_data"] == {"id": 3, "a": "x"}
 
 
+@pytest.mark.parametrize("value", ["[" * 5000 + "]" * 5000, "9" * 5000, r'{"b": "\\", "a\"]": ["[,", {}]}'])
+def test_a_proof_of_what_python_does_not_read_holds_too(db: Connection, value: str) -> None:
+    entry = scalar(db, "select svc.capture_log('file', 'INSERT', 'x', after_data => %s::jsonb)", (value,))
+    audit.seal(db, key=KEY)
+    proven = audit.check_proof(audit.prove(db, entry).text, public_keys=KEY.public)
+    assert proven.fields is not None
+    assert (proven.fields["after_data"].text, proven.fields["record_id"]) == (value, "x")
+
+
 def forged(text: str, change: Callable[[dict[str, Any]], object]) -> str:
     proof: dict[str, Any] = json.loads(text)
     change(proof)
