@@ -7,11 +7,10 @@ from typing import Any, Final
 
 from psycopg import AsyncConnection, Connection
 
-from svc_pg.audit.patient_steps import Steps, check_idle
+from svc_pg.audit.patient_steps import Steps, atake, check_idle, take
 from svc_pg.audit.seals.keys import SealKey
 from svc_pg.audit.seals.leaves import SIZE, Count, count_of, leaves_of, split
 from svc_pg.audit.seals.seal import BEFORE_FIRST, Seal, Stretch
-from svc_pg.audit.seals.steps import arun, run
 from svc_pg.audit.seals.stored import EPOCHS, LAST, UNBOUNDED, Epoch, after, end_of, require_known, require_sealable
 from svc_pg.audit.seals.tree import root_of
 from svc_pg.connections import apsycopg_connection, psycopg_connection
@@ -22,11 +21,13 @@ from svc_pg.settings import Settings
 MOST_ENTRIES: Final = 32_768
 """The most entries of a seal: its leaves are read, hashed and stored at once."""
 _MOST_CONFLICTS: Final = 20
+"""With others who seal or purge, one after the other."""
 
 _HORIZON: Final = "select oldest_running from svc.audit_horizon()"
 _ADD: Final = """
-select svc.audit_add_seal(%s, %s, coalesce(%s::timestamptz, '-infinity'), %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
-    as is_added
+select svc.audit_add_seal(
+           %s, %s, coalesce(%s::timestamptz, '-infinity'), %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s
+       ) as is_added
 """
 
 
@@ -60,7 +61,7 @@ def seal(
     """
     require_sealable(conn)
     driver = psycopg_connection(conn)
-    return run(driver, _prepared(driver, key, known, progress))
+    return take(driver, _prepared(driver, key, known, progress))
 
 
 async def aseal(
@@ -73,7 +74,7 @@ async def aseal(
     """As ``seal``, on an async connection."""
     require_sealable(conn)
     driver = await apsycopg_connection(conn)
-    return await arun(driver, _prepared(driver, key, known, progress))
+    return await atake(driver, _prepared(driver, key, known, progress))
 
 
 def _prepared(
@@ -90,23 +91,26 @@ def _prepared(
 def _sealing(key: SealKey, known: Seal | None, progress: Callable[[Seal], None]) -> Steps[list[Seal]]:
     made: list[Seal] = []
     [horizon] = yield Query(_HORIZON, (), _Horizon)
-    for _ in range(_MOST_CONFLICTS):
-        while True:
-            last: Seal | None = next(iter((yield LAST)), None)
-            yield from require_known(known, last)
-            _require_signed(key, last)
-            epochs: list[Epoch] = yield EPOCHS
-            rest = _next(after(last, epochs), epochs[-1], horizon.oldest_running)
-            if rest is None:
-                return made
-            ended_at = end_of(epochs, rest.epoch_began_at)
-            [pending] = yield count_of(rest, ended_at=ended_at)
-            is_begun = rest.after_id is not None or rest.until_xact_id is None
-            if not pending.entries and not is_begun:  # an epoch that ended gets a last seal even so
-                return made
-            if (yield from _sealing_rest(rest, ended_at, last, pending, key, made, progress)):
-                break
-    raise ConflictError("other sessions kept adding seals meanwhile", hint="One that seals is enough.")
+    conflicts = 0
+    while conflicts < _MOST_CONFLICTS:
+        last: Seal | None = next(iter((yield LAST)), None)
+        yield from require_known(known, last)
+        _require_signed(key, last)
+        epochs: list[Epoch] = yield EPOCHS
+        rest = _next(after(last, epochs), epochs[-1], horizon.oldest_running)
+        if rest is None:
+            return made
+        ended_at = end_of(epochs, rest.epoch_began_at)
+        [pending] = yield count_of(rest, ended_at=ended_at)
+        is_begun = rest.after_id is not None or rest.until_xact_id is None
+        if not pending.entries and not is_begun:  # an epoch that ended gets a last seal even so
+            return made
+        before = len(made)
+        is_late = yield from _sealing_rest(rest, ended_at, last, pending, key, made, progress)
+        conflicts = conflicts + 1 if is_late and len(made) == before else 0
+    raise ConflictError(
+        "other sessions kept adding seals or purging meanwhile", hint="One that seals is enough; purge at another time."
+    )
 
 
 def _require_signed(key: SealKey, last: Seal | None) -> None:
@@ -141,7 +145,7 @@ def _sealing_rest(
     made: list[Seal],
     progress: Callable[[Seal], None],
 ) -> Steps[bool]:
-    """Seal a stretch, in parts if it has many entries. True if somebody else has sealed meanwhile."""
+    """Seal a stretch, in parts if it has many entries. True if somebody else has sealed or purged meanwhile."""
     lowest_id, left = pending.lowest_id, pending.entries
     while True:
         part = rest
@@ -152,7 +156,7 @@ def _sealing_rest(
         if not leaves and part.until_id is not None:
             return False  # ids leave out a lot there: count again
         new = _signed(part, leaves, last, pending.at, key)
-        [added] = yield _addition(new, leaves)
+        [added] = yield _addition(new, leaves, ended_at)
         if not added.is_added:
             return True
         made.append(new)
@@ -176,7 +180,7 @@ def _signed(part: Stretch, leaves: bytes, last: Seal | None, at: datetime, key: 
     return replace(new, signature=key.sign(new.text))
 
 
-def _addition(new: Seal, leaves: bytes) -> Query[_Added]:
+def _addition(new: Seal, leaves: bytes, ended_at: datetime | None) -> Query[_Added]:
     lowest, highest = UNBOUNDED
     return Query(
         _ADD,
@@ -184,6 +188,7 @@ def _addition(new: Seal, leaves: bytes) -> Query[_Added]:
             new.number,
             new.epoch,
             new.epoch_began_at,
+            ended_at,
             lowest if new.from_xact_id is None else new.from_xact_id,
             highest if new.until_xact_id is None else new.until_xact_id,
             lowest if new.after_id is None else new.after_id,

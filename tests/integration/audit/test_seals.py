@@ -406,6 +406,29 @@ def test_what_a_purge_removes_is_no_difference(db: Connection) -> None:
     assert said(db) == [("deleted", "2")]
 
 
+def test_a_purge_between_the_reading_of_entries_and_their_seal_is_no_difference(
+    db: Connection, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    statement = "insert into svc.audit_logs (timestamp, table_name, table_oid, operation) values (%s, 'x', 0, 'INSERT')"
+    signed = sealing._signed
+
+    def purging(*arguments: Any) -> Seal:
+        with psycopg.connect(database, autocommit=True) as other:
+            audit.purge(other, timedelta(days=365), unsealed=True)
+        return signed(*arguments)
+
+    monkeypatch.setattr(sealing, "_signed", purging)
+    db.execute("set default_transaction_isolation = 'repeatable read'")
+    with audit_guards(db):
+        for time in ("2001-01-01", "1999-01-01"):  # a month that is dropped, and an entry that goes alone
+            db.execute(statement, (time,))
+            if time == "2001-01-01":
+                db.execute("select svc.audit_ensure_partitions()")
+            audit.seal(db, key=KEY)
+            assert scalar(db, "select count(*) from svc.audit_logs where table_name = 'x'") == 0
+    assert verified(db).findings == []
+
+
 def test_an_entry_that_somebody_took_out_of_its_seal_without_a_purge_is_named(db: Connection) -> None:
     db.execute(
         "insert into svc.audit_removed_leaves select id, timestamp, xact_id, table_name, svc.audit_leaf(l)"
