@@ -227,6 +227,9 @@ def test_lists_have_all_that_is_the_tenants_and_nothing_else(client: httpx.Clien
     assert len(deliveries) == 2
     [attempt] = client.get(f"/webhooks/deliveries/{deliveries[0]['id']}/attempts").json()["data"]
     assert attempt["worker"] is None
+    assert sum(each["count"] for each in client.get("/webhooks/deliveries/counts").json()) == 2
+    types = {each["name"]: each["endpoints"] for each in client.get("/webhooks/event-types").json()["data"]}
+    assert types["order.created"] == 1
     entries = client.get("/audit/entries").json()["data"]
     assert {entry["actorId"] for entry in entries} == {"acme-person"}
     facets = {each["name"]: each["values"] for each in client.get("/audit/facets").json()["facets"]}
