@@ -4,6 +4,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import dict_row
 
 from svc_pg import Config, SvcError, schema
@@ -18,9 +19,11 @@ from svc_pg.errors import (
 )
 from svc_pg.query import scalar
 from svc_pg.schema.postgres.installation import ROLES
+from tests.support.postgres import Prepare, copied
 from tests.support.tables import audited, log
 
 TWO_TABLES = "create table customer (id int primary key, email text); create table invoice (id int primary key)"
+CUSTOMER = audited("customer")
 
 
 @pytest.fixture
@@ -28,6 +31,39 @@ def db(empty_database: str) -> Iterator[psycopg.Connection[Any]]:
     with psycopg.connect(empty_database) as conn:
         conn.execute(TWO_TABLES)
         conn.commit()
+        yield conn
+
+
+@pytest.fixture(scope="module")
+def prepare() -> Prepare:
+    def prepare(conninfo: str) -> None:
+        with psycopg.connect(conninfo) as conn:
+            conn.execute(TWO_TABLES)
+
+    return prepare
+
+
+@pytest.fixture
+def installed(database: str) -> Iterator[psycopg.Connection[Any]]:
+    """A database with two tables, of which none is audited."""
+    with psycopg.connect(database) as conn:
+        yield conn
+
+
+@pytest.fixture(scope="module")
+def recorded_template(maintenance: psycopg.Connection[Any], postgres: str, module_template: str) -> Iterator[str]:
+    with copied(maintenance, postgres, template=module_template) as conninfo:
+        with psycopg.connect(conninfo) as conn:
+            schema.install(conn, CUSTOMER)
+        yield str(conninfo_to_dict(conninfo)["dbname"])
+
+
+@pytest.fixture
+def recorded(
+    maintenance: psycopg.Connection[Any], postgres: str, recorded_template: str
+) -> Iterator[psycopg.Connection[Any]]:
+    """A database in which CUSTOMER is installed."""
+    with copied(maintenance, postgres, template=recorded_template) as conninfo, psycopg.connect(conninfo) as conn:
         yield conn
 
 
@@ -82,14 +118,13 @@ def test_plan_changes_nothing_and_is_what_install_does(db: psycopg.Connection[An
     assert [(step.action, step.identity) for step in schema.install(db, config)] == planned
 
 
-def test_a_function_edited_by_hand_is_tampered_and_install_puts_it_back(db: psycopg.Connection[Any]) -> None:
-    schema.install(db, Config())
-    db.execute("create or replace function svc.webhook_notify() returns void language sql as 'select'")
-    db.commit()
-    assert differing(db, Config()) == {"svc.webhook_notify": "tampered"}
-    [step] = schema.install(db, Config())
+def test_a_function_edited_by_hand_is_tampered_and_install_puts_it_back(installed: psycopg.Connection[Any]) -> None:
+    installed.execute("create or replace function svc.webhook_notify() returns void language sql as 'select'")
+    installed.commit()
+    assert differing(installed, Config()) == {"svc.webhook_notify": "tampered"}
+    [step] = schema.install(installed, Config())
     assert (step.action, step.identity) == ("replace", "svc.webhook_notify")
-    assert differing(db, Config()) == {}
+    assert differing(installed, Config()) == {}
 
 
 @pytest.mark.parametrize(
@@ -100,53 +135,45 @@ def test_a_function_edited_by_hand_is_tampered_and_install_puts_it_back(db: psyc
         "alter function svc.capture_public_customer() set search_path = public",
     ],
 )
-def test_a_changed_attribute_of_a_function_is_tampered(db: psycopg.Connection[Any], change: Any) -> None:
-    config = audited("customer")
-    schema.install(db, config)
-    db.execute(change)
-    db.commit()
-    assert differing(db, config) == {"svc.capture_public_customer": "tampered"}
+def test_a_changed_attribute_of_a_function_is_tampered(recorded: psycopg.Connection[Any], change: Any) -> None:
+    recorded.execute(change)
+    recorded.commit()
+    assert differing(recorded, CUSTOMER) == {"svc.capture_public_customer": "tampered"}
 
 
-def test_a_disabled_trigger_is_noticed_and_put_back(db: psycopg.Connection[Any]) -> None:
-    config = audited("customer")
-    schema.install(db, config)
-    db.execute('alter table customer disable trigger "00_svc_audit_write"')
-    db.commit()
-    assert differing(db, config) == {"00_svc_audit_write on public.customer": "disabled"}
-    schema.install(db, config)
-    assert differing(db, config) == {}
+def test_a_disabled_trigger_is_noticed_and_put_back(recorded: psycopg.Connection[Any]) -> None:
+    recorded.execute('alter table customer disable trigger "00_svc_audit_write"')
+    recorded.commit()
+    assert differing(recorded, CUSTOMER) == {"00_svc_audit_write on public.customer": "disabled"}
+    schema.install(recorded, CUSTOMER)
+    assert differing(recorded, CUSTOMER) == {}
 
 
-def test_a_dropped_trigger_is_missing(db: psycopg.Connection[Any]) -> None:
-    config = audited("customer")
-    schema.install(db, config)
-    db.execute('drop trigger "00_svc_audit_update" on customer')
-    db.commit()
-    assert differing(db, config) == {"00_svc_audit_update on public.customer": "missing"}
+def test_a_dropped_trigger_is_missing(recorded: psycopg.Connection[Any]) -> None:
+    recorded.execute('drop trigger "00_svc_audit_update" on customer')
+    recorded.commit()
+    assert differing(recorded, CUSTOMER) == {"00_svc_audit_update on public.customer": "missing"}
 
 
-def test_a_lost_index_or_constraint_is_missing_and_comes_back(db: psycopg.Connection[Any]) -> None:
-    schema.install(db, Config())
-    db.execute("drop index svc.webhook_queue_later, svc.audit_logs_actor")
-    db.execute("alter table svc.webhook_endpoint_state drop constraint webhook_endpoint_state_endpoint_id_fkey")
-    db.execute("alter table svc.webhook_endpoints drop constraint webhook_endpoints_pkey")
-    db.commit()
-    assert differing(db, Config()) == {
+def test_a_lost_index_or_constraint_is_missing_and_comes_back(installed: psycopg.Connection[Any]) -> None:
+    installed.execute("drop index svc.webhook_queue_later, svc.audit_logs_actor")
+    installed.execute("alter table svc.webhook_endpoint_state drop constraint webhook_endpoint_state_endpoint_id_fkey")
+    installed.execute("alter table svc.webhook_endpoints drop constraint webhook_endpoints_pkey")
+    installed.commit()
+    assert differing(installed, Config()) == {
         "svc.webhook_queue_later": "missing",
         "svc.audit_logs_actor": "missing",
         "webhook_endpoint_state_endpoint_id_fkey on svc.webhook_endpoint_state": "missing",
         "webhook_endpoints_pkey on svc.webhook_endpoints": "missing",
     }
-    assert len(schema.install(db, Config())) == 4
-    assert differing(db, Config()) == {}
+    assert len(schema.install(installed, Config())) == 4
+    assert differing(installed, Config()) == {}
 
 
-def test_an_index_that_somebody_adds_is_theirs(db: psycopg.Connection[Any]) -> None:
-    schema.install(db, Config())
-    db.execute("create index mine on svc.audit_logs (tenant_id)")
-    db.commit()
-    assert differing(db, Config()) == {}
+def test_an_index_that_somebody_adds_is_theirs(installed: psycopg.Connection[Any]) -> None:
+    installed.execute("create index mine on svc.audit_logs (tenant_id)")
+    installed.commit()
+    assert differing(installed, Config()) == {}
 
 
 @pytest.mark.parametrize(
@@ -158,44 +185,41 @@ def test_an_index_that_somebody_adds_is_theirs(db: psycopg.Connection[Any]) -> N
     ],
 )
 def test_a_lost_table_or_column_is_named_and_stops_the_install(
-    db: psycopg.Connection[Any], drop: Any, identity: str
+    installed: psycopg.Connection[Any], drop: Any, identity: str
 ) -> None:
-    schema.install(db, Config())
-    db.execute(drop)
-    db.commit()
-    assert differing(db, Config())[identity] == "missing"
+    installed.execute(drop)
+    installed.commit()
+    assert differing(installed, Config())[identity] == "missing"
     with pytest.raises(InstallError, match=identity):
-        schema.install(db, Config())
+        schema.install(installed, Config())
 
 
-def test_a_new_column_makes_the_capture_function_outdated(db: psycopg.Connection[Any]) -> None:
-    config = audited("customer")
-    schema.install(db, config)
-    db.execute("alter table customer add column phone text")
-    db.commit()
+def test_a_new_column_makes_the_capture_function_outdated(recorded: psycopg.Connection[Any]) -> None:
+    recorded.execute("alter table customer add column phone text")
+    recorded.commit()
     made = ("as_of", "capture", "history", "typed")
-    assert differing(db, config) == {f"svc.{name}_public_customer": "outdated" for name in made}
+    assert differing(recorded, CUSTOMER) == {f"svc.{name}_public_customer": "outdated" for name in made}
 
 
-def test_a_changed_rule_changes_functions_only(db: psycopg.Connection[Any]) -> None:
-    schema.install(db, audited("customer"))
-    steps = schema.install(db, audited("customer", redact=["email"]))
+def test_a_changed_rule_changes_functions_only(recorded: psycopg.Connection[Any]) -> None:
+    steps = schema.install(recorded, audited("customer", redact=["email"]))
     assert {(step.action, step.identity) for step in steps} == {
         ("create", "svc.redact_public_customer"),
         ("replace", "svc.capture_public_customer"),
     }
 
 
-def test_a_function_whose_signature_changed_is_replaced_and_leaves_no_overload(db: psycopg.Connection[Any]) -> None:
-    schema.install(db, Config())
-    db.execute("drop function svc.webhook_next_due()")
-    db.execute("create function svc.webhook_next_due() returns int language sql as 'select 1'")
-    db.execute("create function svc.webhook_next_due(x int) returns int language sql as 'select 1'")
-    db.commit()
-    assert differing(db, Config())["svc.webhook_next_due"] == "tampered"
-    schema.install(db, Config())
+def test_a_function_whose_signature_changed_is_replaced_and_leaves_no_overload(
+    installed: psycopg.Connection[Any],
+) -> None:
+    installed.execute("drop function svc.webhook_next_due()")
+    installed.execute("create function svc.webhook_next_due() returns int language sql as 'select 1'")
+    installed.execute("create function svc.webhook_next_due(x int) returns int language sql as 'select 1'")
+    installed.commit()
+    assert differing(installed, Config())["svc.webhook_next_due"] == "tampered"
+    schema.install(installed, Config())
     overloads = "select string_agg(oid::regprocedure::text, ' ') from pg_proc where proname = 'webhook_next_due'"
-    assert scalar(db, overloads) == "svc.webhook_next_due()"
+    assert scalar(installed, overloads) == "svc.webhook_next_due()"
 
 
 def test_what_the_configuration_does_not_name_is_kept_and_named(db: psycopg.Connection[Any]) -> None:
@@ -218,13 +242,12 @@ def test_prune_removes_capture_and_events(db: psycopg.Connection[Any]) -> None:
     assert [entry["table_name"] for entry in log(db)] == ["public.invoice"]
 
 
-def test_a_function_of_somebody_else_in_our_schema_is_shown_closed_and_kept(db: psycopg.Connection[Any]) -> None:
-    schema.install(db, Config())
-    db.execute("create function svc.theirs() returns int language sql as 'select 1'")
-    db.commit()
-    assert differing(db, Config()) == {"svc.theirs": "orphan", "function svc.theirs()": "tampered"}
-    assert [step.kind for step in schema.install(db, Config(), prune=True)] == ["access"]
-    assert differing(db, Config()) == {"svc.theirs": "orphan"}
+def test_a_function_of_somebody_else_in_our_schema_is_shown_closed_and_kept(installed: psycopg.Connection[Any]) -> None:
+    installed.execute("create function svc.theirs() returns int language sql as 'select 1'")
+    installed.commit()
+    assert differing(installed, Config()) == {"svc.theirs": "orphan", "function svc.theirs()": "tampered"}
+    assert [step.kind for step in schema.install(installed, Config(), prune=True)] == ["access"]
+    assert differing(installed, Config()) == {"svc.theirs": "orphan"}
 
 
 def test_unknown_tables_are_all_named_with_near_matches_and_nothing_is_changed(db: psycopg.Connection[Any]) -> None:
@@ -262,12 +285,11 @@ def test_redacting_the_key_is_refused_because_the_record_id_would_tell_it(db: ps
         schema.install(db, audited("customer", redact=["id"]))
 
 
-def test_an_edited_migration_is_refused(db: psycopg.Connection[Any]) -> None:
-    schema.install(db, Config())
-    db.execute("update svc.migrations set sha256 = 'other' where number = 2")
-    db.commit()
+def test_an_edited_migration_is_refused(installed: psycopg.Connection[Any]) -> None:
+    installed.execute("update svc.migrations set sha256 = 'other' where number = 2")
+    installed.commit()
     with pytest.raises(MigrationChangedError, match="0002_audit") as caught:
-        schema.install(db, Config())
+        schema.install(installed, Config())
     assert caught.value.hint
 
 
@@ -278,12 +300,11 @@ def test_an_edited_migration_is_refused(db: psycopg.Connection[Any]) -> None:
         "update svc.installation set version = '99.0.0'",
     ],
 )
-def test_a_newer_database_is_refused(db: psycopg.Connection[Any], trace: Any) -> None:
-    schema.install(db, Config())
-    db.execute(trace)
-    db.commit()
+def test_a_newer_database_is_refused(installed: psycopg.Connection[Any], trace: Any) -> None:
+    installed.execute(trace)
+    installed.commit()
     with pytest.raises(DatabaseNewerError, match=r"9999_future|99\.0\.0"):
-        schema.install(db, Config())
+        schema.install(installed, Config())
 
 
 def test_a_schema_svc_of_somebody_else_is_refused(db: psycopg.Connection[Any]) -> None:
@@ -328,39 +349,35 @@ def test_a_failing_table_is_named_the_others_stay_and_the_next_install_goes_on(d
     assert differing(db, config) == {}
 
 
-def test_uninstall_keeps_the_log_guarded_and_a_later_install_goes_on(db: psycopg.Connection[Any]) -> None:
-    config = audited("customer")
-    schema.install(db, config)
-    db.execute("insert into customer values (1)")
-    db.commit()
-    assert schema.uninstall(db)
-    db.execute("insert into customer values (2)")
-    assert len(log(db)) == 1
+def test_uninstall_keeps_the_log_guarded_and_a_later_install_goes_on(recorded: psycopg.Connection[Any]) -> None:
+    recorded.execute("insert into customer values (1)")
+    recorded.commit()
+    assert schema.uninstall(recorded)
+    recorded.execute("insert into customer values (2)")
+    assert len(log(recorded)) == 1
     with pytest.raises(psycopg.DatabaseError, match="append-only"):
-        db.execute("delete from svc.audit_logs")
-    db.rollback()
-    assert schema.uninstall(db) == []
-    schema.install(db, config)
-    db.execute("insert into customer values (3)")
-    assert [entry["record_id"] for entry in log(db)] == ["1", "3"]
+        recorded.execute("delete from svc.audit_logs")
+    recorded.rollback()
+    assert schema.uninstall(recorded) == []
+    schema.install(recorded, CUSTOMER)
+    recorded.execute("insert into customer values (3)")
+    assert [entry["record_id"] for entry in log(recorded)] == ["1", "3"]
 
 
-def test_uninstall_with_drop_data_leaves_nothing(db: psycopg.Connection[Any]) -> None:
-    schema.install(db, audited("customer"))
-    schema.uninstall(db, drop_data=True)
-    assert scalar(db, "select to_regnamespace('svc') is null")
-    assert scalar(db, "select count(*) from pg_trigger where not tgisinternal") == 0
-    db.rollback()
-    assert schema.uninstall(db, drop_data=True) == []
+def test_uninstall_with_drop_data_leaves_nothing(recorded: psycopg.Connection[Any]) -> None:
+    schema.uninstall(recorded, drop_data=True)
+    assert scalar(recorded, "select to_regnamespace('svc') is null")
+    assert scalar(recorded, "select count(*) from pg_trigger where not tgisinternal") == 0
+    recorded.rollback()
+    assert schema.uninstall(recorded, drop_data=True) == []
 
 
-def test_uninstall_does_not_drop_views_of_the_application(db: psycopg.Connection[Any]) -> None:
-    schema.install(db, Config())
-    db.execute("create view recent as select * from svc.audit_logs")
-    db.commit()
+def test_uninstall_does_not_drop_views_of_the_application(installed: psycopg.Connection[Any]) -> None:
+    installed.execute("create view recent as select * from svc.audit_logs")
+    installed.commit()
     with pytest.raises(InstallError, match="recent"):
-        schema.uninstall(db, drop_data=True)
-    assert differing(db, Config()) == {}
+        schema.uninstall(installed, drop_data=True)
+    assert differing(installed, Config()) == {}
 
 
 ODD = ["Odd Name", 'quo"te', "dot.ted", "ä" * 31, "x" * 63, "semi;colon", "new\nline", "$1", "$svc$", "$svc$svc$svc1$"]
