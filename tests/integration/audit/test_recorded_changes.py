@@ -151,15 +151,29 @@ CONDITIONS: list[tuple[dict[str, Any], set[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("condition", "operations"), CONDITIONS)
-def test_before_is_missing_on_insert_and_after_on_delete(
-    connect: Connect, condition: dict[str, Any], operations: set[str]
-) -> None:
-    conn = connect(record_when=condition)
-    conn.execute("insert into t values (1, 'new')")
-    conn.execute("update t set status = 'old', total = 6" if "sql" in condition else "update t set status = 'old'")
-    conn.execute("delete from t")
-    assert {e["operation"] for e in log(conn)} == operations
+@pytest.mark.parametrize("level", ["row", "statement"])
+def test_before_is_missing_on_insert_and_after_on_delete(database: str, level: str) -> None:
+    names = [f"t{number}" for number in range(len(CONDITIONS))]
+    tables = [
+        AuditedTable.model_validate({"name": name, "level": level, "record_when": condition})
+        for name, (condition, _) in zip(names, CONDITIONS, strict=True)
+    ]
+    with psycopg.connect(database) as conn:
+        conn.execute(DDL)
+        for name in names:
+            conn.execute(sql.SQL("create table {} (like t including all)").format(sql.Identifier(name)))
+        conn.commit()
+        schema.install(conn, Config(audit=AuditConfig(tables=tables)))
+        for name, (condition, operations) in zip(names, CONDITIONS, strict=True):
+            total = ", total = 6" if "sql" in condition else ""
+            for statement in (
+                "insert into {} values (1, 'new')",
+                "update {} set status = 'old'" + total,
+                "delete from {}",
+            ):
+                conn.execute(sql.SQL(statement).format(sql.Identifier(name)))
+            recorded = {e["operation"] for e in log(conn) if e["table_name"] == f"public.{name}"}
+            assert recorded == operations, condition
 
 
 def test_both_rules_together_record_what_neither_leaves_out(connect: Connect) -> None:
