@@ -101,8 +101,8 @@ def test_requests_at_the_same_time_have_their_own_actors(client: httpx.Client, a
         assert client.get(f"/single/{note}", headers={"x-user": str(note)} if note % 7 else {}).status_code == 200
 
     with ThreadPoolExecutor(4) as executor:
-        list(executor.map(send, range(30)))
-    assert actors() == {note: str(note) if note % 7 else None for note in range(30)}
+        list(executor.map(send, range(15)))
+    assert actors() == {note: str(note) if note % 7 else None for note in range(15)}
 
 
 def test_async_views_and_streams_write_as_the_actor(async_client: httpx.Client, actors: Actors) -> None:
