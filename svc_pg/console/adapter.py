@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
 
 from svc_pg.console.clients import client_address
 from svc_pg.console.core import Core
@@ -39,6 +40,9 @@ def asgi_app(
     """An application to mount, which passes requests for pages to their site, and every other to the core handler."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":  # which no route takes
+            await WebSocketClose()(scope, receive, send)
+            return
         request = Request(scope, receive)
         console_request = _console_request(request, trusted_proxies)
         async with AsyncExitStack() as until_sent:

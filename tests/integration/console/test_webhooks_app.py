@@ -1,5 +1,6 @@
 """The management API of webhooks under a path of the application's own."""
 
+import asyncio
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
@@ -9,6 +10,7 @@ import psycopg
 import pytest
 from fastapi import FastAPI
 from pydantic import SecretStr
+from starlette.types import Message
 
 from svc_pg import schema
 from svc_pg.console import Console, ConsoleRequest, Problem, Session, webhooks_app
@@ -143,3 +145,17 @@ def test_answers_about_what_there_is_conform_too(client: httpx.Client, operation
         headers=bearer("write"),
         path_parameters={"id": known},
     )
+
+
+def test_a_websocket_is_refused() -> None:
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope = {"type": "websocket", "path": "/api/webhooks/endpoints", "headers": [], "query_string": b""}
+    asyncio.run(host(console())(scope, receive, send))
+    assert [message["type"] for message in sent] == ["websocket.close"]
