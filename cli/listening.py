@@ -8,6 +8,8 @@ from svc_pg.errors import SvcError
 
 def listening(host: str, port: int) -> socket.socket:
     """Listen on an address, and on a free port if ``port`` is 0. Raises SvcError."""
+    if not host:  # Python would take all addresses, and an unset variable of a shell may be behind it
+        raise SvcError("the address to listen on is empty", hint="Write 127.0.0.1, or 0.0.0.0 for all addresses.")
     try:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:

@@ -21,12 +21,16 @@ def check_metrics() -> None:
 
 @asynccontextmanager
 async def health_server(observed: Observed, *, conninfo: Conninfo, host: str, port: int) -> AsyncIterator[None]:
-    """Serve until the end of the block. Raises ConfigError if the port is not free or prometheus-client is missing.
+    """Serve until the end of the block. Raises ConfigError if the address is not free or prometheus-client is missing.
 
     /healthz tells a supervisor whether to restart it: a worker without its database is alive, and will reconnect.
     /readyz tells whether it can deliver: it has its database, and its machine has files, ports and a resolver.
     """
     check_metrics()
+    if not host:  # Python would take all addresses
+        raise ConfigError(
+            "the address to serve metrics at is empty", hint="Write 127.0.0.1, or 0.0.0.0 for all addresses."
+        )
     app = web.Application()
     pages = _Pages(observed, StateReader(conninfo))
     app.add_routes(

@@ -190,6 +190,8 @@ def test_a_variable_too_names_the_address_of_serve(db: str, tmp_path: Path) -> N
     }
     done = svc_pg("serve", "--database-url", db, folder=tmp_path, variables=variables)
     assert (done.returncode, "cannot listen on 192.0.2.1" in done.stderr) == (1, True)
+    done = svc_pg("serve", "--host", "", "--database-url", db, folder=tmp_path, variables=variables)
+    assert (done.returncode, "the address to listen on is empty" in done.stderr) == (1, True)
 
 
 @pytest.mark.parametrize(

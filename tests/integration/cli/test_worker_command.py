@@ -252,6 +252,7 @@ def test_a_worker_waits_for_a_database_that_cannot_be_reached_and_says_where_it_
         (["--processes", "2", "--only", "maintenance"], 2, "maintenance is one process's work"),
         (["--proxy", "ftp://proxy"], 1, "not the address of a proxy"),
         (["--metrics-port", "1", "--metrics-host", "192.0.2.1"], 1, "cannot serve metrics"),
+        (["--metrics-port", "1", "--metrics-host", ""], 1, "the address to serve metrics at is empty"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path: Path, options: list[str], code: int, message: str) -> None:
