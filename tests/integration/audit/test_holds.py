@@ -133,6 +133,8 @@ def test_what_cannot_be_held_or_lifted_is_told(db: psycopg.Connection[Any]) -> N
     for change in (audit.hold, audit.lift_hold):
         with pytest.raises(QueryError, match="needs a reason"):
             change(db, "orders", 5, reason="")
+        with pytest.raises(QueryError, match="NUL"):
+            change(db, "orders", 5, reason="a\0b")
     with pytest.raises(ConfigError, match="not a table name"):
         audit.hold(db, "a.b.c", reason="x")
     assert [(hold.table_name, hold.record_id) for hold in audit.holds().list(db)] == [

@@ -254,6 +254,39 @@ def test_maintenance_removes_the_leaves_of_months_that_were_dropped(
     assert [entry for entry in schema.status(db, CONFIG) if entry.state != "ok" and "guard" in entry.identity] == []
 
 
+def test_maintenance_keeps_the_leaves_of_months_after_one_that_was_dropped(db: Connection) -> None:
+    write(db, "public.session", 100, 40)
+    write(db, "public.customer", 100, 40)
+    audit.seal(db, key=KEY)
+    assert audit.purge(db, config=RETENTION).entries == 2
+    assert len(audit.purge(db, timedelta(days=60)).partitions) == 1
+    assert scalar(db, "select svc.audit_prune_leaves(10)") == 1
+    audit.seal(db, key=KEY)
+    assert (verified(db).findings, verified(db).purged) == ([], 3)
+
+
+def test_the_seal_of_an_entry_is_known_that_a_slow_transaction_wrote_after_those_that_are_being_sealed(
+    db: Connection, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(_: Seal) -> None:
+        raise InterruptedError
+
+    insert = "insert into svc.audit_logs (table_name, table_oid, operation, timestamp) values ('x', 0, 'INSERT', %s)"
+    with psycopg.connect(database) as slow, psycopg.connect(database) as later:
+        slow.execute("select txid_current()")
+        for _ in range(9):
+            later.execute(insert, ("now",))
+        slow.execute(insert, ("2001-01-01",))
+        slow.commit()
+        audit.seal(db, key=KEY)
+    monkeypatch.setattr(sealing, "MOST_ENTRIES", 4)
+    with pytest.raises(InterruptedError):
+        audit.seal(db, key=KEY, progress=stop)
+    assert audit.purge(db, timedelta(days=365)).entries == 1
+    audit.seal(db, key=KEY)
+    assert verified(db).findings == []
+
+
 def test_the_log_keeps_what_tells_of_purges_until_it_is_sealed(db: Connection) -> None:
     write(db, "public.session", 500)
     audit.seal(db, key=KEY)

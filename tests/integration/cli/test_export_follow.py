@@ -21,6 +21,7 @@ from cli.bookmark import Bookmark
 from svc_pg import audit
 from svc_pg.audit.follow_position import Position
 from svc_pg.audit.log_identity import identity
+from svc_pg.pagination import encode
 from tests.support import killed_export
 from tests.support.commands import PROGRAM, environment, heed_hangups, svc_pg
 from tests.support.postgres import Prepare
@@ -234,6 +235,7 @@ def bookmark(database: str, cursor: str, **options: list[str]) -> str:
     ("cursor", "message"),
     [
         (OTHER, "of another database"),
+        (Position("", "0123456789ab.7", encode(("2026-01-31T12:00:00Z", "7"))).cursor, "of another database"),
         (OTHER[: len(OTHER) // 2], "is not a cursor"),
         (OTHER[:-1], "is not a cursor"),
         (Position("", "", "x").cursor, "is not a cursor"),
