@@ -11,6 +11,7 @@ from psycopg.rows import dict_row
 from svc_pg import audit, schema
 from svc_pg.audit.export_fields import FIELDS
 from svc_pg.query import scalar
+from tests.support.postgres import copied
 from tests.support.queue import add_due, add_endpoints
 from tests.support.tables import audited, create_and_audit
 
@@ -25,12 +26,19 @@ def db(database: str) -> Iterator[psycopg.Connection[Any]]:
         yield conn
 
 
-@pytest.fixture
-def shop(database: str) -> Iterator[psycopg.Connection[Any]]:
-    """A customer that was made, changed and deleted, by alice."""
+@pytest.fixture(scope="module")
+def customers(maintenance: psycopg.Connection[Any], postgres: str, template: str) -> Iterator[str]:
+    """A database with an audited table, in which no test commits."""
     config = audited("customer", redact=["card"])
-    create_and_audit(database, "create table customer (id int primary key, name text, card text)", config)
-    with psycopg.connect(database) as conn:
+    with copied(maintenance, postgres, template=template) as conninfo:
+        create_and_audit(conninfo, "create table customer (id int primary key, name text, card text)", config)
+        yield conninfo
+
+
+@pytest.fixture
+def shop(customers: str) -> Iterator[psycopg.Connection[Any]]:
+    """A customer that was made, changed and deleted, by alice."""
+    with psycopg.connect(customers) as conn:
         conn.execute(
             "select set_config('svc.actor_id', 'alice', false), set_config('svc.context', '{\"r\": 1}', false)"
         )
@@ -38,6 +46,7 @@ def shop(database: str) -> Iterator[psycopg.Connection[Any]]:
         conn.execute("update customer set name = 'Bob', card = '4222'")
         conn.execute("delete from customer")
         yield conn
+        conn.rollback()
 
 
 def test_the_log_is_exported_in_the_names_of_the_api(shop: psycopg.Connection[Any]) -> None:

@@ -14,7 +14,7 @@ from svc_pg.query import Query, fetch, fetch_one, scalar
 from svc_pg.webhooks import traffic_queries
 from svc_pg.webhooks.traffic_queries import traffic
 from tests.support.hooks import hooks_config, install
-from tests.support.postgres import Prepare
+from tests.support.postgres import Prepare, copied
 from tests.support.queue import add_due, add_endpoints
 
 CONFIG = hooks_config("order.created")
@@ -65,10 +65,18 @@ def prepare() -> Prepare:
     return fill
 
 
+@pytest.fixture(scope="module")
+def filled(maintenance: Connection, postgres: str, module_template: str) -> Iterator[str]:
+    """A database in which no test commits."""
+    with copied(maintenance, postgres, template=module_template) as conninfo:
+        yield conninfo
+
+
 @pytest.fixture
-def conn(database: str) -> Iterator[Connection]:
-    with psycopg.connect(database) as conn:
+def conn(filled: str) -> Iterator[Connection]:
+    with psycopg.connect(filled) as conn:
         yield conn
+        conn.rollback()
 
 
 def endpoints(conn: Connection) -> list[str]:
@@ -180,14 +188,15 @@ def test_statistics_that_are_missing_do_not_change_what_is_read(conn: Connection
     conn.rollback()
 
 
-def test_the_queue_is_counted_by_what_deliveries_wait_for(conn: Connection) -> None:
-    [key] = add_endpoints(conn, 1)
-    add_due(conn, [key], 3)
-    conn.execute(
-        "update svc.webhook_queue set lane = 'parked'"
-        " where delivery_id in (select min(delivery_id::text)::uuid from svc.webhook_queue)"
-    )
-    waiting = webhooks.traffic.waiting(conn)
+def test_the_queue_is_counted_by_what_deliveries_wait_for(database: str) -> None:
+    with psycopg.connect(database) as conn:
+        [key] = add_endpoints(conn, 1)
+        add_due(conn, [key], 3)
+        conn.execute(
+            "update svc.webhook_queue set lane = 'parked'"
+            " where delivery_id in (select min(delivery_id::text)::uuid from svc.webhook_queue)"
+        )
+        waiting = webhooks.traffic.waiting(conn)
     assert (waiting.due, waiting.parked, waiting.later, waiting.in_flight) == (2, 1, 0, 0)
 
 
