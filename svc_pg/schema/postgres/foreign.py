@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from psycopg import Connection
 
-from svc_pg.query import Query, fetch, scalar
+from svc_pg.query import Query, fetch
 from svc_pg.render import render
 from svc_pg.schema.postgres.installation import CLOSED, Installation
 from svc_pg.schema.status import ForeignKind
@@ -30,6 +30,6 @@ def find(conn: Connection[Any], installation: Installation, *, has_roles: bool) 
     """All of them that the role may see; none while a table of ours is missing."""
     if not all(installation.has(table) for table in _NEEDED):
         return []
-    sees_key = scalar(conn, "select has_table_privilege('svc.audit_hash_key', 'select')")
+    sees_key = installation.around.sees_hash_key
     text = render("installed/foreign.sql.j2", has_roles=has_roles, owners=CLOSED, sees_key=sees_key)
     return fetch(conn, Query(text, (), Foreign))

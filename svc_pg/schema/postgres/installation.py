@@ -42,6 +42,7 @@ class Surroundings:
     lacking: list[str]
     relations: list[str]
     has_guard: bool
+    sees_hash_key: bool
     search_indexes: dict[str, bool]
 
     @property
@@ -97,6 +98,8 @@ select current_setting('server_version_num')::integer as server_version,
                 end)) order by rolname) as lacking,
        array(select relname::text from pg_class where relnamespace = n.oid and relkind in ('r', 'p')) as relations,
        exists (select from pg_proc where pronamespace = n.oid and proname = 'audit_guard') as has_guard,
+       exists (select from pg_class where relnamespace = n.oid and relname = 'audit_hash_key'
+                  and has_table_privilege(oid, 'SELECT')) as sees_hash_key,
        (select coalesce(jsonb_object_agg(right(c.relname, -11), i.indisvalid), '{}')
           from pg_class c join pg_index i on i.indexrelid = c.oid
          where c.relnamespace = n.oid and c.relname in ('audit_logs_contains', 'audit_logs_text')) as search_indexes
