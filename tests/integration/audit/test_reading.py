@@ -50,6 +50,31 @@ def test_each_filter_selects_its_entries(
     assert records(conn, ask(audit.query())) == expected.split()
 
 
+KEYS = """
+    create table k (n numeric(9, 2), f float8, at timestamptz, u uuid, s text, b bool, primary key (n, f, at, u, s, b));
+    create table t (at timestamptz primary key)
+"""
+KEPT = """
+    insert into k
+    select n, f, at, gen_random_uuid(), e'\\n"é', true
+      from unnest(array[100, 0.5], array[1, 1e22], array['2026-01-31 12:00:00.500Z', '0026-01-31Z']::timestamptz[])
+           kept(n, f, at);
+    insert into t select at from k
+"""
+
+
+def test_a_record_is_found_by_the_values_of_its_key_as_a_driver_reads_them(database: str) -> None:
+    create_and_audit(database, KEYS, audited("k", "t"))
+    with psycopg.connect(database) as conn:
+        conn.execute("set timezone = 'Asia/Kolkata'")
+        conn.execute(KEPT)
+        keys = conn.execute("select * from k").fetchall()
+        for key in keys:
+            assert len(records(conn, audit.query().resource("k").record(key))) == 1
+            assert len(audit.history("t", key[2]).list(conn).data) == 1
+        assert len(keys) == 2
+
+
 @pytest.mark.parametrize("order", ["newest", "oldest"])
 def test_pages_in_either_order_hold_every_entry_once(conn: psycopg.Connection[Any], order: str) -> None:
     for record in range(1, 8):
