@@ -1,5 +1,6 @@
 """The command line ``svc-pg``: one command is parse, one library call, print."""
 
+import gc
 import sys
 from typing import Final
 
@@ -25,6 +26,7 @@ _EXTRAS: Final = {
 
 def main() -> None:
     """Run the command line. Exit codes: 0 success, 1 failure, 2 wrong usage, 3 a check found differences."""
+    gc.disable()  # until the command is loaded: a third of a start would go into a search for garbage in modules
     sys.path.insert(0, "")  # --config shop:config means the module shop in the working folder
     try:
         from .app import app  # it needs Typer

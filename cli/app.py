@@ -1,5 +1,6 @@
 """The program ``svc-pg``: the options before a command, and the commands, which are imported when called."""
 
+import gc
 from collections.abc import Iterable
 from importlib import import_module
 from typing import Annotated, Any, Final, NamedTuple
@@ -77,7 +78,12 @@ class _Program(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         name, command, rest = super().resolve_command(ctx, args)
-        return name, command if name is None else load(name), rest
+        if name is not None:
+            command = load(name)
+            if not gc.isenabled():
+                gc.freeze()
+                gc.enable()
+        return name, command, rest
 
     def invoke(self, ctx: Any) -> Any:
         """Call the command; put an error of pydantic about an option, which Typer passes on, into our words."""

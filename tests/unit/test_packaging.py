@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.commands import environment
+
 ROOT = Path(__file__).parents[2]
 OPERATIONS = ROOT / "docs" / "operations.md"
 FOLDERS = {"svc_pg": "svc_pg", "cli": "svc_pg.cli", "sql": "svc_pg.sql"}
@@ -85,7 +87,8 @@ def test_an_installation_is_complete_and_the_documented_small_one_lacks_the_part
 def loaded(program: str, *arguments: str) -> set[str]:
     """The packages that are loaded when this program ends."""
     program = f"import sys\ntry:\n    {program}\nfinally:\n    print('loaded', *sys.modules, file=sys.stderr)"
-    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, cwd=ROOT)
+    command = [sys.executable, "-c", program, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment())
     last = done.stderr.splitlines()[-1].split()
     assert (done.returncode, last[0]) == (0, "loaded"), done.stderr
     return {name.partition(".")[0] for name in last[1:]}
@@ -102,7 +105,7 @@ def test_a_server_of_django_loads_no_installer() -> None:
             "assert 'svc_pg.schema' not in sys.modules",
         ]
     )
-    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT, env=environment())
 
 
 @pytest.mark.parametrize(
@@ -149,9 +152,14 @@ def test_a_part_loads_the_packages_of_no_other(program: str, own: str, others: s
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",  # a set has no order that stays
 )
-def test_a_command_loads_what_it_calls(arguments: list[str], needless: set[str]) -> None:
+def test_a_command_loads_what_it_calls_and_looks_for_no_garbage_in_that(
+    arguments: list[str], needless: set[str]
+) -> None:
     parts = set() if arguments[0] in ("worker", "serve") else PARTS["worker"] | PARTS["console"]
-    assert loaded("import cli; cli.main()", *arguments) & (needless | parts) == set()
+    is_command = not arguments[0].startswith("--")
+    program = f"assert (gc.isenabled(), gc.get_freeze_count() > 0) == ({is_command}, {is_command})"
+    program = f"import cli, gc\n    try:\n        cli.main()\n    finally:\n        {program}"
+    assert loaded(program, *arguments) & (needless | parts) == set()
 
 
 @pytest.mark.parametrize(
@@ -174,6 +182,7 @@ def test_a_package_that_is_missing_is_named_with_the_command_that_brings_it(
     package: str, command: list[str], extra: str
 ) -> None:
     program = f"import sys; sys.modules['{package}'] = None; import cli; cli.main()"
-    done = subprocess.run([sys.executable, "-c", program, *command], capture_output=True, text=True, cwd=ROOT)
+    start = [sys.executable, "-c", program, *command]
+    done = subprocess.run(start, capture_output=True, text=True, cwd=ROOT, env=environment())
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == f"error: this command needs {package}; run: pip install 'svc-pg[{extra}]'\n"
