@@ -13,6 +13,7 @@ from svc_pg.audit.follow import follow as follow_entries
 from svc_pg.audit.purge_report import PurgeReport
 from svc_pg.encoding import encode
 from svc_pg.errors import SvcError
+from svc_pg.plurals import counted
 
 from . import output, records
 from .database import open_database
@@ -127,11 +128,12 @@ def purge(
 def _tell(report: PurgeReport, *, is_planned: bool) -> None:
     for partition in report.partitions:
         entries = report.partition_entries.get(partition)
-        size = "" if entries is None else " with no entries" if entries == 0 else f" with about {entries:,} entries"
+        about = f"about {counted(entries, 'entry')}" if entries else "no entries"
+        size = "" if entries is None else f" with {about}"
         output.words(f"{'would drop' if is_planned else 'dropped'} {partition}{size}")
     for table, entries in sorted(report.tables.items()):
         if entries:
-            output.words(f"{'would remove' if is_planned else 'removed'} {entries:,} entries of {table}")
+            output.words(f"{'would remove' if is_planned else 'removed'} {counted(entries, 'entry')} of {table}")
     if not report.partitions and not report.entries:
         output.words(f"{'would remove' if is_planned else 'removed'} nothing")
     for hold in report.held:

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from svc_pg import audit
+from svc_pg.plurals import counted
 
 from . import output, records
 from .database import connect
@@ -46,12 +47,12 @@ def erase(
             }
         )
     elif not dry_run:
-        output.words(f"erased {report.entries:,} entries" if report.entries else "nothing is left to erase")
+        output.words(f"erased {counted(report.entries, 'entry')}" if report.entries else "nothing is left to erase")
 
 
 def _show(report: audit.ErasureReport, words: str) -> None:
     for table, entries in sorted(report.tables.items()):
-        output.words(f"{words} {entries:,} entries of {printable(table)}")
+        output.words(f"{words} {counted(entries, 'entry')} of {printable(table)}")
     for key in report.other_keys:
         output.words(
             f"the record also had the key {printable(key)}, whose other entries stay: erase it too if it is the same"

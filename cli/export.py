@@ -10,6 +10,7 @@ import typer
 from svc_pg.audit.export import expected
 from svc_pg.audit.export import export as export_entries
 from svc_pg.audit.export_fields import ExportReport
+from svc_pg.plurals import counted
 
 from . import output
 from .database import open_database
@@ -118,7 +119,7 @@ def export(
                 entries = follow_entries(
                     conn, wanted, to=to, cursor=cursor, after=after, is_rebound=rebind, progress=progress
                 )
-            output.words(f"{entries:,} entries.")
+            output.words(f"{counted(entries, 'entry')}.")
             return
         with opened(to) as out, entries_so_far(lambda: expected(conn, wanted, after=after)) as progress:
             report = export_entries(
@@ -159,7 +160,7 @@ def _check(
 
 
 def _tell(report: ExportReport, *, unsettled: bool) -> None:
-    words = f"{report.entries:,} entries."
+    words = f"{counted(report.entries, 'entry')}."
     if not unsettled:
         words += f" To go on from here next time: --after {report.horizon}"
     if report.held_back:

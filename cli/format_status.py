@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
+from svc_pg.plurals import counted
 from svc_pg.schema import Status
 from svc_pg.schema_objects import sends_changes
 
 _FEW: Final = 10
 _BY_WEIGHT: Final = ("outdated", "missing", "orphan", "ok")  # the others have lines of their own
-_PLURALS: Final = {"access": "access rights", "index": "indexes"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ def _of_svc(entries: Sequence[Status]) -> Iterator[Line]:
     for state, group in groupby(sorted(rest, key=lambda entry: entry.state), key=lambda entry: entry.state):
         members = list(group)
         kinds = Counter(entry.kind for entry in members)
-        counted = ", ".join(_counted(kind, number) for kind, number in kinds.items())
-        yield Line(state, members[0].action, "schema", f"svc: {counted}")
+        numbers = ", ".join(_counted(kind, number) for kind, number in kinds.items())
+        yield Line(state, members[0].action, "schema", f"svc: {numbers}")
 
 
 def _of_application(entries: Sequence[Status]) -> Iterator[Line]:
@@ -95,6 +95,4 @@ def _is_whole(entry: Status, members: Sequence[Status]) -> bool:
 
 
 def _counted(kind: str, number: int) -> str:
-    if kind == "access":
-        return _PLURALS[kind]
-    return f"{number} {kind if number == 1 else _PLURALS.get(kind, f'{kind}s')}"
+    return "access rights" if kind == "access" else counted(number, kind)

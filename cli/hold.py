@@ -5,6 +5,7 @@ from typing import Annotated, Final
 import typer
 
 from svc_pg import audit
+from svc_pg.plurals import counted
 
 from . import output, records
 from .database import connect
@@ -78,4 +79,4 @@ def _show(limit: int, after: str | None, database_url: str | None, *, show_all: 
 
 def _what(hold: audit.Hold) -> str:
     what = " ".join(filter(None, (hold.table_name, hold.record_id)))
-    return what + (f", with {hold.connected:,} records that refer to it" if hold.connected else "")
+    return what + (f", and what refers to it: {counted(hold.connected, 'record')}" if hold.connected else "")

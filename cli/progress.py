@@ -8,6 +8,8 @@ from datetime import timedelta
 
 from rich.console import Console
 
+from svc_pg.plurals import counted
+
 
 def is_shown() -> bool:
     """True if a person at a terminal sees standard error, and it does not mix with the data."""
@@ -37,8 +39,8 @@ def words(entries: int, *, seconds: float, expected: int | None = None) -> str:
     """The progress: the remaining time only if the estimate of all entries is higher than their number so far."""
     rate = entries / seconds if seconds >= 1 else 0
     if not rate:
-        return f"{entries:,} entries"
+        return counted(entries, "entry")
     if expected is None or expected <= entries:
-        return f"{entries:,} entries, {rate:,.0f} a second"
+        return f"{counted(entries, 'entry')}, {rate:,.0f} a second"
     left = timedelta(seconds=max(round((expected - entries) / rate), 1))
     return f"{entries:,} of about {expected:,} entries, {rate:,.0f} a second, {left} left"

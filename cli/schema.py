@@ -10,6 +10,7 @@ from svc_pg import Config, schema
 from svc_pg.attribution import PREPARE, Attribution, attribution
 from svc_pg.config import DEFAULT_FILE
 from svc_pg.dialects import dialect_of
+from svc_pg.plurals import counted
 from svc_pg.query import fetch
 from svc_pg.schema import Status
 
@@ -63,8 +64,9 @@ def install(
         return
     _say(steps, verbose=verbose)
     for table, number in snapshots.items():
-        output.words(f"snapshot of {number} rows of {table}")
-    output.words(f"{len(steps)} changes." if steps else "Nothing to change: the database is as the configuration says.")
+        output.words(f"snapshot of {counted(number, 'row')} of {table}")
+    nothing = "Nothing to change: the database is as the configuration says."
+    output.words(f"{counted(len(steps), 'change')}." if steps else nothing)
     if is_idle:
         output.words("No table is recorded yet: name them in svc-pg.toml, each below [[audit.tables]].")
 
@@ -79,7 +81,7 @@ def plan(*, database_url: DatabaseUrl = None, config: ConfigReference = None, ro
         note = "; only with --prune" if step.needs_prune else ""
         left_out = format_status.left_out([step])
         output.sql(f"-- {step.action} {step.kind} {step.identity}{note}{left_out}\n{step.sql.rstrip()}\n")
-    output.words(f"{len(steps)} changes." if steps else "Nothing to change.")
+    output.words(f"{counted(len(steps), 'change')}." if steps else "Nothing to change.")
 
 
 @app.command()
@@ -186,7 +188,7 @@ def uninstall(
         return
     _say(steps, verbose=verbose)
     kept = "" if drop_data else " The audit log and all other data stay; --drop-data drops them."
-    output.words(f"{len(steps)} objects removed.{kept}" if steps else "Nothing to remove.")
+    output.words(f"{counted(len(steps), 'object')} removed.{kept}" if steps else "Nothing to remove.")
 
 
 def _advice(differing: list[Status], config: str | None) -> str:

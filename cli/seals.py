@@ -12,6 +12,7 @@ from svc_pg.audit.seals.copies import append_new, appending, check_copies, line_
 from svc_pg.audit.seals.keys import PublicKeys, SealKey
 from svc_pg.audit.seals.seal import Seal
 from svc_pg.errors import SvcError
+from svc_pg.plurals import counted
 from svc_pg.settings import Settings
 
 from . import output, records
@@ -55,12 +56,13 @@ def seal(
     if json and to != STANDARD_OUTPUT:
         records.show_json({"seals": len(made), "entries": sum(new.entries for new in made), "copied": copied})
         return
-    entries = sum(new.entries for new in made)
-    output.words(
-        f"Sealed {entries:,} entries; the last seal is {made[-1].number}." if made else "No entries without a seal."
-    )
+    if made:
+        entries = sum(new.entries for new in made)
+        output.words(f"Sealed {counted(entries, 'entry')}; the last seal is {made[-1].number}.")
+    else:
+        output.words("No entries without a seal.")
     if copied:
-        output.words(f"Copied {copied:,} seals to {to}.")
+        output.words(f"Copied {counted(copied, 'seal')} to {to}.")
 
 
 @app.command()
@@ -81,7 +83,7 @@ def verify(
             conn,
             public_keys=public_keys,
             copies=copies,
-            progress=lambda entries: show(f"{entries:,} entries"),
+            progress=lambda entries: show(counted(entries, "entry")),
         )
     if json:
         records.show_json(
@@ -101,7 +103,8 @@ def verify(
     else:
         for finding in found.findings:
             output.data(printable(finding.message))
-        output.words(f"{found.entries:,} entries are as {found.seals:,} seals have them; {found.unsealed:,} have none.")
+        compared = f"{counted(found.entries, 'entry')} as sealed by {counted(found.seals, 'seal')}"
+        output.words(f"{compared}; {found.unsealed:,} without a seal.")
         if found.purged or found.erased:
             output.words(f"{found.purged:,} were purged, and the contents of {found.erased:,} erased.")
         if not found.is_complete:

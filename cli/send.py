@@ -14,6 +14,7 @@ from psycopg.errors import InsufficientPrivilege
 
 from svc_pg import webhooks
 from svc_pg.errors import PayloadError, UnknownEventError
+from svc_pg.plurals import counted
 from svc_pg.query import Query, fetch, scalar
 
 from . import json_text, output
@@ -131,18 +132,14 @@ def _what_was_sent(conn: Connection[Any], message: UUID) -> _Sent | None:
 def _summary(sent: _Sent | None) -> str:
     if sent is None:
         return "Sent. To how many endpoints, this role may not read."
-    to = _endpoints(sent.endpoints)
+    to = counted(sent.endpoints, "endpoint")
     if not sent.is_new:
         return f"This idempotency key was used before, so nothing more is sent; the first message went to {to}."
     if sent.undecided:
         return (
-            f"It goes to {to}. The filter of {_endpoints(sent.undecided)} cannot be decided; for the reason: "
+            f"It goes to {to}. The filter of {counted(sent.undecided, 'endpoint')} cannot be decided; for the reason: "
             "svc-pg webhooks deliveries --status failed"
         )
     if sent.endpoints:
         return f"It goes to {to}."
     return "No endpoint wants it. To register one: svc-pg webhooks add --url URL --event EVENT"
-
-
-def _endpoints(number: int) -> str:
-    return f"{number} endpoint{'' if number == 1 else 's'}"

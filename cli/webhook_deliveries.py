@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from svc_pg import Config, Settings, durations, webhooks
+from svc_pg.plurals import counted
 from svc_pg.query import Query, fetch, fetch_one
 from svc_pg.webhooks import delivery_queries as deliveries
 from svc_pg.webhooks.delivery_rows import STATUSES, Changed, Delivery
@@ -184,8 +185,8 @@ def _change_many(
     if as_json:
         records.show_json({"count": count, "isComplete": is_complete, "isDryRun": dry_run})
         return
-    number = f"{count}" if is_complete else f"At least {count}"
-    output.words(f"{number} deliveries {would if dry_run else did}.")
+    least = "" if is_complete else "At least "
+    output.words(f"{least}{counted(count, 'delivery')} {would if dry_run else did}.")
 
 
 @app.command()

@@ -8,6 +8,7 @@ import typer
 from psycopg import Connection
 
 from svc_pg import durations
+from svc_pg.plurals import counted
 from svc_pg.query import Query, fetch_one
 from svc_pg.webhooks import replay_queries
 from svc_pg.webhooks.replay_queries import REPLAY_STATUSES, Replayed
@@ -69,7 +70,7 @@ def replay(
             start = fetch_one(conn, batch(after=after, batch=0)).next_cursor
         if not dry_run:
             expected = sum(part.count for part in _batches(conn, partial(batch, dry_run=True), start))
-            output.words(f"{expected} deliveries. To continue after an interruption: --after {start}")
+            output.words(f"{counted(expected, 'delivery')}. To continue after an interruption: --after {start}")
         count = 0
         for part in _batches(conn, partial(batch, dry_run=dry_run), start):
             count += part.count
@@ -78,7 +79,8 @@ def replay(
     if json:
         records.show_json({"count": count, "isDryRun": dry_run})
         return
-    output.words(f"{count} deliveries would be due." if dry_run else f"{count} deliveries are due.")
+    verb = "would be" if dry_run else "is" if count == 1 else "are"
+    output.words(f"{counted(count, 'delivery')} {verb} due.")
 
 
 def _batches(conn: "Connection[Any]", batch: Callable[..., Query[Replayed]], after: str | None) -> Iterator[Replayed]:

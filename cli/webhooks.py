@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from svc_pg import Settings
+from svc_pg.plurals import counted
 from svc_pg.query import fetch_one
 from svc_pg.webhooks import delivery_queries as deliveries
 from svc_pg.webhooks import endpoint_health
@@ -178,21 +179,20 @@ def reencrypt(*, database_url: PostgresUrl = None) -> None:
     with connect(database_url) as conn:
         conn.autocommit = True
         count = rotate_key(conn, KeyRing.of(Settings.load()))
-    output.words(
-        f"The secrets of {count} endpoints are sealed anew; the others were sealed with the first key already."
-    )
+    sealed = f"The secrets of {counted(count, 'endpoint')} are sealed anew"
+    output.words(f"{sealed}; the others were sealed with the first key already.")
 
 
 def _symptoms(health: EndpointHealth) -> Iterator[str]:
     if health.disabled_reason:
         yield printable(health.disabled_reason)
     if health.failing_since:
-        yield f"{health.failure_streak} failures in a row since {records.text(health.failing_since)}"
+        yield f"{counted(health.failure_streak, 'failure')} in a row since {records.text(health.failing_since)}"
     if health.breaker_until and health.health == "broken":
         yield f"breaker open until {records.text(health.breaker_until)}"
     if health.failed_deliveries:
         least = "at least " if health.failed_deliveries == endpoint_health.MOST_COUNTED else ""
-        yield f"{least}{health.failed_deliveries} deliveries of the last day failed"
+        yield f"{least}{counted(health.failed_deliveries, 'delivery')} of the last day failed"
     if health.backlog_age:
         yield f"the first delivery is {timedelta(seconds=int(health.backlog_age.total_seconds()))} late"
     if health.client_certificate_expires_at:

@@ -16,6 +16,7 @@ from svc_pg.config import Config
 from svc_pg.conninfo import Conninfo
 from svc_pg.errors import SvcError, TransactionError
 from svc_pg.last_runs import Task, note_failure, note_success
+from svc_pg.plurals import counted
 from svc_pg.query import scalar
 from svc_pg.repeating import Repeating
 from svc_pg.schema.postgres.partitions import ENSURE, EPOCH
@@ -152,7 +153,7 @@ def _purge_log(conn: Connection[Any], config: Config) -> str | None:
         _log.warning("entries to be purged are in use, the next run goes on: %s", ", ".join(report.postponed))
     if not report.partitions and not report.entries:
         return None
-    return f"removed {len(report.partitions)} partitions and {report.entries} entries"
+    return f"removed {counted(len(report.partitions), 'partition')} and {counted(report.entries, 'entry')}"
 
 
 def prune_deliveries(conn: Connection[Any], *, delivered: timedelta, failed: timedelta) -> int:
@@ -204,7 +205,7 @@ def _in_stretches(
 
 
 def _removed(rows: int) -> str | None:
-    return f"removed {rows} rows" if rows else None
+    return f"removed {counted(rows, 'row')}" if rows else None
 
 
 _STEPS: Final[tuple[tuple[str, Task | None, Step], ...]] = (

@@ -10,6 +10,7 @@ from svc_pg.application_names import worker_name
 from svc_pg.config import Config, WebhooksConfig
 from svc_pg.conninfo import Conninfo
 from svc_pg.errors import ProtocolError
+from svc_pg.plurals import counted
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.http.http1_transport import Http1Transport
 from svc_pg.webhooks.http.transport import Transport
@@ -148,9 +149,8 @@ class Worker:
             results.acknowledge_all, patience=lambda: _LAST_ACKNOWLEDGEMENTS if len(results) else 0.0
         )
         if len(results):
-            _log.error(
-                "stopped with results that the database did not take: %s deliveries will be sent again", len(results)
-            )
+            lost = counted(len(results), "delivery")
+            _log.error("stopped with results that the database did not take: %s will be sent again", lost)
 
 
 def _transport(config: WebhooksConfig, *, concurrency: int) -> Transport:

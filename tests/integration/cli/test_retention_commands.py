@@ -86,14 +86,14 @@ def test_a_purge_says_what_goes_by_table_and_what_is_held(run: Run) -> None:
     run("hold", "orders", "5", "--reason", "case 17")
     planned = run("purge", "--dry-run")
     kept = "held, so kept: public.orders 5\n"
-    assert planned.stderr == f"would remove 1 entries of public.orders\n{kept}"
-    assert run("purge").stderr == f"removed 1 entries of public.orders\n{kept}"
+    assert planned.stderr == f"would remove 1 entry of public.orders\n{kept}"
+    assert run("purge").stderr == f"removed 1 entry of public.orders\n{kept}"
     assert run("purge").stderr == f"removed nothing\n{kept}"
 
 
 def test_an_erasure_is_shown_first_and_needs_a_yes(run: Run) -> None:
     planned = run("erase", "customer", "5", "--dry-run")
-    assert planned.stderr == "would erase 1 entries of public.customer\n"
+    assert planned.stderr == "would erase 1 entry of public.customer\n"
     asked = run("erase", "customer", "5")
     assert (asked.returncode, "Nothing brings this back" in asked.stderr) == (1, True)
     assert json.loads(run("erase", "customer", "5", "--yes", "--json").stdout) == {

@@ -63,7 +63,7 @@ def test_a_sealed_log_is_verified_and_a_forged_one_is_named(run: Run, database: 
     assert "No verification of it is recorded: svc-pg verify.\n" in run("status").stderr
     assert json.loads(run("seal", "--json").stdout) == {"seals": 0, "entries": 0, "copied": 0}
     done = run("verify")
-    assert (done.returncode, done.stderr) == (0, "3 entries are as 1 seals have them; 0 have none.\n")
+    assert (done.returncode, done.stderr) == (0, "3 entries as sealed by 1 seal; 0 without a seal.\n")
     told = run("status").stderr
     assert "Seals 1 to 1 were verified at " in told
     assert ": all was as it was sealed.\n" in told
@@ -108,13 +108,13 @@ def test_bad_input_is_named(run: Run, command: list[str], variables: dict[str, s
 
 def test_copies_are_appended_and_compared(run: Run, database: str, tmp_path: Path) -> None:
     file = tmp_path / "seals"
-    assert run("seal", "--to", "seals").stderr == "Sealed 3 entries; the last seal is 1.\nCopied 1 seals to seals.\n"
+    assert run("seal", "--to", "seals").stderr == "Sealed 3 entries; the last seal is 1.\nCopied 1 seal to seals.\n"
     with psycopg.connect(database) as conn:
         conn.execute("insert into customer values (2, 'b')")
     printed = run("seal", "--to", "-")
     assert len(printed.stdout.splitlines()) == 1
     done = run("seal", "--to", "seals")
-    assert done.stderr == "No entries without a seal.\nCopied 1 seals to seals.\n"
+    assert done.stderr == "No entries without a seal.\nCopied 1 seal to seals.\n"
     assert file.read_text().splitlines()[1] == printed.stdout.strip()
     assert run("verify", "--seals", "seals").returncode == 0
     file.write_bytes(file.read_bytes()[:-1])
@@ -151,7 +151,7 @@ def test_a_full_disk_leaves_the_file_as_it_was(run: Run, database: str, tmp_path
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert (done.returncode, file.read_bytes()) == (1, before)
     assert done.stderr.splitlines()[-1] == "error: seals cannot be read or written: File too large"
-    assert run("seal", "--to", "seals").stderr == "No entries without a seal.\nCopied 1 seals to seals.\n"
+    assert run("seal", "--to", "seals").stderr == "No entries without a seal.\nCopied 1 seal to seals.\n"
 
 
 def test_a_proof_is_checked_without_a_database_and_by_the_program_of_the_documentation(

@@ -37,7 +37,7 @@ def test_a_database_is_installed_compared_and_cleared_by_its_address(folder: Pat
     install = svc_pg("install", "--database-url", whole, "--backfill", folder=folder)
     assert (install.returncode, install.stderr.splitlines()[-2:]) == (
         0,
-        ["snapshot of 1 rows of main.customer", "12 changes."],
+        ["snapshot of 1 row of main.customer", "12 changes."],
     )
     again = svc_pg("install", folder=folder, variables={"DATABASE_URL": relative})
     assert (again.returncode, again.stderr.count("Nothing to change")) == (0, 1)

@@ -90,7 +90,7 @@ def test_an_export_is_what_the_library_writes(log: Log, conn: Any, call: Call, t
     file = tmp_path / "log.csv"
     done = call("export", "--format", "csv", "--to", str(file))
     assert done.returncode == 0, done.stderr
-    assert "1 entries. To go on from here next time: --after" in done.stderr
+    assert "1 entry. To go on from here next time: --after" in done.stderr
     cursor = done.stderr.split("--after ")[1].split()[0]
     assert "'=1+1" in file.read_text()
     log.write(conn, "2", timestamp=datetime.now(UTC) + timedelta(seconds=1))
@@ -101,7 +101,7 @@ def test_an_export_is_what_the_library_writes(log: Log, conn: Any, call: Call, t
 def test_a_purge_names_the_operator(log: Log, conn: Any, call: Call) -> None:
     log.write(conn, "1", timestamp=NOW - timedelta(days=400))
     planned = call("purge", "--older-than", "365d", "--dry-run").stderr.splitlines()
-    assert [line.partition(" of ")[0] for line in planned] == ["would remove 1 entries"]
+    assert [line.partition(" of ")[0] for line in planned] == ["would remove 1 entry"]
     done = call("purge", "--older-than", "365d", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["entries"] == 1

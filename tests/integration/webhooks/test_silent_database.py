@@ -97,7 +97,7 @@ def test_a_worker_that_stops_while_its_database_is_silent_ends_and_says_what_wil
             receiver.wait_for(1)
             way.is_silent = True
             may_answer.set()
-    assert "the database did not take: 1 deliveries" in caplog.text
+    assert "the database did not take: 1 delivery" in caplog.text
 
 
 @contextmanager

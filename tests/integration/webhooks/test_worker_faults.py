@@ -158,7 +158,7 @@ def test_a_worker_that_stops_without_its_database_ends_and_says_what_will_be_sen
             receiver.wait_for(1)
             way.close()
             may_answer.set()
-    assert "the database did not take: 1 deliveries" in caplog.text
+    assert "the database did not take: 1 delivery" in caplog.text
 
 
 def test_results_are_acknowledged_to_the_last_on_the_next_connection(database: str) -> None:
@@ -275,7 +275,7 @@ def test_a_worker_that_stops_while_a_delivery_is_locked_acknowledges_the_others(
             holder.execute("select from svc.webhook_deliveries order by id limit 1 for update")
             may_answer.set()
     assert [row["status"] for row in rows(database, "webhook_deliveries")] == ["pending", "delivered"]
-    assert "the database did not take: 1 deliveries" in caplog.text
+    assert "the database did not take: 1 delivery" in caplog.text
 
 
 def test_a_connection_is_closed_also_where_its_task_is_cancelled_while_it_leaves(database: str) -> None:
