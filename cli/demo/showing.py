@@ -26,7 +26,7 @@ def show(findings: Findings) -> None:
         [sent["eventName"], sent["status"], f"{sent['attempts']} of {sent['maxAttempts']}", str(sent["lastStatusCode"])]
         for sent in reversed(findings.deliveries)
     ]
-    alarms = [[entry["dbUser"], entry["label"], entry["description"]] for entry in findings.alarms]
+    alarms = [[entry[key] or "" for key in ("dbUser", "label", "description")] for entry in findings.alarms]
     show_changes(findings.entries)
     output.data("password_hash is in the table of customers, and in no entry: it is redacted.")
     alarmed = f"Changed past the application, {TAMPERING // timedelta(minutes=1)} minutes ago"

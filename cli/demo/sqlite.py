@@ -191,7 +191,7 @@ def _show(findings: FileFindings) -> None:
     show_changes(findings.entries)
     output.data("password_hash is in the table of customers, and in no entry: it is redacted.")
     output.data("Of the cards' numbers the log has four digits.")
-    alarms = [[alarm["severity"], alarm["label"], alarm["description"]] for alarm in findings.alarms]
+    alarms = [[alarm[key] or "" for key in ("severity", "label", "description")] for alarm in findings.alarms]
     tables.show("Changed past the application", ["severity", "label", "change"], alarms, folding={"change"})
     output.data("Nobody is named, because no application told the triggers of an actor.")
     output.data(f"An attempt to empty the log was answered:\n  {findings.refusal}")

@@ -9,6 +9,7 @@ import pytest
 
 from svc_pg import audit
 from svc_pg.audit import SealKey
+from tests.support import debian
 from tests.support.commands import program, svc_pg
 from tests.support.documents import examples
 from tests.support.postgres import Prepare
@@ -164,7 +165,7 @@ def test_a_proof_is_checked_without_a_database_and_by_the_program_of_the_documen
 
     def checked_elsewhere(key: str) -> tuple[int, str]:
         done = subprocess.run(
-            ["node", "check.js", "proof.json", key],
+            [debian.program("node", package="nodejs"), "check.js", "proof.json", key],
             cwd=tmp_path,
             capture_output=True,
             text=True,

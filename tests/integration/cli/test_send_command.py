@@ -87,7 +87,7 @@ def test_every_option_arrives(shop: str, tmp_path: Path) -> None:
         (["order.creatd", "{}"], b"", ['event "order.creatd" is not defined', 'Did you mean "order.created"?']),
         (["zzz", "{}"], b"", ['event "zzz" is not defined', "svc-pg install"]),
         (["order.paid", "{id: 7}"], b"", ["line 1, column 2", "\n  {id: 7}\n   ^\n", "Quote it for the shell"]),
-        (["order.paid", "-"], b'{\n "a": 1,\n}', ["line 3, column 1", "\n  }\n  ^\n"]),
+        (["order.paid", "-"], b'{\n "a": 1,\n "b"}', ["line 3, column 5", '\n   "b"}\n      ^\n']),
         (["order.paid", "-"], b"", ["line 1, column 1"]),
         (["order.paid", "-"], b'"\x1b"', ["Invalid control character, line 1, column 2", '"\\u001b"']),
         (["order.paid", "-"], b'{"a": "\xe9"}', ["the payload is not UTF-8: byte 8 is 0xe9"]),

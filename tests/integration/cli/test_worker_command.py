@@ -14,6 +14,7 @@ from threading import Event
 from urllib.error import HTTPError, URLError
 from urllib.request import ProxyHandler, build_opener
 
+import psutil
 import psycopg
 import pytest
 
@@ -51,7 +52,8 @@ class Running:
             with opener.open(f"http://127.0.0.1:{self.port}{path}", timeout=10) as response:
                 return response.status, response.read().decode()
         except HTTPError as error:
-            return error.code, ""
+            with error:
+                return error.code, ""
         except (URLError, OSError):
             return 0, ""
 
@@ -63,8 +65,7 @@ class Running:
         return next((float(line.split()[-1]) for line in lines if line.startswith(f"{name} ")), 0)
 
     def children(self) -> set[int]:
-        found = subprocess.run(["pgrep", "-P", str(self.process.pid)], capture_output=True, text=True, check=False)
-        return {int(pid) for pid in found.stdout.split()}
+        return {child.pid for child in psutil.Process(self.process.pid).children()}
 
     def ends_with(self, *signals: signal.Signals) -> int:
         for number in signals:
@@ -115,8 +116,10 @@ def send(conninfo: str, number: int = 1) -> None:
 
 
 def is_alive(pid: int) -> bool:
-    found = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
-    return found.stdout.strip()[:1] not in ("", "Z")
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 @contextmanager
