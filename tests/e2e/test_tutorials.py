@@ -24,7 +24,15 @@ from tests.support.documents import FENCED, ROOT
 from tests.support.waiting import wait_until
 
 TUTORIALS: Final = ROOT / "docs" / "tutorial"
-DONE_ALREADY: Final = ("mkdir ", "python3 -m venv", "pip ", "createdb ", "docker ", "export DATABASE_URL")
+DONE_ALREADY: Final = (
+    "mkdir ",
+    "python3 -m venv",
+    "pip ",
+    "createdb ",
+    "docker ",
+    "export DATABASE_URL",
+    "export PATH",
+)
 SERVERS: Final = ("svc-pg listen", "svc-pg worker", "svc-pg serve", "uvicorn ", "flask ", "python manage.py runserver")
 
 
