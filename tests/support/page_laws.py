@@ -136,8 +136,8 @@ def broken_laws(page: Page, html: str, *, looks: Sequence[Look] = LOOKS) -> list
     if (size := len(html.encode())) > MAX_BYTES:
         found.append(f"{size} bytes, and {MAX_BYTES} are allowed")
     found += page.evaluate(_STRUCTURE, _PLANTED)
-    for width in (NARROWEST, *WIDTHS):
-        page.set_viewport_size(ViewportSize(width=width, height=_HEIGHT))
+    for width in sorted((NARROWEST, *WIDTHS), key=lambda each: each != _width(page)):  # the width it has comes first
+        _set_width(page, width)
         found += [f"at {width} px the page is wider: {each}" for each in page.evaluate(_WIDER)]
         themes = [theme for wanted, theme in looks if wanted == width]
         for theme in themes:
@@ -145,6 +145,15 @@ def broken_laws(page: Page, html: str, *, looks: Sequence[Look] = LOOKS) -> list
             violations = axe.violations(page, of_colors=theme != themes[0])  # all that another theme changes
             found += [f"at {width} px, {theme}: {each}" for each in violations]
     return found
+
+
+def _width(page: Page) -> int:
+    return page.viewport_size["width"] if page.viewport_size else 0
+
+
+def _set_width(page: Page, width: int) -> None:
+    if _width(page) != width:  # to lay a page out again takes as long as to look for what is wider
+        page.set_viewport_size(ViewportSize(width=width, height=_HEIGHT))
 
 
 @dataclass
@@ -164,14 +173,17 @@ class Inspection:
         is_first, is_new = path not in self.paths, not kinds <= self.kinds
         self.paths.add(path)
         self.kinds |= kinds
-        looks = LOOKS if is_first else LOOKS[:2] if is_new else ()
-        return (keyboard_laws(page) if is_first or is_new else []) + broken_laws(page, html, looks=looks)
+        if not is_first and not is_new:
+            return broken_laws(page, html, looks=())
+        _set_width(page, WIDTHS[-1])
+        return keyboard_laws(page) + broken_laws(page, html, looks=LOOKS if is_first else LOOKS[:2])
 
 
 def keyboard_laws(page: Page) -> list[str]:
     """The controls of the page as it looks now that the key Tab does not reach, or does not show that it has."""
     controls: int = page.evaluate(_TABBING)
     for _ in range(min(controls + 10, _MAX_TABS)):  # once around, by what scrolls, wherever the focus was
-        page.keyboard.press("Tab")
+        page.keyboard.down("Tab")  # held down, which goes on as it does by a press each, for half of the time
+    page.keyboard.up("Tab")
     found: list[str] = page.evaluate(_REACHED)
     return found
