@@ -344,7 +344,7 @@ def test_a_dry_run_says_that_it_stopped_counting_and_the_real_one_goes_to_the_en
     counted = run("recover", endpoint, "--dry-run", "--json", "--since", "2020-01-31T12:00:00Z")
     assert json.loads(counted) == {"count": deliveries.BULK, "isComplete": False, "isDryRun": True}
     words = svc_pg("webhooks", "recover", endpoint, "--dry-run", folder=tmp_path, variables={"DATABASE_URL": database})
-    assert words.stderr == f"At least {deliveries.BULK} deliveries would be tried again.\n"
+    assert words.stderr == f"At least {deliveries.BULK:,} deliveries would be tried again.\n"
     done = json.loads(run("recover", endpoint, "--json"))
     assert done == {"count": deliveries.BULK + 1, "isComplete": True, "isDryRun": False}
 
@@ -379,7 +379,7 @@ def test_a_replay_is_counted_and_after_a_kill_it_continues_and_copies_nothing_tw
         assert process.stderr
         begun, first = process.stderr.readline(), process.stderr.readline()
         process.kill()
-    assert begun.startswith(f"{number} deliveries. To continue after an interruption: --after ")
+    assert begun.startswith(f"{number:,} deliveries. To continue after an interruption: --after ")
     # a batch, or as much of it as its time allows on a busy machine
     assert re.match(r"[1-9][0-9]* so far\. To continue after an interruption: --after ", first)
     for line in (first, begun):
