@@ -65,8 +65,12 @@ class Sqlite:
         if column.kind == "number":
             return x
         real = sql(_REAL + "{0} else json(format('%!.17g', {0})) end", x)
+        # the result of a function of JSON goes on to be JSON for triggers, which the text in the table is not
         plain = sql(
-            "case typeof({0}) when 'real' then {1} when 'blob' then '\\x' || lower(hex({0})) else {0} end", x, real
+            "case typeof({0}) when 'text' then {0} || '' when 'real' then {1}"
+            " when 'blob' then '\\x' || lower(hex({0})) else {0} end",
+            x,
+            real,
         )
         if column.kind == "boolean":
             return sql("case when {0} is 1 then json('true') when {0} is 0 then json('false') else {1} end", x, plain)

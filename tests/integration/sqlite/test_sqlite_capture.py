@@ -58,6 +58,18 @@ def test_json_is_json_in_columns_that_are_declared_or_checked_to_be(conn: sqlite
     assert images(conn)[-1]["a"] == "\\x00"
 
 
+def test_a_text_that_functions_of_json_made_is_a_text_as_in_the_table(conn: sqlite3.Connection) -> None:
+    conn.execute("create table t (a text, b, g as (json_extract(b, '$.k')), primary key (a, b))")
+    audited(conn, {"name": "t", "max_value_bytes": 1000})
+    run(conn, ["insert into t values (json_array(1), json('{\"k\":[1]}'))", "update t set a = json_array(2)"])
+    run(conn, ["update t set b = json_set(b, '$.k', json_array(2)), a = json(a)", "replace into t select a, b from t"])
+    conn.execute("delete from t")
+    befores, afters = images(conn, "before_data"), images(conn)
+    assert befores[1:] == [*afters[:3], None, afters[4]]
+    assert afters[2] == {"a": "[2]", "b": '{"k":[2]}', "g": "[2]"}
+    assert entries(conn, "record_id")[2:] == ['["[2]", "{\\"k\\":[2]}"]'] * 4
+
+
 def test_booleans_are_booleans(conn: sqlite3.Connection) -> None:
     conn.execute("create table t (id integer primary key, a boolean, b bool, c int)")
     audited(conn, "t")
