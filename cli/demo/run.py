@@ -79,6 +79,7 @@ async def run_demo(*, stay: bool, as_json: bool) -> bool:
             show(findings)
         is_good = findings.is_good
         if stay:
+            output.end()  # a reader in a pipe need not wait for the end of the demo
             output.words("The shop goes on, for live pages to move. Ctrl-C ends the demo.")
             with suppress(asyncio.CancelledError):
                 await _go_on(http)

@@ -19,8 +19,10 @@ import pytest
 from django.db.backends.postgresql.features import DatabaseFeatures
 from psycopg.conninfo import conninfo_to_dict
 
+from tests.support import debian
 from tests.support.commands import environment, svc_pg
 from tests.support.documents import FENCED, ROOT
+from tests.support.postgres import embedded_programs
 from tests.support.waiting import wait_until
 
 TUTORIALS: Final = ROOT / "docs" / "tutorial"
@@ -108,6 +110,7 @@ def _free_ports(number: int) -> list[str]:
 def test_a_tutorial_leads_to_a_change_on_record_and_a_verified_webhook(
     framework: str, empty_database: str, tmp_path: Path
 ) -> None:
+    debian.program("curl", package="curl")
     database = conninfo_to_dict(empty_database)
     with psycopg.connect(empty_database) as conn:
         (needed,) = DatabaseFeatures.minimum_database_version or (0,)
@@ -120,7 +123,7 @@ def test_a_tutorial_leads_to_a_change_on_record_and_a_verified_webhook(
     variables = {f"PG{name.upper()}": str(database[name]) for name in ("host", "port", "user")}
     variables |= {
         "DATABASE_URL": empty_database,
-        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"], str(embedded_programs())]),
     }
     with ExitStack() as servers:
         walk = Walk(tmp_path, variables, servers)
