@@ -49,7 +49,7 @@ def hold(
         else:
             warn_of_no_records(conn, table)
         with operator(conn):
-            number = change(conn, table, key, reason=reason)
+            number = change(conn, table, *([] if key is None else [key]), reason=reason)
             placed = None if lift else audit.holds().numbered(number).list(conn).data[0]
     if json:
         records.show_json({"id": number} | ({} if placed is None else {"connected": placed.connected}))

@@ -95,7 +95,7 @@ def holds(*, lifted: bool = False) -> Holds:
     return Holds(keyset=_KEYSET, filter=ALL if lifted else ALL.where("lifted_at is null"))
 
 
-def hold(conn: Connection[Any], table: str, record: object = None, *, reason: str) -> str:
+def hold(conn: Connection[Any], table: str, record: object = ..., *, reason: str) -> str:
     """Hold a record, or without one all of a table, in the caller's transaction. Returns the hold's id.
 
     From its commit on, nothing of it is purged or erased, nor of the records that refer to it by ``audit.erasure``, now
@@ -104,36 +104,37 @@ def hold(conn: Connection[Any], table: str, record: object = None, *, reason: st
     column, or a list or tuple of several columns' values.
 
     Raises NotFoundError if the log does not know the table or the record, ConflictError if it is held already,
-    TransactionError unless the transaction is READ COMMITTED, QueryError without a reason, ConfigError on other
-    databases, and NotInstalledError.
+    TransactionError unless the transaction is READ COMMITTED, QueryError without a reason and for the key None,
+    ConfigError on other databases, and NotInstalledError.
     """
     require_postgres(conn, _FEATURE)
     return fetch_one(conn, _query(_HOLD, table, record, reason)).id
 
 
-async def ahold(conn: AsyncConnection[Any], table: str, record: object = None, *, reason: str) -> str:
+async def ahold(conn: AsyncConnection[Any], table: str, record: object = ..., *, reason: str) -> str:
     """As ``hold``, on an async connection."""
     require_postgres(conn, _FEATURE)
     return (await afetch_one(conn, _query(_HOLD, table, record, reason))).id
 
 
-def lift_hold(conn: Connection[Any], table: str, record: object = None, *, reason: str) -> str:
+def lift_hold(conn: Connection[Any], table: str, record: object = ..., *, reason: str) -> str:
     """Lift a hold, in the caller's transaction; this is an entry of the log, too. Returns the hold's id.
 
     The hold of a table does not end with that of one of its records, nor the other way round. Raises NotFoundError if
-    there is none, QueryError without a reason, ConfigError on other databases, and NotInstalledError.
+    there is none, QueryError without a reason and for the key None, ConfigError on other databases, and
+    NotInstalledError.
     """
     require_postgres(conn, _FEATURE)
     return fetch_one(conn, _query(_LIFT, table, record, reason)).id
 
 
-async def alift_hold(conn: AsyncConnection[Any], table: str, record: object = None, *, reason: str) -> str:
+async def alift_hold(conn: AsyncConnection[Any], table: str, record: object = ..., *, reason: str) -> str:
     """As ``lift_hold``, on an async connection."""
     require_postgres(conn, _FEATURE)
     return (await afetch_one(conn, _query(_LIFT, table, record, reason))).id
 
 
 def _query(text: Any, table: str, record: object, reason: str) -> Query[_Id]:
-    key = None if record is None else record_id(record)
+    key = None if record is ... else record_id(record)
     check_texts(*([] if key is None else [key]), reason)
     return Query(text, (str(TableName.parse(table)), key, reason), _Id)

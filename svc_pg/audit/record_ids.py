@@ -6,12 +6,17 @@ from decimal import Decimal
 from enum import Enum
 from math import isfinite
 
+from svc_pg.errors import QueryError
+
 
 def record_id(record: object) -> str:
     """The ``record_id`` of entries of the record with this key, as PostgreSQL writes it.
 
-    A time without a zone is written in several ways: pass the text that the log has.
+    A time without a zone is written in several ways: pass the text that the log has. Raises QueryError for None, the
+    key of an object that is not saved yet.
     """
+    if record is None:
+        raise QueryError("None is not the key of a record", hint="Save the record first.")
     if isinstance(record, list | tuple):
         return f"[{', '.join(map(_member, record))}]"
     return _text(record)

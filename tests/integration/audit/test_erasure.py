@@ -246,10 +246,11 @@ def test_seals_stay_valid_and_tell_a_forged_erasure(db: psycopg.Connection[Any])
 
 def test_what_is_held_is_not_erased(db: psycopg.Connection[Any]) -> None:
     before = texts(db)
-    for table, key in (("line", [7, 1]), ("orders", None), ("customer", 5)):
+    held_ones: list[tuple[str, list[object]]] = [("line", [[7, 1]]), ("orders", []), ("customer", [5])]
+    for table, key in held_ones:
         with db.transaction(force_rollback=True):
-            audit.hold(db, table, key, reason="case 17")
-            held = f"public.{table}" + ("" if key is None else f" {'[7, 1]' if table == 'line' else key}")
+            audit.hold(db, table, *key, reason="case 17")
+            held = " ".join([f"public.{table}", *map(str, key)])
             with pytest.raises(psycopg.DatabaseError, match="because of holds: " + held.replace("[", r"\[")) as caught:
                 db.execute("select svc.erase('public.customer', '5')")
             assert caught.value.sqlstate == "SV004"
@@ -258,8 +259,8 @@ def test_what_is_held_is_not_erased(db: psycopg.Connection[Any]) -> None:
     audit.hold(db, "customer", 5, reason="case 17")
     with pytest.raises(ConflictError, match=r"because of holds: public\.customer 5, public\.customer 6\n"):
         audit.erase(db, "customer", 5)
-    for key in (5, 6):
-        audit.lift_hold(db, "customer", key, reason="closed")
+    for number in (5, 6):
+        audit.lift_hold(db, "customer", number, reason="closed")
     report = audit.erase(db, "customer", 5)
     assert (report.entries, report.tables["svc.audit_holds"]) == (13, 2)
 
@@ -290,6 +291,8 @@ def test_what_cannot_be_erased_is_told(db: psycopg.Connection[Any]) -> None:
         audit.erase(db, "a.b.c", 5)
     with pytest.raises(QueryError):
         audit.erase(db, "customer", "a\0b")
+    with pytest.raises(QueryError, match="None is not the key of a record"):
+        audit.erase(db, "customer", None)
     with closing(sqlite3.connect(":memory:")) as other, pytest.raises(ConfigError, match="the erasure of a record"):
         audit.erase(cast(Any, other), "customer", 5)
     with db.transaction(), pytest.raises(TransactionError):

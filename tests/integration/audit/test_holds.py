@@ -118,19 +118,21 @@ def test_a_hold_and_its_end_are_entries_with_actor_and_reason(db: psycopg.Connec
 def test_what_cannot_be_held_or_lifted_is_told(db: psycopg.Connection[Any]) -> None:
     audit.hold(db, "customer", 5, reason="case 17")
     audit.hold(db, "customer", reason="case 18")  # beside that of a record of it
-    held: list[tuple[str, object]] = [("customer", 5), ("customer", None)]
-    for table, record in held:
+    held: list[tuple[object, ...]] = [("customer", 5), ("customer",)]
+    for table, *record in held:
         with pytest.raises(ConflictError, match="is held already"):
-            audit.hold(db, table, record, reason="again")
-    unknown: list[tuple[str, object]] = [("customer", 99), ("customer", "five"), ("nowhere", None), ("nowhere", 5)]
-    for table, record in unknown:
+            audit.hold(db, str(table), *record, reason="again")
+    unknown: list[tuple[object, ...]] = [("customer", 99), ("customer", "five"), ("nowhere",), ("nowhere", 5)]
+    for table, *record in unknown:
         with pytest.raises(NotFoundError):
-            audit.hold(db, table, record, reason="x")
-    free: list[tuple[str, object]] = [("customer", 6), ("orders", None)]
-    for table, record in free:
+            audit.hold(db, str(table), *record, reason="x")
+    free: list[tuple[object, ...]] = [("customer", 6), ("orders",)]
+    for table, *record in free:
         with pytest.raises(NotFoundError, match="is not held"):
-            audit.lift_hold(db, table, record, reason="x")
+            audit.lift_hold(db, str(table), *record, reason="x")
     for change in (audit.hold, audit.lift_hold):
+        with pytest.raises(QueryError, match="None is not the key of a record"):
+            change(db, "customer", None, reason="x")
         with pytest.raises(QueryError, match="needs a reason"):
             change(db, "orders", 5, reason="")
         with pytest.raises(QueryError, match="NUL"):
@@ -154,6 +156,9 @@ def test_async_connections_hold_and_lift(database: str, db: psycopg.Connection[A
             await audit.ahold(conn, "customer", 5, reason="case 17")
             await audit.ahold(conn, "orders", reason="case 18")
             await audit.alift_hold(conn, "customer", 5, reason="closed")
+            for change in (audit.ahold, audit.alift_hold):
+                with pytest.raises(QueryError, match="None is not the key of a record"):
+                    await change(conn, "orders", None, reason="x")
             return [hold.table_name for hold in (await audit.holds().alist(conn)).data]
 
     assert asyncio.run(run()) == ["public.orders"]

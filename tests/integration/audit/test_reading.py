@@ -185,6 +185,7 @@ def forged(*key: object) -> str:
         lambda q: q.operation("PURGE"),
         lambda q: q.order("random"),
         lambda q: q.label("a\0b"),
+        lambda q: q.record(None),
         lambda q: q.actor("\udcff"),
         lambda q: q.limit(0),
         lambda q: q.limit(1001),
