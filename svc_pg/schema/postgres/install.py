@@ -11,7 +11,7 @@ from psycopg import Connection, Error
 from svc_pg import __version__
 from svc_pg.capture.postgres.code_of_others import check_partition_keys
 from svc_pg.config import Config, Grants
-from svc_pg.errors import InstallError
+from svc_pg.errors import ConfigError, InstallError, UnknownTableError
 from svc_pg.query import scalar
 from svc_pg.schema.patience import FOR_INSTALL, FOR_TABLE, TRIES
 from svc_pg.schema.postgres import access, diagnosis, installation, inventory, partitions, preflight, search_indexes
@@ -65,7 +65,7 @@ def install(
     failures: dict[str, InstallError] = {}
     for table in list(left):
         try:
-            plan, taken = unit(partial(_install_table, conn, plan, table), table=table)
+            plan, taken = unit(partial(_install_table, conn, config, plan, table), table=table)
         except InstallError as error:
             failures[table] = error
             if conn.closed:
@@ -141,12 +141,27 @@ def _finish_schema(conn: Connection[Any], present: Installation, plan: Plan, don
     return revision
 
 
-def _install_table(conn: Connection[Any], plan: Plan, table: str) -> tuple[Plan, list[Status]]:
+def _install_table(conn: Connection[Any], config: Config, plan: Plan, table: str) -> tuple[Plan, list[Status]]:
     plan = plan.next(conn)
     done = take(conn, plan.by_table.get(table, []))
+    if (anew := _made_anew(conn, config, plan, table)) is not None:
+        plan, taken = anew, {(step.kind, step.identity) for step in done}
+        again = take(conn, plan.by_table.get(table, []))
+        done += [step for step in again if (step.kind, step.identity) not in taken]
     if names := Scope.of([step.item for step in done if step.item is not None]).names:
         access.apply(conn, plan.target.access, names=names)
     return plan, done
+
+
+def _made_anew(conn: Connection[Any], config: Config, plan: Plan, table: str) -> Plan | None:
+    """Another plan if the table changed while its lock, which is held now, was waited for."""
+    try:
+        if not plan.target.has_changed(conn, table):
+            return None
+        present = installation.read(conn, look_around(conn))
+        return Plan.of(conn, present, target_of(conn, present, config))
+    except (ConfigError, UnknownTableError) as error:
+        raise InstallError(f"a table was changed meanwhile: {error.message}", hint=error.hint) from error
 
 
 def _remove(conn: Connection[Any], plan: Plan, *, prune: bool) -> list[Status]:

@@ -1,7 +1,7 @@
 """The target of an install: the functions, views, triggers and event types that a configuration asks for."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib.resources import files
 from pathlib import PurePosixPath
@@ -18,6 +18,7 @@ from svc_pg.capture.postgres.own_tables import OWN_TABLES
 from svc_pg.capture.postgres.patterns import resolve
 from svc_pg.capture.postgres.triggers import capture_objects
 from svc_pg.capture.rules import check_partitions, check_pattern, rules_for
+from svc_pg.capture.table import Table
 from svc_pg.config import Config, EventDefinition
 from svc_pg.config.audit import Search
 from svc_pg.config.erasure import references
@@ -48,7 +49,7 @@ class Target:
     """The objects of the schema itself, those of each table and the event types, by name, and the access rules.
 
     ``tables`` holds the application's tables whose changes are recorded or sent, and our own audited ones. ``covered``
-    are their partitions, each with whether its changes are sent.
+    are their partitions, each with whether its changes are sent; ``facts`` are those of the application's tables.
     """
 
     schema: list[SchemaObject]
@@ -57,6 +58,12 @@ class Target:
     access: Access
     covered: frozenset[tuple[str, bool]] = frozenset()
     search: Sequence[Search] = ()
+    facts: Mapping[str, Table] = field(default_factory=dict)
+
+    def has_changed(self, conn: Connection[Any], table: str) -> bool:
+        """True if the table is not as it was when its objects were made. Raises UnknownTableError if it is gone."""
+        known = self.facts.get(table)
+        return known is not None and read_tables(conn, [known.name]) != {known.name: known}
 
     @property
     def objects(self) -> list[SchemaObject]:
@@ -71,7 +78,7 @@ def target_of(
 
     Raises UnknownTableError, which names every missing table, and ConfigError.
     """
-    tables, covered = _of_tables(conn, config)
+    facts, tables, covered = _of_tables(conn, config)
     return Target(
         schema=[
             *_rendered(
@@ -88,6 +95,7 @@ def target_of(
         access=access.wanted(installation, config.grants, roles=roles),
         covered=covered,
         search=config.audit.search,
+        facts=facts,
     )
 
 
@@ -132,8 +140,8 @@ def _of_own_tables() -> Mapping[str, Sequence[SchemaObject]]:
 
 def _of_tables(
     conn: Connection[Any], config: Config
-) -> tuple[dict[str, Sequence[SchemaObject]], frozenset[tuple[str, bool]]]:
-    """The objects that record the changes of each table, then those that send them; and the partitions."""
+) -> tuple[dict[str, Table], dict[str, Sequence[SchemaObject]], frozenset[tuple[str, bool]]]:
+    """The tables; the objects that record the changes of each, then those that send them; and the partitions."""
     audited = resolve(conn, config.audit.tables)
     sent = by_table(config.webhooks.change_events)
     tables = read_tables(conn, [*audited, *sent])
@@ -163,4 +171,4 @@ def _of_tables(
         ]
     parts = [(names, sends) for names, sends in ((audited, False), (sent, True))]
     covered = {(str(part), sends) for names, sends in parts for name in names for part in tables[name].partitions}
-    return objects, frozenset(covered)
+    return {str(name): table for name, table in tables.items()}, objects, frozenset(covered)

@@ -28,6 +28,8 @@ _SETTINGS: Final = (
     "set transaction isolation level read committed; set local search_path = pg_catalog, pg_temp;"
     " set local quote_all_identifiers = off"
 )
+# the limit for tables is set when the lock is there
+_LOCK: Final = "select set_config('lock_timeout', %s, true) from pg_advisory_xact_lock(%s, %s)"
 
 
 @contextmanager
@@ -44,18 +46,17 @@ def transaction(conn: Connection[Any]) -> Iterator[None]:
 def locked(conn: Connection[Any], patience: Patience) -> Iterator[None]:
     """A transaction that holds the install lock. Raises InstallError if another install keeps it too long."""
     with transaction(conn):
-        _set_lock_timeout(conn, patience.for_install)
+        conn.execute("select set_config('lock_timeout', %s, true)", (_limit(patience.for_install),))
         try:
-            conn.execute("select pg_advisory_xact_lock(%s, %s)", Lock.INSTALL.key)
+            conn.execute(_LOCK, (_limit(patience.for_table), *Lock.INSTALL.key))
         except LockNotAvailable as error:
             raise InstallError(
                 f"another install has been running for more than {patience.for_install.total_seconds():g} s",
                 hint="Try again when it ends.",
             ) from error
-        _set_lock_timeout(conn, patience.for_table)
         yield
 
 
-def _set_lock_timeout(conn: Connection[Any], wait: timedelta) -> None:
+def _limit(wait: timedelta) -> str:
     milliseconds = max(1, round(wait.total_seconds() * 1000))  # 0 would mean no limit
-    conn.execute("select set_config('lock_timeout', %s, true)", (f"{milliseconds}ms",))
+    return f"{milliseconds}ms"

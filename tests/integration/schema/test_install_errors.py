@@ -90,6 +90,38 @@ def test_a_lock_that_ends_in_time_is_waited_for(db: psycopg.Connection[Any], sho
     assert differing(db) == set()
 
 
+@pytest.mark.parametrize(
+    ("config", "ddl", "error"),
+    [
+        (CONFIG, "alter table customer add note text; alter table invoice drop constraint invoice_pkey", None),
+        (CONFIG, "drop table customer; create table customer (code text primary key, email text)", None),
+        (CONFIG, "alter table customer add note text; drop table invoice", 'table "public.invoice" does not'),
+        (audited("customer", redact=["email"]), "alter table customer drop email", "meanwhile: .*email"),
+    ],
+)
+def test_what_changes_a_table_while_its_lock_is_waited_for_is_seen(
+    db: psycopg.Connection[Any], shop: str, config: Config, ddl: Any, error: str | None
+) -> None:
+    with (
+        psycopg.connect(shop) as other,
+        psycopg.connect(shop, autocommit=True) as observer,
+        ThreadPoolExecutor() as pool,
+    ):
+        other.execute("lock table customer, invoice in row exclusive mode")  # as a writer
+        installing = pool.submit(schema.install, db, config, wait_for_table=timedelta(seconds=20))
+        wait_until(
+            lambda: scalar(observer, "select count(*) from pg_locks where not granted and locktype = 'relation'")
+        )
+        other.execute(ddl)
+        other.commit()
+        if error is None:
+            assert installing.result()
+            assert schema.install(db, config) == []
+        else:
+            with pytest.raises(InstallError, match=error):
+                installing.result()
+
+
 def test_a_first_install_waits_for_no_reader(db: psycopg.Connection[Any], shop: str) -> None:
     with psycopg.connect(shop) as reader:
         reader.execute("select from customer")
