@@ -123,6 +123,8 @@ def sqlite(tmp_path: Path) -> Place:
 
 @pytest.fixture
 def mysql(tmp_path: Path, mysql_server: MySqlServer) -> Iterator[Place]:
+    # as servers that others run are set, on MySQL also for temporary tables
+    strict = {} if mysql_server.kind == "mariadb" else {"init_command": "set sql_require_primary_key = on"}
     with mysql_server.new_database() as name:
         with closing(mysql_server.connect(name)) as conn, conn.cursor() as cursor:
             for table in TABLES:
@@ -130,7 +132,7 @@ def mysql(tmp_path: Path, mysql_server: MySqlServer) -> Iterator[Place]:
         yield Place(
             tmp_path,
             mysql_server.address(name).replace("://", "+pymysql://"),
-            lambda: mysql_server.connect(name),
+            lambda: mysql_server.connect(name, **strict),
             mysql_script.script,
             mysql_script.removal,
         )
