@@ -38,8 +38,11 @@ select t.table_schema, t.table_name, t.table_type, coalesce(e.transactions, 'NO'
 _COLUMNS: Final = """
 select table_schema, table_name, column_name, data_type, column_type, character_set_name, numeric_precision,
        datetime_precision, is_nullable, generation_expression
-  from information_schema.columns where table_schema in ({}) order by table_schema, table_name, ordinal_position
+  from information_schema.columns
+ where table_schema in ({}) and coalesce(generation_expression, '') not in ('ROW START', 'ROW END')
+ order by table_schema, table_name, ordinal_position
 """
+"""Not those of the period of a system-versioned table, which tell when a row was written: the log does."""
 _KEYS: Final = """
 select table_schema, table_name, index_name, column_name, nullable, sub_part
   from information_schema.statistics
@@ -53,6 +56,7 @@ _CHECKS: Final = """
 select constraint_schema, table_name, check_clause from information_schema.check_constraints
  where constraint_schema in ({})
 """
+_TABLE_KINDS: Final = ("BASE TABLE", "SYSTEM VERSIONED")  # the latter of MariaDB, which keeps the rows of before
 _SYSTEM: Final = ("svc", "mysql", "information_schema", "performance_schema", "sys")
 
 
@@ -64,7 +68,7 @@ def holes(template: LiteralString, values: Sequence[object]) -> LiteralString:
 def table_names(conn: DbApiConnection, database: str) -> list[TableName]:
     """The tables of a database, in order."""
     found = rows(conn, holes(_TABLES, [database]), (database,))
-    return sorted(TableName(schema, name) for schema, name, kind, _ in found if kind == "BASE TABLE")
+    return sorted(TableName(schema, name) for schema, name, kind, _ in found if kind in _TABLE_KINDS)
 
 
 def read_tables(conn: DbApiConnection, names: Iterable[TableName], *, is_mariadb: bool) -> dict[TableName, MySqlTable]:
@@ -120,6 +124,8 @@ def _table(
     linked: set[str],
 ) -> MySqlTable:
     columns = [_column(fact, is_json=(name, fact[0]) in json_columns) for fact in facts]
+    own = {None, *(column.name for column in columns)}
+    keys = [key for key in keys if key[1] in own]  # the end of a row's period is in each key of its table
     unique: dict[str, list[str]] = {}
     partial = {index for index, column, nullable, part in keys if column is None or nullable == "YES" or part}
     for index, column, _, _ in keys:
@@ -182,6 +188,6 @@ def _problem(name: TableName, tables: Mapping[TableName, tuple[str, str]]) -> Un
         near = [spelled[match] for match in get_close_matches(str(name).casefold(), spelled, n=3, cutoff=0.8)]
         return UnknownTableError(f'table "{name}" does not exist', hint=did_you_mean(near))
     kind, _ = tables[name]
-    if kind != "BASE TABLE":
+    if kind not in _TABLE_KINDS:
         return UnknownTableError(f'"{name}" is a {kind.lower()}, not a table', hint="Name the tables below it.")
     return None

@@ -117,6 +117,30 @@ def test_json_that_a_session_did_not_check_is_a_text(mysql_server: MySqlServer, 
     assert facts(shop, "after_data") == [({"id": 1, "j": '{"a'},), ({"id": 2, "j": None},)]
 
 
+@pytest.mark.parametrize(
+    "period",
+    ["", ", b timestamp(6) as row start, e timestamp(6) as row end invisible, period for system_time (b, e)"],
+    ids=["hidden", "named"],
+)
+def test_rows_of_a_system_versioned_table_are_recorded_without_their_period(
+    mysql_server: MySqlServer, shop: Connection, period: str
+) -> None:
+    """MariaDB has the end of the period in each key of such a table."""
+    if mysql_server.kind == "mysql":
+        pytest.skip("MySQL has no such tables")
+    audit(shop, f"create table t (id int primary key, v int unique{period}) with system versioning", tables=["*"])
+    run(shop, "insert into t (id, v) values (1, 2)", "update t set v = 2", "update t set v = 3")
+    run(shop, "replace into t (id, v) values (4, 3)", "delete from t", "delete history from t")
+    first, moved, other = {"id": 1, "v": 2}, {"id": 1, "v": 3}, {"id": 4, "v": 3}
+    assert facts(shop, "operation", "record_id", "before_data", "after_data") == [
+        ("INSERT", "1", None, first),
+        ("UPDATE", "1", first, moved),
+        ("DELETE", "1", moved, None),
+        ("INSERT", "4", None, other),
+        ("DELETE", "4", other, None),
+    ]
+
+
 def test_generated_columns_composite_keys_and_hostile_names(shop: Connection) -> None:
     table, column = "o'r\"de`r\\\n.$svc$ --", "a'b\"c`d\\%s"
     quoted = [f"`{name.replace('`', '``')}`" for name in (table, column)]
