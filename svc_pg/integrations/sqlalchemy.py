@@ -54,17 +54,24 @@ def with_audit(target: Target) -> Target:
     for bind in binds:
         engine = getattr(bind, "sync_engine", bind).engine
         for name, listener in _events(engine):
-            if not event.contains(engine, name, listener):
+            if not _listens(engine, name, listener):
                 event.listen(engine, name, listener)
     return target
 
 
 def is_audited(conn: Connection) -> bool:
-    """True if the engine of a connection is ``with_audit``, or the connection of psycopg behind it."""
+    """True if the engine of a connection is ``with_audit``, or the driver's connection behind it."""
     listeners = _events(conn.engine) if conn.engine.dialect.name in _NAMES else ()
-    if not listeners or any(event.contains(conn.engine, name, listener) for name, listener in listeners):
+    if not listeners or any(_listens(conn.engine, name, listener) for name, listener in listeners):
         return True  # or of a database that has no log
-    return psycopg.is_audited(conn.connection.driver_connection)
+    driver = conn.connection.driver_connection
+    return psycopg.is_audited(driver) or mysql.is_audited(driver) or _AUDITED in conn.info
+
+
+def _listens(engine: Engine, name: str, listener: Callable[..., None]) -> bool:
+    """True if the engine has the listener, or hears it as made by ``execution_options`` of one that has it."""
+    made_of: Engine | None = getattr(engine, "_proxied", None)
+    return event.contains(engine, name, listener) or (made_of is not None and _listens(made_of, name, listener))
 
 
 def _binds(target: Any) -> list[Any]:

@@ -12,6 +12,7 @@ from django.db import connection
 from django.db.backends.signals import connection_created
 from fastapi import Depends, FastAPI
 from flask import Flask
+from psycopg.conninfo import conninfo_to_dict
 from sqlalchemy import create_engine, event, text
 from sqlalchemy.engine import Engine
 from sqlalchemy.orm import Session
@@ -29,6 +30,7 @@ from svc_pg.integrations.wsgi import WsgiActorMiddleware
 from tests.integration.actor import django_shop
 from tests.integration.actor.entries import actors
 from tests.integration.actor.servers import serving_asgi, serving_wsgi
+from tests.integration.actor.sqlite_notes import Notes
 
 ADD = text("insert into note values (:note)")
 
@@ -86,6 +88,23 @@ def test_whoever_tells_the_connection_is_not_warned(engine: Engine, notes: str, 
     own.dispose()
     assert warned() == []
     assert actors(notes) == {1: "alice", 2: "bob", 3: "carol"}
+
+
+def test_engines_of_options_are_told_with_the_one_they_are_made_of(
+    notes: str, sqlite_notes: Notes, warned: Any
+) -> None:
+    """One pool tells both, whichever is ``with_audit``; an event of statements is heard by those made of the engine."""
+    on_postgres = create_engine("postgresql+psycopg2://", connect_args=conninfo_to_dict(notes))
+    on_sqlite = create_engine(f"sqlite:///{sqlite_notes.path}")
+    with_audit(on_postgres)
+    with_audit(on_sqlite.execution_options(isolation_level="SERIALIZABLE"))
+    for engine in (on_postgres, on_sqlite):
+        for note, each in enumerate([engine, engine.execution_options(isolation_level="SERIALIZABLE")]):
+            with acting("alice"), each.begin() as conn:
+                conn.execute(text("insert into note (id) values (:note)"), {"note": note})
+        engine.dispose()
+    assert warned() == []
+    assert actors(notes) == sqlite_notes.actors() == {0: "alice", 1: "alice"}
 
 
 def of_fastapi() -> Any:
