@@ -13,6 +13,8 @@ from svc_pg.integrations.unwatched import watch
 from svc_pg.integrations.wsgi import Body
 
 _ACTOR: Final = "svc_pg.actor"
+_IS_SERVED: Final = "svc_pg.is_served"
+_BLOCK: Final = "svc_pg.block"
 
 
 def acting_as(app: Flask, user: Callable[[], Any], *, records_request: bool = False) -> None:
@@ -25,6 +27,7 @@ def acting_as(app: Flask, user: Callable[[], Any], *, records_request: bool = Fa
     inner = app.wsgi_app
 
     def wsgi_app(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        environ[_IS_SERVED] = True
         with acting_as_actor(current_actor()):  # ends what act() begins: the server's threads serve others next
             answer = inner(environ, start_response)
             actor: Actor | None = environ.get(_ACTOR, current_actor())
@@ -35,9 +38,20 @@ def acting_as(app: Flask, user: Callable[[], Any], *, records_request: bool = Fa
         environ = request.environ
         context = request_context(environ_headers(environ), environ.get("REMOTE_ADDR")) if records_request else None
         actor = actor_of(user(), context)
-        if actor is not None:
+        if actor is None:
+            return
+        if _IS_SERVED in environ:
             act_from_now_on(actor)
             environ[_ACTOR] = current_actor()
+        else:  # of test_request_context and preprocess_request, as in a shell: it acts until the context is popped
+            environ[_BLOCK] = acting_as_actor(actor)
+            environ[_BLOCK].__enter__()
+
+    def leave(_error: BaseException | None) -> None:
+        block = request.environ.pop(_BLOCK, None)
+        if block is not None:
+            block.__exit__(None, None, None)
 
     app.wsgi_app = wsgi_app  # type: ignore[method-assign] # as Flask's documentation has it
     app.before_request(act)
+    app.teardown_request(leave)

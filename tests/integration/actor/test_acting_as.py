@@ -234,11 +234,17 @@ def test_flask_runs_requests_as_their_user(notes: str) -> None:
 
 def test_flask_leaves_no_actor_in_a_thread(notes: str) -> None:
     with with_audit(ConnectionPool(notes, min_size=1, max_size=2)) as pool:
-        client = flask_shop(pool).test_client()
+        app = flask_shop(pool)
+        client = app.test_client()
         client.post("/notes/1", headers={"x-user": "7"})
         assert current_actor() is None
         client.post("/notes/2")
-    assert actors(notes) == {1: "7", 2: None}
+        with audit.acting("outer"):
+            with app.test_request_context(headers={"x-user": "8"}):  # as in a shell
+                app.preprocess_request()
+                app.view_functions["add"](note=3)
+            app.view_functions["add"](note=4)
+    assert actors(notes) == {1: "7", 2: None, 3: "8", 4: "outer"}
 
 
 class Authentication(AbstractAuthenticationMiddleware):
