@@ -1,6 +1,7 @@
 """The command line ``svc-pg``: one command is parse, one library call, print."""
 
 import gc
+import os
 import sys
 from typing import Final
 
@@ -26,6 +27,7 @@ _EXTRAS: Final = {
 
 def main() -> None:
     """Run the command line. Exit codes: 0 success, 1 failure, 2 wrong usage, 3 a check found differences."""
+    _open_closed_streams()
     gc.disable()  # until the command is loaded: a third of a start would go into a search for garbage in modules
     sys.path.insert(0, "")  # --config shop:config means the module shop in the working folder
     try:
@@ -44,6 +46,16 @@ def main() -> None:
             raise
         output.fail(known)
         sys.exit(1)
+
+
+def _open_closed_streams() -> None:
+    """Give a standard stream that was closed its number back, or a connection to the database would get it.
+
+    An output that was closed is opened so that it cannot be written: data must not be lost without an error.
+    """
+    for name, flags, mode in (("stdin", os.O_RDONLY, "r"), ("stdout", os.O_RDONLY, "w"), ("stderr", os.O_WRONLY, "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, flags), mode, encoding="utf-8"))
 
 
 def _undecoded() -> int | None:

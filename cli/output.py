@@ -18,8 +18,16 @@ _NAMED = (ConsoleAutoApproveInProductionError, ConsoleWeakSecretError)
 
 def data(text: str) -> None:
     """Print one line of data. Raises SvcError if it cannot be written, for example if the disk is full."""
-    with explained(STANDARD_OUTPUT):
-        sys.stdout.write(text + "\n")
+    try:
+        with explained(STANDARD_OUTPUT):
+            sys.stdout.write(text + "\n")
+    except UnicodeEncodeError as error:
+        if error.encoding == "utf-8":
+            raise
+        raise SvcError(
+            f"standard output takes only characters of {error.encoding}, and the data has others",
+            hint="Choose a locale of UTF-8, or set PYTHONIOENCODING=utf-8.",
+        ) from error
 
 
 def end() -> None:

@@ -1,8 +1,11 @@
 """Nothing that the command line prints of a database can control a terminal."""
 
+from io import BytesIO, TextIOWrapper
+
 import pytest
 
 from cli import output, records, tables
+from svc_pg.errors import SvcError
 
 HOSTILE = "\x1b[2J\u202e\x9b"
 SHOWN = r"\u001b[2J\u202e\u009b"
@@ -27,3 +30,10 @@ def test_sql_is_as_it_is_but_at_a_terminal(
     out, err = capsys.readouterr()
     assert out == f"select 1;\n-- all of it\nselect '{SHOWN if is_terminal else HOSTILE}';\n"
     assert err.count("write it to a file") == is_terminal
+
+
+def test_data_that_the_encoding_of_the_output_lacks_is_no_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", TextIOWrapper(BytesIO(), "latin-1"))
+    output.data("é")
+    with pytest.raises(SvcError, match="only characters of latin-1"):
+        output.data("€")

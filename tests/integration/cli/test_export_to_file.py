@@ -65,6 +65,14 @@ def test_a_full_disk_is_an_error_and_no_traceback(run: Run, database: str) -> No
             )
         assert failed.returncode == 1, failed.stderr
         assert failed.stderr.endswith("error: standard output cannot be written: No space left on device\n")
+    failed = subprocess.run(
+        ["sh", "-c", 'exec "$0" log <&- >&-', PROGRAM],
+        env=environment(DATABASE_URL=database),
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    assert failed.stderr == "error: standard output cannot be written: Bad file descriptor\n"
 
 
 def test_an_export_that_fails_leaves_the_old_file_as_it_was(database: str, file: Path) -> None:
