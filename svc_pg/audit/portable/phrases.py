@@ -40,7 +40,7 @@ class Phrases:
 
     ``equals`` compares exactly, whatever the collation says, ``has`` looks for a text in a JSON array, ``ago`` is a
     time before the database's now, ``time`` writes one as the log has it, ``size`` is that of a text in bytes, and
-    ``text`` reads one that applications made, on SQLite as bytes, because it need not be valid UTF-8 there.
+    ``text`` reads one that applications made, as bytes: on SQLite it need not be valid UTF-8.
     ``context`` are the actor, the tenant and the context of the session, as triggers read them.
 
     ``begin`` begins a transaction that may write, in which ``open_guard`` lets entries from before a time go and
@@ -123,7 +123,8 @@ MYSQL: Final = Phrases(
     ago=lambda age: ("utc_timestamp(6) - interval %s microsecond", (age // _MICROSECOND,)),
     time=_naive,
     size=lambda column: "coalesce(length(" + column + "), 0)",
-    text=lambda column: column,
+    # bytes, in which the server does not write ? for what a connection's character set has not
+    text=lambda column: "cast(" + column + " as binary)",
     no_compliance="coalesce(json_length(compliance), 0) = 0",
     context="@svc_actor_id, @svc_tenant_id, @svc_context",
     db_user="user()",

@@ -5,7 +5,9 @@ from pathlib import Path
 import pymysql
 import pytest
 
-from svc_pg.dbapi import rows
+from svc_pg.audit import acting, query
+from svc_pg.dbapi import execute, rows
+from svc_pg.integrations.mysql import with_audit
 from tests.support.mysql import MySqlServer
 from tests.support.mysql_tables import Connection, audit, entries, facts, purge, run
 
@@ -130,6 +132,19 @@ def test_actor_tenant_and_context_are_those_of_the_session(shop: Connection) -> 
         (None, None, None, "root@127.0.0.1"),
         ("é" * 512, "7", [], "root@127.0.0.1"),
     ]
+
+
+def test_a_connection_of_few_characters_writes_and_reads_them_all(mysql_server: MySqlServer, shop: Connection) -> None:
+    audit(shop, "create table t (id varchar(9) character set utf8mb4 primary key)")
+    [[database]] = rows(shop, "select database()")
+    with mysql_server.connect(database, charset="latin1") as latin:
+        context = {"né": "😀"}
+        with acting("mära😀", tenant="€", context=context):
+            execute(with_audit(latin), "insert into t values (_utf8mb4 x'F09F9880')")
+        [entry] = query().list(latin).data
+        assert (entry.record_id, entry.actor_id, entry.tenant_id) == ("😀", "mära😀", "€")
+        assert entry.after_data == {"id": "😀"}
+        assert entry.context == context
 
 
 def test_a_context_that_is_no_json_is_refused_or_a_text(mysql_server: MySqlServer, shop: Connection) -> None:
