@@ -13,7 +13,7 @@ from svc_pg.config.change_events import OnChange
 from svc_pg.config.condition import Condition
 from svc_pg.config.model import StrictModel, validated
 from svc_pg.config.webhooks import EventDefinition, Retry, WebhooksConfig
-from svc_pg.errors import ConfigError
+from svc_pg.errors import ConfigError, SvcError
 
 __all__ = [
     "AuditConfig",
@@ -81,6 +81,13 @@ class Config(StrictModel):
             raise ConfigError(
                 f"{reference}: cannot import {module_name!r}: {error}",
                 hint="Run in the folder that holds it, or install it.",
+            ) from error
+        except SvcError:
+            raise
+        except (Exception, SystemExit) as error:  # whatever the code of an application raises, or a script at its end
+            raise ConfigError(
+                f"{reference}: cannot import {module_name!r}: {type(error).__name__}: {error}",
+                hint="With --debug, svc-pg shows the line.",
             ) from error
         found = getattr(module, attribute, None)
         if not isinstance(found, cls):

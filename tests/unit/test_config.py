@@ -177,6 +177,25 @@ def test_a_module_that_cannot_be_imported_is_refused(reference: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("import os; os.environ['NOT_SET']", "KeyError: 'NOT_SET'"),
+        ("import sys; sys.exit(0)", "SystemExit: 0"),
+        ("config = (", "SyntaxError: "),
+        ("from svc_pg import Config; Config(audit=3)", "ValidationError: "),
+        ("from svc_pg import Config; Config.find('missing.toml')", "^missing.toml: cannot be read"),
+    ],
+)
+def test_a_module_that_fails_or_ends_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, reason: str
+) -> None:
+    (tmp_path / "a_module_that_fails.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ConfigError, match=reason):
+        Config.find("a_module_that_fails:config")
+
+
+@pytest.mark.parametrize(
     ("erasure", "found"),
     [
         ({"customer": ["orders.customer_id"]}, [("public.customer", "public.orders", ("customer_id",))]),
