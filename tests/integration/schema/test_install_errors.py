@@ -26,7 +26,7 @@ AT_ONCE = timedelta(milliseconds=50)
 
 
 @pytest.fixture
-def role(postgres: str) -> Iterator[str]:
+def role(postgres: str, template: str) -> Iterator[str]:  # noqa: ARG001 - whose install made the roles of svc
     with new_role(postgres) as name:
         yield name
 
