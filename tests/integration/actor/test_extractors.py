@@ -77,6 +77,7 @@ def test_a_client_of_a_key_set_finds_the_key() -> None:
         {"authorization": "Bearer"},
         {"authorization": "Bearer x.y.z"},
         {"authorization": "Basic YWxpY2U6"},
+        {"authorization": bearer()["authorization"].replace("Bearer", "Token")},
         expired(),
         bearer(key="another secret, which is long enough for an HMAC key"),
         bearer(subject=7),

@@ -123,6 +123,31 @@ def test_a_session_that_begins_anew_gets_its_actor_again(conn: Any, mysql_notes:
     assert mysql_notes.actors() == {1: "alice", 2: "alice"}
 
 
+class Interruptible(pymysql.Connection):
+    """Ctrl-C comes while it waits for an answer."""
+
+    is_interrupted = False
+
+    def query(self, sql: Any, unbuffered: bool = False) -> int:  # noqa: FBT001, FBT002 - PyMySQL's
+        count = super().query(sql, unbuffered)
+        if self.is_interrupted:
+            raise KeyboardInterrupt
+        return count
+
+
+def test_an_actor_who_was_perhaps_set_is_not_left_to_the_one_before(conn: Any, mysql_notes: Notes) -> None:
+    conn.__class__ = Interruptible
+    with_audit(conn)
+    with acting("alice"):
+        execute(conn, INSERT, 1)
+        conn.is_interrupted = True
+        with acting("mallory"), pytest.raises(KeyboardInterrupt):
+            execute(conn, INSERT, 2)
+        conn.is_interrupted = False
+        execute(conn, INSERT, 3)
+    assert mysql_notes.actors() == {1: "alice", 3: "alice"}
+
+
 def test_a_rest_that_was_not_read_is_not_mistaken_for_the_answer(conn: Any, mysql_notes: Notes) -> None:
     with_audit(conn)
     with acting("alice"), conn.cursor(SSCursor) as cursor:

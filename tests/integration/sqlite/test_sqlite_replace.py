@@ -34,9 +34,10 @@ def test_rows_that_replace_deletes_are_recorded(conn: sqlite3.Connection, recurs
     assert deleted == [{"id": 2, "a": "y", "b": 2, "c": 7}]
 
 
-def test_a_row_whose_number_sqlite_chooses_replaces_none(conn: sqlite3.Connection) -> None:
+@pytest.mark.parametrize("redact", [[], ["a"]])
+def test_a_row_whose_number_sqlite_chooses_replaces_none(conn: sqlite3.Connection, redact: list[str]) -> None:
     conn.execute("create table t (id integer primary key, a unique)")
-    audited(conn, "t")
+    audited(conn, {"name": "t", "redact": redact})
     conn.execute("insert into t values (-1, 'x')")  # the number that a trigger sees before SQLite has chosen
     conn.execute("insert or replace into t (a) values ('y')")
     conn.execute("insert or replace into t (a) values ('x')")
