@@ -199,13 +199,13 @@ SEALS: list[tuple[str, str, list[tuple[str, str | None]]]] = [
     ),
     (
         "leaves changed",
-        "update svc.audit_seal_leaves set leaves = overlay(leaves placing 'x' from 20) where seal = 1",
+        "update svc.audit_seal_leaves set leaves = set_byte(leaves, 19, 255 - get_byte(leaves, 19)) where seal = 1",
         [("leaves_changed", None)],
     ),
     ("leaves deleted", "delete from svc.audit_seal_leaves where seal = 2", [("leaves_changed", None)]),
     (
         "leaves and entry changed",
-        "update svc.audit_seal_leaves set leaves = overlay(leaves placing 'x' from 20) where seal = 1;"
+        "update svc.audit_seal_leaves set leaves = set_byte(leaves, 19, 255 - get_byte(leaves, 19)) where seal = 1;"
         "update svc.audit_logs set actor_id = 'x' where id = 2",
         [("entries_differ", None)],
     ),
