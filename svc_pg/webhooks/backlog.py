@@ -20,8 +20,7 @@ select set_config('statement_timeout', '3s', true), set_config('enable_seqscan',
 # A snapshot keeps what has finished since in the indexes, also one of a replication slot or a prepared transaction.
 _READ: Final[LiteralString] = """
 select (
-    select greatest(extract(epoch from now() - min(greatest(r.next_attempt_at, s.open_since))), 0)::float8
-      from (
+    with r as materialized ( -- once, not for each endpoint
         select f.endpoint_id, f.next_attempt_at
           from svc.webhook_endpoints_due('00000000-0000-0000-0000-000000000000', 1000) f
         union all
@@ -30,7 +29,9 @@ select (
         union all -- under way at a worker that is gone: the next claim returns them
         (select l.endpoint_id, l.lease_until from svc.webhook_leases l
           where l.lease_until <= now() order by l.lease_until limit 1000)
-      ) r
+    )
+    select greatest(extract(epoch from now() - min(greatest(r.next_attempt_at, s.open_since))), 0)::float8
+      from r
       join svc.webhook_endpoints e on e.id = r.endpoint_id and e.status = 'active'
       left join svc.webhook_endpoint_state s on s.endpoint_id = e.id
      where s.breaker_until is null and r.next_attempt_at <= now()

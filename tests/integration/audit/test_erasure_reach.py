@@ -52,15 +52,11 @@ def test_an_entry_whose_context_names_an_erasure_stays(db: psycopg.Connection[An
 def test_lifted_holds_forget_the_person_and_others_stay(db: psycopg.Connection[Any]) -> None:
     db.execute("insert into member values ('bob@example.com', 'Bob'), ('ann@example.com', 'Ann')")
     db.execute("insert into orders values (8, 5, 'Elm Street'), (9, 6, 'Oak Road')")
-    held: list[tuple[str, object]] = [
-        ("member", "bob@example.com"),
-        ("orders", 8),
-        ("member", "ann@example.com"),
-        ("orders", None),
-    ]
-    for table, record in held:
+    for table, record in (("member", "bob@example.com"), ("orders", 8), ("member", "ann@example.com")):
         audit.hold(db, table, record, reason=f"case of {record}")
         audit.lift_hold(db, table, record, reason=f"closed for {record}")
+    audit.hold(db, "orders", reason="case of all")
+    audit.lift_hold(db, "orders", reason="closed for all")
     planned = audit.erase(db, "member", "bob@example.com", dry_run=True)
     assert audit.erase(db, "member", "bob@example.com") == planned
     assert planned.tables == {"public.member": 1, "svc.audit_holds": 2}
@@ -71,7 +67,7 @@ def test_lifted_holds_forget_the_person_and_others_stay(db: psycopg.Connection[A
         (key, "Erased", "Erased"),
         ("8", "Erased", "Erased"),
         ("ann@example.com", "case of ann@example.com", "closed for ann@example.com"),
-        (None, "case of None", "closed for None"),
+        (None, "case of all", "closed for all"),
     ]
     assert scalar(db, "select count(*) from svc.audit_logs l where l::text ~ '(bob@|(of|for) 8)'") == 0
     assert audit.erase(db, "member", "bob@example.com").tables == {}
