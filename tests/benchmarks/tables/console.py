@@ -24,7 +24,8 @@ def pages() -> str:
         medians = sorted(times["p50Ms"] for times in kinds.values())
         spread = " to ".join(dict.fromkeys(f"{each:.0f}" for each in (medians[0], medians[-1])))
         rows[f"`{path}`"] = [spread, f"{slowest:.0f}", name or "no filter"]
-    return table("milliseconds", ["medians of its filters", "95th percentile of the slowest", "which is"], rows) + measured(document)
+    columns = ["medians of its filters", "95th percentile of the slowest", "which is"]
+    return table("milliseconds", columns, rows) + measured(document)
 
 
 def _slowest(kinds: Mapping[str, Mapping[str, float]]) -> tuple[str, float]:
