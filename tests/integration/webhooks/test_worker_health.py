@@ -264,6 +264,7 @@ def test_late_deliveries_need_attention_sooner_if_no_worker_is_seen(database: st
         assert [look(minutes) for minutes in (0, 2)] == [(False, False), (False, True)]
         with psycopg.connect(worker):
             assert [look(minutes) for minutes in (10, 20)] == [(True, False), (True, True)]
+        wait_until(lambda: not read(database).is_worker_seen)  # its session outlives its connection by a moment
         delivery = conn.execute("delete from svc.webhook_queue returning delivery_id").fetchone()
         conn.execute(
             "insert into svc.webhook_leases (endpoint_id, delivery_id, lease_until, leased_at, worker)"
