@@ -69,6 +69,11 @@ class MySqlServer:
         """The address of a database, as ``--database-url`` takes it."""
         return f"{self.kind}://root@127.0.0.1:{self.port}/{database}"
 
+    def in_django(self, database: str) -> dict[str, Any]:
+        """Django's settings of a database, without TLS: Django connects for each request, and would load all roots."""
+        place = {"NAME": database, "USER": "root", "HOST": "127.0.0.1", "PORT": self.port}
+        return {"ENGINE": "django.db.backends.mysql", **place, "OPTIONS": {"ssl_disabled": True}}
+
     @contextmanager
     def new_database(self) -> Iterator[str]:
         """Enter to get the name of an empty database on a server without schema ``svc``; leaving drops both."""
@@ -179,7 +184,7 @@ def _started(kind: Kind, program: Sequence[str], folder: Path) -> Iterator[MySql
             if probe.connect_ex(at) != 0:
                 return False
         try:
-            pymysql.connect(unix_socket=at, user="root").close()
+            pymysql.connect(unix_socket=at, user="root", ssl_disabled=True).close()
         except pymysql.OperationalError:
             return False
         return True

@@ -44,8 +44,7 @@ def place(
     pymysql.install_as_MySQLdb()
     with server.new_database() as name:
         mysql_notes.make(server, name)
-        settings = {"NAME": name, "USER": "root", "HOST": "127.0.0.1", "PORT": server.port}
-        yield Place({"ENGINE": "django.db.backends.mysql", **settings}, lambda: mysql_notes.begin(server, name).actors)
+        yield Place(server.in_django(name), lambda: mysql_notes.begin(server, name).actors)
         connection.close()
 
 

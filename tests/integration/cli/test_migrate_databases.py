@@ -545,8 +545,7 @@ def test_djangos_signals_install_on_sqlite(django_on_sqlite: Django) -> None:
 
 def test_djangos_signals_install_on_mysql(tmp_path: Path, mysql_server: MySqlServer) -> None:
     with mysql_server.new_database() as name:
-        place = {"NAME": name, "USER": "root", "HOST": "127.0.0.1", "PORT": mysql_server.port}
-        project = django(tmp_path, {"ENGINE": "django.db.backends.mysql", **place}, "svc.audit_logs")
+        project = django(tmp_path, mysql_server.in_django(name), "svc.audit_logs")
         around_djangos_migrations(project, mysql_server.address(name))
 
 

@@ -28,5 +28,4 @@ def test_on_sqlite(tmp_path: Path) -> None:
 
 def test_on_mysql(mysql_server: MySqlServer) -> None:
     with mysql_server.new_database() as name:
-        place = {"NAME": name, "USER": "root", "HOST": "127.0.0.1", "PORT": mysql_server.port}
-        shows_everything(f"{name}.customer", ENGINE="django.db.backends.mysql", **place)
+        shows_everything(f"{name}.customer", **mysql_server.in_django(name))
