@@ -57,13 +57,12 @@ class Router(Generic[Target]):
 
     def add_all(self, routes: Iterable[tuple[str, str, Target]]) -> None:
         """Add routes, each a method, a path and a target, or none of them if ``add`` refuses one."""
-        merged = list(self._routes)
+        merged = {route.shape: route for route in self._routes}
         for method, path, target in routes:
             route = _Route(method, _parsed(path), target)
-            if any(other.shape == route.shape for other in merged):
+            if merged.setdefault(route.shape, route) is not route:
                 raise ConfigError(f"route {method} {path} is there already")
-            merged.append(route)
-        self._routes = sorted(merged, key=lambda route: route.rank)
+        self._routes = sorted(merged.values(), key=lambda route: route.rank)
 
     def find(self, method: str, segments: Sequence[str]) -> Match[Target] | None:
         """The route of a request, or None."""
