@@ -7,13 +7,15 @@ import os
 import pkgutil
 import select
 import signal
+import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Final
+from tempfile import TemporaryFile
+from typing import IO, Any, Final
 
 PROGRAM = Path(sys.executable).with_name("svc-pg")
 FORKING: Final = Path(__file__).with_name("forking.py")
@@ -74,20 +76,122 @@ def forked(
     read: bytes = b"",
 ) -> "subprocess.CompletedProcess[str]":
     """Run ``module:function``, or without one a script, in a process forked from one that has imported the modules."""
-    with TemporaryDirectory(prefix="svc-pg-") as name:
-        files = [Path(name, each) for each in ("input", "output", "errors")]
-        for file, content in zip(files, (read, b"", b""), strict=True):
-            file.write_bytes(content)
-        request = {
-            "arguments": command,
-            "folder": str(folder),
-            "environment": environment(**(variables or {})),
-            "files": [str(file) for file in files],
-            "function": function,
-        }
-        code = _answer(_forking(*modules), json.dumps(request))
-        output, errors = (file.read_text(encoding="utf-8") for file in files[1:])
-    return subprocess.CompletedProcess(command, code, output, errors)
+    with (
+        TemporaryFile() as given,
+        TemporaryFile("w+", encoding="utf-8") as output,
+        TemporaryFile("w+", encoding="utf-8") as errors,
+    ):
+        given.write(read)
+        given.seek(0)
+        files = [file.fileno() for file in (given, output, errors)]
+        with _forked(function, command, modules, folder=folder, variables=variables, files=files) as process:
+            code = process.wait()
+        output.seek(0)
+        errors.seek(0)
+        return subprocess.CompletedProcess(command, code, output.read(), errors.read())
+
+
+class Process:
+    """A forked process. It has as much of ``subprocess.Popen`` as tests use."""
+
+    def __init__(self, report: IO[bytes], arguments: Sequence[str]) -> None:
+        self.pid = int(report.readline())
+        self.stdout: IO[Any] | None = None
+        self.stderr: IO[Any] | None = None
+        self.returncode: int | None = None
+        self._report = report
+        self._arguments = arguments
+
+    def poll(self) -> int | None:
+        if self.returncode is None and select.select([self._report], [], [], 0)[0]:
+            self.returncode = int(self._report.readline())
+        return self.returncode
+
+    def wait(self, timeout: float = LIMIT_SECONDS) -> int:
+        select.select([self._report], [], [], timeout)
+        code = self.poll()
+        if code is None:
+            raise subprocess.TimeoutExpired(self._arguments, timeout)
+        return code
+
+    def send_signal(self, number: signal.Signals) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+
+@contextmanager
+def running(
+    *arguments: str,
+    folder: Path,
+    variables: Mapping[str, str] | None = None,
+    stdout: IO[Any] | int | None = None,
+    stderr: IO[Any] | int | None = None,
+    text: bool = False,
+) -> Iterator[Process]:
+    """Enter to have a command under way, in a process as ``svc_pg`` has it; leaving kills it.
+
+    Its outputs go where ``subprocess.Popen`` lets them go.
+    """
+    with ExitStack() as ours, ExitStack() as theirs:
+        pipes: list[IO[Any] | None] = []
+        files = [os.open(os.devnull, os.O_RDONLY)]
+        theirs.callback(os.close, files[0])
+        for number, output in ((1, stdout), (2, stderr)):
+            pipe = None
+            if output == subprocess.PIPE:
+                end, number = os.pipe()
+                theirs.callback(os.close, number)
+                pipe = ours.enter_context(os.fdopen(end, "r" if text else "rb", encoding="utf-8" if text else None))
+            elif output == subprocess.STDOUT:
+                number = files[1]
+            elif output is not None:
+                number = output if isinstance(output, int) else output.fileno()
+            pipes.append(pipe)
+            files.append(number)
+        command = [str(PROGRAM), *arguments]
+        with _forked(
+            "svc_pg.cli:main", command, _modules(), folder=folder, variables=variables, files=files
+        ) as process:
+            theirs.close()
+            process.stdout, process.stderr = pipes
+            yield process
+
+
+@contextmanager
+def _forked(
+    function: str,
+    command: Sequence[str],
+    modules: Sequence[str],
+    *,
+    folder: Path,
+    variables: Mapping[str, str] | None,
+    files: Sequence[int],
+) -> Iterator[Process]:
+    """Enter to have a command under way, with these as standard files; leaving kills it."""
+    request = {
+        "arguments": command,
+        "folder": str(folder),
+        "environment": environment(**(variables or {})),
+        "function": function,
+    }
+    end, theirs = os.pipe()
+    with os.fdopen(end, "rb", buffering=0) as report:
+        try:
+            socket.send_fds(_forking(*modules), [json.dumps(request).encode()], [*files, theirs])
+        finally:
+            os.close(theirs)
+        process = Process(report, command)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
 
 
 @cache
@@ -99,26 +203,23 @@ def _modules() -> list[str]:
 
 
 @cache
-def _forking(*modules: str) -> "subprocess.Popen[str]":
-    process = subprocess.Popen(
-        [sys.executable, "-P", FORKING, *modules],  # -P: the modules here are none that a library may find
-        env=environment(),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        process_group=0,
-    )
-    atexit.register(process.communicate)  # which ends its input, and so the process
-    return process
+def _forking(*modules: str) -> socket.socket:
+    """The socket to a process that has imported the modules."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    number = theirs.fileno()
+    with theirs:
+        process = subprocess.Popen(
+            [sys.executable, "-P", FORKING, str(number), *modules],  # -P: the modules here are none of a library
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            pass_fds=[number],
+            process_group=0,
+            preexec_fn=heed_hangups,
+        )
 
+    def end() -> None:
+        ours.close()
+        process.wait()
 
-def _answer(process: "subprocess.Popen[str]", request: str) -> int:
-    assert process.stdin is not None
-    assert process.stdout is not None
-    print(request, file=process.stdin, flush=True)
-    ready, _, _ = select.select([process.stdout], [], [], LIMIT_SECONDS)
-    if not ready:
-        os.killpg(process.pid, 9)  # the command too
-        _forking.cache_clear()
-        raise subprocess.TimeoutExpired(request, LIMIT_SECONDS)
-    return int(process.stdout.readline())
+    atexit.register(end)
+    return ours

@@ -11,14 +11,14 @@ from typing import Any
 
 import httpx
 
-from tests.support.commands import PROGRAM, environment
+from tests.support.commands import Process, running
 from tests.support.waiting import wait_until
 
 
 class Listener:
     """A running ``svc-pg listen``, and a client that keeps its connection open."""
 
-    def __init__(self, process: "subprocess.Popen[str]", words: Path) -> None:
+    def __init__(self, process: Process, words: Path) -> None:
         assert process.stdout
         self.process = process
         self.stdout = process.stdout
@@ -53,18 +53,15 @@ def listening(folder: Path, *arguments: str, port: int = 0, **variables: str) ->
     words = folder / "words"
     with (
         words.open("w") as stderr,
-        subprocess.Popen(
-            [PROGRAM, "listen", "--port", str(port), *arguments],
-            cwd=folder,
-            env=environment(**variables),
+        running(
+            *("listen", "--port", str(port), *arguments),
+            folder=folder,
+            variables=variables,
             stdout=subprocess.PIPE,
             stderr=stderr,
             text=True,
         ) as process,
     ):
-        try:
-            listener = Listener(process, words)
-            with listener.client:
-                yield listener
-        finally:
-            process.kill()
+        listener = Listener(process, words)
+        with listener.client:
+            yield listener

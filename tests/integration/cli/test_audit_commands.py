@@ -20,7 +20,7 @@ from pyarrow import parquet
 from cli.progress import words
 from svc_pg import Config, audit
 from svc_pg.query import scalar
-from tests.support.commands import PROGRAM, environment, svc_pg
+from tests.support.commands import PROGRAM, Process, environment, running, svc_pg
 from tests.support.postgres import Prepare
 from tests.support.roles import execute, new_role
 from tests.support.tables import create_and_audit
@@ -245,19 +245,11 @@ def test_who_may_only_read_the_log_is_told_without_the_nearest(run: Run, databas
 def test_following_a_table_that_nobody_knows_is_said_at_once(database: str, tmp_path: Path) -> None:
     output = tmp_path / "output"
     with output.open("w") as words:
-        process = subprocess.Popen(
-            [PROGRAM, "log", "--follow", "--table", "custmer"],
-            cwd=tmp_path,
-            env=environment(DATABASE_URL=database),
-            stderr=words,
-        )
-    try:
-        wait_until(lambda: "did you mean" in output.read_text(), "it is said")
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=20) == 0
-    finally:
-        process.kill()
-        process.wait()
+        command = ("log", "--follow", "--table", "custmer")
+        with running(*command, folder=tmp_path, variables={"DATABASE_URL": database}, stderr=words) as process:
+            wait_until(lambda: "did you mean" in output.read_text(), "it is said")
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=20) == 0
 
 
 def test_the_log_as_json_is_an_object_a_line(run: Run) -> None:
@@ -289,12 +281,12 @@ def test_values_that_python_cannot_read_do_not_stop_the_log(run: Run, database: 
 
 
 @contextmanager
-def following(database: str, folder: Path, *options: str) -> "Iterator[tuple[subprocess.Popen[str], list[str]]]":
+def following(database: str, folder: Path, *options: str) -> Iterator[tuple[Process, list[str]]]:
     """A ``log --follow`` under way, and the lines that it has printed so far, errors among them."""
-    with subprocess.Popen(
-        [PROGRAM, "log", "--follow", *options],
-        cwd=folder,
-        env=environment(DATABASE_URL=database),
+    with running(
+        *("log", "--follow", *options),
+        folder=folder,
+        variables={"DATABASE_URL": database},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -332,10 +324,10 @@ def test_following_shows_a_slow_transaction_too_and_ends_with_ctrl_c(database: s
 def test_a_reader_that_leaves_ends_it_quietly(database: str, tmp_path: Path, command: str) -> None:
     with psycopg.connect(database) as conn:
         conn.execute("insert into customer select n, repeat('x', 500) from generate_series(2, 3000) n")
-    with subprocess.Popen(
-        [PROGRAM, *command.split()],
-        cwd=tmp_path,
-        env=environment(DATABASE_URL=database),
+    with running(
+        *command.split(),
+        folder=tmp_path,
+        variables={"DATABASE_URL": database},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as process:

@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from svc_pg.query import scalar
-from tests.support.commands import PROGRAM, environment, svc_pg
+from tests.support.commands import Process, environment, running, svc_pg
 from tests.support.postgres import new_database
 from tests.support.waiting import wait_until
 
@@ -123,24 +123,20 @@ def test_no_sessions_are_said_in_words(run: Run, db: str) -> None:
 
 
 @contextmanager
-def serving(db: str, folder: Path) -> Iterator[tuple["subprocess.Popen[bytes]", str]]:
+def serving(db: str, folder: Path) -> Iterator[tuple[Process, str]]:
     """Run the server, in development, and give it with its URL; its words are in the file ``log`` of the folder."""
     log = folder / "log"
-    with log.open("w") as words:
-        server = subprocess.Popen(
-            [PROGRAM, "serve", "--port", "0", "--database-url", db],
-            cwd=folder,
-            env=environment(
-                SVC_ENV="development", SVC_CONSOLE_AUTO_APPROVE="true", SVC_CONSOLE_CONNECTION_TOKEN_HASH=HASH
-            ),
-            stdout=words,
-            stderr=words,
-        )
-    try:
+    command = ("serve", "--port", "0", "--database-url", db)
+    variables = {
+        "SVC_ENV": "development",
+        "SVC_CONSOLE_AUTO_APPROVE": "true",
+        "SVC_CONSOLE_CONNECTION_TOKEN_HASH": HASH,
+    }
+    with (
+        log.open("w") as words,
+        running(*command, folder=folder, variables=variables, stdout=words, stderr=words) as server,
+    ):
         yield server, wait_until(lambda: re.search(r"http://127\.0\.0\.1:\d+", log.read_text()), "it listens")[0]
-    finally:
-        server.kill()
-        server.wait()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

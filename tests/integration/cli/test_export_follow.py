@@ -7,12 +7,11 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from threading import Event
-from typing import Any
 
 import psycopg
 import pytest
@@ -23,7 +22,7 @@ from svc_pg.audit.follow_position import Position
 from svc_pg.audit.log_identity import identity
 from svc_pg.pagination import encode
 from tests.support import killed_export
-from tests.support.commands import PROGRAM, environment, heed_hangups, svc_pg
+from tests.support.commands import PROGRAM, Process, environment, running, svc_pg
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit
 from tests.support.waiting import wait_until
@@ -62,19 +61,9 @@ def exported(database: str) -> list[str]:
     return out.getvalue().decode().splitlines()
 
 
-@contextmanager
-def following(database: str, folder: Path, *options: str, **popen: Any) -> Iterator["subprocess.Popen[bytes]"]:
-    with subprocess.Popen(
-        [PROGRAM, "export", "--follow", *options],
-        cwd=folder,
-        env=environment(DATABASE_URL=database),
-        stderr=subprocess.PIPE,
-        **{"preexec_fn": heed_hangups, **popen},
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
+def following(database: str, folder: Path, *options: str, stdout: int | None = None) -> AbstractContextManager[Process]:
+    command, variables = ("export", "--follow", *options), {"DATABASE_URL": database}
+    return running(*command, folder=folder, variables=variables, stdout=stdout, stderr=subprocess.PIPE)
 
 
 def lines_of(file: Path) -> list[str]:
@@ -200,11 +189,17 @@ def test_a_disk_that_fills_up_leaves_whole_lines_and_the_next_run_loses_nothing(
         conn.execute("insert into customer select n, repeat('x', 1000) from generate_series(1, 2000) n")
     file = tmp_path / "log"
     options = ("--cursor", "cursor", "--to", "log")
-    full = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))}
-    with following(database, tmp_path, *options, **full) as process:
-        assert process.wait(timeout=30) == 1
-        assert process.stderr
-        assert b"log cannot be written: File too large" in process.stderr.read()
+    done = subprocess.run(
+        [PROGRAM, "export", "--follow", *options],
+        cwd=tmp_path,
+        env=environment(DATABASE_URL=database),
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=30,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000)),
+    )
+    assert (done.returncode, "log cannot be written: File too large" in done.stderr) == (1, True)
     assert file.read_text().endswith("}\n")
     with following(database, tmp_path, *options) as process:
         wait_until(lambda: len({*lines_of(file)}) == 2003, "the rest is written")

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from svc_pg.query import scalar
-from tests.support.commands import PROGRAM, environment, heed_hangups, svc_pg
+from tests.support.commands import PROGRAM, Process, environment, running, svc_pg
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit
 from tests.support.waiting import wait_until
@@ -96,22 +96,12 @@ def test_an_export_that_fails_leaves_the_old_file_as_it_was(database: str, file:
 
 
 @contextmanager
-def waiting(
-    lock: psycopg.Connection[Any], database: str, file: Path, **popen: Any
-) -> Iterator["subprocess.Popen[str]"]:
+def waiting(lock: psycopg.Connection[Any], database: str, file: Path) -> Iterator[Process]:
     """An export that has opened its file, and waits for the log, which somebody has locked."""
-    with subprocess.Popen(
-        [PROGRAM, "export", "--to", file],
-        env=environment(DATABASE_URL=database),
-        stderr=subprocess.PIPE,
-        text=True,
-        **{"preexec_fn": heed_hangups, **popen},
-    ) as process:
-        try:
-            wait_until(lambda: scalar(lock, WAITING), "the export waits for the lock")
-            yield process
-        finally:
-            process.kill()
+    command, variables = ("export", "--to", str(file)), {"DATABASE_URL": database}
+    with running(*command, folder=file.parent, variables=variables, stderr=subprocess.PIPE, text=True) as process:
+        wait_until(lambda: scalar(lock, WAITING), "the export waits for the lock")
+        yield process
 
 
 def part_of(file: Path) -> Path:
@@ -130,7 +120,9 @@ def test_a_signal_ends_it_as_ctrl_c_does(database: str, file: Path, lock: psycop
     for ending, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
         with waiting(lock, database, file) as process:
             process.send_signal(ending)
-            assert (process.communicate(timeout=30)[1], process.returncode) == ("", code)
+            assert process.wait(timeout=30) == code
+            assert process.stderr
+            assert process.stderr.read() == ""
         assert [*file.parent.iterdir()] == [file]
         assert file.read_text() == OLD
 
@@ -151,16 +143,22 @@ def test_a_run_that_was_killed_is_written_over_by_the_next(
 def test_a_second_export_to_the_same_file_is_refused(
     database: str, run: Run, file: Path, lock: psycopg.Connection[Any]
 ) -> None:
-    ignoring = {"preexec_fn": lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)}  # as nohup does
-    with waiting(lock, database, file, **ignoring) as first:
-        done = run("export", "--to", "log", "--format", "csv")
-        assert (done.returncode, done.stdout) == (1, "")
-        assert "log is used by another export" in done.stderr
-        assert file.read_text() == OLD
-        first.send_signal(signal.SIGHUP)
-        lock.rollback()
-        first.communicate(timeout=30)
-        assert first.returncode == 0
+    with subprocess.Popen(
+        [PROGRAM, "export", "--to", file],
+        env=environment(DATABASE_URL=database),
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),  # as nohup does
+    ) as first:
+        try:
+            wait_until(lambda: scalar(lock, WAITING), "the export waits for the lock")
+            done = run("export", "--to", "log", "--format", "csv")
+            assert (done.returncode, done.stdout) == (1, "")
+            assert "log is used by another export" in done.stderr
+            assert file.read_text() == OLD
+            first.send_signal(signal.SIGHUP)
+            lock.rollback()
+            assert first.wait(timeout=30) == 0
+        finally:
+            first.kill()
     assert len(json.loads(file.read_text())) == 90
     assert [*file.parent.iterdir()] == [file]
 
@@ -170,18 +168,16 @@ def test_a_file_that_another_export_follows_to_is_not_replaced(
 ) -> None:
     file.unlink()
     with waiting(lock, database, file) as late:
-        following = subprocess.Popen(
-            [PROGRAM, "export", "--follow", "--to", file], env=environment(DATABASE_URL=database)
-        )
-        try:
+        follow = ("export", "--follow", "--to", str(file))
+        with running(*follow, folder=file.parent, variables={"DATABASE_URL": database}) as following:
             wait_until(file.exists, "the file is followed to")
             lock.rollback()
-            assert "log is used by another export" in late.communicate(timeout=30)[1]
-            assert late.returncode == 1
+            assert late.wait(timeout=30) == 1
+            assert late.stderr
+            assert "log is used by another export" in late.stderr.read()
             wait_until(lambda: file.read_text().count("\n") == 90, "the entries are written")
             assert "log is used by another export" in run("export", "--to", "log").stderr
             assert [*file.parent.iterdir()] == [file]
-        finally:
             following.terminate()
             following.wait(timeout=30)
     assert file.read_text().count("\n") == 90

@@ -16,7 +16,7 @@ from svc_pg.webhooks import delivery_queries as deliveries
 from svc_pg.webhooks import replay_queries
 from svc_pg.webhooks.secrets import new_key
 from tests.support.certificates import authority
-from tests.support.commands import PROGRAM, environment, svc_pg
+from tests.support.commands import running, svc_pg
 from tests.support.hooks import KEYS_TEXT, hooks_config, install, rows, working
 from tests.support.postgres import Prepare
 from tests.support.queue import postpone
@@ -373,9 +373,8 @@ def test_a_replay_is_counted_and_after_a_kill_it_continues_and_copies_nothing_tw
     deliver_many(database, endpoint, number)
     options = ["replay", "--endpoint", endpoint, "--since", "1h", "--status", "delivered", "--new-ids"]
     assert json.loads(run(*options, "--dry-run", "--json")) == {"count": number, "isDryRun": True}
-    command = [PROGRAM, "webhooks", *options]
-    variables = environment(DATABASE_URL=database)
-    with subprocess.Popen(command, env=variables, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+    command, variables = ("webhooks", *options), {"DATABASE_URL": database}
+    with running(*command, folder=tmp_path, variables=variables, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr
         begun, first = process.stderr.readline(), process.stderr.readline()
         process.kill()

@@ -4,11 +4,11 @@ import asyncio
 import os
 import signal
 import socket
-import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import count
 from pathlib import Path
 from threading import Event
 from urllib.error import HTTPError, URLError
@@ -22,7 +22,7 @@ from cli.installation import wait_for_svc
 from svc_pg import Config, audit, schema, webhooks
 from svc_pg.audit import SealKey
 from svc_pg.conninfo import Conninfo
-from tests.support.commands import PROGRAM, environment, svc_pg
+from tests.support.commands import Process, running, svc_pg
 from tests.support.hooks import KEYS_TEXT, endpoint, hooks_config, rows
 from tests.support.postgres import new_database
 from tests.support.receiver import receiving
@@ -41,7 +41,7 @@ allow_cidrs = ["127.0.0.0/8"]
 class Running:
     """A worker command that runs, and where it says how it is."""
 
-    process: "subprocess.Popen[bytes]"
+    process: Process
     port: int
     output: Path
 
@@ -80,26 +80,20 @@ Start = Callable[..., Running]
 def start(tmp_path: Path, database: str) -> Iterator[Start]:
     """Start ``svc-pg worker`` with these options; what still runs at the end is killed."""
     (tmp_path / "svc-pg.toml").write_text(TOML)
-    started: list[Running] = []
+    outputs = (tmp_path / f"output{number}" for number in count())
 
     def start(*options: str, keys: str = KEYS_TEXT, **variables: str) -> Running:
         with socket.create_server(("127.0.0.1", 0)) as listener:
             port: int = listener.getsockname()[1]
-        output = tmp_path / f"output{len(started)}"
+        output = next(outputs)
+        command = ("worker", "--metrics-port", str(port), *options)
+        variables = {"DATABASE_URL": database, "SVC_ENCRYPTION_KEYS": keys, **variables}
         with output.open("wb") as stream:
-            process = subprocess.Popen(
-                [PROGRAM, "worker", "--metrics-port", str(port), *options],
-                cwd=tmp_path,
-                env=environment(DATABASE_URL=database, SVC_ENCRYPTION_KEYS=keys, **variables),
-                stderr=stream,
-            )
-        started.append(Running(process, port, output))
-        return started[-1]
+            process = started.enter_context(running(*command, folder=tmp_path, variables=variables, stderr=stream))
+        return Running(process, port, output)
 
-    yield start
-    for running in started:
-        running.process.kill()
-        running.process.wait()
+    with ExitStack() as started:
+        yield start
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ import pytest
 from pyarrow import parquet
 
 from svc_pg import audit
-from tests.support.commands import PROGRAM, environment, svc_pg
+from tests.support.commands import running, svc_pg
 from tests.support.logs import Log
 from tests.support.selections import NOW
 from tests.support.waiting import wait_until
@@ -53,17 +53,11 @@ def test_an_export_follows_and_goes_on_after_a_signal(log: Log, conn: Any, call:
     file = tmp_path / "followed"
 
     def follow(count: int) -> None:
-        with subprocess.Popen(
-            [PROGRAM, "export", "--follow", "--cursor", "cursor", "--to", "followed", "--table", "t"],
-            cwd=tmp_path,
-            env=environment(DATABASE_URL=log.url),
-        ) as process:
-            try:
-                wait_until(lambda: file.exists() and file.read_bytes().count(b"\n") >= count, f"{count} are written")
-                process.send_signal(signal.SIGTERM)
-                assert process.wait(timeout=20) == 0
-            finally:
-                process.kill()
+        command = ("export", "--follow", "--cursor", "cursor", "--to", "followed", "--table", "t")
+        with running(*command, folder=tmp_path, variables={"DATABASE_URL": log.url}) as process:
+            wait_until(lambda: file.exists() and file.read_bytes().count(b"\n") >= count, f"{count} are written")
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(timeout=20) == 0
 
     for record in range(1, 1003):
         log.write(conn, str(record), timestamp=NOW)
