@@ -116,6 +116,7 @@ def template(postgres: str) -> Iterator[str]:
         with psycopg.connect(conninfo, autocommit=True) as conn:
             schema.install(conn, Config())
             conn.execute("vacuum full")  # leaves an eighth less to copy
+        psycopg.connect(conninfo).close()  # which writes the file of cached catalogs that begins each other connection
         yield str(conninfo_to_dict(conninfo)["dbname"])
 
 
