@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.support.commands import PROGRAM, environment, program
+from tests.support.commands import PROGRAM, environment, svc_pg
 from tests.support.listening import listening
 
 CONFIG = """
@@ -26,7 +26,7 @@ description = "An order was placed"
 @pytest.fixture
 def variables(empty_database: str, tmp_path: Path) -> dict[str, str]:
     """The newcomer's variables: the database, and a key that was just made."""
-    made = program("keys", "new", "encryption", folder=tmp_path)
+    made = svc_pg("keys", "new", "encryption", folder=tmp_path)
     name, _, value = made.stdout.strip().partition("=")
     return {"DATABASE_URL": empty_database, name: value}
 
@@ -35,7 +35,7 @@ def test_a_webhook_is_sent_refused_by_a_receiver_that_is_broken_and_verified_by_
     variables: dict[str, str], tmp_path: Path
 ) -> None:
     def run(*arguments: str) -> str:
-        result = program(*arguments, folder=tmp_path, variables=variables)
+        result = svc_pg(*arguments, folder=tmp_path, variables=variables)
         assert result.returncode == 0, result.stderr
         return result.stdout
 

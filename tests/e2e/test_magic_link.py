@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 
-from tests.support.commands import PROGRAM, environment, program
+from tests.support.commands import PROGRAM, environment, svc_pg
 from tests.support.smtp import post_office
 from tests.support.waiting import wait_until
 
@@ -61,8 +61,8 @@ def serving(folder: Path, **variables: str) -> Iterator[str]:
 
 def test_somebody_signs_in_by_mail_and_what_they_do_is_on_record(empty_database: str, tmp_path: Path) -> None:
     database = {"DATABASE_URL": empty_database}
-    assert program("install", folder=tmp_path, variables=database).returncode == 0
-    made = program("console", "init", folder=tmp_path)
+    assert svc_pg("install", folder=tmp_path, variables=database).returncode == 0
+    made = svc_pg("console", "init", folder=tmp_path)
     name, _, token_hash = made.stdout.strip().partition("=")
     with post_office(tmp_path) as office:
 
@@ -103,9 +103,9 @@ def test_somebody_signs_in_by_mail_and_what_they_do_is_on_record(empty_database:
             session_id = http.get("/account/session").json()["sessionId"]
             assert {each["context"]["session_id"] for each in entries} == {session_id}
 
-            [session] = json.loads(program("console", "sessions", "--json", folder=tmp_path, variables=database).stdout)
+            [session] = json.loads(svc_pg("console", "sessions", "--json", folder=tmp_path, variables=database).stdout)
             assert (session["sessionId"], session["email"]) == (session_id, "ann@corp.example")
-            assert program("console", "revoke", session_id, folder=tmp_path, variables=database).returncode == 0
+            assert svc_pg("console", "revoke", session_id, folder=tmp_path, variables=database).returncode == 0
             over = http.get("/tenant/tenants")
             assert (over.status_code, over.json()["code"]) == (401, "invalid_token")
     assert office.was_encrypted == [True]

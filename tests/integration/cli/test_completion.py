@@ -14,13 +14,12 @@ CONFIG = """
 """
 CASES = [
     ("uni", ["uninstall"]),
-    ("webhooks ro", ["rotate-secret"]),
     ("worker --met", ["--metrics-port", "--metrics-host"]),
     ("log --operation ", ["INSERT", "UPDATE", "DELETE", "TRUNCATE", "SNAPSHOT"]),
     ("webhooks deliveries --status p", ["pending"]),
-    ("webhooks add --config other.toml --event ", ["invoice.sent"]),
     ("webhooks add --config missing.toml --event ", []),
 ]
+IN_BASH = [("webhooks ro", ["rotate-secret"]), ("webhooks add --config other.toml --event ", ["invoice.sent"])]
 SHARED = [("send ", ["order.created", "order.paid"]), ("webhooks list --status ", ["active", "paused", "disabled"])]
 """For every shell."""
 
@@ -51,14 +50,22 @@ def test_bash_completes(folder: Path) -> None:
         ["bash", "--norc", "-c", BASH],
         cwd=folder,
         env=environment(HOME=str(folder), PATH=f"{PROGRAM.parent}:/usr/bin:/bin"),
-        input="".join(f"svc-pg {line}\n" for line, _ in [*SHARED, *CASES]),
+        input="".join(f"svc-pg {line}\n" for line, _ in [*SHARED, *IN_BASH]),
         capture_output=True,
         text=True,
         timeout=60,
         check=True,
     )
-    assert done.stdout.splitlines() == [" ".join(words) for _, words in [*SHARED, *CASES]]
+    assert done.stdout.splitlines() == [" ".join(words) for _, words in [*SHARED, *IN_BASH]]
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(("line", "words"), CASES)
+def test_the_program_answers_what_bash_asks(folder: Path, line: str, words: list[str]) -> None:
+    typed = ["svc-pg", *line.split(" ")]
+    asked = {"COMP_WORDS": "\n".join(typed), "COMP_CWORD": str(len(typed) - 1)}
+    answer = svc_pg(folder=folder, variables={"_SVC_PG_COMPLETE": "complete_bash", **asked})
+    assert (answer.stdout.split(), answer.stderr) == (words, "")
 
 
 @pytest.mark.parametrize(("line", "words"), SHARED[1:])
