@@ -7,7 +7,6 @@ from typing import Any, LiteralString
 
 import psycopg
 import pytest
-from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import Config, audit, schema
 from svc_pg.config import AuditConfig, AuditedTable
@@ -30,24 +29,23 @@ def level(request: pytest.FixtureRequest) -> Any:
 
 @pytest.fixture(scope="module")
 def plain(maintenance: psycopg.Connection[Any], postgres: str, template: str, level: Any) -> Iterator[str]:
-    """The name of a database in which table ``t`` of DDL is audited without any option."""
+    """The conninfo of a database in which table ``t`` of DDL is audited without any option, and no test commits."""
     with copied(maintenance, postgres, template=template) as conninfo:
         create_and_audit(conninfo, DDL, Config(audit=AuditConfig(tables=[AuditedTable(name="t", level=level)])))
-        yield str(conninfo_to_dict(conninfo)["dbname"])
+        yield conninfo
 
 
 @pytest.fixture
 def connect(maintenance: psycopg.Connection[Any], postgres: str, template: str, level: Any, plain: str) -> Any:
-    """Create and audit a table and connect."""
+    """Create and audit a table and connect, to a database of the test's own if it has options or another table."""
     with ExitStack() as stack:
 
         def connected(ddl: Any = DDL, unattributed: Unattributed = "record", **options: Any) -> psycopg.Connection[Any]:
-            is_plain = ddl == DDL and unattributed == "record" and not options
-            source = plain if is_plain else template
-            conninfo = stack.enter_context(copied(maintenance, postgres, template=source))
-            if not is_plain:
-                table = AuditedTable(name="t", level=level, **options)
-                create_and_audit(conninfo, ddl, Config(audit=AuditConfig(tables=[table], unattributed=unattributed)))
+            if ddl == DDL and unattributed == "record" and not options:
+                return stack.enter_context(closing(psycopg.connect(plain)))
+            conninfo = stack.enter_context(copied(maintenance, postgres, template=template))
+            table = AuditedTable(name="t", level=level, **options)
+            create_and_audit(conninfo, ddl, Config(audit=AuditConfig(tables=[table], unattributed=unattributed)))
             return stack.enter_context(closing(psycopg.connect(conninfo)))
 
         yield connected
@@ -380,7 +378,7 @@ create trigger full_disk before insert on svc.audit_logs for each row execute fu
 
 
 def test_where_the_log_cannot_grow_the_write_fails_and_its_transaction_with_it(connect: Connect) -> None:
-    conn = connect()
+    conn = connect(on_error="raise")
     conn.execute(DISK_FULL)
     conn.commit()
     with pytest.raises(psycopg.errors.DiskFull):
