@@ -38,76 +38,84 @@ class _Relation:
 
 
 _RELATIONS: Final = """
--- json and all types whose values may contain it: domains over it, arrays, composites
-with recursive json_type (oid) as (
-    select 'json'::regtype::oid
+with recursive relation as (
+    select n.nspname as schema, c.relname as "table", c.oid, c.relkind, c.relispartition
+      from unnest(%s::text[], %s::text[]) wanted(schema, "table")
+      join pg_namespace n on n.nspname = wanted.schema
+      join pg_class c on c.relnamespace = n.oid and c.relname = wanted."table"
+),
+attribute as (
+    select a.attrelid as relation, a.attnum as number, a.attname::text as name, a.attgenerated as generated,
+           t.oid as type, t.typname, t.typtype, t.typcategory,
+           case t.typcategory when 'A' then t.typelem else t.oid end as element,
+           case t.typtype when 'd' then t.typbasetype else t.oid end as base,
+           case t.typtype when 'd' then t.typtypmod else a.atttypmod end as base_typmod
+      from relation r
+      join pg_attribute a on a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped
+      join pg_type t on t.oid = a.atttypid
+),
+part (whole, type) as (  -- the type of each column, and all types whose values it may contain: of elements, of fields
+    select distinct type, type from attribute
     union
-    select t.oid from json_type j join pg_type t on j.oid in (t.typbasetype, t.typelem)
-        or exists (select from pg_attribute a where a.attrelid = t.typrelid and a.atttypid = j.oid and a.attnum > 0)
+    select p.whole, inside.type
+      from part p join pg_type t on t.oid = p.type
+     cross join lateral (
+        values (t.typbasetype), (t.typelem)
+        union all
+        select a.atttypid from pg_attribute a where a.attrelid = t.typrelid and a.attnum > 0 and not a.attisdropped
+     ) inside (type)
 )
-select n.nspname as schema, c.relname as "table", c.relkind::text as kind,
-       array(select a.attname::text from pg_attribute a
-              where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped order by a.attnum) as columns,
-       -- those of PostgreSQL itself; a value of another is a text to whoever must not call code of users
-       (select coalesce(json_object_agg(a.attname, case when b.oid < 16384 then format_type(
-                   b.oid, case t.typtype when 'd' then t.typtypmod else a.atttypmod end) else 'text' end), '{}')
-          from pg_attribute a join pg_type t on t.oid = a.atttypid
-          join pg_type b on b.oid = case t.typtype when 'd' then t.typbasetype else t.oid end
-         where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped) as types,
-       array(select a.attname::text from pg_attribute a join pg_type t on t.oid = a.atttypid
-              where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and t.typtype = 'd') as domains,
-       array(select a.attname::text from pg_attribute a join pg_type t on t.oid = a.atttypid
-              where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-                -- a domain has the category of its type, which for json and jsonb is U
-                and (t.typname in ('json', 'jsonb') or t.typtype = 'd' and t.typcategory = 'U')) as json_columns,
-       exists (select from pg_attribute a join json_type j on j.oid = a.atttypid
-                where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped) as holds_json,
-       not exists (select from pg_attribute a join pg_type t on t.oid = a.atttypid
-                    where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-                      and case when t.typcategory = 'A' then t.typelem else t.oid end <> all (array[
-                              'boolean', 'smallint', 'integer', 'bigint', 'numeric', 'real', 'double precision', 'text',
-                              'varchar', 'bpchar', 'name', 'uuid', 'json', 'jsonb', 'date', 'time', 'timestamp',
-                              'timestamptz', 'inet', 'cidr', 'macaddr', 'oid'
-                          ]::regtype[])) as has_simple_types,
+select r.schema, r."table", r.relkind::text as kind, a.*, i.*,
        (select coalesce(json_object_agg(name, columns), '{}')
-          from (select g.attname as name, array_agg(distinct a.attname) as columns
-                  from pg_attribute g
-                  left join pg_attrdef e on e.adrelid = g.attrelid and e.adnum = g.attnum
+          from (select g.name, array_agg(distinct a.name) as columns
+                  from attribute g
+                  left join pg_attrdef e on e.adrelid = r.oid and e.adnum = g.number
                   join pg_depend d on (d.classid, d.objid, d.objsubid)  -- on 13 and 14 it is the column that depends
-                    in (('pg_class'::regclass, g.attrelid, g.attnum), ('pg_attrdef'::regclass, e.oid, 0))
-                  join pg_attribute a on a.attrelid = d.refobjid and a.attnum = d.refobjsubid
-                 where g.attrelid = c.oid and g.attgenerated = 's' and not g.attisdropped
-                   and d.refclassid = 'pg_class'::regclass and d.refobjid = c.oid
-                   and d.refobjsubid not in (0, g.attnum)
-                 group by g.attname) g) as generated,
-       array(select a.attname::text from pg_attribute a
-              where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = 'v'
-              order by a.attnum) as virtual,
-       array(select a.attname::text
-               from pg_index i
-              cross join lateral unnest(i.indkey::smallint[]) with ordinality k(attnum, position)
-               join pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum
-              where i.indrelid = c.oid and i.indisprimary and k.position <= i.indnkeyatts order by k.position) as key,
-       (select coalesce(json_agg(columns), '[]')
-          from (select array_agg(a.attname::text) as columns
-                  from pg_index i
-                 cross join lateral unnest(i.indkey::smallint[]) with ordinality k(attnum, position)
-                  join pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum
-                 where i.indrelid = c.oid and i.indisunique and i.indpred is null and i.indexprs is null
-                   and k.position <= i.indnkeyatts
-                 group by i.indexrelid having bool_and(a.attnotnull)) u) as "unique",
+                    in (('pg_class'::regclass, r.oid, g.number), ('pg_attrdef'::regclass, e.oid, 0))
+                  join attribute a on a.relation = r.oid and a.number = d.refobjsubid and a.number <> g.number
+                 where g.relation = r.oid and g.generated = 's'
+                   and d.refclassid = 'pg_class'::regclass and d.refobjid = r.oid
+                 group by g.name) g) as generated,
        array(select array[pn.nspname::text, p.relname::text]
-               from pg_partition_tree(c.oid) t join pg_class p on p.oid = t.relid
+               from pg_partition_tree(r.oid) t join pg_class p on p.oid = t.relid
                join pg_namespace pn on pn.oid = p.relnamespace
               where t.level > 0 and p.relkind <> 'f' order by pn.nspname, p.relname) as partitions,
        (select array[pn.nspname::text, p.relname::text]
           from pg_inherits i join pg_class p on p.oid = i.inhparent join pg_namespace pn on pn.oid = p.relnamespace
-         where c.relispartition and i.inhrelid = c.oid) as parent,
+         where r.relispartition and i.inhrelid = r.oid) as parent,
        exists (select from pg_inherits i join pg_class k on k.oid = i.inhrelid and not k.relispartition
-                where c.oid in (i.inhrelid, i.inhparent)) as inherits
-  from unnest(%s::text[], %s::text[]) wanted(schema, "table")
-  join pg_namespace n on n.nspname = wanted.schema
-  join pg_class c on c.relnamespace = n.oid and c.relname = wanted."table"
+                where r.oid in (i.inhrelid, i.inhparent)) as inherits
+  from relation r
+ cross join lateral (
+    select coalesce(array_agg(name order by number), '{}') as columns,
+           -- those of PostgreSQL itself; a value of another is a text to whoever must not call code of users
+           coalesce(json_object_agg(
+               name, case when base < 16384 then format_type(base, base_typmod) else 'text' end), '{}') as types,
+           coalesce(array_agg(name order by number) filter (where typtype = 'd'), '{}') as domains,
+           -- a domain has the category of its type, which for json and jsonb is U
+           coalesce(array_agg(name order by number) filter (
+               where typname in ('json', 'jsonb') or typtype = 'd' and typcategory = 'U'), '{}') as json_columns,
+           coalesce(bool_or(type in (select whole from part p where p.type = 'json'::regtype)), false) as holds_json,
+           coalesce(bool_and(element = any (array[
+               'boolean', 'smallint', 'integer', 'bigint', 'numeric', 'real', 'double precision', 'text', 'varchar',
+               'bpchar', 'name', 'uuid', 'json', 'jsonb', 'date', 'time', 'timestamp', 'timestamptz', 'inet', 'cidr',
+               'macaddr', 'oid'
+           ]::regtype[])), true) as has_simple_types,
+           coalesce(array_agg(name order by number) filter (where generated = 'v'), '{}') as virtual
+      from attribute where relation = r.oid
+ ) a
+ cross join lateral (
+    select coalesce(max(columns) filter (where indisprimary), '{}') as key,
+           coalesce(json_agg(columns) filter (where is_not_null), '[]') as "unique"
+      from (select x.indisprimary, bool_and(a.attnotnull) as is_not_null,
+                   array_agg(a.attname::text order by k.position) as columns
+              from pg_index x
+             cross join lateral unnest(x.indkey::smallint[]) with ordinality k(attnum, position)
+              join pg_attribute a on a.attrelid = r.oid and a.attnum = k.attnum
+             where x.indrelid = r.oid and x.indisunique and x.indpred is null and x.indexprs is null
+               and k.position <= x.indnkeyatts
+             group by x.indexrelid, x.indisprimary) u
+ ) i
 """
 _NAMES: Final[LiteralString] = """
 select n.nspname as schema, c.relname as "table"
