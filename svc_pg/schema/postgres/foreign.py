@@ -30,6 +30,11 @@ def find(conn: Connection[Any], installation: Installation, *, has_roles: bool) 
     """All of them that the role may see; none while a table of ours is missing."""
     if not all(installation.has(table) for table in _NEEDED):
         return []
-    sees_key = installation.around.sees_hash_key
-    text = render("installed/foreign.sql.j2", has_roles=has_roles, owners=CLOSED, sees_key=sees_key)
+    text = render(
+        "installed/foreign.sql.j2",
+        has_roles=has_roles,
+        owners=CLOSED,
+        sees_key=installation.around.sees_hash_key,
+        has_user_types=installation.around.has_user_types,
+    )
     return fetch(conn, Query(text, (), Foreign))

@@ -23,8 +23,9 @@ class Surroundings:
 
     ``roles`` are all of the cluster. ``excess`` has, for each role of svc with powers that it should not have, the
     options that take them away. ``lacking`` are the owners that exist and that the installer cannot act as.
-    ``relations`` are the tables of schema ``svc``. ``search_indexes`` tells of each index of searches in the log if
-    it is complete: every partition has its part.
+    ``relations`` are the tables of schema ``svc``. ``has_user_types`` if others than superusers own types, not
+    only domains, arrays and rows, outside it. ``search_indexes`` tells of each index of searches in the
+    log if it is complete: every partition has its part.
     """
 
     server_version: int
@@ -43,6 +44,7 @@ class Surroundings:
     relations: list[str]
     has_guard: bool
     sees_hash_key: bool
+    has_user_types: bool
     search_indexes: dict[str, bool]
 
     @property
@@ -100,6 +102,9 @@ select current_setting('server_version_num')::integer as server_version,
        exists (select from pg_proc where pronamespace = n.oid and proname = 'audit_guard') as has_guard,
        exists (select from pg_class where relnamespace = n.oid and relname = 'audit_hash_key'
                   and has_table_privilege(oid, 'SELECT')) as sees_hash_key,
+       exists (select from pg_type t join pg_roles r on r.oid = t.typowner and not r.rolsuper
+                where t.typtype in ('b', 'e', 'm', 'r') and t.typcategory <> 'A'
+                  and t.typnamespace is distinct from n.oid) as has_user_types,
        (select coalesce(jsonb_object_agg(right(c.relname, -11), i.indisvalid), '{}')
           from pg_class c join pg_index i on i.indexrelid = c.oid
          where c.relnamespace = n.oid and c.relname in ('audit_logs_contains', 'audit_logs_text')) as search_indexes
