@@ -10,6 +10,7 @@ from psycopg import Connection, Error
 
 from svc_pg import __version__
 from svc_pg.capture.postgres.code_of_others import check_partition_keys
+from svc_pg.capture.postgres.own_tables import OWN_TABLES
 from svc_pg.config import Config, Grants
 from svc_pg.errors import ConfigError, InstallError, UnknownTableError
 from svc_pg.query import scalar
@@ -99,7 +100,10 @@ def _unit(conn: Connection[Any], patience: Patience, work: Callable[[], Result],
 def _install_schema(
     conn: Connection[Any], config: Config, *, prune: bool, with_roles: bool | None
 ) -> tuple[Plan, list[Status]]:
-    """Plan, and take all steps except those of audited tables and removals; return both."""
+    """Plan, and take all steps except those of audited tables and removals; return the plan of these, and the steps.
+
+    In a new database the steps of our own audited tables, which nobody uses yet, are taken too.
+    """
     preflight.check_server(conn)
     around = look_around(conn)
     preflight.check_rights(conn, around)
@@ -111,10 +115,13 @@ def _install_schema(
     preflight.check_roles(around, plan.target.access)
     refuse_lost(plan.steps)
     check_partition_keys(conn, _with_triggers(plan.steps))
-    done = take(conn, [step for step in plan.by_table.get(None, []) if step.action != "remove"])
+    own = [str(table.name) for table, _ in OWN_TABLES] if present.version is None else []
+    steps = [step for table in (None, *own) for step in plan.by_table.get(table, [])]
+    done = take(conn, [step for step in steps if step.action != "remove"])
     if any(step.kind == "migration" for step in done):
         inventory.record(conn)
-    return replace(plan, revision=_finish_schema(conn, present, plan, done)), done
+    left = {table: steps for table, steps in plan.by_table.items() if table not in own}
+    return replace(plan, by_table=left, revision=_finish_schema(conn, present, plan, done)), done
 
 
 def _finish_schema(conn: Connection[Any], present: Installation, plan: Plan, done: list[Status]) -> int:
