@@ -63,13 +63,12 @@ def test_the_demo_shows_every_part_stays_up_until_it_is_told_to_end_and_leaves_n
         wait_until(lambda: shown.read_text().endswith("}\n"), "the demo has shown its findings", limit=limit)
         found = json.loads(shown.read_text())
         assert_every_part(found)
-        on_record = entries(found["consoleUrl"], found["consoleToken"], since=found["since"])
-        assert [entry for entry in on_record if entry["actorId"] != "walk-in"] == found["auditEntries"]
-        assert len(entries(found["consoleUrl"], found["consoleToken"])) == 100
-        wait_until(
-            lambda: entries(found["consoleUrl"], found["consoleToken"], actor="walk-in", since=found["since"]),
-            "the shop goes on",
-        )
+        bearer = {"Authorization": f"Bearer {found['consoleToken']}"}
+        with httpx.Client(base_url=found["consoleUrl"], headers=bearer) as console:
+            on_record = entries(console, since=found["since"])
+            assert [entry for entry in on_record if entry["actorId"] != "walk-in"] == found["auditEntries"]
+            assert len(entries(console)) == 100
+            wait_until(lambda: entries(console, actor="walk-in", since=found["since"]), "the shop goes on")
         assert heading_after_sign_in(found["signInUrl"], found["consoleUrl"]) == "Sessions"
         assert processes(temporary)
         demo.send_signal(number)
@@ -100,9 +99,8 @@ def assert_every_part(shown: dict[str, Any]) -> None:
     assert shown["consoleUrl"].startswith("http://127.0.0.1:")
 
 
-def entries(console: str, token: str, **filters: str) -> list[dict[str, Any]]:
-    response = httpx.get(f"{console}/audit/entries", params=filters, headers={"Authorization": f"Bearer {token}"})
-    data: list[dict[str, Any]] = response.raise_for_status().json()["data"]
+def entries(console: httpx.Client, **filters: str) -> list[dict[str, Any]]:
+    data: list[dict[str, Any]] = console.get("/audit/entries", params=filters).raise_for_status().json()["data"]
     return data
 
 
