@@ -71,9 +71,10 @@ def follow(
         with appended(to, is_resumed=known is not None) as out:
             end = Bookmark(start, log, options)
             reached = _Reached(file, out, end, is_saved=known == end)
-            if known is not None:
-                reached.save()  # it may be for other filters from here on
             try:
+                if known is not None:
+                    with held():
+                        reached.save()  # it may be for other filters from here on
                 with closing(following_lines(conn, wanted, cursor=start)) as parts:
                     for lines in parts:
                         with held():
