@@ -18,6 +18,7 @@ VERSION: Final = "4.14.1"
 _OF_COLORS: Final = ("color-contrast", "link-in-text-block")
 """All rules that look at colors: the only ones that a theme can break."""
 _RUN: Final = """async (rules) => {
+    if (!("axe" in window)) return null
     const chosen = rules.length ? {runOnly: rules} : {}
     const found = await axe.run({resultTypes: ["violations"], preload: false, ...chosen})
     return found.violations.flatMap(({id, help, nodes}) =>
@@ -36,9 +37,12 @@ def axe() -> str:
 
 def violations(page: Page, *, of_colors: bool = False) -> list[str]:
     """The rules that a page breaks as it looks now, or only those of colors."""
-    if not page.evaluate("() => 'axe' in window"):
+    rules = list(_OF_COLORS) if of_colors else []
+    found: list[str] | None = page.evaluate(_RUN, rules)
+    if found is None:
         page.evaluate(axe())
-    found: list[str] = page.evaluate(_RUN, list(_OF_COLORS) if of_colors else [])
+        found = page.evaluate(_RUN, rules)
+    assert found is not None
     return found
 
 

@@ -14,6 +14,8 @@ Look = tuple[int, Theme]
 """The width of the window, and the theme."""
 WIDTHS: Final = (1440, 360)
 NARROWEST: Final = 320
+_OUTERMOST: Final = (NARROWEST, max(WIDTHS))
+"""What fits into the narrowest fits into 360 px too: the style sheet changes nothing between them."""
 THEMES: Final[Sequence[Theme]] = ("light", "dark")
 LOOKS: Final[Sequence[Look]] = ((1440, "light"), (360, "dark"), (1440, "dark"), (360, "light"))
 MAX_BYTES: Final = 1 << 20
@@ -51,11 +53,16 @@ _STRUCTURE: Final = """(planted) => {
     ]
 }"""
 
-_KINDS: Final = """() => {
+_KIND: Final = """
     const told = ["type", "role", "tabindex", "scope", "aria-hidden", "aria-expanded", "aria-current"]
     const attribute = ({name, value}) => told.includes(name) ? `${name}=${value}` : value.trim() ? name : `${name}=`
     const kind = (each) => [each.tagName, each.getAttribute("class") ?? "", each.textContent.trim() ? "text" : "empty",
         ...[...each.attributes].map(attribute).sort()].join(" ")
+"""
+_KINDS: Final = (
+    "() => {"
+    + _KIND
+    + """
     const kinds = new Map([...document.querySelectorAll("*")].map((each) => [each, kind(each)]))
     const children = (each) => [...new Set([...each.children].map((child) => kinds.get(child)))].sort().join(", ")
     const headings = [...document.querySelectorAll("h1, h2, h3, h4, h5, h6")].map((each) => each.tagName)
@@ -64,6 +71,21 @@ _KINDS: Final = """() => {
         ...headings.map((name, at) => `${headings[at - 1] ?? ""} before ${name}`),
     ])]
 }"""
+)
+_THIN_OUT: Final = (
+    "() => {"
+    + _KIND
+    + """
+    const shape = (each) => {
+        const shapes = new Map([...each.children].map((child) => [child, shape(child)]))
+        for (const same of Map.groupBy(shapes.keys(), (child) => shapes.get(child)).values())
+            same.slice(2, -1).forEach((child) => child.remove())
+        return `${kind(each)} {${[...new Set(shapes.values())].join(", ")}}`
+    }
+    shape(document.body)
+}"""
+)
+"""Leaves the first, the second and the last of neighbors that are the same but for their texts, such as rows."""
 
 _TABBING: Final = """() => {
     window.reached = new Set()
@@ -73,7 +95,8 @@ _TABBING: Final = """() => {
         const {outlineStyle, outlineWidth} = getComputedStyle(target)
         if (outlineStyle === "none" || outlineWidth === "0px") unseen.add(target)
     })
-    return document.querySelectorAll("a, button, input, select, textarea, summary, [tabindex='0']").length
+    const controls = [...document.querySelectorAll("a, button, input, select, textarea, summary, [tabindex='0']")]
+    return controls.filter((each) => each.checkVisibility({visibilityProperty: true}) && each.type !== "hidden").length
 }"""
 _REACHED: Final = """() => {
     const controls = [...document.querySelectorAll("a[href], button, input, select, textarea, summary")]
@@ -130,15 +153,28 @@ def watched(context: BrowserContext, base_url: str) -> Iterator[Watch]:
     assert watch.take() == []
 
 
-def broken_laws(page: Page, html: str, *, looks: Sequence[Look] = LOOKS) -> list[str]:
+def broken_laws(page: Page, html: str) -> list[str]:
     """The laws that the page breaks, each with its place. ``html`` is the page as the server sent it."""
+    return data_laws(page, html, (NARROWEST, *WIDTHS)) + axe_laws(page, LOOKS)
+
+
+def data_laws(page: Page, html: str, widths: Sequence[int]) -> list[str]:
+    """The laws that the page breaks of those that data can break."""
     found = []
     if (size := len(html.encode())) > MAX_BYTES:
         found.append(f"{size} bytes, and {MAX_BYTES} are allowed")
     found += page.evaluate(_STRUCTURE, _PLANTED)
-    for width in sorted((NARROWEST, *WIDTHS), key=lambda each: each != _width(page)):  # the width it has comes first
+    for width in sorted(widths, key=lambda each: each != _width(page)):  # the width it has comes first
         _set_width(page, width)
         found += [f"at {width} px the page is wider: {each}" for each in page.evaluate(_WIDER)]
+    return found
+
+
+def axe_laws(page: Page, looks: Sequence[Look]) -> list[str]:
+    """The rules of axe-core that the page breaks: all in the first theme of a width, those of colors in the other."""
+    found = []
+    for width in sorted(WIDTHS, key=lambda each: each != _width(page)):
+        _set_width(page, width)
         themes = [theme for wanted, theme in looks if wanted == width]
         for theme in themes:
             page.emulate_media(color_scheme=theme)
@@ -161,7 +197,8 @@ class Inspection:
     """Many pages, each held to all that its data can break, and what templates can break looked for once.
 
     axe-core and the keyboard come to the first page of each path, and to every page with an element, by its tag,
-    classes, attributes, parent and children, that no page before had.
+    classes, attributes, parent and children, that no page before had. Of elements that repeat within a page, such as
+    rows, they see three.
     """
 
     paths: set[str] = field(default_factory=set)
@@ -174,9 +211,11 @@ class Inspection:
         self.paths.add(path)
         self.kinds |= kinds
         if not is_first and not is_new:
-            return broken_laws(page, html, looks=())
+            return data_laws(page, html, _OUTERMOST)
+        found = data_laws(page, html, (WIDTHS[0], NARROWEST, WIDTHS[-1]))
         _set_width(page, WIDTHS[-1])
-        return keyboard_laws(page) + broken_laws(page, html, looks=LOOKS if is_first else LOOKS[:2])
+        page.evaluate(_THIN_OUT)
+        return found + keyboard_laws(page) + axe_laws(page, LOOKS if is_first else LOOKS[:2])
 
 
 def keyboard_laws(page: Page) -> list[str]:

@@ -11,13 +11,14 @@ from urllib.parse import quote
 from uuid import uuid4
 
 import psycopg
+import pytest
 from psycopg import sql
 from psycopg.types.json import Jsonb
 from pydantic import SecretStr
 
 from svc_pg import Config, audit, schema, webhooks
 from svc_pg.config import AuditConfig, AuditedTable, EventDefinition, WebhooksConfig
-from svc_pg.console import Console, register_tenants, tokens
+from svc_pg.console import Console, database, register_tenants, tokens
 from svc_pg.query import fetch_one
 from svc_pg.settings import Permission, Settings
 from svc_pg.webhooks import endpoint_queries as endpoints
@@ -157,7 +158,9 @@ def open_shop(conninfo: str, folder: Path) -> Iterator[Shop]:
         in_a_thread(stranger.answer) as failing,
         in_a_thread(friend.answer) as healthy,
         working(conninfo, CONFIG),
+        pytest.MonkeyPatch.context() as patch,
     ):
+        patch.setattr(database, "STATEMENT_TIMEOUT_SECONDS", 60)  # a search reads 1 MB, whatever else the machine does
         made = _endpoints(conninfo, healthy=healthy, failing=failing, acme=acme)
         _past(conninfo)
         wait_until(lambda: _is_settled(conninfo, made), "deliveries have arrived, failed, and are held back")

@@ -71,11 +71,34 @@ def test_what_only_a_template_can_break_is_looked_for_once_and_again_in_what_is_
     page.close()
 
 
+def test_of_what_repeats_in_a_page_three_are_looked_at_and_all_that_differs(browser: Browser) -> None:
+    page = browser.new_page()
+
+    def broken(body: str) -> list[str]:
+        html = PAGE.format("<style>a:focus {outline: none}</style>" + body)
+        page.set_content(html)
+        return Inspection().broken_laws(page, html, "/a")
+
+    rows = ["<p><a href=/1><font color='#eee'>faint</font></a></p>"] * 7
+    found = broken("".join(rows))
+    for look in ("at 1440 px, light", "at 360 px, dark"):
+        assert sum(each.startswith(f"{look}: color-contrast") for each in found) == 3
+    assert sum(each.startswith("focus cannot be seen") for each in found) == 3
+    for other in ("<p class=b>", "<p><b></b>", "<p><a href=/2></a>"):
+        rows[3] = rows[0].replace("<p>", other)
+        found = broken("".join(rows))
+        assert sum(each.startswith("at 1440 px, light: color-contrast") for each in found) == 4
+        rows[3] = rows[0]
+    rows[3] = f"<p><a href=/1><font color='#eee'>{'W' * 300}</font></a></p>"
+    assert "px the page is wider" in "".join(broken("".join(rows)))
+    page.close()
+
+
 def test_a_theme_is_looked_at_for_colors_once_the_other_was_for_all(browser: Browser) -> None:
     page = browser.new_page()
     html = PAGE.format("<style>@media (prefers-color-scheme: dark) {b {color: #eee}}</style><b>faint</b><img src=/p>")
     page.set_content(html)
-    found = [each.split(": ")[:2] for each in broken_laws(page, html)]
+    found = sorted(each.split(": ")[:2] for each in broken_laws(page, html))
     assert [look for look, rule in found if rule == "color-contrast"] == ["at 1440 px, dark", "at 360 px, dark"]
     assert [look for look, rule in found if rule == "image-alt"] == ["at 1440 px, light", "at 360 px, dark"]
     page.close()
