@@ -31,7 +31,9 @@ NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 @contextmanager
 def serving(app: ASGIApp, **options: Any) -> Iterator[str]:
     """Serve the application and give its base URL, without a slash at the end."""
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", lifespan="on", ws="none", **options))
+    patient: dict[str, Any] = {"timeout_keep_alive": 120}  # or it may close a connection as a client takes it again
+    config = uvicorn.Config(app, port=0, log_level="warning", lifespan="on", ws="none", **patient | options)
+    server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
