@@ -406,15 +406,13 @@ create table svc.webhook_deliveries (
     last_error text,
     created_at timestamp with time zone default now() not null,
     updated_at timestamp with time zone default now() not null,
-    constraint webhook_deliveries_attempts_check CHECK ((attempts >= 0)),
     constraint webhook_deliveries_check CHECK (((lost_attempts >= 0) AND (lost_attempts <= attempts))),
     constraint webhook_deliveries_check1 CHECK (((status = 'pending'::text) = (next_attempt_at IS NOT NULL))),
     constraint webhook_deliveries_check2 CHECK (((status <> 'pending'::text) = (finished_at IS NOT NULL))),
     constraint webhook_deliveries_check3 CHECK ((NOT (failure IS DISTINCT FROM NULLIF(NULLIF(status, 'pending'::text), 'delivered'::text)))),
     constraint webhook_deliveries_failure_check CHECK ((failure = ANY (ARRAY['failed'::text, 'canceled'::text]))),
     constraint webhook_deliveries_max_attempts_check CHECK ((max_attempts > 0)),
-    constraint webhook_deliveries_pkey PRIMARY KEY (id),
-    constraint webhook_deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'canceled'::text])))
+    constraint webhook_deliveries_pkey PRIMARY KEY (id)
 ) with (fillfactor=60, autovacuum_vacuum_threshold=1000, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.1, autovacuum_analyze_scale_factor=0.05, autovacuum_vacuum_cost_delay=0);
 CREATE INDEX webhook_deliveries_endpoint_failure ON svc.webhook_deliveries USING btree (endpoint_id, id) WHERE (failure IS NOT NULL);
 CREATE INDEX webhook_deliveries_failure ON svc.webhook_deliveries USING btree (failure, id) WHERE (failure IS NOT NULL);

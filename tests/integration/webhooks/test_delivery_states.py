@@ -243,3 +243,27 @@ def test_every_delivery_is_in_the_state_that_the_model_says(database: str) -> No
             report_multiple_bugs=False,
         ),
     )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "status = 'unknown', finished_at = now(), next_attempt_at = null",
+        "status = 'unknown', failure = 'unknown', finished_at = now(), next_attempt_at = null",
+        "status = 'delivered', finished_at = now()",
+        "status = 'delivered', next_attempt_at = null",
+        "status = 'failed', finished_at = now(), next_attempt_at = null",
+        "failure = 'failed'",
+        "attempts = -1",
+        "attempts = -1, lost_attempts = -1",
+        "lost_attempts = 1",
+        "max_attempts = 0",
+    ],
+)
+def test_a_state_that_no_delivery_can_have_is_refused(conn: Connection, change: str) -> None:
+    conn.execute(
+        "insert into svc.webhook_deliveries (id, message_id, endpoint_id, event_name, max_attempts)"
+        " values (gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), 'order.created', 5)"
+    )
+    with pytest.raises(psycopg.errors.CheckViolation):
+        conn.execute(f"update svc.webhook_deliveries set {change}".encode())
