@@ -183,7 +183,7 @@ def _forked(
     end, theirs = os.pipe()
     with os.fdopen(end, "rb", buffering=0) as report:
         try:
-            socket.send_fds(_forking(*modules), [json.dumps(request).encode()], [*files, theirs])
+            socket.send_fds(_forking(*modules), [json.dumps(request).encode() + b"\n"], [*files, theirs])
         finally:
             os.close(theirs)
         process = Process(report, command)
@@ -205,7 +205,7 @@ def _modules() -> list[str]:
 @cache
 def _forking(*modules: str) -> socket.socket:
     """The socket to a process that has imported the modules."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours, theirs = socket.socketpair()
     number = theirs.fileno()
     with theirs:
         process = subprocess.Popen(

@@ -3,7 +3,7 @@
     python -P forking.py SOCKET MODULE|FILE ...
 
 A command so takes a tenth of the processor's time that a new interpreter takes, in a process of its own all the same.
-Received: a message of JSON for each, with the arguments of ``become``, and four files: the standard ones, and one to
+Received: a line of JSON for each, with the arguments of ``become``, and four files: the standard ones, and one to
 report to. Written to that: the id of the process, and at its end the exit code, as ``subprocess`` gives it.
 """
 
@@ -14,13 +14,14 @@ import json
 import os
 import runpy
 import select
+import signal
 import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-LONGEST = 1_000_000
-"""Bytes of a message."""
+LONGEST = 1 << 16
+"""Bytes that are read at once."""
 
 
 def main() -> None:
@@ -35,33 +36,51 @@ def main() -> None:
             importlib.import_module(name)
     gc.freeze()  # or a collection in a forked process would copy every page
     commands = socket.socket(fileno=number)
-    running: dict[int, tuple[int, int]] = {}  # by a file that can be read once the process has ended
+    woken, wake = socket.socketpair()
+    wake.settimeout(0)
+    signal.set_wakeup_fd(wake.fileno())
+    signal.signal(signal.SIGCHLD, lambda *_: None)  # or no child would wake
+    reports: dict[int, int] = {}  # the file of each process that is under way
     while True:
-        ready, _, _ = select.select([number, *running], [], [])
-        for ended in running.keys() & {*ready}:
-            child, report = running.pop(ended)
-            _, status = os.waitpid(child, 0)
-            os.write(report, b"%d\n" % os.waitstatus_to_exitcode(status))
-            os.close(report)
-            os.close(ended)
-        if number not in ready:
+        ready, _, _ = select.select([commands, woken], [], [])
+        if woken in ready:
+            woken.recv(LONGEST)
+            for child in [*reports]:
+                ended, status = os.waitpid(child, os.WNOHANG)
+                if ended:
+                    report = reports.pop(child)
+                    os.write(report, b"%d\n" % os.waitstatus_to_exitcode(status))
+                    os.close(report)
+        if commands not in ready:
             continue
-        message, files, _, _ = socket.recv_fds(commands, LONGEST, 4)
+        message, files = received(commands)
         if not message:
             return
         *standard, report = files
         child = os.fork()
         if child == 0:
-            commands.close()
-            for each in (report, *running, *(report for _, report in running.values())):
-                os.close(each)
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for each in (commands, woken, wake):
+                each.close()
+            for file in (report, *reports.values()):
+                os.close(file)
             with noting(exit_codes):
                 become(standard, **json.loads(message))
             return
-        running[os.pidfd_open(child)] = child, report
+        reports[child] = report
         os.write(report, b"%d\n" % child)
-        for each in standard:
-            os.close(each)
+        for file in standard:
+            os.close(file)
+
+
+def received(commands: socket.socket) -> tuple[bytes, list[int]]:
+    """A line, and the files that came with it; an empty one if the socket is closed."""
+    line, files, _, _ = socket.recv_fds(commands, LONGEST, 4)
+    while line and not line.endswith(b"\n"):
+        more = commands.recv(LONGEST)
+        line = line + more if more else b""
+    return line, files
 
 
 @contextmanager
