@@ -336,6 +336,7 @@ def test_status_names_a_column_whose_type_belongs_to_somebody_else(shop: str, ow
         execute(shop, "set role {}; create type elsewhere.size as enum ('s')", other)
         execute(shop, "grant usage on schema elsewhere to {}", owner)
         execute(shop, "set role {}; alter table shop.parent add column sizes elsewhere.size[]", owner)
+        execute(shop, "alter table shop.parent add column how svc.audit_operation")  # a type of ours
         with psycopg.connect(shop) as conn:
             [found] = [entry for entry in schema.status(conn, config()) if entry.kind == "column"]
             assert found.identity == "type elsewhere.size of sizes of shop.parent"
