@@ -23,8 +23,8 @@ pytestmark = pytest.mark.skipif(not CHINOOK.exists(), reason=f"the Chinook data 
 
 Connection = psycopg.Connection[Any]
 
-# Lines change the total of their invoice, and totals what a customer spent. Most of the tracks go,
-# and most of those of playlists, so that a copy and the past of a table are cheap.
+# Lines change the total of their invoice, and totals what a customer spent. Most of the tracks go, and most of those of
+# playlists, so that a copy and the past of a table are cheap.
 SHOP: LiteralString = """
 delete from playlist_track where playlist_id in (1, 5, 8) or track_id % 4 <> 2;
 delete from invoice_line where track_id % 4 <> 2;

@@ -15,7 +15,7 @@ Look = tuple[int, Theme]
 WIDTHS: Final = (1440, 360)
 NARROWEST: Final = 320
 _OUTERMOST: Final = (NARROWEST, max(WIDTHS))
-"""What fits into the narrowest fits into 360 px too: the style sheet changes nothing between them."""
+"""Widths that stand for 360 px too, at which the style sheet changes nothing that it has at the narrowest."""
 THEMES: Final[Sequence[Theme]] = ("light", "dark")
 LOOKS: Final[Sequence[Look]] = ((1440, "light"), (360, "dark"), (1440, "dark"), (360, "light"))
 MAX_BYTES: Final = 1 << 20

@@ -23,9 +23,9 @@ class Surroundings:
 
     ``roles`` are all of the cluster. ``excess`` has, for each role of svc with powers that it should not have, the
     options that take them away. ``lacking`` are the owners that exist and that the installer cannot act as.
-    ``relations`` are the tables of schema ``svc``. ``has_user_types`` if others than superusers own types, not
-    only domains, arrays and rows, outside it. ``search_indexes`` tells of each index of searches in the
-    log if it is complete: every partition has its part.
+    ``relations`` are the tables of schema ``svc``. ``has_user_types`` is true if a role that is no superuser owns a
+    type outside that schema that is no domain, no array and no row. ``search_indexes`` tells of each index of searches
+    in the log if it is complete: every partition has its part.
     """
 
     server_version: int
