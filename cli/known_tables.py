@@ -6,14 +6,14 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from psycopg import Connection
-from psycopg.errors import InsufficientPrivilege
 
 from svc_pg import audit
+from svc_pg.audit.other_names import OtherNames, other_names
 from svc_pg.audit.portable.driver_errors import is_denied
 from svc_pg.audit.portable.phrases import real_name
 from svc_pg.dialects import dialect_of
 from svc_pg.errors import translating
-from svc_pg.query import scalar
+from svc_pg.query import fetch_one, scalar
 from svc_pg.table_names import TableName
 
 from . import facts, output
@@ -26,16 +26,6 @@ select exists (select from svc.audit_logs where table_name = %s)
 _IS_KEYLESS: Final = """
 select exists (select from svc.audit_logs where table_name = %s and record_id is null and operation <> 'TRUNCATE')
        and not exists (select from svc.audit_logs where table_name = %s and record_id is not null)
-"""
-_OTHER_NAMES: Final = "select svc.audit_other_names(%s)"
-_OTHER_TABLES: Final = """
-select coalesce(array_agg(distinct c.oid::regclass::text), '{}')
-  from svc.audit_names_of(%s) a cross join lateral unnest(a.others) o(oid) join pg_class c on c.oid = o.oid
- where not c.relispartition and exists (
-           select from svc.audit_logs l
-            where l.table_name = a.name and l."timestamp" >= coalesce(a.since, '-infinity')
-              and l.table_oid in (select c.oid union select p.relid from pg_partition_tree(c.oid) p)
-       )
 """
 _IS_TABLE_OF_MYSQL: Final = "select 1 from information_schema.tables where table_schema = %s and table_name = %s"
 _AUDITED_ELSEWHERE: Final = {
@@ -63,17 +53,12 @@ def warn_of_no_records(conn: Connection[Any], table: str) -> None:
 def tell_other_names(conn: Connection[Any], table: str) -> None:
     """Tell of a table that was renamed: each name has a past of its own, also if several tables had it."""
     name = str(TableName.parse(table))
-
-    def read(conn: Connection[Any]) -> tuple[list[str], list[str]]:
-        with translating():
-            return scalar(conn, _OTHER_NAMES, (name,)), scalar(conn, _OTHER_TABLES, (name,))
-
-    nothing: tuple[list[str], list[str]] = [], []
-    names, tables = facts.known(conn, read, nothing)
-    if names:
-        output.words(f'"{name}" was renamed: what the log has of it as {", ".join(names)} is not shown here')
-    if tables:
-        output.words(f'"{name}" was the name of what is {", ".join(tables)} now: its entries from then count here too')
+    found = facts.known(conn, lambda conn: fetch_one(conn, other_names(name)), OtherNames([], []))
+    if found.names:
+        output.words(f'"{name}" was renamed: what the log has of it as {", ".join(found.names)} is not shown here')
+    if found.tables:
+        shown = ", ".join(found.tables)
+        output.words(f'"{name}" was the name of what is {shown} now: its entries from then count here too')
 
 
 def _warn_of_unknown(conn: Any, table: str) -> None:
@@ -92,11 +77,8 @@ def _in_postgresql(conn: Connection[Any], name: TableName) -> list[str] | None:
     with translating(), conn.transaction():
         if scalar(conn, _IS_KNOWN, (str(name), name.schema, name.table)):
             return None
-    try:
-        with conn.transaction():
-            return scalar(conn, _AUDITED) or []
-    except InsufficientPrivilege:  # a reader of the log need not have access to the record of the installation
-        return []
+    # a reader of the log need not have access to the record of the installation
+    return facts.known(conn, lambda conn: scalar(conn, _AUDITED) or [], [])
 
 
 def _elsewhere(conn: Any, name: TableName) -> list[str] | None:
