@@ -12,7 +12,7 @@ import psycopg
 import typer
 
 from svc_pg import database_addresses
-from svc_pg.conninfo import FORMS, Conninfo
+from svc_pg.conninfo import FORMS, NEVER_PREPARE, Conninfo
 from svc_pg.database_addresses import DatabaseAddress, MySqlServer, SqliteFile
 from svc_pg.errors import SvcError
 from svc_pg.settings import Settings
@@ -66,8 +66,7 @@ def open_database(database_url: str | None) -> Iterator[Any]:
 
 def _postgres(database: Conninfo) -> "psycopg.Connection[Any]":
     try:
-        # no prepared statements: PgBouncer in transaction mode does not keep them
-        return psycopg.connect(database.bounded, application_name="svc-pg", prepare_threshold=None)
+        return psycopg.connect(database.bounded, application_name="svc-pg", prepare_threshold=NEVER_PREPARE)
     except psycopg.OperationalError as error:
         if not database.is_distinct:
             raise SvcError("no connection to the database: its address has an @ or / too many", hint=FORMS) from None

@@ -14,6 +14,8 @@ FORMS: Final = (
     "Write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, where special characters of the parts are percent-encoded (@"
     " is %40), or host=HOST dbname=DATABASE."
 )
+NEVER_PREPARE: Final = None
+"""The ``prepare_threshold`` of our connections: PgBouncer before 1.21 does not keep prepared statements."""
 # Without these a network that swallows packets is noticed after 15 minutes to 2 hours. Seconds; milliseconds the last.
 _LIMITS: Final = {
     "connect_timeout": 10,

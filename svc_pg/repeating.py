@@ -14,7 +14,7 @@ import psycopg
 from psycopg import Connection
 
 from svc_pg.application_names import of_worker
-from svc_pg.conninfo import Conninfo
+from svc_pg.conninfo import NEVER_PREPARE, Conninfo
 from svc_pg.webhooks.worker.connections import break_off
 
 _log = logging.getLogger(__name__)
@@ -83,7 +83,10 @@ class Repeating:
 
     def _connect(self) -> Connection[Any]:
         return psycopg.connect(
-            self._conninfo.bounded, fallback_application_name=of_worker(), autocommit=True, prepare_threshold=None
+            self._conninfo.bounded,
+            fallback_application_name=of_worker(),
+            autocommit=True,
+            prepare_threshold=NEVER_PREPARE,
         )
 
     def _cancel(self) -> None:

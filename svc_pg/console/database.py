@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from svc_pg.application_names import CONSOLE
 from svc_pg.audit.actors.postgres import SET_ACTOR
 from svc_pg.audit.context import Actor, acting_as, parameters
-from svc_pg.conninfo import Conninfo
+from svc_pg.conninfo import NEVER_PREPARE, Conninfo
 from svc_pg.console.requests import AuthenticatedRequest, Problem, unavailable
 from svc_pg.console.server import Server
 from svc_pg.errors import AccessError, NotInstalledError, SvcError, translate
@@ -75,8 +75,7 @@ class Database:
             return
         async with AsyncConnectionPool(
             self._conninfo.bounded,
-            # no prepared statements: PgBouncer in transaction mode does not keep them
-            kwargs={"fallback_application_name": CONSOLE, "prepare_threshold": None},
+            kwargs={"fallback_application_name": CONSOLE, "prepare_threshold": NEVER_PREPARE},
             check=AsyncConnectionPool.check_connection,
             min_size=0,  # the application starts without its database, and an idle console holds no connection
             max_size=OWN_POOL_SIZE,

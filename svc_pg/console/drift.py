@@ -11,6 +11,7 @@ import psycopg
 
 from svc_pg.application_names import CONSOLE
 from svc_pg.config import Config
+from svc_pg.conninfo import NEVER_PREPARE
 from svc_pg.console.database import STATEMENT_TIMEOUT_SECONDS, Database
 from svc_pg.errors import SvcError
 from svc_pg.schema.postgres import differences
@@ -74,7 +75,7 @@ class DriftReader:
         if conninfo is None:
             return _unknown("The pool of the application does not tell its address. Run: svc-pg status")
         try:
-            with psycopg.connect(conninfo, application_name=CONSOLE, prepare_threshold=None) as conn:
+            with psycopg.connect(conninfo, application_name=CONSOLE, prepare_threshold=NEVER_PREPARE) as conn:
                 found = differences.status(conn, self._config, longest=timedelta(seconds=STATEMENT_TIMEOUT_SECONDS))
         except (psycopg.Error, SvcError) as error:
             logger.warning("the database was not compared with its configuration: %s", error)

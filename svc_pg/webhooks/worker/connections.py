@@ -12,7 +12,7 @@ from psycopg import AsyncConnection, OperationalError
 from psycopg.abc import PQGen
 
 from svc_pg.application_names import of_worker
-from svc_pg.conninfo import Conninfo
+from svc_pg.conninfo import NEVER_PREPARE, Conninfo
 
 Answer = TypeVar("Answer")
 
@@ -57,9 +57,11 @@ async def connected(conninfo: Conninfo, *, longest: float | None = None) -> Asyn
     """
     try:
         async with asyncio.timeout(longest or _LONGEST_CONNECT):
-            # no prepared statements: PgBouncer in transaction mode does not keep them
             conn = await Connection.connect(
-                conninfo.bounded, fallback_application_name=of_worker(), autocommit=True, prepare_threshold=None
+                conninfo.bounded,
+                fallback_application_name=of_worker(),
+                autocommit=True,
+                prepare_threshold=NEVER_PREPARE,
             )
     except TimeoutError as error:
         raise OperationalError("no connection in time") from error
