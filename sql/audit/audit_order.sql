@@ -51,9 +51,12 @@ begin
                      and (not v_is_closed or v_seen_before[1] = v_start)
                     then array(select generate_series(1, v_count)) end;
     end if;
+    v_walk := svc.audit_walk(v_seen_before, v_seen_after, v_start);
+    if v_walk = array(select generate_series(1, v_count)) then
+        return v_walk; -- the order of capture: a walk in another one may go around what was ignored in between
+    end if;
     -- What was ignored in between parts an image from the next. It tells equal images apart, but where a walk begins
     -- only the others tell.
-    v_walk := svc.audit_walk(v_seen_before, v_seen_after, v_start);
     v_whole := svc.audit_walk(v_before, v_after, null);
     return case when v_seen_before[v_whole[1]] = v_seen_before[v_walk[1]] then v_whole else v_walk end;
 end

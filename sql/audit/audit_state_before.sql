@@ -14,8 +14,9 @@ declare
     v_after text[];
     v_ends text[];
     v_entry record;
-    v_ignored constant text[] := (select o.ignored from svc.audit_omissions o where o.table_name = p_table);
+    v_omissions svc.audit_omissions;
 begin
+    select * into v_omissions from svc.audit_omissions o where o.table_name = p_table;
     select l.id into v_truncated from svc.audit_logs l
      where l.table_name = p_table and l.record_id is null and l.operation = 'TRUNCATE'
        and l."timestamp" <= p_timestamp and l.id < p_id
@@ -47,12 +48,13 @@ begin
             v_after := '{}';
             exit when v_entry.id < v_truncated;
         end if;
-        if v_ignored <> '{}' then
-            v_entry.before := svc.audit_noticed(v_entry.before, v_ignored);
-            v_entry.after := svc.audit_noticed(v_entry.after, v_ignored);
+        if v_omissions.ignored <> '{}' then
+            v_entry.before := svc.audit_noticed(v_entry.before, v_omissions.ignored);
+            v_entry.after := svc.audit_noticed(v_entry.after, v_omissions.ignored);
         end if;
-        v_before := v_before || v_entry.before;
         v_after := v_after || v_entry.after;
+        exit when v_omissions.is_conditional; -- the entries of such a table are in the order of capture
+        v_before := v_before || v_entry.before;
     end loop;
     v_ends := svc.audit_ends(v_before, v_after);
     return case cardinality(v_ends) when 1 then v_ends[1] when 0 then case when v_truncated > 0 then '' end end;

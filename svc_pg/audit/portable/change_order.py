@@ -104,12 +104,12 @@ def _order_with_gaps(
     start = yield from _start_of(phrases, table, record, time, seen, ignored)
     if not start and not _ends(seen.befores, seen.afters):
         return None
-    # They part an image from the next. They tell equal images apart, but only the others tell where a walk begins.
     by_seen = walk(seen.befores, seen.afters, start)
+    if by_seen is None or by_seen == sorted(by_seen):  # the order of capture: a walk in another one may go around gaps
+        return by_seen
+    # They part an image from the next. They tell equal images apart, but only the others tell where a walk begins.
     by_whole = walk(found.befores, found.afters, ())
-    if by_seen and by_whole and seen.befores[by_whole[0]] == seen.befores[by_seen[0]]:
-        return by_whole
-    return by_seen
+    return by_whole if by_whole and seen.befores[by_whole[0]] == seen.befores[by_seen[0]] else by_seen
 
 
 def _start_of(

@@ -5,7 +5,7 @@ from typing import Any, LiteralString
 
 import psycopg
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from psycopg import sql
 
@@ -259,6 +259,8 @@ def told(state: audit.State) -> tuple[State, State]:
 
 
 @given(business=BUSINESS)
+@example([[("draft", 0, 0), ("draft", 0, 1), ("live", 0, 0), ("draft", 0, 1)]])
+@example([[("draft", 0, 0), ("live", 0, 0), ("live", 0, 1), ("gone", 0, 0), ("live", 0, 0)]])
 def test_a_history_is_in_order_also_if_ignored_changes_lie_between(
     shop: psycopg.Connection[Any], business: list[list[State]]
 ) -> None:
@@ -276,6 +278,12 @@ def recurring(states: Sequence[audit.State]) -> set[str]:
 
 
 @given(business=BUSINESS)
+@example(
+    [
+        [("draft", 0, 0), ("draft", 0, 1), ("live", 0, 0), ("draft", 0, 1), ("draft", 0, 0)],
+        [("live", 0, 0)],
+    ]
+)
 def test_a_history_claims_no_order_and_no_state_that_it_cannot_know(
     shop: psycopg.Connection[Any], business: list[list[State]]
 ) -> None:

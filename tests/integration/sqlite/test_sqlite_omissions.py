@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from svc_pg import audit, schema
@@ -73,6 +73,7 @@ def do(conn: sqlite3.Connection, table: str, orders: Sequence[Sequence[Row]]) ->
 
 
 @given(orders=business)
+@example([[("draft", 0, 0), ("draft", 0, 1), ("live", 0, 0), ("draft", 0, 1)]])
 def test_entries_are_in_the_order_of_change_also_if_ignored_changes_lie_between(
     shop: sqlite3.Connection, orders: list[list[Row]]
 ) -> None:
