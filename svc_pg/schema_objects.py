@@ -29,7 +29,7 @@ class Trigger(NamedTuple):
     table: TableName
 
     def __str__(self) -> str:
-        is_plain = " on " not in self.name and not self.name.startswith('"')
+        is_plain = " on " not in f"{self.name} on" and not self.name.startswith('"')
         return f"{self.name if is_plain else quoted(self.name)} on {self.table}"
 
     @classmethod

@@ -6,7 +6,7 @@ from svc_pg.errors import ConfigError
 from svc_pg.schema_objects import Trigger
 from svc_pg.table_names import TableName
 
-parts = st.text(st.sampled_from('ab."\n é') | st.characters(), min_size=1)
+parts = st.text(st.sampled_from('ab."\n é') | st.characters(codec="utf-8", exclude_characters="\0"), min_size=1)
 
 
 @pytest.mark.parametrize(
