@@ -1,13 +1,15 @@
 """The address of a database: of PostgreSQL, of a file of SQLite, or of a server of MySQL or MariaDB."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from svc_pg.conninfo import Conninfo
 from svc_pg.errors import ConfigError
+from svc_pg.mysql_tls import tls_arguments
 
 _SCHEME: Final = re.compile(r"\A([a-z]+)(?:\+\w+)?:", re.IGNORECASE)
 _SQLITE: Final = re.compile(
@@ -43,7 +45,9 @@ class MySqlServer:
     user: str | None
     password: str | None = field(repr=False)
     database: str
-    unix_socket: str | None = None
+    unix_socket: str | None
+    tls: Mapping[str, Any] = field(repr=False)
+    """Arguments of PyMySQL's ``connect``: as a client of the server has it by default if there are none."""
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -57,6 +61,7 @@ class MySqlServer:
             "unix_socket": self.unix_socket,
             "charset": "utf8mb4",
             "autocommit": True,
+            **self.tls,
         }
 
     def __str__(self) -> str:
@@ -99,12 +104,13 @@ def _mysql(text: str, name: str) -> MySqlServer:
     database = unquote(parts.path.removeprefix("/"))
     if not text.partition(":")[2].startswith("//") or not database or "@" in parts.path:
         raise ConfigError(f"{name} is not the address of a database of MySQL", hint=_MYSQL_FORMS)
-    sockets = re.findall(r"(?:^|&)unix_socket=([^&]*)", parts.query)
+    options = dict(parse_qsl(parts.query.replace("+", "%2B"), keep_blank_values=True))
     return MySqlServer(
         host=parts.hostname or "localhost",
         port=port,
         user=unquote(parts.username) if parts.username else None,
         password=unquote(parts.password) if parts.password is not None else None,
         database=database,
-        unix_socket=unquote(sockets[0]) if sockets else None,
+        unix_socket=options.get("unix_socket"),
+        tls=tls_arguments(options, name=name),
     )

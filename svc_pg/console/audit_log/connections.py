@@ -22,7 +22,7 @@ _TIMEOUTS: Final[Mapping[bool, str]] = {
     False: "set session max_execution_time = %s * 1000, innodb_lock_wait_timeout = %s",
 }
 _LATE: Final = frozenset({1969, 3024})
-_UNREACHABLE: Final = frozenset({1040, 2002, 2003, 2006, 2013, 1044, 1045, 1049, 1203})
+_UNREACHABLE: Final = frozenset({1040, 1044, 1045, 1049, 1203, 2002, 2003, 2006, 2013, 2026})
 
 
 def opened(address: Address, *, seconds: int) -> Any:

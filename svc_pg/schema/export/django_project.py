@@ -4,11 +4,12 @@ import importlib
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from svc_pg.errors import ConfigError
 
@@ -88,7 +89,17 @@ def _address() -> str | None:
     if connection.vendor == "mysql":
         user, password, name = (quote(database[part], safe="") for part in ("USER", "PASSWORD", "NAME"))
         host = database["HOST"]
-        place = f"/{name}?unix_socket={quote(host)}" if host.startswith("/") else f"{host}:{database['PORT']}/{name}"
+        place = f"/{name}" if host.startswith("/") else f"{host}:{database['PORT']}/{name}"
         who = f"{user}:{password}" if password else user
-        return f"mysql://{who}@{place.replace(':/', '/')}"
+        options = _tls(connection.settings_dict["OPTIONS"]) | ({"unix_socket": host} if host.startswith("/") else {})
+        return f"mysql://{who}@{place.replace(':/', '/')}?{urlencode(options, quote_via=quote)}"
     return None
+
+
+def _tls(options: Mapping[str, Any]) -> dict[str, str]:
+    """Django's options of TLS as an address has them, whichever driver they are for."""
+    given = options.get("ssl")  # mysqlclient's files; PyMySQL takes each by itself
+    files = given if isinstance(given, dict) else {}
+    found = {f"ssl_{part}": options.get(f"ssl_{part}") or files.get(part) for part in ("ca", "cert", "key")}
+    mode = "disabled" if options.get("ssl_disabled") else "verify_ca" if found["ssl_ca"] else None
+    return {name: str(value) for name, value in {"ssl_mode": options.get("ssl_mode", mode), **found}.items() if value}

@@ -545,8 +545,12 @@ def test_djangos_signals_install_on_sqlite(django_on_sqlite: Django) -> None:
 
 def test_djangos_signals_install_on_mysql(tmp_path: Path, mysql_server: MySqlServer) -> None:
     with mysql_server.new_database() as name:
-        project = django(tmp_path, mysql_server.in_django(name), "svc.audit_logs")
+        database = mysql_server.in_django(name)
+        project = django(tmp_path, database, "svc.audit_logs")
         around_djangos_migrations(project, mysql_server.address(name))
+        database["OPTIONS"] = {"ssl": {"ca": "/nowhere/ca.pem"}}
+        told = replace(project, variables={"SHOP_DATABASE": json.dumps(database)}).run("migrate")
+        assert "what ssl_ca names cannot be loaded" in told.stderr
 
 
 def test_a_table_that_is_not_there_ends_djangos_migrate_with_its_name(django_on_sqlite: Django) -> None:

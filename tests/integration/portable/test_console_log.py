@@ -22,6 +22,7 @@ from svc_pg.errors import ConfigError
 from tests.integration.console.browsing import Browser, signed_in
 from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings
 from tests.support.logs import Log
+from tests.support.mysql import Find, found
 from tests.support.pages import all_data
 from tests.support.postgres import new_database
 from tests.support.waiting import wait_until
@@ -251,3 +252,10 @@ def test_a_database_that_is_away_is_a_problem(own_database: str, tmp_path: Path)
             refused = client.get("/audit/entries", headers=bearer("read"))
             assert_problem(refused, 503, "database_unavailable")
             assert url not in refused.text
+
+
+def test_a_server_without_tls_is_not_reached_where_it_is_required(own_database: str, mysql_servers: Find) -> None:
+    url = found(mysql_servers, "mariadb").address("mysql") + "?ssl_mode=required"
+    with serving_installed(Console(settings(database_url=own_database, audit_log_url=url))) as client:
+        refused = client.get("/audit/entries", headers=bearer("read"))
+        assert_problem(refused, 503, "database_unavailable")
