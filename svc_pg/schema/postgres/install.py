@@ -78,7 +78,8 @@ def install(
         unit(lambda: conn.execute(partitions.NOTE_NAMES))
     if failures:
         raise unfinished(left, failures)
-    if plan.removals(prune=prune):
+    is_replaced = any(step.kind == "function" and step.audited_table and step.state != "missing" for step in done)
+    if is_replaced or plan.removals(prune=prune):
         done += unit(lambda: _remove(conn, plan, prune=prune))
     built = search_indexes.ensure(conn, config.audit.search, plan.present.around.search_indexes, prune=prune)
     return done + rights + [Status("index", name, "missing", "") for name in built]
@@ -172,9 +173,9 @@ def _made_anew(conn: Connection[Any], config: Config, plan: Plan, table: str) ->
 
 
 def _remove(conn: Connection[Any], plan: Plan, *, prune: bool) -> list[Status]:
+    """Take the removals, and then all rights that were needed by what is gone or was replaced, such as to hash."""
     done = take(conn, plan.next(conn).removals(prune=prune))
-    if any(step.audited_table for step in done):  # the owner of the table had rights
-        access.apply(conn, plan.target.access)
+    access.apply(conn, plan.target.access)
     return done
 
 

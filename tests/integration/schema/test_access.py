@@ -139,6 +139,16 @@ def test_a_role_that_is_not_named_any_more_loses_its_rights(db: str, role: str) 
     assert allowed(db, role, [SEND, *READ]) == []
 
 
+def test_who_captured_with_a_hash_loses_that_right_with_the_last_hash(database: str) -> None:
+    hashed, masked = hooks_config("order.created"), hooks_config("order.created")
+    hashed.audit.table("t", redact={"a": "hash"})
+    masked.audit.table("t", redact={"a": "mask"})
+    create_and_audit(database, "create table t (id int primary key, a text)", hashed)
+    with psycopg.connect(database) as conn:
+        schema.install(conn, masked)
+        assert differing(conn, masked) == {}
+
+
 def test_an_unknown_role_is_named_with_the_nearest(db: str, role: str) -> None:
     with psycopg.connect(db) as conn, pytest.raises(ConfigError, match=f'grants.read: role "{role}x" does') as caught:
         schema.install(conn, Config(grants=Grants(read=[f"{role}x"])))
