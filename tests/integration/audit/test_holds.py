@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import timedelta
+from random import Random
 from typing import Any, cast
 
 import psycopg
@@ -27,6 +28,7 @@ from tests.support.waiting import wait_until
 
 CONFIG = audited("customer", "orders")
 OLD = timedelta(days=400)
+LONG = Random(1).randbytes(4000).hex()  # which no index takes, not even compressed
 WAITS = "select exists (select from pg_locks where not granted)"
 
 
@@ -124,6 +126,7 @@ def test_what_cannot_be_held_or_lifted_is_told(db: psycopg.Connection[Any]) -> N
         with pytest.raises(ConflictError, match="is held already"):
             audit.hold(db, str(table), *record, reason="again")
     unknown: list[tuple[object, ...]] = [("customer", 99), ("customer", "five"), ("nowhere",), ("nowhere", 5)]
+    unknown += [("customer", LONG), (LONG,)]
     for table, *record in unknown:
         with pytest.raises(NotFoundError):
             audit.hold(db, str(table), *record, reason="x")
@@ -134,10 +137,14 @@ def test_what_cannot_be_held_or_lifted_is_told(db: psycopg.Connection[Any]) -> N
     for change in (audit.hold, audit.lift_hold):
         with pytest.raises(QueryError, match="None is not the key of a record"):
             change(db, "customer", None, reason="x")
-        with pytest.raises(QueryError, match="needs a reason"):
-            change(db, "orders", 5, reason="")
+        for reason in ("", "x" * 2001):
+            with pytest.raises(QueryError, match="needs a reason of at most 2000 characters"):
+                change(db, "customer", 5, reason=reason)
         with pytest.raises(QueryError, match="NUL"):
             change(db, "orders", 5, reason="a\0b")
+    with pytest.raises(QueryError, match="key is empty cannot be held by itself") as refused:
+        audit.hold(db, "customer", "", reason="x")
+    assert refused.value.hint == "Hold its table."
     with pytest.raises(ConfigError, match="not a table name"):
         audit.hold(db, "a.b.c", reason="x")
     assert [(hold.table_name, hold.record_id) for hold in audit.holds().list(db)] == [
