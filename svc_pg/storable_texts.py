@@ -6,6 +6,8 @@ from typing import Final
 from svc_pg.errors import QueryError
 
 MAX_IDENTIFIER_BYTES: Final = 63  # NAMEDATALEN - 1; PostgreSQL would cut a longer name silently
+MAX_TENANT_BYTES: Final = 1024
+"""Of a message, as ``svc.send`` takes it: with an idempotency key it fits into an index."""
 
 # an escape in JSON: a pair of surrogates, else in group 1 what jsonb refuses, else any other
 _ESCAPE: Final = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u(0000|[dD][89a-fA-F]..)|.)")

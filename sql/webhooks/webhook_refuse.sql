@@ -1,6 +1,6 @@
 -- Raise the error for a message that cannot be sent, by what is wrong with it.
 create or replace function svc.webhook_refuse(
-    p_event text, p_payload json, p_idempotency_key text, p_delay interval, p_key text
+    p_event text, p_payload json, p_idempotency_key text, p_tenant text, p_delay interval, p_key text
 ) returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
@@ -12,6 +12,10 @@ begin
     if octet_length(p_idempotency_key) > 1024 then
         raise exception 'an idempotency key has at most 1024 bytes'
             using errcode = 'SV101', hint = 'Send a hash of it.';
+    end if;
+    if octet_length(p_tenant) > 1024 then
+        raise exception 'a tenant has at most 1024 bytes'
+            using errcode = 'SV101', hint = 'Send its id, not what it is called.';
     end if;
     if octet_length(p_key) not between 1 and 255 then
         raise exception 'a key has 1 to 255 bytes' using errcode = 'SV101', hint = 'Send a hash of it.';
@@ -28,4 +32,4 @@ begin
     perform svc.webhook_refuse_event(p_event);
 end
 $svc$;
-revoke all on function svc.webhook_refuse(text, json, text, interval, text) from public;
+revoke all on function svc.webhook_refuse(text, json, text, text, interval, text) from public;

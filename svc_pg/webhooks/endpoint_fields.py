@@ -8,7 +8,7 @@ from typing import Final, Literal, TypedDict, TypeVar, get_args
 from uuid import UUID
 
 from svc_pg.errors import EndpointError
-from svc_pg.storable_texts import is_storable
+from svc_pg.storable_texts import MAX_TENANT_BYTES, is_storable
 from svc_pg.webhooks.http.guard import Guard, UrlBy, check_custom_headers
 from svc_pg.webhooks.http.tls import Tls, check_tls
 from svc_pg.webhooks.secrets import KeyRing
@@ -171,7 +171,8 @@ def check_text(what: str, text: str) -> str:
 def check_tenant(tenant: str) -> None:
     """Raise EndpointError if no tenant can have this name."""
     with about("tenant"):
-        check_text("the tenant", tenant)
+        if len(check_text("the tenant", tenant).encode()) > MAX_TENANT_BYTES:
+            raise EndpointError(f"a tenant has at most {MAX_TENANT_BYTES} bytes", hint="No message has such a tenant.")
         if not tenant:
             raise EndpointError("the tenant is empty", hint="Leave it out to receive the messages of all tenants.")
 

@@ -9,7 +9,7 @@ from uuid import UUID
 from svc_pg.connections import async_connection, dbapi_connection, is_asyncpg, numbered
 from svc_pg.dbapi import values_of
 from svc_pg.errors import PayloadError, QueryError, sqlstate, translating
-from svc_pg.storable_texts import refuse_unstorable
+from svc_pg.storable_texts import MAX_TENANT_BYTES, refuse_unstorable
 from svc_pg.webhooks.payloads import Payload, SchemaCheck, json_text
 from svc_pg.webhooks.tracing import current_traceparent
 
@@ -32,7 +32,6 @@ _EVENT: Final = """
           from svc.webhook_event_schema(%s) s(schema)) e
 """
 _AT_ONCE: Final = timedelta(0)
-_MAX_TENANT: Final = 1024  # bytes: with an idempotency key it fits into an index
 _INVALID_TEXT: Final = "22P02"
 
 _checks: dict[str, SchemaCheck] = {}  # by event, for the schema that it had when it was last sent
@@ -153,8 +152,8 @@ def _sent_many(
 
 def _check_tenant(tenant: str | None) -> None:
     refuse_unstorable(tenant=tenant)
-    if tenant is not None and len(tenant.encode()) > _MAX_TENANT:
-        raise QueryError(f"a tenant has at most {_MAX_TENANT} bytes", hint="Send its id, not what it is called.")
+    if tenant is not None and len(tenant.encode()) > MAX_TENANT_BYTES:
+        raise QueryError(f"a tenant has at most {MAX_TENANT_BYTES} bytes", hint="Send its id, not what it is called.")
 
 
 def _check_delay(delay: object) -> None:

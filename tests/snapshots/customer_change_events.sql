@@ -49,7 +49,8 @@ begin
                 select svc.webhook_row(row_to_json(after.*), array['id', 'name', 'email', 'status', 'credit', 'settings']::text[], array['card_number', 'password_hash']::text[]) as payload,
                        (select row_to_json(payload.*) from (select after."id" as "id", true as truncated) as payload) as thin,
                        'customer:' || after."id"::text as key,
-                       after."name"::text as tenant
+                       case when octet_length(after."name"::text) <= 1024 then after."name"::text
+                            else 'sha256:' || encode(sha256(convert_to(after."name"::text, 'UTF8')), 'hex') end as tenant
                   from new_rows as after left join new_rows as before on false
                 offset 0  -- so that each payload is made once
               ) change
@@ -124,7 +125,8 @@ begin
                 select svc.webhook_row(row_to_json(before.*), array['id', 'name', 'email', 'status', 'credit', 'settings']::text[], array['card_number', 'password_hash']::text[]) as payload,
                        (select row_to_json(payload.*) from (select before."id" as "id", true as truncated) as payload) as thin,
                        'customer:' || before."id"::text as key,
-                       before."name"::text as tenant
+                       case when octet_length(before."name"::text) <= 1024 then before."name"::text
+                            else 'sha256:' || encode(sha256(convert_to(before."name"::text, 'UTF8')), 'hex') end as tenant
                   from old_rows as before left join old_rows as after on false
                 offset 0  -- so that each payload is made once
               ) change

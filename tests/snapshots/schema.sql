@@ -1475,7 +1475,7 @@ create function svc.webhook_record_lost(p_deliveries uuid[], p_now timestamp wit
     returns TABLE(delivery_id uuid, key_id bigint, sequence bigint) language sql
     set search_path=pg_catalog, pg_temp;
 
-create function svc.webhook_refuse(p_event text, p_payload json, p_idempotency_key text, p_delay interval, p_key text)
+create function svc.webhook_refuse(p_event text, p_payload json, p_idempotency_key text, p_tenant text, p_delay interval, p_key text)
     returns void language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from random import Random
 from typing import Any, LiteralString
 
 import psycopg
@@ -297,6 +298,15 @@ def test_the_tenant_of_a_message_is_that_of_the_row(db: psycopg.Connection[Any])
     db.execute("delete from orders where id = 1")
     tenants = db.execute("select tenant from svc.webhook_messages order by tenant").fetchall()
     assert tenants == [("north",), ("south",), ("south",), (None,)]
+
+
+def test_a_tenant_that_is_too_long_is_sent_as_its_hash(db: psycopg.Connection[Any]) -> None:
+    install(db, config({"tenant": "shop", "key": "id"}))
+    longest = Random(1).randbytes(512).hex()
+    long = Random(1).randbytes(4000).hex()  # which no index takes, not even compressed
+    db.execute("insert into orders (id, shop) values (1, %s), (2, %s)", (longest, long))
+    tenants = db.execute("select tenant from svc.webhook_messages order by key").fetchall()
+    assert tenants == [(longest,), ("sha256:" + hashlib.sha256(long.encode()).hexdigest(),)]
 
 
 @pytest.mark.parametrize(

@@ -154,6 +154,11 @@ def test_a_key_is_neither_empty_nor_long(client: httpx.Client, key: str) -> None
     assert "key" in answer.text
 
 
+def test_a_tenant_that_is_too_long_is_refused(client: httpx.Client) -> None:
+    body = {"event": "order.created", "payload": 1, "tenant": "é" * 513}
+    assert_problem(client.post("/webhooks/events", json=body), 422, "invalid_value")
+
+
 @pytest.mark.parametrize("keys", [[""], ["order-1", "order-1"], ["k" * 1025]])
 def test_an_idempotency_key_is_given_once_and_is_neither_empty_nor_long(client: httpx.Client, keys: list[str]) -> None:
     headers = [("idempotency-key", key) for key in keys]

@@ -1,3 +1,4 @@
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -111,14 +112,21 @@ def test_what_cannot_be_sent_is_refused_as_a_whole(db: psycopg.Connection[Any], 
 
 @pytest.mark.parametrize("name", ["send('order.created', '1', ", "send_many('order.created', '{1,2}', "])
 @pytest.mark.parametrize(
-    "option", ["delay => null)", "delay => '-1 s')", "delay => '9000 years')", "idempotency_key => repeat('x', 1025))"]
+    "option",
+    [
+        "delay => null)",
+        "delay => '-1 s')",
+        "delay => '9000 years')",
+        "idempotency_key => repeat('x', 1025))",
+        "tenant => repeat('x', 1025))",
+    ],
 )
-def test_a_delay_or_a_key_beyond_reason_is_refused(db: psycopg.Connection[Any], name: str, option: str) -> None:
+def test_a_delay_a_key_or_a_tenant_beyond_reason_is_refused(
+    db: psycopg.Connection[Any], name: str, option: str
+) -> None:
     call = name + option
     if "many" in name:
-        call = call.replace(
-            "idempotency_key => repeat('x', 1025)", "idempotency_keys => array[null, repeat('x', 1025)]"
-        )
+        call = re.sub(r"(key|tenant) => repeat\('x', 1025\)", r"\1s => array[null, repeat('x', 1025)]", call)
     with pytest.raises(psycopg.Error) as caught:
         db.execute(f"select svc.{call}".encode())
     assert caught.value.sqlstate == "SV101"

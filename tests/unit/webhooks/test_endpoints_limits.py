@@ -14,6 +14,7 @@ from tests.support.hooks import KEYS
     ("wrong", "message"),
     [
         ({"tenant": ""}, "the tenant is empty"),
+        ({"tenant": "é" * 513}, "a tenant has at most 1024 bytes"),
         ({"tenant": "a" * 1001}, "the tenant has 1001 characters"),
         ({"tenant": "a\0"}, "the tenant contains NUL or a lone surrogate"),
         ({"description": "a" * 1001}, "the description has 1001 characters"),
