@@ -11,6 +11,7 @@ from svc_pg.console.clients import browser
 from svc_pg.console.pages import assets, states
 from svc_pg.console.pages.numbers import figure
 from svc_pg.console.pages.visit import Visit
+from svc_pg.plurals import counted
 from svc_pg.times import exact, instant, left, relative
 
 ENVIRONMENT: Final = Environment(
@@ -22,7 +23,7 @@ ENVIRONMENT: Final = Environment(
     auto_reload=False,
 )
 ENVIRONMENT.globals |= {"version": __version__, "states": states}
-ENVIRONMENT.filters |= {"number": "{:,}".format, "figure": figure, "browser": browser}
+ENVIRONMENT.filters |= {"number": "{:,}".format, "counted": counted, "figure": figure, "browser": browser}
 
 
 def render(template: str, visit: Visit, values: Mapping[str, object]) -> bytes:

@@ -16,6 +16,7 @@ from svc_pg.console.pages.names import endpoint_name
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
 from svc_pg.pagination import Page
+from svc_pg.plurals import counted
 from svc_pg.webhooks.delivery_rows import Delivery
 from svc_pg.webhooks.endpoint_rows import Endpoint
 from svc_pg.webhooks.event_types import EventType
@@ -65,8 +66,7 @@ async def _ids(visit: Visit, text: str) -> AsyncIterator[Finding]:
         about = f"{delivery.event_name}, {delivery.status}"
         yield Finding("Delivery", "send", key, visit.to.delivery(key), about)
     if message := await _found(visit.api.get(WholeMessage, "webhooks", "messages", key)):
-        count = len(message.deliveries)
-        about = f"{message.event_name}, {count} {'delivery' if count == 1 else 'deliveries'}"
+        about = f"{message.event_name}, {counted(len(message.deliveries), 'delivery')}"
         yield Finding("Message", "send", key, visit.to.deliveries(messageId=key), about)
     if endpoint := await _found(visit.api.get(Endpoint, "webhooks", "endpoints", key)):
         yield _endpoint(visit, endpoint)

@@ -31,6 +31,12 @@ def test_templates_hold_nothing_that_data_could_use(template: Path) -> None:
     assert [reason for pattern, reason in BANNED.items() if re.search(pattern, text, re.IGNORECASE)] == []
 
 
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.name)
+def test_templates_count_things_by_the_filter(template: Path) -> None:
+    text = template.read_text(encoding="utf-8")
+    assert re.findall(r"""["'](\w*)["'] if [^{}]* == 1 else ["'](?:\1s|\w+ies)["']|\w\(s\)""", text) == []
+
+
 def test_no_module_of_the_pages_marks_a_text_as_safe() -> None:
     for module in FOLDER.rglob("*.py"):
         assert not re.search(r"Markup|autoescape=False|\|safe|markupsafe", module.read_text(encoding="utf-8")), module
@@ -39,6 +45,11 @@ def test_no_module_of_the_pages_marks_a_text_as_safe() -> None:
 def test_the_script_makes_no_markup_of_texts() -> None:
     script = (FOLDER / "static" / "console.js").read_text(encoding="utf-8")
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function", script)
+
+
+def test_a_count_has_its_noun() -> None:
+    template = rendering.ENVIRONMENT.from_string("{{ n | counted('delivery') }}")
+    assert [template.render(n=n) for n in (0, 1, 2000)] == ["0 deliveries", "1 delivery", "2,000 deliveries"]
 
 
 def test_what_templates_show_is_escaped() -> None:
