@@ -121,8 +121,8 @@ def template(postgres: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def shared_database(postgres: str, template: str) -> Iterator[str]:
-    """The conninfo of a database with svc installed in which no test commits."""
+def installed_database(postgres: str, template: str) -> Iterator[str]:
+    """The conninfo of a database with svc installed and nothing else, in which no test commits."""
     with new_database(postgres, template=template) as conninfo:
         yield conninfo
 
@@ -146,6 +146,18 @@ def module_template(
         yield str(conninfo_to_dict(conninfo)["dbname"])
 
 
+@pytest.fixture(scope="module")
+def shared_database(
+    maintenance: psycopg.Connection[Any], postgres: str, installed_database: str, module_template: str, prepare: Prepare
+) -> Iterator[str]:
+    """The conninfo of a database with svc installed, and with what the module prepares, in which no test commits."""
+    if prepare is None:
+        yield installed_database
+        return
+    with copied(maintenance, postgres, template=module_template) as conninfo:
+        yield conninfo
+
+
 @pytest.fixture
 def database(maintenance: psycopg.Connection[Any], postgres: str, module_template: str) -> Iterator[str]:
     """The conninfo of the test's own database with svc installed, for tests that commit."""
@@ -162,7 +174,7 @@ def empty_database(maintenance: psycopg.Connection[Any], postgres: str) -> Itera
 
 @pytest.fixture
 def conn(shared_database: str) -> Iterator[psycopg.Connection]:
-    """A connection to a database with svc installed, rolled back after the test."""
+    """A connection to the shared database, rolled back after the test."""
     with psycopg.connect(shared_database) as conn:
         yield conn
         if not conn.closed:

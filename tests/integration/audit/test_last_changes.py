@@ -1,7 +1,6 @@
 """The last changes of a record, as plain values for a page of the application."""
 
 import asyncio
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import astuple
 from datetime import UTC, datetime, timedelta
@@ -17,7 +16,7 @@ from psycopg.rows import dict_row
 
 from svc_pg import Config, audit, schema
 from svc_pg.errors import AccessError, ConfigError, NotInstalledError, QueryError
-from tests.support.postgres import new_database
+from tests.support.postgres import Prepare
 from tests.support.roles import new_role
 
 TABLES = """
@@ -59,19 +58,8 @@ def fill(conninfo: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def shop(postgres: str, template: str) -> Iterator[str]:
-    """The conninfo of a database with some changes, which no test adds to."""
-    with new_database(postgres, template=template) as conninfo:
-        fill(conninfo)
-        yield conninfo
-
-
-@pytest.fixture
-def conn(shop: str) -> Iterator[psycopg.Connection]:
-    """A connection whose transaction is rolled back."""
-    with psycopg.connect(shop) as conn:
-        yield conn
-        conn.rollback()
+def prepare() -> Prepare:
+    return fill
 
 
 def test_changes_are_newest_first_with_actor_time_words_and_fields(conn: psycopg.Connection) -> None:
@@ -141,12 +129,12 @@ def test_keys_of_every_kind_find_their_record(conn: psycopg.Connection) -> None:
     assert audit.last_changes(conn, "public.nothing", 1) == []
 
 
-def test_every_client_and_async_get_the_same(shop: str, conn: psycopg.Connection) -> None:
+def test_every_client_and_async_get_the_same(shared_database: str, conn: psycopg.Connection) -> None:
     def comparable(changes: list[audit.Change]) -> list[tuple[Any, ...]]:
         return [(change.id, change.timestamp, change.actor, tuple(change.fields)) for change in changes]
 
     async def with_async() -> list[audit.Change]:
-        async with await psycopg.AsyncConnection.connect(shop) as conn:
+        async with await psycopg.AsyncConnection.connect(shared_database) as conn:
             return await audit.alast_changes(conn, "public.customer", 1)
 
     expected = comparable(audit.last_changes(conn, "public.customer", 1))
@@ -157,9 +145,9 @@ def test_every_client_and_async_get_the_same(shop: str, conn: psycopg.Connection
     conn.execute("set time zone 'Asia/Kathmandu'")
     conn.execute("set datestyle to 'sql, dmy'")
     assert comparable(audit.last_changes(conn, "public.customer", 1)) == expected
-    with closing(psycopg2.connect(shop)) as other:
+    with closing(psycopg2.connect(shared_database)) as other:
         assert comparable(audit.last_changes(other, "public.customer", 1)) == expected
-    server = {key: str(value) for key, value in conninfo_to_dict(shop).items()}
+    server = {key: str(value) for key, value in conninfo_to_dict(shared_database).items()}
     address = sqlalchemy.URL.create(
         "postgresql+psycopg", server["user"], None, server["host"], int(server["port"]), server["dbname"]
     )
@@ -183,16 +171,20 @@ def test_texts_that_no_record_can_have_are_refused_before_the_database(conn: psy
         audit.last_changes(conn, "a.b.c", 1)
 
 
-def test_who_may_not_read_the_log_is_told_so(postgres: str, shop: str, empty_database: str) -> None:
-    with new_role(postgres) as role, psycopg.connect(shop, user=role) as stranger, pytest.raises(AccessError):
+def test_who_may_not_read_the_log_is_told_so(postgres: str, shared_database: str, empty_database: str) -> None:
+    with (
+        new_role(postgres) as role,
+        psycopg.connect(shared_database, user=role) as stranger,
+        pytest.raises(AccessError),
+    ):
         audit.last_changes(stranger, "public.customer", 1)
     with psycopg.connect(empty_database) as conn, pytest.raises(NotInstalledError):
         audit.last_changes(conn, "public.customer", 1)
 
 
-def test_readers_of_the_log_need_no_other_right(postgres: str, shop: str) -> None:
+def test_readers_of_the_log_need_no_other_right(postgres: str, shared_database: str) -> None:
     with new_role(postgres) as role:
-        with psycopg.connect(shop, autocommit=True) as owner:
+        with psycopg.connect(shared_database, autocommit=True) as owner:
             owner.execute(f"grant svc_reader to {role}")
-        with psycopg.connect(shop, user=role) as reader:
+        with psycopg.connect(shared_database, user=role) as reader:
             assert len(audit.last_changes(reader, "public.customer", 1)) == 3

@@ -1,6 +1,5 @@
 """A page of deliveries reads little more than it shows, and pages show each delivery once."""
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 import psycopg
@@ -14,7 +13,7 @@ from svc_pg.webhooks.delivery_queries import DeliveryQuery
 from svc_pg.webhooks.delivery_rows import Counted
 from tests.support.hooks import endpoint, hooks_config
 from tests.support.plans import rows_read
-from tests.support.postgres import Prepare, copied
+from tests.support.postgres import Prepare
 from tests.support.queue import add_delivered
 
 CONFIG = hooks_config("order.created", "order.paid", "order.read", "order.gone")
@@ -44,20 +43,6 @@ def fill(conninfo: str) -> None:
 @pytest.fixture(scope="module")
 def prepare() -> Prepare:
     return fill
-
-
-@pytest.fixture(scope="module")
-def filled(maintenance: Connection, postgres: str, module_template: str) -> Iterator[str]:
-    """A database in which no test commits."""
-    with copied(maintenance, postgres, template=module_template) as conninfo:
-        yield conninfo
-
-
-@pytest.fixture
-def conn(filled: str) -> Iterator[Connection]:
-    with psycopg.connect(filled) as conn:
-        yield conn
-        conn.rollback()
 
 
 def read_by(conn: Connection, query: DeliveryQuery) -> int:

@@ -1,6 +1,5 @@
 """The traffic over time: exact while it is small, a bounded sample that says so when it is large."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -14,7 +13,7 @@ from svc_pg.query import Query, fetch, fetch_one, scalar
 from svc_pg.webhooks import traffic_queries
 from svc_pg.webhooks.traffic_queries import traffic
 from tests.support.hooks import hooks_config, install
-from tests.support.postgres import Prepare, copied
+from tests.support.postgres import Prepare
 from tests.support.queue import add_due, add_endpoints
 
 CONFIG = hooks_config("order.created")
@@ -63,20 +62,6 @@ def fill(conninfo: str) -> None:
 @pytest.fixture(scope="module")
 def prepare() -> Prepare:
     return fill
-
-
-@pytest.fixture(scope="module")
-def filled(maintenance: Connection, postgres: str, module_template: str) -> Iterator[str]:
-    """A database in which no test commits."""
-    with copied(maintenance, postgres, template=module_template) as conninfo:
-        yield conninfo
-
-
-@pytest.fixture
-def conn(filled: str) -> Iterator[Connection]:
-    with psycopg.connect(filled) as conn:
-        yield conn
-        conn.rollback()
 
 
 def endpoints(conn: Connection) -> list[str]:
