@@ -65,7 +65,8 @@ class AuditedTable(StrictModel):
       so that the application's write goes on.
     - ``cascades``: ``recorded``, or ``unrecorded`` for a table of MySQL or MariaDB whose foreign keys change rows in a
       way that no trigger can tell. Other databases record such changes always.
-    - ``replica``: also record the writes of logical replication and under ``session_replication_role = replica``.
+    - ``replica``: also record the writes of logical replication and under ``session_replication_role = replica``. Not
+      at level ``statement``.
     - ``retention_days``: the days for which a purge keeps the table's entries. Default: those of the whole log.
     """
 
@@ -89,6 +90,8 @@ class AuditedTable(StrictModel):
     def _fits(self) -> "AuditedTable":
         if self.exclude and not self.is_pattern:
             raise ValueError("exclude is for patterns such as public.*")
+        if self.replica and self.level == "statement":
+            raise ValueError('replica = true needs level = "row": logical replication fires no triggers of statements')
         seen: list[tuple[str, Condition | None]] = []
         for rule in self.enrich:
             if (rule.operation, rule.when) in seen:

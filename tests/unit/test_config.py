@@ -117,6 +117,11 @@ def test_python_refuses_a_second_table_of_that_name() -> None:
     assert [table.name for table in config.audit.tables] == ["public.customer"]
 
 
+def test_capture_by_statement_of_logical_replication_is_refused_because_it_would_record_nothing() -> None:
+    with pytest.raises(ConfigError, match='replica = true needs level = "row"'):
+        Config().audit.table("public.customer", level="statement", replica=True)
+
+
 def test_python_refuses_a_second_event_of_that_name() -> None:
     config = Config()
     config.webhooks.event("order.created", description="first")

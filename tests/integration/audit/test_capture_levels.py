@@ -309,12 +309,13 @@ def test_a_change_without_an_actor_is_refused_if_the_configuration_says_so(conne
     ]
 
 
-def test_replica_also_records_what_replication_writes(connect: Connect) -> None:
-    conn = connect(replica=True)
-    conn.execute("set local session_replication_role = replica")
-    conn.execute("insert into t (id) values (1)")
-    conn.execute("set local session_replication_role = origin")
-    assert brief(conn) == [("INSERT", "1", None)]
+def test_replica_also_records_what_replication_writes(database: str) -> None:
+    create_and_audit(database, DDL, Config(audit=AuditConfig(tables=[AuditedTable(name="t", replica=True)])))
+    with psycopg.connect(database) as conn:
+        conn.execute("set local session_replication_role = replica")
+        conn.execute("insert into t (id) values (1)")
+        conn.execute("set local session_replication_role = origin")
+        assert brief(conn) == [("INSERT", "1", None)]
 
 
 def test_without_replica_nothing_is_recorded_of_what_replication_writes(connect: Connect) -> None:

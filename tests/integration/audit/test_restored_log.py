@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from datetime import timedelta
 from itertools import islice
 from pathlib import Path
@@ -13,7 +13,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from psycopg.conninfo import make_conninfo
 
 from svc_pg import Config, audit, schema
 from svc_pg.audit import SealKey
@@ -33,8 +32,8 @@ from tests.support.postgres import (
     restartable,
     upgradable,
 )
+from tests.support.replication import subscribed
 from tests.support.tables import audited, create_and_audit
-from tests.support.waiting import wait_until
 
 Connection = psycopg.Connection[Any]
 
@@ -272,21 +271,6 @@ def test_entries_that_were_copied_are_refused_until_an_install_begins_an_epoch(d
             exported(elsewhere, cursor)
 
 
-@contextmanager
-def _subscribed(publisher: str, subscriber: str) -> Iterator[None]:
-    """Logical replication of all tables, until everything that was written before the end has arrived."""
-    with psycopg.connect(publisher, autocommit=True) as source, psycopg.connect(subscriber, autocommit=True) as target:
-        source.execute("create publication everything for all tables")
-        target.execute(f"create subscription copy connection '{publisher}' publication everything".encode())
-        yield
-        rest = "select count(*) from pg_subscription_rel where srsubstate <> 'r'"
-        wait_until(lambda: scalar(target, rest) == 0, "all tables are copied")
-        reached = scalar(source, "select pg_current_wal_lsn()")
-        arrived = "select latest_end_lsn >= %s::pg_lsn from pg_stat_subscription where relid is null"
-        wait_until(lambda: scalar(target, arrived, (reached,)), "all changes have arrived")
-        target.execute("drop subscription copy")
-
-
 def test_a_log_that_comes_by_logical_replication_goes_on_after_an_install() -> None:
     with ExitStack() as stack:
         programs = embedded_programs()
@@ -298,7 +282,7 @@ def test_a_log_that_comes_by_logical_replication_goes_on_after_an_install() -> N
         write(old, 1, 2)
         cursor = exported(old)[1].horizon
         restore(old, new, "--schema-only")
-        with _subscribed(make_conninfo(old), make_conninfo(new)):
+        with subscribed(old, new):
             write(old, 3, 4)
         with psycopg.connect(new) as conn:
             schema.install(conn, CONFIG)
