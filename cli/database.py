@@ -11,7 +11,7 @@ from urllib.parse import quote
 import psycopg
 import typer
 
-from svc_pg import database_addresses
+from svc_pg import database_addresses, time_formats
 from svc_pg.conninfo import FORMS, NEVER_PREPARE, Conninfo
 from svc_pg.database_addresses import DatabaseAddress, MySqlServer, SqliteFile
 from svc_pg.errors import SvcError
@@ -66,7 +66,9 @@ def open_database(database_url: str | None) -> Iterator[Any]:
 
 def _postgres(database: Conninfo) -> "psycopg.Connection[Any]":
     try:
-        return psycopg.connect(database.bounded, application_name="svc-pg", prepare_threshold=NEVER_PREPARE)
+        conn = psycopg.connect(database.bounded, application_name="svc-pg", prepare_threshold=NEVER_PREPARE)
+        time_formats.choose(conn)
+        return conn
     except psycopg.OperationalError as error:
         if not database.is_distinct:
             raise SvcError("no connection to the database: its address has an @ or / too many", hint=FORMS) from None

@@ -13,6 +13,7 @@ from typing import Any, Final
 import psycopg
 from psycopg import Connection
 
+from svc_pg import time_formats
 from svc_pg.application_names import of_worker
 from svc_pg.conninfo import NEVER_PREPARE, Conninfo
 from svc_pg.webhooks.worker.connections import break_off
@@ -73,6 +74,7 @@ class Repeating:
         try:
             with self._connect() as conn:
                 self._conn = conn
+                time_formats.choose(conn)
                 return self._work(conn, self._stopping.is_set)
         except Exception as error:  # noqa: BLE001 - whatever it is, deliveries go on
             if not self._stopping.is_set():

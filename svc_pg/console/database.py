@@ -13,6 +13,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg_pool import AsyncConnectionPool, PoolTimeout, TooManyRequests
 from pydantic import SecretStr
 
+from svc_pg import time_formats
 from svc_pg.application_names import CONSOLE
 from svc_pg.audit.actors.postgres import SET_ACTOR
 from svc_pg.audit.context import Actor, acting_as, parameters
@@ -34,6 +35,10 @@ PROBLEMS: Final = dict.fromkeys(
 
 _ADDRESS: Final = frozenset({"host", "hostaddr", "port", "dbname", "user", "password", "service", "sslmode"})
 _UNREACHABLE: Final = "The database cannot be reached at the moment."
+# Statements are short: to compile one takes longer than to run it. The time formats are those of a given pool too.
+_SETTINGS: Final = "select set_config('statement_timeout', %s, true), set_config('jit', 'off', true), " + (
+    time_formats.READABLE.replace("{0}", "true")
+)
 
 logger = logging.getLogger("svc_pg.console")
 
@@ -113,11 +118,7 @@ class Database:
             raise unavailable("database_unavailable", "The console is not connected to a database.")
         try:
             async with self._pooled(self._pool) as conn, conn.transaction():
-                # statements are short: to compile one takes longer than to run it
-                await conn.execute(
-                    "select set_config('statement_timeout', %s, true), set_config('jit', 'off', true)",
-                    [f"{STATEMENT_TIMEOUT_SECONDS}s"],
-                )
+                await conn.execute(_SETTINGS, [f"{STATEMENT_TIMEOUT_SECONDS}s"])
                 yield conn
         except (PoolTimeout, TooManyRequests) as error:
             if not await self._server.is_reached(self._pool):

@@ -11,6 +11,7 @@ import psycopg
 from psycopg import AsyncConnection, OperationalError
 from psycopg.abc import PQGen
 
+from svc_pg import time_formats
 from svc_pg.application_names import of_worker
 from svc_pg.conninfo import NEVER_PREPARE, Conninfo
 
@@ -68,6 +69,7 @@ async def connected(conninfo: Conninfo, *, longest: float | None = None) -> Asyn
     conn.longest = longest or _LONGEST_STATEMENT
     conn.answered_at = time.monotonic()
     try:
+        await time_formats.achoose(conn)
         yield conn
     finally:
         await conn.close()  # its own ``async with`` does not if the task is cancelled in it
