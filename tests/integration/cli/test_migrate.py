@@ -10,6 +10,7 @@ import psycopg
 import pytest
 from django.db.backends.postgresql.features import DatabaseFeatures
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.sql import SQL, Identifier
 from sqlalchemy import URL
 
 from svc_pg.query import scalar
@@ -146,6 +147,14 @@ def test_the_script_is_the_same_as_an_install(project: Project) -> None:
     assert project.run("uninstall", "--drop-data", "--yes").returncode == 0
     assert project.run("install").returncode == 0
     assert of_script == query(project, facts)
+
+
+def test_a_database_that_quotes_all_identifiers_gets_the_same(project: Project) -> None:
+    with psycopg.connect(project.conninfo) as conn:
+        name = Identifier(conn.info.dbname)
+        conn.execute(SQL("alter database {} set quote_all_identifiers = on").format(name))
+    execute(project, project.run("migrate").stdout)
+    assert project.status().startswith("ok: all ")
 
 
 def test_a_second_run_fails_and_changes_nothing(project: Project) -> None:
