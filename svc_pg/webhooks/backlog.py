@@ -26,6 +26,15 @@ select (
         union all
         (select q.endpoint_id, q.next_attempt_at from svc.webhook_queue q
           where q.lane = 'later' and q.next_attempt_at <= now() order by q.next_attempt_at limit 1000)
+        union all -- of endpoints that are open again: the next claim returns them
+        select p.endpoint_id, q.next_attempt_at
+          from (select k.endpoint_id
+                  from svc.webhook_parked_endpoints k
+                  join svc.webhook_endpoints e on e.id = k.endpoint_id and e.status = 'active'
+                 order by k.parked_until limit 1000) p
+         cross join lateral (select w.next_attempt_at from svc.webhook_queue w
+                              where w.lane = 'parked' and w.endpoint_id = p.endpoint_id
+                              order by w.next_attempt_at limit 1) q
         union all -- under way at a worker that is gone: the next claim returns them
         (select l.endpoint_id, l.lease_until from svc.webhook_leases l
           where l.lease_until <= now() order by l.lease_until limit 1000)

@@ -279,6 +279,24 @@ def test_late_deliveries_need_attention_sooner_if_no_worker_is_seen(database: st
         assert (found.is_worker_seen, found.needs_attention) == (False, True)
 
 
+def test_deliveries_that_a_pause_parked_are_late_if_no_worker_takes_them_after_a_resume(database: str) -> None:
+    held, _ = endpoint(database, CONFIG, NOBODY)
+    send(database, 2)
+    with psycopg.connect(database, autocommit=True) as conn:
+        postpone(conn, timedelta(days=-1))
+        conn.execute("update svc.webhook_endpoints set status = 'paused'")
+        conn.execute("select svc.webhook_park(array[%s]::uuid[], now())", [held])  # as a claim does that sees many
+        assert conn.execute("select distinct lane::text from svc.webhook_queue").fetchall() == [("parked",)]
+        assert not read(database).needs_attention
+        conn.execute("select svc.webhook_set_status(%s, 'active')", [held])
+        assert not read(database).needs_attention
+        conn.execute("update svc.webhook_endpoint_state set open_since = now() - interval '10 min'")
+        with conn.transaction():
+            conn.execute("set local role svc_reader")
+            found = backlog.read(conn)
+        assert (round(found.oldest_due_seconds / 60), found.is_worker_seen, found.needs_attention) == (10, False, True)
+
+
 def test_no_time_counts_in_which_an_endpoint_was_paused_or_its_breaker_open(database: str) -> None:
     held, _ = endpoint(database, CONFIG, NOBODY)
     send(database, 2)
