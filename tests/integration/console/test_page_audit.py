@@ -1,5 +1,6 @@
 """The pages of the audit log: find an entry, read it, follow its record and the log; hostile values stay texts."""
 
+import re
 from collections.abc import Iterator
 from html import unescape
 from typing import Any
@@ -203,6 +204,17 @@ def test_a_record_shows_its_life_with_the_transactions_around_it(reader: Browser
     assert "/audit?missing=actor&record=a%2F7&resource=public.customer" in links(page)
     unknown = reader.get("/audit/records/public.customer/8")
     assert (unknown.status_code, "No entry is about this record" in unknown.text) == (404, True)
+
+
+def test_a_long_transaction_is_never_shown_as_a_short_one(reader: Browser, installed: str) -> None:
+    with psycopg.connect(installed) as conn:
+        conn.execute("insert into note select n, 'together' from generate_series(201, 230) n")
+    for record in ("201", "229", "215"):
+        page = reader.get(f"/audit/records/public.note/{record}")
+        assert re.search(r"Same transaction: \d+ or more other changes<", page.text)
+        assert "All of them" in page.text
+        entry_id = entry_of(installed, f"table_name = 'public.note' and record_id = '{record}'")
+        assert "All of this transaction" in reader.get(f"/audit/entries/{entry_id}").text
 
 
 def test_the_tail_shows_what_came_since_it_was_opened_and_what_was_committed_late(

@@ -12,9 +12,8 @@ from svc_pg.pagination import Page
 from svc_pg.webhooks.delivery_rows import Delivery
 from svc_pg.webhooks.endpoint_rows import Endpoint
 
-MOST_ENTRIES: Final = 20
+_MOST_ENTRIES: Final = 21
 """Of one transaction."""
-
 _MOST_DELIVERIES: Final = 20
 _MOST_ENDPOINTS: Final = 100
 
@@ -27,9 +26,12 @@ class Told:
     endpoint: str | None
 
 
-async def entries_of(visit: Visit, entries: Iterable[Entry]) -> Mapping[str, Sequence[Entry]]:
-    """The entries around each of ``entries`` that its transaction wrote, without their snapshots."""
-    found: dict[str, Sequence[Entry]] = {}
+async def entries_of(visit: Visit, entries: Iterable[Entry]) -> Mapping[str, Page[Entry]]:
+    """The entries around each of ``entries`` that its transaction wrote, without their snapshots.
+
+    The page is full only in the middle of a long transaction; its cursors tell that there are more.
+    """
+    found: dict[str, Page[Entry]] = {}
     for entry in entries:
         if entry.xact_id is None or entry.xact_id in found:
             continue
@@ -38,9 +40,9 @@ async def entries_of(visit: Visit, entries: Iterable[Entry]) -> Mapping[str, Seq
             "transaction": entry.xact_id,
             "around": entry.id,
             "fields": changes.LIST,
-            "limit": str(MOST_ENTRIES + 1),
+            "limit": str(_MOST_ENTRIES),
         }
-        found[entry.xact_id] = (await visit.api.get(Page[Entry], "audit", "entries", query=query)).data
+        found[entry.xact_id] = await visit.api.get(Page[Entry], "audit", "entries", query=query)
     return found
 
 

@@ -21,13 +21,11 @@ async def shown(visit: Visit) -> Answer:
     """The entry, between the one before and the one after of its record."""
     entry = await _entry(visit)
     newer, older = await _neighbours(visit, entry)
-    of_transaction = (await caused.entries_of(visit, [entry])).get(entry.xact_id or "", [])
     values = {
         "one": entry,  # base.html has a macro of the name entry
         "newer": newer,
         "older": older,
-        "others": [other for other in of_transaction if other.id != entry.id],
-        "most": caused.MOST_ENTRIES,
+        "of_transaction": (await caused.entries_of(visit, [entry])).get(entry.xact_id or ""),
         "deliveries": (await caused.deliveries_of(visit, [entry])).get(entry.xact_id or "", []),
         "changes": changes,
         "longest": _SHOWN,

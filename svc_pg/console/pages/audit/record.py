@@ -36,7 +36,6 @@ async def shown(visit: Visit) -> Answer:
         "actors": [(actor, charts.share(actor.entries, most)) for actor in actors],
         "entries_of": await caused.entries_of(visit, page),
         "deliveries_of": await caused.deliveries_of(visit, page),
-        "most": caused.MOST_ENTRIES,
         "changes": changes,
         "filters": filters,
         "holds": await _holds(visit, filters) if page.data else [],
