@@ -13,7 +13,7 @@ from psycopg import Connection
 from psycopg.errors import InsufficientPrivilege
 
 from svc_pg import webhooks
-from svc_pg.errors import PayloadError, UnknownEventError
+from svc_pg.errors import AccessError, PayloadError, UnknownEventError
 from svc_pg.plurals import counted
 from svc_pg.query import Query, fetch, scalar
 
@@ -124,7 +124,7 @@ def _what_was_sent(conn: Connection[Any], message: UUID) -> _Sent | None:
     try:
         with conn.transaction():
             [sent] = fetch(conn, Query(_SENT, (message,), _Sent))
-    except InsufficientPrivilege:  # a sender may lack the right to read
+    except AccessError:  # a sender may lack the right to read
         return None
     return sent
 

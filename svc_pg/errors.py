@@ -16,7 +16,7 @@ SvcError
 ├── AppendOnlyError              somebody tried to change the audit log
 ├── QueryError                   a filter, a cursor or a text is not acceptable
 │   └── UnsupportedQueryError    the database of the log cannot answer this
-├── AccessError                  the database's role may not use schema svc
+├── AccessError                  the database's role may not use schema svc, or something in it
 ├── UnknownEventError            the event is not defined
 ├── PayloadError                 a webhook payload is too large or not JSON
 ├── EndpointError                a field of an endpoint is not acceptable
@@ -28,6 +28,7 @@ SvcError
 └── WebhookSignatureError        a received webhook is not authentic
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -118,7 +119,7 @@ class UnsupportedQueryError(QueryError):
 
 
 class AccessError(SvcError):
-    """The database's role may not use schema svc."""
+    """The database's role may not use schema svc, or something in it."""
 
 
 class UnknownEventError(SvcError):
@@ -190,6 +191,12 @@ BY_SQLSTATE: Final[dict[str, type[SvcError]]] = {
 }
 MISSING_OBJECT: Final = frozenset({"3F000", "42P01", "42883"})
 INSUFFICIENT_PRIVILEGE: Final = "42501"
+# PostgreSQL names no schema here
+_NOT_ALLOWED: Final = re.compile(
+    r" (schema svc|(table|view|function) (audit|console|installed|webhook)_\w+"
+    r"|table (installation|maintenance|migrations)"
+    r"|function (capture_log|erase|history|hold|lift_hold|send(_many)?))$"
+)
 
 
 def not_installed() -> NotInstalledError:
@@ -236,8 +243,11 @@ def _translated(state: str, source: BaseException) -> SvcError | None:
         return known
     if state in MISSING_OBJECT and "svc." in message.replace('"svc"', "svc."):
         return not_installed()
-    if state == INSUFFICIENT_PRIVILEGE and message.endswith("schema svc"):
-        hint = 'Grant the role what it needs by [grants] in svc-pg.toml: see "Roles and rights" in the documentation.'
+    if state == INSUFFICIENT_PRIVILEGE and _NOT_ALLOWED.search(message):
+        hint = (
+            "Name the role under send, read or admin of [grants] in svc-pg.toml and run svc-pg install, or connect as"
+            ' another role: see "Roles and rights" in the documentation.'
+        )
         return AccessError(message, hint=hint)
     return None
 

@@ -138,7 +138,7 @@ class Database:
                     detail = "The database has no svc-pg, or an older one. Run: svc-pg install"
                     raise unavailable("not_installed", detail) from error
                 case AccessError():
-                    detail = "The console's role may not use schema svc: it needs the rights of svc_admin."
+                    detail = "The console's role lacks rights in schema svc: it needs those of svc_admin."
                     raise unavailable("access_denied", detail) from error
             raise
 

@@ -5,8 +5,6 @@ import time
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from psycopg.errors import InsufficientPrivilege
-
 from svc_pg.console import database
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import Documentation
@@ -57,6 +55,4 @@ class Readiness:
                 await conn.execute(_READ)
         except Problem as problem:
             return problem
-        except InsufficientPrivilege:
-            return Problem(503, "access_denied", "The console's role may not read the tables of schema svc.")
         return None

@@ -25,11 +25,13 @@ def test_the_hint_is_there_once_also_in_a_copy() -> None:
 
 
 def test_a_role_without_rights_in_schema_svc_is_told_where_they_are_given() -> None:
-    known = translate(psycopg.errors.InsufficientPrivilege("permission denied for schema svc"))
-    assert isinstance(known, AccessError)
-    assert known.hint
-    assert "Roles and rights" in known.hint
-    assert translate(psycopg.errors.InsufficientPrivilege("permission denied for table secrets")) is None
+    for what in ("schema svc", "table audit_logs", "view audit_log_export", "function webhook_claim", "function hold"):
+        known = translate(psycopg.errors.InsufficientPrivilege(f"permission denied for {what}"))
+        assert isinstance(known, AccessError)
+        assert known.hint
+        assert "Roles and rights" in known.hint
+    for what in ("table secrets", "table hold", "schema shop"):
+        assert translate(psycopg.errors.InsufficientPrivilege(f"permission denied for {what}")) is None
 
 
 def test_several_problems_are_one_error_of_the_class_that_has_a_name_of_its_own() -> None:
