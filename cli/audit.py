@@ -1,5 +1,6 @@
 """The commands log and purge."""
 
+import os
 from contextlib import suppress
 from datetime import timedelta
 from typing import Annotated
@@ -77,10 +78,12 @@ def log(
     show = _json_line if json else line
     with until_the_reader_leaves(), suppress(KeyboardInterrupt), open_database(database_url) as conn:
         warn_of_unknown(conn, tables)
-        entries = follow_entries(conn, wanted) if follow else reversed(wanted.list(conn).data)
-        for entry in entries:
+        found = None if follow else wanted.list(conn).data
+        for entry in follow_entries(conn, wanted) if found is None else reversed(found):
             with explained(STANDARD_OUTPUT):
-                typer.echo(show(entry))
+                typer.echo(show(entry), color=False if os.environ.get("NO_COLOR") else None)
+        if found == [] and not json:
+            output.words("No entries.")
 
 
 @app.command()

@@ -79,9 +79,8 @@ def sessions(
 ) -> None:
     """List the sessions of the console, the newest first."""
     wanted = stored.query().limit(1000)
-    page = show_list(wanted if all_ else wanted.state("live"), _session, database_url=database_url, as_json=json)
-    if not page.data and not json:
-        output.words("Nobody is signed in. Auto-approved sessions are not stored.")
+    none = "Nobody is signed in. Auto-approved sessions are not stored."
+    show_list(wanted if all_ else wanted.state("live"), _session, none=none, database_url=database_url, as_json=json)
 
 
 def _session(session: stored.StoredSession) -> Iterator[str]:

@@ -49,9 +49,8 @@ def list_(
 ) -> None:
     """List the tokens of programs, the newest first."""
     wanted = service_tokens.query().limit(1000)
-    page = show_list(wanted if all_ else wanted.state("live"), _token, database_url=database_url, as_json=json)
-    if not page.data and not json:
-        output.words("No program has a token. Make one: svc-pg console token add NAME")
+    none = "No program has a token. Make one: svc-pg console token add NAME"
+    show_list(wanted if all_ else wanted.state("live"), _token, none=none, database_url=database_url, as_json=json)
 
 
 def _token(token: service_tokens.StoredToken) -> Iterator[str]:

@@ -73,7 +73,7 @@ def _show(limit: int, after: str | None, database_url: str | None, *, show_all: 
             words += f"; lifted {records.minute(found.lifted_at)}, by {found.lifted_by}: {found.lift_reason}"
         output.data(printable(f"{_what(found)}  {words}"))
     if not page.data:
-        output.words("no holds")
+        output.words("No holds.")
     output.more(page.next_cursor)
 
 

@@ -12,11 +12,15 @@ def show_list(
     wanted: Paged[Row],
     lines: Callable[[Row], Iterable[str]],
     *,
+    none: str,
     database_url: str | None,
     as_json: bool,
     after: str | None = None,
 ) -> Page[Row]:
-    """Print the page after a cursor, each row in a few lines or all of them as JSON. Returns it."""
+    """Print the page after a cursor, each row in a few lines or all of them as JSON. Returns it.
+
+    ``none`` is what people read if it is empty.
+    """
     with connect(database_url) as conn:
         page = (wanted if after is None else wanted.after(after)).list(conn)
     if as_json:
@@ -25,4 +29,6 @@ def show_list(
     for row in page:
         for line in lines(row):
             output.data(line)
+    if not page.data:
+        output.words(none)
     return page

@@ -70,7 +70,7 @@ def list_deliveries(
         transaction=transaction,
         since=None if since is None else durations.point_in_time(since),
     ).limit(limit)
-    page = show_list(wanted, _delivery, database_url=database_url, as_json=json, after=after)
+    page = show_list(wanted, _delivery, none="No deliveries.", database_url=database_url, as_json=json, after=after)
     output.more(page.next_cursor)
 
 

@@ -44,7 +44,7 @@ def list_messages(
         transaction=transaction,
         since=None if since is None else durations.point_in_time(since),
     ).limit(limit)
-    page = show_list(wanted, _message, database_url=database_url, as_json=json, after=after)
+    page = show_list(wanted, _message, none="No messages.", database_url=database_url, as_json=json, after=after)
     output.more(page.next_cursor)
 
 

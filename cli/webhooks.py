@@ -60,7 +60,8 @@ def list_(
 ) -> None:
     """List endpoints."""
     wanted = endpoints.matching(status=status).limit(limit)
-    page = show_list(wanted, _endpoint, database_url=database_url, as_json=json, after=after)
+    none = f"No endpoint is {status}." if status else "No endpoints. Register one: svc-pg webhooks add"
+    page = show_list(wanted, _endpoint, none=none, database_url=database_url, as_json=json, after=after)
     output.more(page.next_cursor)
 
 

@@ -212,6 +212,24 @@ def test_the_log_is_shown_with_the_newest_last(run: Run) -> None:
     assert [line.split()[3] for line in run("log", "--limit", "1").stdout.splitlines()] == ["DELETE"]
 
 
+def test_an_empty_log_is_said_and_is_no_json(run: Run) -> None:
+    assert run("log", "--actor", "eve").stderr == "No entries.\n"
+    assert run("log", "--actor", "eve", "--json").stderr == ""
+
+
+@pytest.mark.parametrize(("variables", "is_coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_the_log_has_colours_at_a_terminal_unless_the_environment_says_no(
+    database: str, variables: dict[str, str], *, is_coloured: bool
+) -> None:
+    ours, theirs = os.openpty()
+    coloured = environment(DATABASE_URL=database, TERM="xterm", **variables)
+    done = subprocess.run([PROGRAM, "log"], env=coloured, stdout=theirs)
+    os.close(theirs)
+    shown = os.read(ours, 65_536).decode()
+    os.close(ours)
+    assert (done.returncode, "UPDATE" in shown, "\x1b[" in shown) == (0, True, is_coloured)
+
+
 @pytest.mark.parametrize("command", ["log", "export"])
 def test_a_table_that_nobody_knows_is_said_with_the_nearest_that_is_audited(run: Run, command: str) -> None:
     warning = 'warning: table "{}" does not exist, is not audited and has no entries{}\n'
@@ -229,8 +247,8 @@ def test_a_table_that_nobody_knows_is_said_with_the_nearest_that_is_audited(run:
 def test_a_table_that_is_there_or_was_is_known(run: Run, database: str) -> None:
     with psycopg.connect(database) as conn:
         conn.execute("create table empty (id int); drop table customer")
-    for table in ("customer", "empty"):
-        assert run("log", "--table", table).stderr == ""
+    for table, told in (("customer", ""), ("empty", "No entries.\n")):
+        assert run("log", "--table", table).stderr == told
 
 
 def test_who_may_only_read_the_log_is_told_without_the_nearest(run: Run, database: str, postgres: str) -> None:
@@ -238,7 +256,7 @@ def test_who_may_only_read_the_log_is_told_without_the_nearest(run: Run, databas
         execute(database, "grant svc_reader to {}", role)
         done = run("log", "--table", "custmer", "--database-url", make_conninfo(database, user=role))
     assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr.endswith("does not exist, is not audited and has no entries\n")
+    assert done.stderr.endswith("does not exist, is not audited and has no entries\nNo entries.\n")
 
 
 @pytest.mark.usefixtures("run")

@@ -49,7 +49,7 @@ def run(database: str, tmp_path: Path) -> Run:
 
 
 def test_a_hold_is_placed_listed_and_lifted(run: Run, database: str) -> None:
-    assert run("hold", "list").stderr == "no holds\n"
+    assert run("hold", "list").stderr == "No holds.\n"
     assert run("hold", "orders", "5", "--reason", "case\x1b 17").stderr == "placed hold 1 of public.orders 5\n"
     assert json.loads(run("hold", "customer", "--reason", "tax", "--json").stdout) == {"id": "2", "connected": 0}
     listed = run("hold", "list").stdout.splitlines()
