@@ -51,6 +51,11 @@ class Conninfo:
         try:
             given = {key: str(value) for key, value in conninfo_to_dict(text).items()}
         except ProgrammingError:
+            if unknown := _unknown_options(text):
+                raise ConfigError(
+                    f"{name} has options that libpq does not know: {', '.join(unknown)}",
+                    hint="Leave them out, or write libpq's: sslmode=require in place of ssl=require, for example.",
+                ) from None
             # libpq's own words repeat parts of it, and one of them may be the password
             raise ConfigError(f"{name} is not the address of a PostgreSQL database", hint=FORMS) from None
         defaults = {each.keyword.decode(): each.val.decode() for each in pq.Conninfo.get_defaults() if each.val}
@@ -79,6 +84,15 @@ def _database_name(given: Mapping[str, str], defaults: Mapping[str, str]) -> str
     user = known.get("user", "")
     host = known.get("host") or known.get("hostaddr") or "the local socket"
     return f"database {known.get('dbname', user)} at {host}, port {known.get('port')}, as {user}"
+
+
+def _unknown_options(text: str) -> list[str]:
+    """The names of options after the ``?`` of a URL that libpq refuses; none if they may be parts of a password."""
+    query = text.partition("?")[2]
+    if not query or "@" in query or "password" in query or _URL.fullmatch(text) is None:
+        return []
+    known = {each.keyword.decode() for each in pq.Conninfo.get_defaults()}
+    return [name for each in query.split("&") if (name := each.partition("=")[0]) not in known]
 
 
 def _is_distinct(text: str, given: Mapping[str, str]) -> bool:

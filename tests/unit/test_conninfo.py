@@ -66,3 +66,26 @@ def test_anything_else_is_refused_without_being_shown(address: str) -> None:
         Conninfo.parse(address, name="--database-url")
     assert raised.value.message == "--database-url is not the address of a PostgreSQL database"
     assert "hunter2" not in "".join(format_exception(raised.value))
+
+
+@pytest.mark.parametrize(
+    ("address", "unknown"),
+    [
+        ("postgresql+asyncpg://ann:hunter2@db/shop?ssl=require&sslmode=require&pool_size=5", "ssl, pool_size"),
+        ("postgresql://ann@db/shop?application_name=x&y", "y"),
+    ],
+)
+def test_options_of_other_drivers_are_named(address: str, unknown: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Conninfo.parse(address)
+    assert caught.value.message == f"the conninfo has options that libpq does not know: {unknown}"
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["postgresql://ann:a/b?hunter2=c@db/shop", "postgresql://ann@db/shop?password=a&hunter2=b", "http://db/?hunter2"],
+)
+def test_what_may_be_a_part_of_a_password_is_no_option(address: str) -> None:
+    with pytest.raises(ConfigError, match="is not the address") as caught:
+        Conninfo.parse(address)
+    assert "hunter2" not in "".join(format_exception(caught.value))
