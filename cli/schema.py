@@ -10,6 +10,7 @@ from svc_pg import Config, schema
 from svc_pg.attribution import PREPARE, Attribution, attribution
 from svc_pg.config import DEFAULT_FILE
 from svc_pg.dialects import dialect_of
+from svc_pg.errors import RemovalRefusedError
 from svc_pg.plurals import counted
 from svc_pg.query import fetch
 from svc_pg.schema import Status
@@ -21,6 +22,9 @@ from .options import ConfigReference, DatabaseUrl, Json, duration
 app = typer.Typer()
 
 _MOST_TABLES: Final = 5
+_NO_CONFIGURATION: Final = (
+    f"There is no {DEFAULT_FILE} in this folder, so nothing is wanted: name the configuration with --config."
+)
 
 Prune = Annotated[bool, typer.Option("--prune", help="Remove what the configuration no longer names.")]
 
@@ -56,7 +60,12 @@ def install(
     """Make the database equal to the configuration: for the first install, every upgrade and every change."""
     wanted = Config.find(config)
     with open_database(database_url) as conn:
-        steps = schema.install(conn, wanted, prune=prune, roles=roles, wait_for_table=lock_timeout)
+        try:
+            steps = schema.install(conn, wanted, prune=prune, roles=roles, wait_for_table=lock_timeout)
+        except RemovalRefusedError as error:
+            if _is_configured(config):
+                raise
+            raise RemovalRefusedError(error.message, hint=f"Nothing has been changed. {_NO_CONFIGURATION}") from error
         snapshots = schema.backfill(conn, wanted) if backfill else {}
         is_idle = not wanted.audit.tables and dialect_of(conn) != "postgresql"
     if json:
@@ -194,9 +203,13 @@ def uninstall(
 def _advice(differing: list[Status], config: str | None) -> str:
     if not any(entry.needs_prune for entry in differing):
         return "To put them right: svc-pg install" if any(entry.action != "keep" for entry in differing) else ""
-    if config is None and not DEFAULT_FILE.exists():
-        return f"There is no {DEFAULT_FILE} in this folder, so nothing is wanted: name the configuration with --config."
+    if not _is_configured(config):
+        return _NO_CONFIGURATION
     return "To put them right, and to remove what the configuration does not name: svc-pg install --prune"
+
+
+def _is_configured(config: str | None) -> bool:
+    return config is not None or DEFAULT_FILE.exists()
 
 
 def _say(steps: list[Status], *, verbose: bool) -> None:

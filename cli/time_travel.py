@@ -122,7 +122,7 @@ def _show_row(row: audit.PastRow) -> None:
     absent = ERASED if row.is_erased else "(not known)"
     records.show({name: absent if name in unknown else value_text(v) for name, v in row.values.items()})
     if row.other_data is not None and not row.is_erased:
-        output.words(f"recorded of no column of now: {printable(row.other_data.text)}")
+        output.words(f"also recorded, redacted or of other columns than those of now: {printable(row.other_data.text)}")
     if row.valid_from is not None:
         actor = row.actor_id or f"({row.db_user})"
         output.words(f"since {time_text(row.valid_from)}, by {printable(actor)}, {row.operation}, entry {row.entry_id}")

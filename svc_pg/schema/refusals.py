@@ -28,7 +28,7 @@ def refuse_removals(steps: list[Status]) -> None:
     """Raise RemovalRefusedError if a step removes capture or an event."""
     removals = [step for step in steps if step.needs_prune]
     if removals:
-        names = list(dict.fromkeys(_taken_away(step) for step in removals))
+        names = sorted({_taken_away(step) for step in removals})
         raise RemovalRefusedError(
             f"the configuration does not name what is installed: {', '.join(names)}",
             hint="Nothing has been changed. Is this the right configuration? To remove them, add --prune."
@@ -68,4 +68,4 @@ def _taken_away(step: Status) -> str:
     if step.audited_table is None:
         return f"{step.kind} {step.identity}"
     table = f"{step.audited_table} (now {step.moved_to})" if step.moved_to else step.audited_table
-    return f"events of {table}" if sends_changes(step.identity) else table
+    return f"{'events' if sends_changes(step.identity) else 'capture'} of {table}"

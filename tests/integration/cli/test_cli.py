@@ -162,8 +162,9 @@ def test_another_folder_cannot_switch_the_audit_off(run: Run, empty_database: st
     elsewhere.mkdir()
     refused = svc_pg("install", folder=elsewhere, variables={"DATABASE_URL": empty_database})
     assert refused.returncode == 1
-    assert "public.customer" in refused.stderr
-    assert "--prune" in refused.stderr
+    assert "capture of public.customer" in refused.stderr
+    assert "There is no svc-pg.toml in this folder" in refused.stderr
+    assert "--prune" not in refused.stderr
     assert run("status").returncode == 0
 
 
