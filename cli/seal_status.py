@@ -1,7 +1,6 @@
 """The lag of the seals and the last verification, for the command status."""
 
 from dataclasses import dataclass
-from datetime import timedelta
 from math import ceil
 from typing import Any
 
@@ -50,8 +49,8 @@ def tell(status: SealStatus) -> None:
     """Print a line for each."""
     lag, last = status.lag, status.verification
     if lag is not None:
-        seconds = timedelta(seconds=ceil(lag.lag.total_seconds()))
-        age = f"; the oldest entry without one is {durations.text(seconds)} old" if seconds else ""
+        seconds = ceil(lag.lag.total_seconds())
+        age = f"; the oldest entry without one is {durations.rounded(seconds)} old" if seconds else ""
         output.words(f"The last seal of the audit log is {lag.number}, of {records.minute(lag.sealed_at)}{age}.")
     if last is not None:
         output.words(

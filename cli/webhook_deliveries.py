@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from svc_pg import Config, Settings, durations, webhooks
 from svc_pg.plurals import counted
-from svc_pg.query import Query, fetch, fetch_one
+from svc_pg.query import Query, fetch, fetch_one, scalar
 from svc_pg.webhooks import delivery_queries as deliveries
 from svc_pg.webhooks.delivery_rows import STATUSES, Changed, Delivery
 
@@ -19,6 +19,10 @@ from .json_text import printable
 from .lists import show_list
 from .operator import EndpointId, acting_as_operator, change
 from .options import After, ConfigReference, Json, Limit, PostgresUrl, duration, point_in_time
+
+_BREAKER_UNTIL: Final = (
+    "select breaker_until from svc.webhook_endpoint_state where endpoint_id = %s and breaker_until > now()"
+)
 
 app = typer.Typer()
 
@@ -116,7 +120,12 @@ def request(delivery: DeliveryId, *, database_url: PostgresUrl = None, json: Jso
 @app.command()
 def retry(delivery: DeliveryId, *, database_url: PostgresUrl = None, json: Json = False) -> None:
     """Make a failed or canceled delivery due now, or one that waits for its next attempt."""
-    change(deliveries.retry(delivery), database_url, as_json=json, show=show_delivery)
+
+    def show(retried: Delivery) -> None:
+        show_delivery(retried)
+        _tell_of_breaker(retried.endpoint_id, database_url)
+
+    change(deliveries.retry(delivery), database_url, as_json=json, show=show)
 
 
 @app.command()
@@ -162,12 +171,23 @@ def recover(
     start = None if since is None else durations.point_in_time(since)
     batch = deliveries.recover(endpoint, since=start, dry_run=dry_run)
     _change_many(batch, database_url, dry_run=dry_run, as_json=json, would="would be tried again", did="are due again")
+    if not json:
+        _tell_of_breaker(endpoint, database_url)
 
 
 def show_delivery(delivery: Delivery) -> None:
     """Print a delivery as the list does."""
     for line in _delivery(delivery):
         output.data(line)
+
+
+def _tell_of_breaker(endpoint_id: str, database_url: str | None) -> None:
+    """Print until when the circuit breaker of an endpoint stops attempts, if it is open."""
+    with connect(database_url) as conn:
+        until = scalar(conn, _BREAKER_UNTIL, (endpoint_id,))
+    if until is not None:
+        advice = f"To close it now: svc-pg webhooks resume {endpoint_id}"
+        output.words(f"The circuit breaker is open until {records.text(until)}. {advice}")
 
 
 def _change_many(

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from svc_pg import Settings
+from svc_pg import Settings, durations
 from svc_pg.plurals import counted
 from svc_pg.query import fetch_one
 from svc_pg.webhooks import delivery_queries as deliveries
@@ -113,6 +113,8 @@ def health(
             output.data(f"{item.endpoint_id}  {item.health}  {item.url}")
             output.data("    " + ", ".join(_symptoms(item)))
         output.more(page.next_cursor)
+        if any(item.health == "broken" for item in page.data):
+            output.words("To close a circuit breaker before its time: svc-pg webhooks resume ENDPOINT")
         late_deliveries.tell(backlog)
         if backlog is None:
             output.words("Late deliveries cannot be seen: the role may not read the queue, or the database is slow.")
@@ -195,7 +197,7 @@ def _symptoms(health: EndpointHealth) -> Iterator[str]:
         least = "at least " if health.failed_deliveries == endpoint_health.MOST_COUNTED else ""
         yield f"{least}{counted(health.failed_deliveries, 'delivery')} of the last day failed"
     if health.backlog_age:
-        yield f"the first delivery is {timedelta(seconds=int(health.backlog_age.total_seconds()))} late"
+        yield f"the first delivery is {durations.rounded(health.backlog_age.total_seconds())} late"
     if health.client_certificate_expires_at:
         yield f"client certificate ends {records.text(health.client_certificate_expires_at)}"
     last = health.last_success_at
