@@ -115,13 +115,16 @@ def label(time: datetime, bucket: timedelta) -> str:
 
 
 def _path(values: Sequence[float | None], top: float) -> str:
-    """The ``d`` of a path. A value alone between gaps becomes a short line, or it would not be seen."""
-    parts, is_drawing = [], False
+    """The ``d`` of a path. A value alone between gaps becomes a line as long as a step, or it would not be seen."""
+    parts, end = [], max(1, len(values) - 1) * STEP
     for index, value in enumerate(values):
         if value is None:
-            is_drawing = False
             continue
-        point = f"{index * STEP} {ABOVE - value / top * ABOVE:.1f}"
-        parts.append(f"L{point}" if is_drawing else f"M{point}h.1")
-        is_drawing = True
+        x, y = index * STEP, f"{ABOVE - value / top * ABOVE:.1f}"
+        if index and values[index - 1] is not None:
+            parts.append(f"L{x} {y}")
+        elif index + 1 < len(values) and values[index + 1] is not None:
+            parts.append(f"M{x} {y}")
+        else:
+            parts.append(f"M{max(0, x - STEP // 2)} {y}H{min(end, x + STEP // 2)}")
     return "".join(parts)

@@ -42,6 +42,12 @@ def test_lines_have_gaps_where_nothing_was_measured(values: list[float | None]) 
     assert drawn.lower == ""
 
 
+def test_a_value_alone_is_a_line_that_stays_in_its_drawing() -> None:
+    assert charts.lines([None, None, 1.0], [1.0, None, 1.0]).upper == "M15 0.0H20"
+    assert charts.lines([1.0, None, 1.0], []).upper == "M0 0.0H5M15 0.0H20"
+    assert charts.lines([1.0], []).upper == "M0 0.0H5"
+
+
 def test_a_spark_without_counts_is_empty() -> None:
     assert charts.spark([]) == charts.Spark(10, "", "")
     assert charts.spark([0, 2]).line == "M0 22.0L10 2.0"
