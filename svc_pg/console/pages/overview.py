@@ -13,7 +13,7 @@ from svc_pg.console.event_log import ConsoleEvent
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.administration.activity import sentence
 from svc_pg.console.pages.answers import Answer, Html
-from svc_pg.console.pages.audit.changes import OPERATIONS, short
+from svc_pg.console.pages.audit.changes import OPERATIONS, short, who
 from svc_pg.console.pages.charts import Bars, Lines
 from svc_pg.console.pages.figures import figures
 from svc_pg.console.pages.visit import Visit
@@ -106,6 +106,7 @@ async def _of_log(visit: Visit, window: str) -> Values:
         "events": await _events(visit),
         "sentence": sentence,
         "title": _title,
+        "who": who,
     }
 
 
@@ -115,7 +116,7 @@ async def _traffic(visit: Visit, period: Period, **times: str) -> Traffic:
 
 async def _changes(visit: Visit, window: str) -> Sequence[Entry]:
     """The entries that a rule called important, without their snapshots: the most severe first, of each the newest."""
-    fields = "tableName,operation,recordId,actorId,label,description,severity,changedFields"
+    fields = "tableName,operation,recordId,actorId,dbUser,label,description,severity,changedFields"
     found: list[Entry] = []
     for severity in ("critical", "high", "medium"):
         if left := _ROWS - len(found):
