@@ -6,6 +6,7 @@ from typing import Any
 
 from psycopg import Connection
 
+from svc_pg.render import render
 from svc_pg.schema.migration_files import by_name
 from svc_pg.schema.postgres import installation, installed, migrations
 from svc_pg.schema.postgres.differences import look
@@ -78,6 +79,8 @@ def take(conn: Connection[Any], steps: list[Status]) -> list[Status]:
             installed.remove(conn, [(step.kind, step.identity, step.sql) for step in together])
         else:
             conn.execute("\n".join(step.sql for step in together).encode())
+            if any(step.kind == "rule" for step in together):
+                conn.execute(render("installed/replan.sql"))
     return taken
 
 

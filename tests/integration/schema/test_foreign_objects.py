@@ -40,6 +40,7 @@ TAKEN_AWAY: list[tuple[LiteralString, set[str]]] = [
         "alter table only svc.audit_logs alter db_user set default 'postgres'",
         {"default of db_user of svc.audit_logs"},
     ),
+    ("alter view svc.record_public_t alter label set default 'harmless'", {"default of label of svc.record_public_t"}),
     ("alter table only svc.audit_logs alter timestamp drop default", {"default of timestamp of svc.audit_logs"}),
     ("alter table svc.audit_logs alter id restart with 1", {"numbers of id of svc.audit_logs"}),
     ("alter table svc.audit_logs alter id drop identity", {"numbers of id of svc.audit_logs"}),
@@ -93,6 +94,19 @@ def test_status_names_it_and_an_install_takes_it_away(
     assert ids == sorted(set(ids))
     assert [entry["record_id"] for entry in log(db)] == ["1", "2", "3", "4"]
     assert log(db)[-1]["db_user"] == db.info.user
+
+
+@pytest.mark.parametrize("relation", ["svc.record_public_t", "svc.audit_logs"])
+def test_a_session_that_wrote_under_a_rule_is_recorded_after_the_install(
+    database: str, db: psycopg.Connection[Any], relation: LiteralString
+) -> None:
+    with psycopg.connect(database, autocommit=True) as pooled:
+        db.execute(f"create rule mute as on insert to {relation} do instead nothing")
+        pooled.execute("insert into t values (4)")
+        schema.install(db, CONFIG)
+        pooled.execute("insert into t values (5)")
+    assert [entry["record_id"] for entry in log(db)] == ["1", "2", "3", "5"]
+    assert differing(db) == {}
 
 
 @pytest.mark.parametrize(("change", "identity", "mend"), KEPT)
