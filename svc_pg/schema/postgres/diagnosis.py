@@ -8,7 +8,7 @@ from psycopg.errors import DeadlockDetected, DependentObjectsStillExist, Insuffi
 from psycopg.pq import TransactionStatus
 
 from svc_pg.errors import InstallError
-from svc_pg.query import Query, fetch
+from svc_pg.query import Query, fetch, scalar
 from svc_pg.render import ident
 from svc_pg.schema.postgres.installation import look_around
 from svc_pg.schema.postgres.transactions import transaction
@@ -39,6 +39,9 @@ select o.rolname::text as name, o.rolsuper as is_superuser, c.oid::regclass::tex
   from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_roles o on o.oid = c.relowner
  where n.nspname = %s and c.relname = %s
    and not (pg_has_role(c.relowner, 'USAGE') and pg_has_role(c.relowner, %s))
+"""
+_EVENT_TRIGGERS: Final = """
+select string_agg(format('"%s"', evtname), ', ' order by evtname) from pg_event_trigger where evtenabled <> 'D'
 """
 
 
@@ -88,9 +91,16 @@ def _not_allowed(conn: Connection[Any], reason: str, table: str | None) -> Insta
         around = look_around(conn)
         needed = "SET" if around.has_options else "MEMBER"  # to make the owner that of the functions as well
         owners = fetch(conn, Query(_OWNER, (*TableName.parse(table), needed), _Owner)) if table else []
+        triggers = scalar(conn, _EVENT_TRIGGERS)
     me = around.installer
     if not owners:
-        return InstallError(reason, hint=f'You are "{me}". Install as the owner of the database or a superuser.')
+        hints = [] if around.is_superuser else [f'You are "{me}". Install as the owner of the database or a superuser.']
+        if triggers:
+            hints.append(
+                f"An install fires event triggers ({triggers}) also as svc_owner: let their functions be security"
+                " definer, or disable them meanwhile."
+            )
+        return InstallError(reason, hint=" ".join(hints) or None)
     [owner] = owners
     return InstallError(
         f'{reason}: the table belongs to role "{owner.name}", and you are "{me}"',

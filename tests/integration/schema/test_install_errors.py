@@ -216,6 +216,29 @@ def test_a_schema_of_a_superuser_is_not_to_be_had_by_a_grant(db: psycopg.Connect
     assert e.value.hint == "Install as postgres."
 
 
+def test_an_event_trigger_that_may_not_run_as_our_owner_is_named(db: psycopg.Connection[Any]) -> None:
+    db.execute("""
+        create table ddl_log (command text);
+        create function log_ddl() returns event_trigger language plpgsql as $$ begin
+            insert into public.ddl_log select command_tag from pg_event_trigger_ddl_commands();
+        end $$;
+        create event trigger "log ddl" on ddl_command_end execute function log_ddl();
+    """)
+    db.commit()
+    with pytest.raises(InstallError, match="permission denied for table ddl_log") as caught:
+        schema.install(db, CONFIG)
+    assert caught.value.hint == (
+        'An install fires event triggers ("log ddl") also as svc_owner: let their functions be security definer,'
+        " or disable them meanwhile."
+    )
+    assert scalar(db, "select to_regnamespace('svc') is null")
+    db.execute("alter function log_ddl() security definer")
+    db.commit()
+    schema.install(db, CONFIG)
+    assert differing(db) == set()
+    assert scalar(db, "select exists (select from ddl_log where command = 'CREATE TRIGGER')")
+
+
 def test_a_read_only_session_is_told_so(db: psycopg.Connection[Any], shop: str) -> None:
     with psycopg.connect(shop, options="-c default_transaction_read_only=on") as conn:
         with pytest.raises(InstallError, match="read-only") as caught:
