@@ -300,6 +300,27 @@ def test_a_new_owner_of_the_table_becomes_that_of_its_triggers_by_an_install(
             execute(shop, "drop owned by {}", heir)
 
 
+def test_whoever_inherits_the_rights_of_an_owner_can_be_given_all_that_it_has(database: str, postgres: str) -> None:
+    rules = Config(audit=AuditConfig(tables=[AuditedTable(name="store.t", redact=["secret"])]))
+    with new_role(postgres) as new, new_role(postgres) as old:
+        execute(database, "create schema store authorization {}", old)
+        with as_role(database, old) as conn:
+            conn.execute("create table store.t (id int primary key, secret text)")
+        with psycopg.connect(database, autocommit=True) as conn:
+            schema.install(conn, rules)
+            execute(database, "grant {} to {}", old, new)
+            execute(database, "reassign owned by {} to {}", old, new)
+            conn.execute("insert into store.t values (1)")
+            schema.install(conn, rules)
+            execute(database, "drop owned by {}", old)
+            execute(database, "revoke {} from {}", old, new)  # or drop the role
+            conn.execute("insert into store.t values (2)")
+            assert [entry["record_id"] for entry in log(conn)] == ["1", "2"]
+            assert all(entry.state == "ok" for entry in schema.status(conn, rules))
+            conn.execute("drop schema store cascade")
+            execute(database, "drop owned by {}", new)
+
+
 @pytest.mark.parametrize(
     "statement",
     [
