@@ -25,6 +25,7 @@ declare
     v_changed text[];
     v_key text;
     v_newer jsonb;  -- columns that are newer than this function
+    v_moved_from text;
 begin
     if tg_op = 'UPDATE' then
         begin
@@ -47,8 +48,10 @@ begin
                 v_changed := v_changed || v_key;
             end if;
         end loop;
-        if v_newer <> '{}' then
+        -- rare, so not in the insert: PostgreSQL prepares all functions of that anew for each row, also unused ones
+        if v_newer <> '{}' or v_changed && array['id']::text[] then
             v_changed := v_changed || svc.audit_changed(v_before - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[], v_newer);
+            v_moved_from := nullif(case when v_before ?& array['id']::text[] then v_before ->> 'id' else svc.audit_record_id(tg_relid, v_before) end, case when v_after ?& array['id']::text[] then v_after ->> 'id' else svc.audit_record_id(tg_relid, v_after) end);
         end if;
         insert into svc."record_public_customer" (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
@@ -59,8 +62,7 @@ begin
             nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,
-            nullif(current_setting('svc.context', true), '')::jsonb,
-            case when v_changed && array['id']::text[] or v_newer <> '{}' then nullif(case when v_before ?& array['id']::text[] then v_before ->> 'id' else svc.audit_record_id(tg_relid, v_before) end, case when v_after ?& array['id']::text[] then v_after ->> 'id' else svc.audit_record_id(tg_relid, v_after) end) end
+            nullif(current_setting('svc.context', true), '')::jsonb, v_moved_from
         );
     elsif tg_op = 'INSERT' then
         begin

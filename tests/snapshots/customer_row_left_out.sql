@@ -30,6 +30,7 @@ declare
     v_changed text[];
     v_key text;
     v_newer jsonb;  -- columns that are newer than this function
+    v_moved_from text;
 begin
     if tg_op = 'UPDATE' then
         begin
@@ -52,8 +53,10 @@ begin
                 v_changed := v_changed || v_key;
             end if;
         end loop;
-        if v_newer <> '{}' then
+        -- rare, so not in the insert: PostgreSQL prepares all functions of that anew for each row, also unused ones
+        if v_newer <> '{}' or v_changed && array['id']::text[] then
             v_changed := v_changed || svc.audit_changed(v_before - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[], v_newer);
+            v_moved_from := nullif(case when v_before ?& array['id']::text[] then v_before ->> 'id' else svc.audit_record_id(tg_relid, v_before) end, case when v_after ?& array['id']::text[] then v_after ->> 'id' else svc.audit_record_id(tg_relid, v_after) end);
         end if;
         if not ((v_changed <@ array['credit', 'settings']::text[] and v_changed <> '{}') is not true and ((((coalesce((v_before -> 'status') = '"live"'::jsonb, false)) or (coalesce((v_after -> 'status') = '"live"'::jsonb, false)))) or not coalesce(v_after, v_before) ?& array['status']::text[])) then
             return null;
@@ -67,8 +70,7 @@ begin
             nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,
-            nullif(current_setting('svc.context', true), '')::jsonb,
-            case when v_changed && array['id']::text[] or v_newer <> '{}' then nullif(case when v_before ?& array['id']::text[] then v_before ->> 'id' else svc.audit_record_id(tg_relid, v_before) end, case when v_after ?& array['id']::text[] then v_after ->> 'id' else svc.audit_record_id(tg_relid, v_after) end) end
+            nullif(current_setting('svc.context', true), '')::jsonb, v_moved_from
         );
     elsif tg_op = 'INSERT' then
         begin

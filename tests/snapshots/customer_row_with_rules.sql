@@ -49,8 +49,8 @@ declare
     v_changed text[];
     v_key text;
     v_newer jsonb;  -- columns that are newer than this function
-    v_record_id text;
     v_moved_from text;
+    v_record_id text;
     v_redacted text[];
     v_rule integer;
 begin
@@ -75,12 +75,13 @@ begin
                 v_changed := v_changed || v_key;
             end if;
         end loop;
-        if v_newer <> '{}' then
+        -- rare, so not in the insert: PostgreSQL prepares all functions of that anew for each row, also unused ones
+        if v_newer <> '{}' or v_changed && array['id']::text[] then
             v_changed := v_changed || svc.audit_changed(v_before - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[], v_newer);
+            v_moved_from := nullif(case when v_before ?& array['card_number', 'id', 'password_hash']::text[] and v_newer = '{}' then v_before ->> 'id' else svc.audit_record_id(tg_relid, v_before - array['card_number', 'password_hash']::text[]) end, case when v_after ?& array['card_number', 'id', 'password_hash']::text[] and v_newer = '{}' then v_after ->> 'id' else svc.audit_record_id(tg_relid, v_after - array['card_number', 'password_hash']::text[]) end);
         end if;
         v_rule := case  when (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end;
         v_record_id := case when v_after ?& array['card_number', 'id', 'password_hash']::text[] and v_newer = '{}' then v_after ->> 'id' else svc.audit_record_id(tg_relid, v_after - array['card_number', 'password_hash']::text[]) end;
-        v_moved_from := case when v_changed && array['id']::text[] or v_newer <> '{}' then nullif(case when v_before ?& array['card_number', 'id', 'password_hash']::text[] and v_newer = '{}' then v_before ->> 'id' else svc.audit_record_id(tg_relid, v_before - array['card_number', 'password_hash']::text[]) end, case when v_after ?& array['card_number', 'id', 'password_hash']::text[] and v_newer = '{}' then v_after ->> 'id' else svc.audit_record_id(tg_relid, v_after - array['card_number', 'password_hash']::text[]) end) end;
         -- from here on the row is what may be recorded of it: rules see all of it, descriptions do not
         v_redacted := case when coalesce(v_after, v_before) is null then null when not coalesce(v_after, v_before) ?& array['card_number', 'password_hash']::text[] then '{*}'::text[] when v_newer <> '{}' then array['card_number', 'password_hash']::text[] || svc.audit_keys(v_newer) else array['card_number', 'password_hash']::text[] end;
         v_before := svc.audit_cap(svc."redact_public_customer"(v_before, v_newer), 65536);
@@ -97,8 +98,7 @@ begin
             case v_rule when 0 then 'customer edited' when 1 then null when 2 then 'customer changed' end, case v_rule when 0 then 'medium'::svc.audit_severity when 1 then 'high'::svc.audit_severity when 2 then 'low'::svc.audit_severity end,
             case v_rule when 0 then array['gdpr']::text[] when 1 then null when 2 then null end, case v_rule when 0 then concat(nullif(current_setting('svc.actor_id', true), ''), ' changed email from ', v_before ->> 'email', ' to ', v_after ->> 'email') when 1 then null when 2 then null end,
             v_changed, v_redacted,
-            nullif(current_setting('svc.context', true), '')::jsonb,
-            v_moved_from
+            nullif(current_setting('svc.context', true), '')::jsonb, v_moved_from
         );
     elsif tg_op = 'INSERT' then
         begin

@@ -120,6 +120,7 @@ def _capture_function(rules: TableRules, unattributed: Unattributed) -> SchemaOb
             "new": _image(rules, SQL("to_jsonb(new)")),
             "careful_old": _image(rules, SQL("svc.audit_image(old, tg_relid)")),
             "careful_new": _image(rules, SQL("svc.audit_image(new, tg_relid)")),
+            "key": list(rules.key),
             "moved_from": _moved_from(rules, newer),
             "record_ids": {operation: _lasting_id(rules, image, newer) for operation, image in _RECORD_IMAGES.items()},
             "operations": operations,
@@ -207,10 +208,7 @@ def _lasting_id(
 
 def _moved_from(rules: TableRules, newer: Composable) -> Composable:
     """The key of the record before an update, if the update changed it."""
-    if not rules.key:
-        return SQL("null::text")
-    ids = (_lasting_id(rules, image, newer) for image in (_BEFORE, _AFTER))
-    return SQL("case when v_changed && {} or v_newer <> '{{}}' then nullif({}, {}) end").format(texts(rules.key), *ids)
+    return SQL("nullif({}, {})").format(*(_lasting_id(rules, image, newer) for image in (_BEFORE, _AFTER)))
 
 
 def _pairing(rules: TableRules) -> Composable:
