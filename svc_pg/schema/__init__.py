@@ -85,7 +85,8 @@ def plan(conn: Any, config: Config, *, roles: bool | None = None) -> list[Status
 def status(conn: Any, config: Config) -> list[Status]:
     """All objects that are or should be installed, with their states. Changes nothing.
 
-    ``conn`` must be outside a transaction. Raises the errors of ``install`` that come before any change.
+    ``conn`` must be outside a transaction. Raises the errors of ``install`` that come before any change, and
+    AccessError if the role may not read what is installed.
     """
     return _status(conn, config, roles=None)
 

@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from typing import Any, Final, LiteralString
 
 from psycopg import Connection
+from psycopg.errors import InsufficientPrivilege
 from psycopg.rows import tuple_row
 
+from svc_pg.errors import AccessError
 from svc_pg.query import Query, RawJson, fetch_one, scalar
 
 OWNERS: Final = ("svc_owner", "svc_writer")
@@ -130,9 +132,16 @@ def look_around(conn: Connection[Any]) -> Surroundings:
 
 
 def read(conn: Connection[Any], around: Surroundings) -> Installation:
-    """Read the record, as far as there is one."""
+    """Read the record, as far as there is one. Raises AccessError if the role may not."""
     rows = conn.cursor(row_factory=tuple_row)
-    record = rows.execute(_RECORD).fetchone() if "installation" in around.relations else None
+    try:
+        record = rows.execute(_RECORD).fetchone() if "installation" in around.relations else None
+    except InsufficientPrivilege as error:
+        raise AccessError(
+            f'role "{around.installer}" may not read what is installed',
+            hint='Administrators may. Name the role in admin below [grants] of svc-pg.toml: see "Roles and rights" in'
+            " the documentation.",
+        ) from error
     version, has_roles, access_sha256, revision = record or (None, None, None, 0)
     migrations = {}
     if "migrations" in around.relations:

@@ -6,7 +6,7 @@ import pytest
 
 from svc_pg import Config, audit, schema, webhooks
 from svc_pg.config import Grants
-from svc_pg.errors import ConfigError
+from svc_pg.errors import AccessError, ConfigError
 from svc_pg.query import fetch, scalar
 from svc_pg.schema.postgres import access
 from svc_pg.webhooks import delivery_queries as deliveries
@@ -255,6 +255,19 @@ def test_a_worker_and_an_administrator_need_no_more_than_svc_admin(db: str, role
             assert isinstance(worker, Worker)
             receiver.wait_for(1)
             wait_until(lambda: [row["status"] for row in rows(admin, "webhook_deliveries")] == ["delivered"])
+
+
+@pytest.mark.parametrize("grants", [Grants(), Grants(send=["{}"]), Grants(read=["{}"])])
+def test_who_may_not_compare_the_database_is_told_the_role_for_it(db: str, role: str, grants: Grants) -> None:
+    given = Grants(**{right: [name.format(role) for name in names] for right, names in grants})
+    config = hooks_config("order.created").model_copy(update={"grants": given})
+    with psycopg.connect(db) as conn:
+        schema.install(conn, config)
+    with as_role(db, role) as conn:
+        for look in (schema.status, schema.plan):
+            with pytest.raises(AccessError, match=f'role "{role}" may not read what is installed') as refused:
+                look(conn, config)
+            assert "Name the role in admin below [grants]" in str(refused.value.hint)
 
 
 def test_a_reader_reads_with_the_library(db: str, role: str) -> None:
