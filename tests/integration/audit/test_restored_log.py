@@ -13,6 +13,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
 from svc_pg import Config, audit, schema
 from svc_pg.audit import SealKey
@@ -27,6 +28,7 @@ from tests.support.postgres import (
     EMBEDDED_MAJOR,
     QUICK,
     Prepare,
+    copied,
     embedded_programs,
     new_database,
     restartable,
@@ -195,6 +197,23 @@ def test_a_copy_in_the_same_server_is_another_epoch(database: str, empty_databas
     assert exported(empty_database, cursor)[0] == [3, 5]
     assert exported(empty_database, further)[0] == [3, 5]  # all that only the copy has, and nothing from before it
     assert exported(database, cursor)[0] == [4]
+
+
+def test_a_copy_by_template_is_of_the_same_epoch(
+    database: str, maintenance: psycopg.Connection[Any], postgres: str
+) -> None:
+    """Its transactions have the numbers of the same server, and its tables keep their oids."""
+    write(database, 1, 2)
+    cursor = exported(database)[1].horizon
+    write(database, 3)
+    with copied(maintenance, postgres, template=str(conninfo_to_dict(database)["dbname"])) as copy:
+        write(database, 4)
+        write(copy, 5)
+        assert exported(database, cursor)[0] == [3, 4]
+        written, report = exported(copy, cursor)
+        assert written == [3, 5]
+        write(copy, 6)
+        assert exported(copy, report.horizon)[0] == [6]
 
 
 def test_the_cursor_of_another_database_is_refused_and_the_hint_names_the_way_on(database: str, elsewhere: str) -> None:
