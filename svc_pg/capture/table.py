@@ -18,7 +18,8 @@ class Table:
     a column of type json is anywhere in its rows, and ``has_simple_types`` if no setting of a session but the time zone
     and the digits of floats changes a snapshot. ``generated`` has the columns from which each stored generated column
     is computed. ``domains`` are the columns whose type is a domain. A table ``inherits`` if it has rows that a
-    statement on another table changes too, or such rows of others: by INHERITS, not as a partition.
+    statement on another table changes too, or such rows of others: by INHERITS, not as a partition. ``keys_may_repeat``
+    within a transaction, if a primary key or a unique constraint is deferrable.
     """
 
     name: TableName
@@ -36,6 +37,7 @@ class Table:
     types: Mapping[str, str] = field(default_factory=dict)
     domains: Sequence[str] = ()
     inherits: bool = False
+    keys_may_repeat: bool = False
 
 
 def refuse_unknown(problems: Sequence[UnknownTableError]) -> None:

@@ -33,6 +33,7 @@ class _Relation:
     virtual: list[str]
     key: list[str]
     unique: RawJson
+    keys_may_repeat: bool
     partitions: list[list[str]]
     parent: list[str] | None
     inherits: bool
@@ -91,6 +92,7 @@ def _table(name: TableName, relation: _Relation) -> Table:
         key=relation.key,
         virtual=relation.virtual,
         unique=relation.unique.value,
+        keys_may_repeat=relation.keys_may_repeat,
         is_partitioned=relation.kind == "p",
         partitions=[TableName(*partition) for partition in relation.partitions],
         parent=None if relation.parent is None else TableName(*relation.parent),

@@ -141,6 +141,7 @@ def _function(
         key_before=pairing_key("before", table),
         key_after=pairing_key("after", table),
         has_updates="UPDATE" in operations,
+        keys_may_repeat=table.keys_may_repeat,
         has_keys=any(rule.key for rule in rules),
         operations=[
             (each, [for_operation(table, rule, each, redacted) for rule in rules if each in rule.operations])

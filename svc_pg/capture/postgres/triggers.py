@@ -134,6 +134,9 @@ def _capture_function(rules: TableRules, unattributed: Unattributed) -> SchemaOb
             "new": _image(rules, _careful_image(rules, SQL('"svc new"'))),
             "record_id": _lasting_id(rules, SQL("coalesce(v_after, v_before)"), newer, has_truncate=True),
             "pairing": _pairing(rules),
+            "keys_may_repeat": table.keys_may_repeat,
+            "key_before": _key_in(rules, _BEFORE),
+            "key_after": _key_in(rules, _AFTER),
             "enrichment": enrichment(rules.audited.enrich, None),
         }
     return SchemaObject("function", f"svc.{function}", render(template, **values), str(table.name), rules.leaves_out)
@@ -215,6 +218,11 @@ def _pairing(rules: TableRules) -> Composable:
     """The condition under which two snapshots are of one record."""
     equal = (SQL("v_before -> {0} = v_after -> {0}").format(Literal(column)) for column in rules.key)
     return SQL(" and ").join(equal)
+
+
+def _key_in(rules: TableRules, image: Composable) -> Composable:
+    """The columns of the key in a snapshot."""
+    return SQL(", ").join(SQL("{} -> {}").format(image, Literal(column)) for column in rules.key)
 
 
 def _redacted_fields(rules: TableRules, newer: Composable) -> Composable:

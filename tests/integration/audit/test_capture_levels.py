@@ -107,6 +107,22 @@ def test_keys_that_change_places_are_paired_by_key(connect: Connect) -> None:
     assert sorted((e["after_data"]["id"], e["after_data"]["a"]) for e in log(conn)[2:]) == [(1, "two"), (2, "one")]
 
 
+def test_rows_that_share_a_key_until_the_transaction_ends_are_recorded_once_each(connect: Connect) -> None:
+    conn = connect("create table t (id int primary key deferrable, a text)")
+    conn.execute("set constraints all deferred")
+    conn.execute("insert into t values (1, 'a'), (1, 'b'), (7, 'c')")
+    conn.execute("update t set a = a || 'x'")
+    conn.execute("update t set id = 2 where a = 'bx'")
+    conn.commit()
+    images = [(e["operation"], e["before_data"], e["after_data"]) for e in log(conn)[3:6]]
+    assert images == [
+        ("UPDATE", {"id": key, "a": text}, {"id": key, "a": text + "x"}) for key, text in [(1, "a"), (1, "b"), (7, "c")]
+    ]
+    moved = [(e["before_data"], e["after_data"]) for e in log(conn)[6:]]
+    before, after = {"id": 1, "a": "bx"}, {"id": 2, "a": "bx"}
+    assert moved in ([(before, after)], [(before, None), (None, after)], [(None, after), (before, None)])
+
+
 def test_upserts_and_merges_are_recorded(connect: Connect) -> None:
     conn = connect()
     conn.execute("insert into t (id, a) values (1, 'a')")

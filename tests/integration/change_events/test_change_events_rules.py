@@ -166,6 +166,18 @@ def test_keys_that_change_places_are_paired_by_key(db: psycopg.Connection[Any]) 
     ]
 
 
+def test_rows_that_share_a_key_until_the_transaction_ends_are_sent_once_each(db: psycopg.Connection[Any]) -> None:
+    rule = {"operation": "UPDATE", "payload": {"id": "id", "now": "status", "was": "before.status"}}
+    ddl: LiteralString = "create table orders (id int primary key deferrable, status text)"
+    install(db, config(rule), ddl=ddl)
+    db.execute("set constraints all deferred")
+    db.execute("insert into orders values (1, 'a'), (1, 'b')")
+    db.execute("update orders set status = status || 'x'")  # which was which is not known
+    assert sorted(payload["now"] for _, payload in sent(db)) == ["ax", "bx"]
+    db.execute("update orders set id = 2 where status = 'bx'; update orders set status = status || 'y'")
+    assert sorted(payload["was"] for _, payload in sent(db)) == ["ax", "bx", "bx"]
+
+
 def test_composite_and_odd_keys_pair_their_rows(db: psycopg.Connection[Any]) -> None:
     ddl: LiteralString = """
         create type mood as enum ('glad', 'sad');
