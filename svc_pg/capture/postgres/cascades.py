@@ -19,6 +19,7 @@ with recursive cascade as (
     select c.oid, c.conname, c.conrelid, c.confrelid, c.conkey, c.confkey, c.confupdtype, c.confdeltype
       from pg_constraint c
      where c.contype = 'f' and c.conparentid = 0
+       and to_jsonb(c) ->> 'conenforced' is distinct from 'false'  -- which PostgreSQL has since 18
        and (c.confupdtype in ('c', 'n', 'd') or c.confdeltype in ('c', 'n', 'd'))
 ),
 wanted as (

@@ -98,6 +98,19 @@ def test_a_table_whose_rows_a_statement_changes_once_is_accepted(database: str, 
         assert {entry.state for entry in schema.status(conn, BY_STATEMENT)} == {"ok"}
 
 
+def test_a_key_that_is_not_enforced_changes_nothing(database: str) -> None:
+    with psycopg.connect(database) as conn:
+        if conn.info.server_version < 180000:
+            pytest.skip("keys that are not enforced are new in PostgreSQL 18")
+    ddl: LiteralString = "create table t (id int primary key, up int references t on update cascade not enforced)"
+    create_and_audit(database, ddl, BY_STATEMENT)
+    with psycopg.connect(database) as conn:
+        conn.execute("alter table t alter constraint t_up_fkey enforced")
+        conn.commit()
+        with pytest.raises(ConfigError, match="t_up_fkey"):
+            schema.status(conn, BY_STATEMENT)
+
+
 def test_a_key_that_is_added_later_is_named_by_status_plan_and_install(database: str) -> None:
     create_and_audit(database, "create table t (id int primary key, up int)", BY_STATEMENT)
     with psycopg.connect(database) as conn:
