@@ -17,17 +17,12 @@ as $svc$
     select case
         when p_row is null then null
         when not p_row ?& array['card_number', 'password_hash']::text[] then svc.audit_mask_all(p_row)
-        when p_newer <> '{}' then
-            p_row - array['password_hash']::text[]
-            || pg_catalog.jsonb_build_object(
-                'card_number', svc.audit_last4(p_row ->> 'card_number')
-            )
-            || svc.audit_mask_all(p_newer)
         else
             p_row - array['password_hash']::text[]
             || pg_catalog.jsonb_build_object(
                 'card_number', svc.audit_last4(p_row ->> 'card_number')
             )
+            || case when p_newer <> '{}' then svc.audit_mask_all(p_newer) else '{}' end
     end
 $svc$;
 revoke all on function svc."redact_public_customer"(jsonb, jsonb) from public;
