@@ -44,7 +44,8 @@ def check_rights(conn: Connection[Any], around: Surroundings) -> None:
             name = ident(conn.info.dbname)
             raise InstallError(
                 f'role "{me}" cannot create a schema in this database',
-                hint=f"Let its owner execute: grant create on database {name} to {ident(me)};",
+                hint="Install as another role, or let the owner of the database execute:"
+                f" grant create on database {name} to {ident(me)};",
             )
     elif around.schema_owner in OWNERS:
         roles.join(conn, around)
