@@ -21,7 +21,9 @@ app = typer.Typer()
 def erase(
     *,
     table: Annotated[str, typer.Argument(metavar="TABLE", help="The table.")],
-    key: Annotated[str, typer.Argument(metavar="KEY", help="The record's key; of several columns a JSON array.")],
+    key: Annotated[
+        str, typer.Argument(metavar="KEY", help="The record's key; of several columns as in the log: '[3, 7]'.")
+    ],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be erased.")] = False,
     database_url: DatabaseUrl = None,

@@ -24,7 +24,11 @@ def hold(
     *,
     table: Annotated[str, typer.Argument(metavar="TABLE", help="The table; or the word list, which shows the holds.")],
     key: Annotated[
-        str | None, typer.Argument(metavar="[KEY]", help="The record's key. Default: all of the table.")
+        str | None,
+        typer.Argument(
+            metavar="[KEY]",
+            help="The record's key; of several columns as in the log: '[3, 7]'. Default: all of the table.",
+        ),
     ] = None,
     reason: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Why it is held, or lifted, which is recorded.")
@@ -41,7 +45,7 @@ def hold(
         _show(limit, after, database_url, show_all=show_all, json=json)
         return
     if not reason:
-        raise typer.BadParameter("is needed, and is recorded", param_hint="--reason")
+        raise typer.BadParameter("write the reason, which is recorded", param_hint="--reason")
     change = audit.lift_hold if lift else audit.hold
     with connect(database_url) as conn:
         if key is None:

@@ -18,7 +18,10 @@ app = typer.Typer()
 
 Table = Annotated[str, typer.Argument(metavar="TABLE", help="The table: customer, or sales.customer.")]
 Key = Annotated[
-    str, typer.Argument(metavar="KEY", help="The record's key; several columns are a JSON array, for example '[3, 7]'.")
+    str,
+    typer.Argument(
+        metavar="KEY", help="The record's key; several columns are a JSON array, spaced as in the log: '[3, 7]'."
+    ),
 ]
 
 
