@@ -37,8 +37,8 @@ def plain(postgres: str) -> Iterator[psycopg.Connection]:
 
 def rendered(template: str, **values: object) -> str:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rendering._environment(), "loader", DictLoader({"test": template}))
-        return rendering.render("test", **values)
+        patch.setattr(rendering._environment(), "loader", DictLoader({"test.j2": template}))
+        return rendering.render("test.j2", **values)
 
 
 def is_storable(text: str) -> bool:
