@@ -70,9 +70,9 @@ class MySqlServer:
         return f"{self.kind}://root@127.0.0.1:{self.port}/{database}"
 
     def in_django(self, database: str) -> dict[str, Any]:
-        """Django's settings of a database, without TLS: Django connects for each request, and would load all roots."""
+        """Django's settings of a database."""
         place = {"NAME": database, "USER": "root", "HOST": "127.0.0.1", "PORT": self.port}
-        return {"ENGINE": "django.db.backends.mysql", **place, "OPTIONS": {"ssl_disabled": True}}
+        return {"ENGINE": "django.db.backends.mysql", **place}
 
     @contextmanager
     def new_database(self) -> Iterator[str]:

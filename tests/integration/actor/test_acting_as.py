@@ -28,7 +28,6 @@ from svc_pg.integrations.fastapi import acting_as
 from svc_pg.integrations.psycopg import with_audit
 from tests.integration.actor.entries import INSERT, actors, entries
 from tests.integration.actor.servers import serving_asgi, serving_wsgi
-from tests.integration.console.serving import NO_TLS
 from tests.support.waiting import wait_until
 
 
@@ -105,7 +104,7 @@ def fastapi_shop(notes: str, dependency: Any) -> FastAPI:
 @pytest.mark.parametrize("user", [sync_user, async_user])
 def test_a_dependency_of_fastapi_names_the_actor_of_all_that_a_request_does(notes: str, user: Any) -> None:
     app = fastapi_shop(notes, acting_as(user, records_request=True))
-    with serving_asgi(app, ws="websockets-sansio") as url, httpx.Client(base_url=url, verify=NO_TLS) as client:
+    with serving_asgi(app, ws="websockets-sansio") as url, httpx.Client(base_url=url) as client:
         headers = {"x-user": "7", "x-request-id": "r-81"}
         client.post("/notes/1", headers=headers)
         client.post("/in-a-thread/2", headers=headers)
@@ -133,7 +132,7 @@ def test_a_user_that_the_dependency_refuses_writes_nothing(notes: str) -> None:
 
 def test_requests_of_fastapi_at_the_same_time_have_their_own_actors(notes: str) -> None:
     async def send_all(url: str) -> None:
-        async with httpx.AsyncClient(base_url=url, verify=NO_TLS) as sender:
+        async with httpx.AsyncClient(base_url=url) as sender:
 
             async def send(note: int) -> None:
                 path = "notes" if note % 2 else "in-a-thread"
@@ -214,7 +213,7 @@ def flask_shop(pool: ConnectionPool[Any]) -> Flask:
 
 def test_flask_runs_requests_as_their_user(notes: str) -> None:
     with with_audit(ConnectionPool(notes, min_size=1, max_size=3)) as pool, serving_wsgi(flask_shop(pool)) as url:
-        with httpx.Client(base_url=url, verify=NO_TLS) as client:
+        with httpx.Client(base_url=url) as client:
             client.post("/notes/1", headers={"x-user": "7", "x-request-id": "r-81"})
             assert client.post("/streamed/2", headers={"x-user": "8"}).text == "first"
             assert client.post("/broken/4", headers={"x-user": "9"}).status_code == 500

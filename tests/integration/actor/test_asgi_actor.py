@@ -23,7 +23,6 @@ from svc_pg.integrations.psycopg import with_audit
 from tests.integration.actor.entries import INSERT, actors, entries
 from tests.integration.actor.servers import serving_asgi
 from tests.integration.actor.tokens import SECRET, bearer, expired
-from tests.integration.console.serving import NO_TLS
 from tests.support.waiting import wait_until
 
 
@@ -97,7 +96,7 @@ def shop(notes: str, extractor: Extractor, **options: Any) -> FastAPI:
 def client(notes: str) -> Iterator[httpx.Client]:
     with (
         serving_asgi(shop(notes, from_bearer(verify=SECRET))) as url,
-        httpx.Client(base_url=url, verify=NO_TLS) as client,
+        httpx.Client(base_url=url) as client,
     ):
         yield client
 
@@ -111,7 +110,7 @@ def test_a_request_writes_as_the_subject_of_its_token(client: httpx.Client, note
 
 def test_requests_at_the_same_time_have_their_own_actors(client: httpx.Client, notes: str) -> None:
     async def send_all() -> None:
-        async with httpx.AsyncClient(base_url=client.base_url, verify=NO_TLS) as sender:
+        async with httpx.AsyncClient(base_url=client.base_url) as sender:
 
             async def send(note: int) -> None:
                 path = "notes" if note % 2 else "in-a-thread"

@@ -17,7 +17,6 @@ from tests.integration.actor import django_shop
 from tests.integration.actor.entries import actors, entries, round_trips
 from tests.integration.actor.servers import serving_asgi, serving_wsgi
 from tests.integration.actor.tokens import bearer, expired
-from tests.integration.console.serving import NO_TLS
 
 POOLED = {"OPTIONS": {"pool": {"min_size": 1, "max_size": 2, "timeout": 10}}}
 
@@ -30,7 +29,7 @@ def _supported(notes: str) -> None:
 @pytest.fixture(params=[{}, {"ATOMIC_REQUESTS": True}, POOLED], ids=["autocommit", "atomic requests", "pool"])
 def client(request: pytest.FixtureRequest, notes: str) -> Iterator[httpx.Client]:
     django_shop.use(notes, **request.param)
-    with serving_wsgi(get_wsgi_application()) as url, httpx.Client(base_url=url, verify=NO_TLS) as client:
+    with serving_wsgi(get_wsgi_application()) as url, httpx.Client(base_url=url) as client:
         yield client
     connections["default"].close_pool()  # type: ignore[attr-defined] # only PostgreSQL's have one
 
@@ -38,7 +37,7 @@ def client(request: pytest.FixtureRequest, notes: str) -> Iterator[httpx.Client]
 @pytest.fixture
 def async_client(notes: str) -> Iterator[httpx.Client]:
     django_shop.use(notes)
-    with serving_asgi(get_asgi_application()) as url, httpx.Client(base_url=url, verify=NO_TLS) as client:
+    with serving_asgi(get_asgi_application()) as url, httpx.Client(base_url=url) as client:
         yield client
 
 

@@ -17,7 +17,6 @@ from svc_pg.integrations.django import audit_connections
 from tests.integration.actor import django_shop, mysql_notes, sqlite_notes
 from tests.integration.actor.servers import serving_asgi, serving_wsgi
 from tests.integration.actor.tokens import bearer, expired
-from tests.integration.console.serving import NO_TLS
 from tests.support import mysql
 
 Actors = Callable[[], Mapping[int, str | None]]
@@ -59,13 +58,13 @@ def actors(place: Place) -> Iterator[Actors]:
 @pytest.fixture(params=[{}, {"ATOMIC_REQUESTS": True}, {"CONN_MAX_AGE": None}], ids=["plain", "atomic", "persistent"])
 def client(request: pytest.FixtureRequest, place: Place, actors: Actors) -> Iterator[httpx.Client]:  # noqa: ARG001
     django_shop.use_database(**place.settings, **request.param)
-    with serving_wsgi(get_wsgi_application()) as url, httpx.Client(base_url=url, verify=NO_TLS) as client:
+    with serving_wsgi(get_wsgi_application()) as url, httpx.Client(base_url=url) as client:
         yield client
 
 
 @pytest.fixture
 def async_client(actors: Actors) -> Iterator[httpx.Client]:  # noqa: ARG001 - the settings are its
-    with serving_asgi(get_asgi_application()) as url, httpx.Client(base_url=url, verify=NO_TLS) as client:
+    with serving_asgi(get_asgi_application()) as url, httpx.Client(base_url=url) as client:
         yield client
 
 

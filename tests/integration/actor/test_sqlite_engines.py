@@ -29,7 +29,6 @@ from svc_pg.integrations.wsgi import WsgiActorMiddleware
 from tests.integration.actor.servers import serving_asgi, serving_wsgi
 from tests.integration.actor.sqlite_notes import Notes
 from tests.integration.actor.tokens import SECRET, bearer, expired
-from tests.integration.console.serving import NO_TLS
 from tests.support.waiting import wait_until
 
 INSERT = text("insert into note (id) values (:note)")
@@ -170,7 +169,7 @@ def test_fastapi_requests_have_actors(engine: Engine, sqlite_notes: Notes) -> No
         return StreamingResponse(parts(), background=tasks)
 
     async def send_all(url: str) -> None:
-        async with httpx.AsyncClient(base_url=url, verify=NO_TLS) as client:
+        async with httpx.AsyncClient(base_url=url) as client:
 
             async def send(note: int) -> None:
                 path = "notes" if note % 2 else "in-a-thread"

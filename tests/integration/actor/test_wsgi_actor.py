@@ -16,7 +16,6 @@ from svc_pg.integrations.wsgi import WsgiActorMiddleware
 from tests.integration.actor.entries import INSERT, actors, entries
 from tests.integration.actor.servers import serving_wsgi
 from tests.integration.actor.tokens import SECRET, bearer, expired
-from tests.integration.console.serving import NO_TLS
 
 
 @pytest.fixture
@@ -75,7 +74,7 @@ def shop(pool: ConnectionPool[Any], extractor: Extractor, *, records_request: bo
 @pytest.fixture
 def client(pool: ConnectionPool[Any]) -> Iterator[httpx.Client]:
     app = shop(pool, from_bearer(verify=SECRET))
-    with serving_wsgi(app) as url, httpx.Client(base_url=url, verify=NO_TLS) as client:
+    with serving_wsgi(app) as url, httpx.Client(base_url=url) as client:
         yield client
 
 

@@ -27,7 +27,7 @@ from svc_pg.console import (
 )
 from svc_pg.console.audit_log import postgres
 from svc_pg.console.sign_in import service_tokens
-from tests.integration.console.serving import NO_TLS, PREFIX, assert_problem, bearer, serving_installed, settings
+from tests.integration.console.serving import PREFIX, assert_problem, bearer, serving_installed, settings
 from tests.integration.console.signing_in import Mailbox, move, new_address, sign_in
 from tests.support.hooks import endpoint, hooks_config, install
 from tests.support.postgres import Prepare
@@ -79,7 +79,7 @@ class Listener:
 def listening(client: httpx.Client, headers: dict[str, str], path: str = PATH) -> Iterator[Listener]:
     """Listen once the poller has seen how things are."""
     with (
-        httpx.Client(base_url=client.base_url, timeout=30, verify=NO_TLS) as own,
+        httpx.Client(base_url=client.base_url, timeout=30) as own,
         own.stream("GET", path, headers=headers) as response,
     ):
         assert (response.status_code, response.headers["content-type"]) == (200, "text/event-stream")
@@ -180,7 +180,7 @@ def test_an_export_is_cut_when_its_session_ends(
     token = session["Authorization"].removeprefix("Bearer ")
     headers = {"Cookie": f"__Secure-svc_console={token}"} if path.startswith("/ui") else session
     with (
-        httpx.Client(base_url=magic.base_url, timeout=30, verify=NO_TLS) as own,
+        httpx.Client(base_url=magic.base_url, timeout=30) as own,
         own.stream("GET", path, headers=headers) as response,
     ):
         parts = response.iter_bytes()

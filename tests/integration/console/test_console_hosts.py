@@ -26,7 +26,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from svc_pg.console import Console
 from tests.integration.actor import django_shop
-from tests.integration.console.serving import KEY, NO_TLS, PREFIX, bearer, new_console, raw_request, serving, settings
+from tests.integration.console.serving import KEY, PREFIX, bearer, new_console, raw_request, serving, settings
 from tests.support.documents import examples
 from tests.support.waiting import wait_until
 
@@ -79,7 +79,7 @@ def site(request: pytest.FixtureRequest, shared_database: str) -> Iterator[str]:
 
 
 def test_the_console_has_its_prefix_and_its_database(site: str) -> None:
-    with httpx.Client(base_url=site + PREFIX, verify=NO_TLS) as client:
+    with httpx.Client(base_url=site + PREFIX) as client:
         assert client.get("/console/ready").status_code == 200
         assert client.get("/audit/entries", headers=bearer("read")).status_code == 200
         assert client.get("/audit/entries").status_code == 401
@@ -89,7 +89,7 @@ def test_the_console_has_its_prefix_and_its_database(site: str) -> None:
 
 @pytest.mark.parametrize("path", ["/", "/x/y", PREFIX, PREFIX + "x/console/health", "/.well-known/other"])
 def test_everything_else_is_the_applications(site: str, path: str) -> None:
-    with httpx.Client(base_url=site, verify=NO_TLS) as client:
+    with httpx.Client(base_url=site) as client:
         assert client.get(path).text == f"host {path} 0"
         assert client.post(path, content=LARGE).text == f"host {path} {len(LARGE)}"
 
@@ -173,7 +173,7 @@ def test_a_console_of_its_own_is_served_below_the_path_of_a_proxy(
     with (
         serving(console.asgi) as upstream,
         proxy(upstream, tmp_path) as url,
-        httpx.Client(base_url=url, verify=NO_TLS) as client,
+        httpx.Client(base_url=url) as client,
     ):
         assert client.get("/").text == "host"
         assert client.get(f"{PREFIX}/audit/entries", headers=bearer("read")).status_code == 200

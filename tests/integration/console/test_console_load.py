@@ -23,7 +23,6 @@ from svc_pg.console import AuthenticatedRequest, Console, ConsoleResponse, Produ
 from svc_pg.console import database as database_module
 from svc_pg.console.parameters import PAGE_BYTES
 from tests.integration.console.serving import (
-    NO_TLS,
     PREFIX,
     assert_problem,
     bearer,
@@ -162,7 +161,7 @@ def test_a_call_keeps_its_turn_until_its_answer_is_read(monkeypatch: pytest.Monk
     monkeypatch.setattr(turns, "WAIT_SECONDS", 0.2)
     console, session = Console(settings(), products=[blob(16 * MIB)]), bearer("read")
     at_once = 4
-    with serving(console.asgi) as base_url, httpx.Client(base_url=base_url + PREFIX, verify=NO_TLS) as client:
+    with serving(console.asgi) as base_url, httpx.Client(base_url=base_url + PREFIX) as client:
         with ExitStack() as clients:
             for _ in range(at_once):
                 clients.enter_context(deaf(base_url, "/blob/it", session))
@@ -237,7 +236,7 @@ def test_the_console_takes_at_most_half_of_the_applications_pool(blocker: psycop
     pool = AsyncConnectionPool[Any](database, min_size=1, max_size=4, open=False)
     with (
         serving(application(Console(settings(), pool=pool), pool)) as base_url,
-        httpx.Client(base_url=base_url, timeout=30, verify=NO_TLS) as client,
+        httpx.Client(base_url=base_url, timeout=30) as client,
         ThreadPoolExecutor(8) as threads,
     ):
         calls = [threads.submit(client.get, f"{PREFIX}/audit/entries", headers=bearer("read")) for _ in range(8)]
@@ -256,7 +255,7 @@ def test_one_session_leaves_connections_to_the_others(database: str, monkeypatch
     greedy = bearer("read")
     with (
         serving(application(Console(settings(), pool=pool), pool)) as base_url,
-        httpx.Client(base_url=base_url, timeout=30, verify=NO_TLS) as client,
+        httpx.Client(base_url=base_url, timeout=30) as client,
         ThreadPoolExecutor(8) as threads,
     ):
         calls = [threads.submit(client.get, f"{PREFIX}/audit/entries", headers=greedy) for _ in range(8)]

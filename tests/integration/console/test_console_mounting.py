@@ -20,7 +20,6 @@ from svc_pg.console import Console, Product, ProductEndpoint
 from svc_pg.errors import ConfigError, ConsoleAutoApproveInProductionError, ConsoleWeakSecretError
 from tests.integration.console.serving import (
     KEY,
-    NO_TLS,
     ORIGIN,
     PREFIX,
     bearer,
@@ -143,7 +142,7 @@ def test_the_console_answers_preflights_itself(base_url: str) -> None:
 def test_the_hosts_own_origin_may_not_read_the_console() -> None:
     with (
         serving(fastapi_with_cors()) as url,
-        httpx.Client(base_url=url, headers={"Origin": HOST_ORIGIN}, verify=NO_TLS) as client,
+        httpx.Client(base_url=url, headers={"Origin": HOST_ORIGIN}) as client,
     ):
         assert client.get("/x").headers["access-control-allow-origin"] == HOST_ORIGIN
         for response in (client.get(PREFIX + "/console/health"), client.get(PREFIX + "/none")):
@@ -152,7 +151,7 @@ def test_the_hosts_own_origin_may_not_read_the_console() -> None:
 
 
 def test_alone_the_console_answers_404_to_everything_else() -> None:
-    with serving(new_console().asgi) as url, httpx.Client(base_url=url, verify=NO_TLS) as client:
+    with serving(new_console().asgi) as url, httpx.Client(base_url=url) as client:
         assert client.get(PREFIX + "/console/health").status_code == 200
         for path in ("/", PREFIX, "/x"):
             assert client.get(path).status_code == 404

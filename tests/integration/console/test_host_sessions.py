@@ -20,7 +20,6 @@ from svc_pg.errors import ConfigError
 from svc_pg.settings import Permission
 from tests.integration.actor import django_shop
 from tests.integration.console.serving import (
-    NO_TLS,
     PREFIX,
     assert_problem,
     bearer,
@@ -179,7 +178,7 @@ def test_nobody_but_the_proxy_can_send_its_header() -> None:
     console = proxied("192.0.2.1", "2001:db8::/32")
     with (
         serving(console.asgi, proxy_headers=False) as url,
-        httpx.Client(base_url=url + PREFIX, verify=NO_TLS) as client,
+        httpx.Client(base_url=url + PREFIX) as client,
     ):
         for forwarded in ({}, {"X-Forwarded-For": "192.0.2.1"}, {"Forwarded": "for=192.0.2.1"}):
             headers = {"X-Forwarded-Email": "ann@corp.example", **forwarded}

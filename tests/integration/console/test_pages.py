@@ -14,7 +14,6 @@ from svc_pg.console.pages.visit import Visit
 from tests.integration.console.browsing import OWN, POLICY, UI, Browser, Document, assert_strict, signed_in, token
 from tests.integration.console.serving import (
     LEAKED,
-    NO_TLS,
     ORIGIN,
     PREFIX,
     new_console,
@@ -195,7 +194,7 @@ def test_pages_work_below_a_root_path_and_behind_the_prefix_of_a_proxy() -> None
     for options in ({"root_path": "/shop floor"}, {"root_path": ""}):
         with (
             serving(console.asgi, **options) as base_url,
-            httpx.Client(base_url=f"{base_url}{PREFIX}", verify=NO_TLS) as client,
+            httpx.Client(base_url=f"{base_url}{PREFIX}") as client,
         ):
             root = options["root_path"].replace(" ", "%20")
             page = client.get("ui/sessions", follow_redirects=False)

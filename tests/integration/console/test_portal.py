@@ -23,7 +23,6 @@ from svc_pg.webhooks import endpoint_queries
 from svc_pg.webhooks.http.guard import Guard
 from tests.integration.console.browsing import HOSTILE, OWN
 from tests.integration.console.serving import (
-    NO_TLS,
     PREFIX,
     assert_problem,
     bearer,
@@ -97,7 +96,7 @@ class Customer:
         path = address if address.startswith("/") else f"{UI}/{address}"
         cookie = {"Cookie": "; ".join(f"{k}={v}" for k, v in self.cookies.items())} if self.cookies else {}
         url = httpx.URL(str(self.client.base_url)).join(path)
-        answer = httpx.request(method, url, headers={**OWN, **cookie, **headers}, data=fields, verify=NO_TLS)
+        answer = httpx.request(method, url, headers={**OWN, **cookie, **headers}, data=fields)
         self.set_cookie = answer.headers.get("set-cookie", "")
         if found := re.match(r"((?:__Secure-)?svc_portal)=([^;]*)", self.set_cookie):
             self.cookies[found[1]] = found[2]
@@ -248,7 +247,7 @@ def test_a_link_begins_with_the_path_of_the_application(database: str) -> None:
     made.install(app)
     app.mount("/api/webhooks", webhooks_app(made))
     for root in ("", "/shop floor"):
-        with serving(app, root_path=root) as url, httpx.Client(headers=bearer("write"), verify=NO_TLS) as client:
+        with serving(app, root_path=root) as url, httpx.Client(headers=bearer("write")) as client:
             for below in (f"{PREFIX}/webhooks", "/api/webhooks"):
                 answer = client.post(f"{url}{below}/portal-sessions", json={"tenant": "acme"})
                 path = answer.json()["path"]

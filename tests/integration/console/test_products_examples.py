@@ -8,7 +8,7 @@ from fastapi import FastAPI
 
 from svc_pg.console import Console, ProductEndpoint
 from svc_pg.console.openapi import document, product_routes
-from tests.integration.console.serving import NO_TLS, PREFIX, assert_problem, bearer, serving, settings
+from tests.integration.console.serving import PREFIX, assert_problem, bearer, serving, settings
 from tests.support.documents import examples
 from tests.support.tables import audited, create_and_audit, log
 
@@ -30,7 +30,7 @@ def client(database: str) -> Iterator[httpx.Client]:
     console: Console = written["console"]  # type: ignore[assignment] # made by the example
     exec(examples("products.md", "Tenants")[1], written)
     app.router.lifespan_context = console.lifespan
-    with serving(app) as url, httpx.Client(base_url=url + PREFIX, headers=bearer("admin"), verify=NO_TLS) as client:
+    with serving(app) as url, httpx.Client(base_url=url + PREFIX, headers=bearer("admin")) as client:
         yield client
 
 

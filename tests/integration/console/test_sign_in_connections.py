@@ -11,7 +11,7 @@ from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool
 
 from svc_pg.console import Console
-from tests.integration.console.serving import NO_TLS, PREFIX, assert_problem, serving
+from tests.integration.console.serving import PREFIX, assert_problem, serving
 from tests.integration.console.signing_in import (
     ANY_CODE,
     Device,
@@ -49,7 +49,7 @@ def test_a_pool_of_the_application_may_commit_by_itself_and_make_other_rows(
     console.install(app)
     with (
         serving(app, proxy_headers=False) as base_url,
-        httpx.Client(base_url=base_url + PREFIX, verify=NO_TLS) as client,
+        httpx.Client(base_url=base_url + PREFIX) as client,
     ):
         bearer = sign_in(client, mailbox, new_address("admin.example"))
         assert client.get("/account/sessions", headers=bearer).status_code == 200
@@ -62,7 +62,7 @@ def test_without_its_database_nobody_signs_in_and_no_session_is_believed(
 ) -> None:
     bearer = sign_in(magic, mailbox, new_address())
     console = Console(magic_settings(console_database), pool=AsyncConnectionPool(open=False), email_sender=mailbox)
-    with serving(console.asgi) as base_url, httpx.Client(base_url=base_url + PREFIX, verify=NO_TLS) as client:
+    with serving(console.asgi) as base_url, httpx.Client(base_url=base_url + PREFIX) as client:
         assert client.get("/console/health").status_code == 200
         device = Device(client, new_address())
         device.bearer = {"Authorization": "Bearer x"}

@@ -19,7 +19,7 @@ from svc_pg.addresses import SmtpServer
 from svc_pg.console import Console
 from svc_pg.console.sign_in import codes
 from svc_pg.console.sign_in.mail import Outbox, SmtpSender, sign_in_mail
-from tests.integration.console.serving import NO_TLS, PREFIX, serving
+from tests.integration.console.serving import PREFIX, serving
 from tests.integration.console.signing_in import Device, code_in, magic_settings, new_address, rows
 from tests.support.smtp import PASSWORD, USER, post_office
 from tests.support.waiting import wait_until
@@ -32,7 +32,7 @@ def serving_with(database: str, **overrides: object) -> Iterator[httpx.Client]:
     console = Console(magic_settings(database, **overrides))
     with (
         serving(console.asgi, proxy_headers=False) as base_url,
-        httpx.Client(base_url=base_url + PREFIX, verify=NO_TLS) as client,
+        httpx.Client(base_url=base_url + PREFIX) as client,
     ):
         yield client
 

@@ -16,7 +16,7 @@ from svc_pg import schema
 from svc_pg.console import Console, ConsoleRequest, Problem, Session, webhooks_app
 from svc_pg.console.openapi import document, product_routes
 from tests.integration.console.conformance import assert_conforms, operations
-from tests.integration.console.serving import NO_TLS, assert_problem, bearer, serving, settings
+from tests.integration.console.serving import assert_problem, bearer, serving, settings
 from tests.support.hooks import KEYS_TEXT, hooks_config
 from tests.support.postgres import new_database
 
@@ -60,7 +60,7 @@ def base_url(postgres: str, template: str) -> Iterator[str]:
 
 @pytest.fixture
 def client(base_url: str) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=f"{base_url}/api/webhooks", headers=bearer("write"), verify=NO_TLS) as client:
+    with httpx.Client(base_url=f"{base_url}/api/webhooks", headers=bearer("write")) as client:
         yield client
 
 

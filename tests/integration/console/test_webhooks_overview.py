@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from svc_pg import Config, webhooks
 from svc_pg.config import EventDefinition
 from svc_pg.console import Console
-from tests.integration.console.serving import NO_TLS, assert_problem, bearer, serving_installed, settings
+from tests.integration.console.serving import assert_problem, bearer, serving_installed, settings
 from tests.support.hooks import KEYS_TEXT, hooks_config, install, rows, working
 from tests.support.postgres import Prepare
 from tests.support.receiver import receiving
@@ -242,7 +242,7 @@ def test_of_two_changes_at_once_one_is_refused(client: httpx.Client) -> None:
     tag = client.get(path).headers["etag"]
 
     async def both() -> list[int]:
-        async with httpx.AsyncClient(base_url=client.base_url, headers=client.headers, verify=NO_TLS) as each:
+        async with httpx.AsyncClient(base_url=client.base_url, headers=client.headers) as each:
             bodies = [{"description": str(n)} for n in range(4)]
             sent = [each.patch(path, json=body, headers={"if-match": tag}) for body in bodies]
             return sorted(answer.status_code for answer in await asyncio.gather(*sent))

@@ -19,7 +19,6 @@ from svc_pg import audit
 from svc_pg.integrations.django import records
 from svc_pg.integrations.jinja import add_templates
 from tests.integration.actor.servers import serving_asgi, serving_wsgi
-from tests.integration.console.serving import NO_TLS
 from tests.integration.hosts.pages import HOSTILE, LARGE, Page
 from tests.support.documents import examples
 
@@ -49,13 +48,13 @@ def site(request: pytest.FixtureRequest, shop_database: str, folder: Path) -> It
         app = names["app"]
         app.router.on_startup.append(async_pool.open)
         app.router.on_shutdown.append(async_pool.close)
-        with serving_asgi(app) as url, httpx.Client(base_url=url, verify=NO_TLS) as client:
+        with serving_asgi(app) as url, httpx.Client(base_url=url) as client:
             yield client
     else:
         with ConnectionPool(shop_database, min_size=1) as pool:
             names["pool"] = pool
             exec(example, names)
-            with serving_wsgi(names["app"]) as url, httpx.Client(base_url=url, verify=NO_TLS) as client:
+            with serving_wsgi(names["app"]) as url, httpx.Client(base_url=url) as client:
                 yield client
 
 

@@ -25,7 +25,6 @@ from svc_pg.webhooks.signing import sign
 from svc_pg.webhooks.signing_keys import new_secret
 from tests.integration.actor import django_shop
 from tests.integration.actor.servers import serving_asgi, serving_wsgi
-from tests.integration.console.serving import NO_TLS
 from tests.support.documents import examples
 from tests.support.peers import node
 
@@ -76,7 +75,7 @@ def fastapi(received: list[dict[str, Any]]) -> Iterator[httpx.Client]:
         await verified(request)
         received.append(json.loads(raw))
 
-    with serving_asgi(app) as url, httpx.Client(base_url=url, verify=NO_TLS) as client:
+    with serving_asgi(app) as url, httpx.Client(base_url=url) as client:
         yield client
 
 
@@ -152,7 +151,7 @@ def documented(request: pytest.FixtureRequest, received: list[dict[str, Any]]) -
             server = serving_wsgi(names["app"])
         case "Django":
             server = serving_wsgi(django_application(names["receive"]))
-    with server as url, httpx.Client(base_url=url, verify=NO_TLS) as client:
+    with server as url, httpx.Client(base_url=url) as client:
         yield client
 
 
