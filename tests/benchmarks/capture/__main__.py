@@ -2,7 +2,8 @@
 
 svc-pg beside no audit, two hand-written limits and other tools, each in a database of its own on one server. They take
 turns, and what counts is the CPU time of the backend processes, so that other load on the machine hits all alike. Who
-writes is known to all that can learn it from a setting. A row of its own is a transaction of its own.
+writes is known to all that can learn it from a setting, and is no superuser. A row of its own is a transaction of its
+own.
 """
 
 import argparse
@@ -16,7 +17,7 @@ from typing import Final
 
 from psycopg.conninfo import make_conninfo
 
-from tests.benchmarks import command, installed, saved
+from tests.benchmarks import application, command, installed, saved
 from tests.benchmarks.capture import mysql, report, sqlite
 from tests.benchmarks.capture.candidates import NO_AUDIT, PEERS, candidates, prepare
 from tests.benchmarks.capture.figures import BULK, SINGLE, Figures, goals
@@ -115,6 +116,7 @@ def _databases(postgres: str | None) -> Iterator[dict[str, str]]:
     with ExitStack() as stack:
         with words.status("starting PostgreSQL") as status:
             maintenance = stack.enter_context(server(postgres))
+            stack.enter_context(application.application_role(maintenance))
             databases = {}
             for candidate in candidates():
                 status.update(f"installing {candidate.name}")
@@ -126,7 +128,9 @@ def _databases(postgres: str | None) -> Iterator[dict[str, str]]:
                 except installed.PeerError as error:
                     words.print(f"without {candidate.name}: {error}", markup=False)
                 else:
-                    databases[candidate.name] = make_conninfo(database, options=candidate.options or None)
+                    databases[candidate.name] = make_conninfo(
+                        database, options=f"{application.OPTIONS} {candidate.options}"
+                    )
         yield databases
 
 

@@ -11,6 +11,7 @@ import psycopg
 from svc_pg import Config, schema
 from svc_pg.config import AuditConfig, AuditedTable
 from tests.benchmarks import installed
+from tests.benchmarks.application import ROLE
 from tests.benchmarks.capture import peers
 
 NO_AUDIT: Final = "no audit"
@@ -49,9 +50,12 @@ class Candidate:
 
 
 def prepare(candidate: Candidate, conninfo: str) -> None:
-    """Create the table and install the candidate's triggers."""
+    """Create the table, install the candidate's triggers, and let the application write what they write in its name."""
     _run(conninfo, "account.sql")
     candidate.install(conninfo)
+    with psycopg.connect(conninfo) as conn:
+        conn.execute(f"grant all on all tables in schema public to {ROLE}")
+        conn.execute(f"grant all on all sequences in schema public to {ROLE}")
 
 
 def candidates() -> list[Candidate]:
@@ -132,6 +136,8 @@ def _install_svc(conninfo: str, *, level: str, rules: Mapping[str, object] | Non
 def _install_equal_limit(conninfo: str) -> None:
     with psycopg.connect(conninfo) as conn:
         schema.install(conn, Config())
+        conn.execute(f"grant usage on schema svc to {ROLE}")
+        conn.execute(f"grant insert on svc.audit_logs to {ROLE}")
     _run(conninfo, "equal_row.sql")
 
 

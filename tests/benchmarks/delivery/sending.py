@@ -1,14 +1,14 @@
 """The costs of sending for the sender: svc.send beside the same rows by hand, and svc.send_many."""
 
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import Final
 
 import psycopg
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
+from tests.benchmarks import application
 from tests.benchmarks.delivery import stage
 from tests.benchmarks.delivery.clients import Clients, connected
 from tests.benchmarks.delivery.figures import Figures, Section, turns
@@ -27,14 +27,13 @@ BATCH: Final = Section("send_many, 1 client", "delivery rows/s", "one sample a c
 _BATCH_MESSAGES: Final = 500
 _TENANTS: Final = 200
 _NOWHERE: Final = "http://127.0.0.1:9/"
-_APPLICATION: Final = "svc_benchmark_application"
 # what each way needs
 _GRANT: Final = f"""
-grant svc_sender to {_APPLICATION};
-grant usage on schema svc to {_APPLICATION};
-grant select, insert on svc.webhook_messages, svc.webhook_deliveries, svc.webhook_queue to {_APPLICATION};
-grant select on svc.webhook_event_types, svc.webhook_endpoints to {_APPLICATION};
-grant execute on function svc.webhook_uuid7() to {_APPLICATION};
+grant svc_sender to {application.ROLE};
+grant usage on schema svc to {application.ROLE};
+grant select, insert on svc.webhook_messages, svc.webhook_deliveries, svc.webhook_queue to {application.ROLE};
+grant select on svc.webhook_event_types, svc.webhook_endpoints to {application.ROLE};
+grant execute on function svc.webhook_uuid7() to {application.ROLE};
 """
 
 # the same rows in the fewest steps: one statement that knows the endpoint and checks nothing
@@ -119,9 +118,9 @@ def section(clients: int, *, is_worker_asleep: bool) -> Section:
 def measure(figures: Figures, server: Server, size: Size) -> None:
     """Each way has its turn with each number of clients, first without a worker, then with one that sleeps.
 
-    The clients have the role of an application: of a superuser PostgreSQL would check no privilege.
+    The clients have the role of an application.
     """
-    with _application(server), server.database() as database:
+    with application.application_role(server.maintenance), server.database() as database:
         [endpoint] = stage.add_endpoints(database, _NOWHERE)
         with psycopg.connect(database) as conn:
             conn.execute("update svc.webhook_endpoints set status = 'paused'")
@@ -133,23 +132,11 @@ def measure(figures: Figures, server: Server, size: Size) -> None:
             for name, text in _STATEMENTS.items()
             if size.is_thorough or name != SILENT
         }
-        acting = make_conninfo(database, options=f"-c role={_APPLICATION}")
+        acting = make_conninfo(database, options=application.OPTIONS)
         with connected(acting, ways, count=max(CLIENTS)) as clients:
             _measure(figures, clients, database, ways, size)
             with stage.worker(database) as worker:
                 _measure(figures, clients, database, ways, size, worker)
-
-
-@contextmanager
-def _application(server: Server) -> Iterator[None]:
-    """Enter to have its role on the server; leaving drops it."""
-    with psycopg.connect(server.maintenance, autocommit=True) as conn:
-        conn.execute(f"drop role if exists {_APPLICATION}")
-        conn.execute(f"create role {_APPLICATION}")
-        try:
-            yield
-        finally:
-            conn.execute(f"drop role {_APPLICATION}")
 
 
 def _measure(
