@@ -1,5 +1,6 @@
 """Conditions over the values of a row: when a rule applies, or a change is recorded."""
 
+import sys
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
@@ -27,6 +28,14 @@ class ValueTest(StrictModel):
     le: int | float | str | None = None
     one_of: list[Scalar] | None = Field(default=None, alias="in", min_length=1)
     is_null: bool | None = None
+
+    @field_validator("eq", "ne", "gt", "ge", "lt", "le", "one_of")
+    @classmethod
+    def _has_numbers(cls, value: Scalar | list[Scalar] | None) -> Scalar | list[Scalar] | None:
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, int | float) and not abs(each) <= sys.float_info.max:
+                raise ValueError("a number that not all databases compare with; write one that a double can have")
+        return value
 
     @model_validator(mode="after")
     def _says_something(self) -> "ValueTest":

@@ -75,6 +75,13 @@ def test_a_file_and_python_give_the_same_configuration(tmp_path: Path) -> None:
         ('[webhooks]\nretry = ["soon"]', "webhooks.retry: 'soon' is not a duration; write 30s"),
         ('[webhooks]\nallow_cidrs = ["10.0.0.1/8"]', "webhooks.allow_cidrs[0]: 10.0.0.1/8 has host bits set; write "),
         ("[webhooks]\nallow_http = 3", "webhooks.allow_http: write true or false"),
+        *(
+            (
+                f'[[audit.tables]]\nname = "a"\nrecord_when = {{ after = {{ n = {test} }} }}',
+                f"audit.tables[0].record_when.after.n.{place}: a number that not all databases compare with",
+            )
+            for test, place in [("inf", "eq"), ("{ gt = -inf }", "gt"), ("[1, nan]", "in"), ("9" * 400, "eq")]
+        ),
     ],
 )
 def test_a_problem_names_its_key_path_and_what_to_write(tmp_path: Path, text: str, expected: str) -> None:
