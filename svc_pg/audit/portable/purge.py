@@ -110,6 +110,7 @@ def _batch(phrases: Phrases, old: _Old, size: int) -> Steps[int]:
         [[count]] = yield Statement(phrases.deleted)
         yield Statement(phrases.close_guard)
         if count:
+            entries = "1 entry" if count == 1 else f"{count} entries"
             yield from write_entry(
                 phrases,
                 phrases.log_name,
@@ -117,7 +118,7 @@ def _batch(phrases: Phrases, old: _Old, size: int) -> Steps[int]:
                 label="audit log purged",
                 severity="medium",
                 before={"table": old.table, "before": old.before.isoformat(), "entries": count},
-                description=f"Removed {count} entries of {old.table} from before {old.before.isoformat()}",
+                description=f"Removed {entries} of {old.table} from before {old.before.isoformat()}",
             )
         yield Statement("commit")
     except GeneratorExit:
