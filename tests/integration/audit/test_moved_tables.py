@@ -99,7 +99,7 @@ def test_a_table_that_left_a_pattern_is_refused_under_both_names_and_pruned(db: 
     db.execute("alter table customer set schema archive")
     with pytest.raises(RemovalRefusedError) as caught:
         schema.install(db, audited("public.*"))
-    assert caught.value.message.endswith(": public.customer (now archive.customer)")
+    assert caught.value.message.endswith(": capture of public.customer (now archive.customer)")
     assert "named as it is now" in str(caught.value.hint)
     schema.install(db, audited("public.*"), prune=True)
     assert differing(db, audited("public.*")) == {}
