@@ -53,7 +53,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 def pytest_configure(config: pytest.Config) -> None:
     # No authority that a machine trusts vouches for a server of a test; a client takes 30 ms to read them all
-    os.environ.setdefault("SSL_CERT_FILE", str(Path(__file__).parent / "support" / "unused_authority.pem"))
+    os.environ["SSL_CERT_FILE"] = str(Path(__file__).parent / "support" / "unused_authority.pem")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what runs in its background
         signal.signal(signal.SIGINT, signal.default_int_handler)  # or every program that a test starts ignores Ctrl-C
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # or the server would outlive the session
