@@ -1,6 +1,7 @@
 """The expressions of MySQL 8.0 and later, and of MariaDB 10.6 and later."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -58,6 +59,8 @@ class MySql:
             return _KEYWORDS[value]
         if isinstance(value, str):
             return Sql("'" + _storable(value).replace("\\", "\\\\").replace("'", "''") + "'")
+        if not math.isfinite(value):
+            raise RenderError(f"{value} is no number that MySQL can compare with")
         return Sql(f"({value!r})" if value < 0 else repr(value))
 
     def variable(self, name: Variable) -> Sql:

@@ -1,6 +1,7 @@
 """The expressions of SQLite 3.38 and later."""
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -9,6 +10,7 @@ from svc_pg.capture.conditions import FALSE, value_tests
 from svc_pg.capture.dialect import Column, RowName, Variable
 from svc_pg.config.audited_table import Redaction
 from svc_pg.config.condition import Scalar, ValueTest
+from svc_pg.errors import RenderError
 from svc_pg.sql_text import Sql, chained, checked, joined, sql
 
 _VARIABLES: Final[dict[Variable, Sql]] = {
@@ -49,6 +51,8 @@ class Sqlite:
             return _KEYWORDS[value]
         if isinstance(value, str):
             return Sql("'" + _storable(value).replace("'", "''") + "'")
+        if not math.isfinite(value):
+            raise RenderError(f"{value} is no number that SQLite can compare with")
         return Sql(repr(value))
 
     def variable(self, name: Variable) -> Sql:
