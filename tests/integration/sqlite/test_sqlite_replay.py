@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.sqlite import MODULES, audited, connect, entries
@@ -79,6 +79,7 @@ def contents(conn: sqlite3.Connection) -> Counter[str | None]:
 
 @pytest.mark.parametrize("recursive", ["on", "off"])
 @pytest.mark.parametrize("module", MODULES)
+@settings(max_examples=max(30, settings().max_examples))
 @given(shape=st.sampled_from(sorted(SHAPES)), has_triggers=st.booleans(), steps=steps)
 def test_replaying_the_log_rebuilds_the_table(
     module: str, recursive: str, *, shape: str, has_triggers: bool, steps: list[tuple[Any, ...]]
