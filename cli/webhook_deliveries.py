@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
 from svc_pg import Config, Settings, durations, webhooks
 from svc_pg.plurals import counted
-from svc_pg.query import Query, fetch, fetch_one, scalar
+from svc_pg.query import Query, fetch, fetch_one
 from svc_pg.webhooks import delivery_queries as deliveries
 from svc_pg.webhooks.delivery_rows import STATUSES, Changed, Delivery
+from svc_pg.webhooks.endpoint_stats import stats
 
 from . import output, records
 from .completion import events, one_of
@@ -19,10 +20,6 @@ from .json_text import printable
 from .lists import show_list
 from .operator import EndpointId, acting_as_operator, change
 from .options import After, ConfigReference, Json, Limit, PostgresUrl, duration, point_in_time
-
-_BREAKER_UNTIL: Final = (
-    "select breaker_until from svc.webhook_endpoint_state where endpoint_id = %s and breaker_until > now()"
-)
 
 app = typer.Typer()
 
@@ -184,7 +181,7 @@ def show_delivery(delivery: Delivery) -> None:
 def _tell_of_breaker(endpoint_id: str, database_url: str | None) -> None:
     """Print until when the circuit breaker of an endpoint stops attempts, if it is open."""
     with connect(database_url) as conn:
-        until = scalar(conn, _BREAKER_UNTIL, (endpoint_id,))
+        until = fetch_one(conn, stats(endpoint_id)).breaker_until
     if until is not None:
         advice = f"To close it now: svc-pg webhooks resume {endpoint_id}"
         output.words(f"The circuit breaker is open until {records.text(until)}. {advice}")
