@@ -69,9 +69,7 @@ def _context(given: Mapping[str, str], mode: str, name: str) -> ssl.SSLContext:
             context.load_default_certs()
         option = "ssl_cert"
         if "ssl_cert" in given:
-            context.load_cert_chain(
-                given["ssl_cert"], given.get("ssl_key"), password=""
-            )  # without, OpenSSL asks for it
+            context.load_cert_chain(given["ssl_cert"], given.get("ssl_key"), password="")  # or OpenSSL asks for it
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ConfigError(f"{name}: what {option} names cannot be loaded: {reason}", hint=_FILES) from error
