@@ -16,6 +16,9 @@ from svc_pg.query import scalar
 from tests.support.change_events import ORDERS, config, install, sent
 from tests.support.postgres import copied
 
+DEFERRABLE: LiteralString = "create table orders (id int primary key deferrable, status text)"
+NOW_AND_BEFORE = {"operation": "UPDATE", "payload": {"id": "id", "now": "status", "was": "before.status"}}
+
 
 def test_by_default_the_key_is_sent_of_every_row_that_a_statement_changes(db: psycopg.Connection[Any]) -> None:
     install(
@@ -155,9 +158,7 @@ def test_a_row_that_moves_to_another_key_is_an_update(db: psycopg.Connection[Any
 
 
 def test_keys_that_change_places_are_paired_by_key(db: psycopg.Connection[Any]) -> None:
-    rule = {"operation": "UPDATE", "payload": {"id": "id", "now": "status", "was": "before.status"}}
-    ddl: LiteralString = "create table orders (id int primary key deferrable, status text)"
-    install(db, config(rule), ddl=ddl)
+    install(db, config(NOW_AND_BEFORE), ddl=DEFERRABLE)
     db.execute("insert into orders values (1, 'one'), (2, 'two')")
     db.execute("update orders set id = 3 - id")
     assert [payload for _, payload in sent(db)] == [
@@ -167,9 +168,7 @@ def test_keys_that_change_places_are_paired_by_key(db: psycopg.Connection[Any]) 
 
 
 def test_rows_that_share_a_key_until_the_transaction_ends_are_sent_once_each(db: psycopg.Connection[Any]) -> None:
-    rule = {"operation": "UPDATE", "payload": {"id": "id", "now": "status", "was": "before.status"}}
-    ddl: LiteralString = "create table orders (id int primary key deferrable, status text)"
-    install(db, config(rule), ddl=ddl)
+    install(db, config(NOW_AND_BEFORE), ddl=DEFERRABLE)
     db.execute("set constraints all deferred")
     db.execute("insert into orders values (1, 'a'), (1, 'b')")
     db.execute("update orders set status = status || 'x'")  # which was which is not known
