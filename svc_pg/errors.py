@@ -160,8 +160,8 @@ class Refusal:
 class RevertRefusedError(ConflictError):
     """A change cannot be taken back safely; ``refusals`` are all reasons, of which the message names the first 20."""
 
-    def __init__(self, message: str, *, hint: str | None = None, refusals: Sequence[Refusal] = ()) -> None:
-        super().__init__(message, hint=hint)
+    def __init__(self, message: str, *, refusals: Sequence[Refusal] = ()) -> None:
+        super().__init__(message)
         self.refusals = refusals
 
 

@@ -72,5 +72,5 @@ def _change(entry: dict[str, Any]) -> str:
     return ", ".join([f"id: {entry['recordId']}", *fields])
 
 
-def _short(text: str, size: int = 24) -> str:
-    return text if len(text) <= size else text[: size - 1] + "…"
+def _short(text: str) -> str:
+    return text if len(text) <= 24 else text[:23] + "…"

@@ -7,7 +7,6 @@ from typing import Final, Literal, LiteralString, NamedTuple, get_args
 TextFormat = Literal["json", "ndjson", "csv"]
 Format = Literal["json", "ndjson", "csv", "parquet"]
 
-TEXT_FORMATS: Final[Sequence[TextFormat]] = get_args(TextFormat)
 FORMATS: Final[Sequence[Format]] = get_args(Format)
 
 # The fields of Entry under the names of the API, each with its expression

@@ -5,7 +5,6 @@ import time
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from typing import Any, Final
 
 from psycopg import Connection
@@ -39,19 +38,17 @@ class Lines:
     is_end: bool
 
 
-def following_lines(
-    conn: Any, query: AuditQuery, *, cursor: str = START, pause: timedelta = PAUSE
-) -> Generator[Lines, None, None]:
+def following_lines(conn: Any, query: AuditQuery, *, cursor: str = START) -> Generator[Lines, None, None]:
     """All entries that ``query`` selects after ``cursor``, as an export writes them, then endlessly the new ones.
 
     ``cursor`` is that of the last lines that were kept: a run that continues there leaves no gap, and repeats only
     what came after them. An entry comes when all transactions that began before its own have ended. Each look at the
-    log is a transaction of its own, with ``pause`` between them; ``conn`` must be outside one. The query's order, limit
-    and cursor are ignored. Raises TransactionError, NotInstalledError, QueryError if the cursor is of another database,
-    and ConflictError if entries of one are copied into the log.
+    log is a transaction of its own; ``conn`` must be outside one. The query's order, limit and cursor are ignored.
+    Raises TransactionError, NotInstalledError, QueryError if the cursor is of another database, and ConflictError if
+    entries of one are copied into the log.
     """
     if dialect_of(conn) != "postgresql":
-        for page in pages(conn, replace(query, size=MAX_SIZE, fields=FIELDS), cursor, pause=pause):
+        for page in pages(conn, replace(query, size=MAX_SIZE, fields=FIELDS), cursor, pause=PAUSE):
             records = [json_record_of(entry) for entry in page]
             yield _lines(records, page.next_cursor or cursor, is_end=not records)
         return
@@ -62,7 +59,7 @@ def following_lines(
             for part in parts:
                 yield part
                 here = read(part.cursor)
-        time.sleep(pause.total_seconds())
+        time.sleep(PAUSE.total_seconds())
 
 
 def _look(conn: Connection[Any], query: AuditQuery, here: Position) -> Generator[Lines, None, None]:

@@ -110,7 +110,7 @@ def product_routes(product: Product, *, below: str) -> list[Route]:
     ]
 
 
-def document(routes: Sequence[Route], *, title: str, server_url: str, version: str = "1") -> dict[str, JsonValue]:
+def document(routes: Sequence[Route], *, title: str, server_url: str) -> dict[str, JsonValue]:
     """The document as a JSON value. Raises ConfigError if a response has a type that JSON lacks."""
     schemas = Schemas(_bodies(routes))
     schemas.components["Problem"] = dict(_PROBLEM_SCHEMA)
@@ -119,7 +119,7 @@ def document(routes: Sequence[Route], *, title: str, server_url: str, version: s
         paths.setdefault(_PARAMETER.sub(r"{\1}", route.path), {})[route.method.lower()] = _operation(route, schemas)
     return {
         "openapi": "3.1.0",
-        "info": {"title": title, "version": version},
+        "info": {"title": title, "version": "1"},
         "servers": [{"url": server_url}],
         "tags": [{"name": tag} for tag in dict.fromkeys(route.tag for route in routes)],
         "paths": dict(paths),

@@ -81,10 +81,10 @@ def authority(folder: Path, *, expires: timedelta = DAY) -> Authority:
     return Authority(folder, key, certificate)
 
 
-def self_signed(folder: Path, name: str = "127.0.0.1") -> ssl.SSLContext:
+def self_signed(folder: Path) -> ssl.SSLContext:
     """The TLS context of a server whose certificate nobody else vouches for."""
     key = ec.generate_private_key(ec.SECP256R1())
-    return _context(folder / "receiver.pem", key, _builder(name, key).sign(key, SHA256()))
+    return _context(folder / "receiver.pem", key, _builder("127.0.0.1", key).sign(key, SHA256()))
 
 
 def _builder(

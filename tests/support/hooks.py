@@ -25,14 +25,14 @@ KEYS_TEXT = new_key("test")
 KEYS = KeyRing.parse(KEYS_TEXT)
 
 
-def hooks_config(*events: str, retry: timedelta = timedelta(milliseconds=50)) -> Config:
+def hooks_config(*events: str) -> Config:
     """A configuration with these events whose receivers may be on this machine, with quick retries."""
     return Config(
         webhooks=WebhooksConfig(
             allow_http=True,
             allow_cidrs=["127.0.0.0/8"],
             allow_for_customers=True,
-            retry=[retry] * 4,
+            retry=[timedelta(milliseconds=50)] * 4,
             events={event: EventDefinition() for event in events},
         )
     )

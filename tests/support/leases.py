@@ -1,12 +1,8 @@
 """Leases that end soon, so that tests can wait for their end."""
 
-from datetime import timedelta
-
 import psycopg
 
 from svc_pg.query import scalar
-
-LEASE = timedelta(seconds=2)
 
 
 def shorten_leases(conninfo: str) -> None:

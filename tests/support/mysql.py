@@ -119,7 +119,7 @@ def servers() -> Iterator[Find]:
 
 
 @contextmanager
-def server(kind: Kind, options: Sequence[str] = OPTIONS) -> Iterator[MySqlServer]:
+def server(kind: Kind) -> Iterator[MySqlServer]:
     """Enter to get a server of one's own; leaving stops and removes it. Raises MatrixError if it cannot be had."""
     program = _mariadb() if kind == "mariadb" else _mysql()
     with TemporaryDirectory(prefix="svc-pg-", dir=memory()) as name:
@@ -130,7 +130,7 @@ def server(kind: Kind, options: Sequence[str] = OPTIONS) -> Iterator[MySqlServer
         at.append(f"--tmpdir={folder}")  # at its start, a server removes what others have in a folder that they share
         own = ONLY_MARIADB if kind == "mariadb" else ONLY_MYSQL
         _initialise(kind, at, folder)
-        with _started(kind, [*at, *options, *own], folder) as running:
+        with _started(kind, [*at, *OPTIONS, *own], folder) as running:
             yield running
 
 

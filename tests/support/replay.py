@@ -55,9 +55,9 @@ def history(conn: Connection, table_name: str, record: str, *, after: int) -> li
     return conn.execute(_HISTORY, (table_name, record, after, table_name, record, after)).fetchall()
 
 
-def states(changes: Sequence[tuple[Any, Any, bool]], *, start: Any = None) -> Iterator[Any]:
+def states(changes: Sequence[tuple[Any, Any, bool]]) -> Iterator[Any]:
     """The states of a record, None if there is none, after each of its changes, which must follow each other."""
-    state = start
+    state = None
     for before, image, is_chained in changes:
         assert is_chained, changes
         assert before == state, changes

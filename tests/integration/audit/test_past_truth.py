@@ -35,8 +35,8 @@ def now(conn: Connection) -> datetime:
     return time
 
 
-def past(conn: Connection, time: datetime, record: object, table: str = "t") -> audit.PastRow:
-    return audit.as_of(table, time).record(record).one(conn)
+def past(conn: Connection, time: datetime, record: object) -> audit.PastRow:
+    return audit.as_of("t", time).record(record).one(conn)
 
 
 def test_columns_that_changed_since_are_said_and_their_values_are_beside(db: Connection) -> None:

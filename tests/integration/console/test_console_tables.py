@@ -75,8 +75,8 @@ def test_a_token_belongs_to_one_session(conn: psycopg.Connection[Any]) -> None:
 # Counting
 
 
-def hit(conn: psycopg.Connection[Any], *, limit: int = 2, weight: int = 1) -> int | None:
-    found: int | None = scalar(conn, "select svc.console_hit('test', %s, '1 min', %s)", (limit, weight))
+def hit(conn: psycopg.Connection[Any], *, weight: int = 1) -> int | None:
+    found: int | None = scalar(conn, "select svc.console_hit('test', 2, '1 min', %s)", (weight,))
     return found
 
 

@@ -12,7 +12,6 @@ from tests.integration.console.browsing import HOSTILE, Document, assert_strict,
 from tests.integration.console.serving import serving_installed, settings
 from tests.support.postgres import new_database
 
-ENDPOINT = "01900000-0000-7000-8000-00000000000{}"
 _ENDPOINTS = """
 insert into svc.webhook_endpoints (id, url, description, events, secret, status, disabled_reason)
 select ('01900000-0000-7000-8000-00000000000' || n)::uuid, 'https://host' || n || '.example/in?token=hidden', name,

@@ -26,9 +26,9 @@ def again(client: httpx.Client, mailbox: Mailbox, email: str, database: str) -> 
     return other
 
 
-def session_id(database: str, email: str, *, newest: bool = True) -> str:
+def session_id(database: str, email: str) -> str:
     found = rows(database, "select id::text from svc.console_sessions where email = %s order by created_at desc", email)
-    return str(found[0 if newest else -1][0])
+    return str(found[0][0])
 
 
 def test_everybody_sees_and_ends_own_sessions_alone(

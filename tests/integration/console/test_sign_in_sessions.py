@@ -15,7 +15,6 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from svc_pg import audit
 from svc_pg.console import tokens
-from svc_pg.settings import Permission
 from tests.integration.console.serving import KEY, assert_problem
 from tests.integration.console.signing_in import Mailbox, move, new_address, rows, serving_magic, sign_in
 
@@ -36,19 +35,19 @@ def assert_refused(client: httpx.Client, headers: dict[str, str]) -> None:
     assert answer.headers["www-authenticate"] == 'Bearer realm="svc", error="invalid_token"'
 
 
-def store(database: str, token: str, permission: Permission = "admin") -> None:
+def store(database: str, token: str) -> None:
     """Give a token a live row, as if it had been claimed: what is refused then is refused for the token alone."""
     with psycopg.connect(database) as conn:
         conn.execute(
             """insert into svc.console_sessions (id, email, permission, token_hash, expires_at)
-               values (%s, 'ann@corp.example', %s, %s, now() + interval '1 h')""",
-            (uuid4(), permission, tokens.token_hash(token)),
+               values (%s, 'ann@corp.example', 'admin', %s, now() + interval '1 h')""",
+            (uuid4(), tokens.token_hash(token)),
         )
 
 
-def issue(session_id: UUID, *, key: bytes = KEY, method: tokens.SignInMethod = "magic_link") -> str:
+def issue(session_id: UUID, *, method: tokens.SignInMethod = "magic_link") -> str:
     return tokens.issue(
-        key,
+        KEY,
         email="ann@corp.example",
         permissions=["read", "write", "admin"],
         lifetime=timedelta(hours=1),

@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from svc_pg import Config, audit, webhooks
+from svc_pg import audit, webhooks
 from svc_pg.advisory_locks import Lock
 from svc_pg.audit import Seal, SealKey
 from svc_pg.audit.seals.copies import append_new, appending, read_copies
@@ -32,9 +32,9 @@ WEEK = timedelta(weeks=1)
 
 
 @contextmanager
-def maintaining(conninfo: str, config: Config = CONFIG, every: timedelta = SOON) -> Iterator[Maintenance]:
+def maintaining(conninfo: str) -> Iterator[Maintenance]:
     """Maintain in a thread of its own until the block ends."""
-    maintenance = Maintenance(conninfo, config=config, every=every)
+    maintenance = Maintenance(conninfo, config=CONFIG, every=SOON)
     with running(maintenance):
         yield maintenance
 
