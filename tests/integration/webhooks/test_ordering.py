@@ -135,7 +135,7 @@ def test_keys_keep_their_order_beside_filters_however_they_are_sent(database: st
         acknowledge(db, claimed, "delivered")
 
 
-@pytest.mark.parametrize("end", ["retry", "cancel", "change", "prune"])
+@pytest.mark.parametrize("end", ["retry", "cancel", "change", "change and retry", "prune"])
 def test_a_failed_one_blocks_its_key_if_the_ordering_is_strict(database: str, db: Connection, end: str) -> None:
     key, _ = endpoint(database, CONFIG, URL, ordering="strict")
     send(db, "a", "a", "b")
@@ -155,6 +155,10 @@ def test_a_failed_one_blocks_its_key_if_the_ordering_is_strict(database: str, db
             assert fetch(db, deliveries.cancel(str(a1.id)))[0].status == "canceled"
         case "change":
             endpoints.update(db, key, ordering="key")
+        case "change and retry":  # a1 has no key then, so that its end frees none
+            endpoints.update(db, key, ordering="none")
+            fetch(db, deliveries.retry(str(a1.id)))
+            fetch(db, deliveries.cancel(str(a1.id)))
         case "prune":
             old = "update svc.{} set {} = overlay({}::text placing '00000000-0000' from 1)::uuid where {} = %s"
             for table, column in (("webhook_delivery_attempts", "delivery_id"), ("webhook_blocks", "delivery_id")):
