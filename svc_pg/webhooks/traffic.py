@@ -1,7 +1,8 @@
 """The traffic of webhooks over time, and the backlog.
 
 Each call runs on your connection and in your transaction. On an async connection of psycopg use the name with an ``a``.
-All of them raise NotInstalledError. None reads more than 15,000 rows, however many there are.
+All of them raise NotInstalledError. None reads more than 15,000 rows, however many there are,
+and the attempts of deliveries that somebody tried again.
 """
 
 from collections.abc import Sequence

@@ -112,7 +112,8 @@ def traffic(
     """The traffic from ``since`` until ``until``, by minute, hour or day in UTC; to all endpoints, or to one.
 
     Default: the last hour by minute, the last day by hour, the last week by day. A bucket that ``since`` cuts counts in
-    whole. At most 400 buckets; reads 15,000 rows at most. Raises QueryError.
+    whole. At most 400 buckets; reads 15,000 rows at most, and the attempts of deliveries that somebody tried
+    again. Raises QueryError.
     """
     if by not in STEPS:
         raise QueryError(f"{by!r} is not a step", hint=f"Write one of {', '.join(STEPS)}.")

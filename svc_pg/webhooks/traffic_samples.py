@@ -28,7 +28,7 @@ with sample as (
 bucket as (
     select s.endpoint_id, s.at, round(sum(s.sent * s.factor))::bigint as sent,
            round(sum(s.delivered * s.factor))::bigint as delivered, round(sum(s.failed * s.factor))::bigint as failed,
-           round(sum((s.attempts - s.delivered) * s.factor))::bigint as failed_attempts,
+           round(sum(s.failed_attempts * s.factor))::bigint as failed_attempts,
            bool_or(s.factor > 1) as is_estimate
       from sample s
      group by s.endpoint_id, s.at

@@ -109,6 +109,8 @@ def test_a_repeat_has_the_same_id_and_body_and_attempts_stay_on_record(database:
         assert bodies[0] == bodies[1]
         attempts = "select cause from svc.webhook_delivery_attempts order by id"
         assert [row[0] for row in db.execute(attempts)] == ["auto", "manual", "auto"]
+        traffic = webhooks.traffic.read(db)
+        assert (traffic.sent, traffic.delivered, traffic.failed_attempts) == (2, 2, 0)
 
 
 def test_an_endpoint_gets_what_it_wants_and_never_got(database: str, db: psycopg.Connection[Any]) -> None:
