@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from svc_pg import durations
+from svc_pg.plurals import counted
 from svc_pg.query import fetch_one
 from svc_pg.webhooks import message_queries, traffic_queries
 from svc_pg.webhooks.traffic_queries import STEPS, TimedBucket
@@ -83,7 +84,7 @@ def show_traffic(
     database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
-    """Show what was sent over time, and what became of it."""
+    """Show how many deliveries were sent over time, one for each message and endpoint, and what became of them."""
     start = None if since is None else durations.point_in_time(since)
     with connect(database_url) as conn:
         now = fetch_one(conn, traffic_queries.now()).time
@@ -95,7 +96,7 @@ def show_traffic(
     for bucket in found.buckets:
         output.data(f"{records.text(bucket.at)}  {about}{_told(bucket)}")
     rate = "" if found.success_rate is None else f", {found.success_rate:.1%} of those that are finished"
-    output.words(f"{about}{found.sent} sent, {found.delivered} delivered{rate}.")
+    output.words(f"{about}{counted(found.sent, 'delivery')} sent, {found.delivered} delivered{rate}.")
 
 
 def _told(bucket: TimedBucket) -> str:
