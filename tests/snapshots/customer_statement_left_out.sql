@@ -73,6 +73,7 @@ begin
                             when v_after is null then 'DELETE'
                             else 'UPDATE' end as v_operation,
                        v_before, v_after,
+                       o.row as v_old, n.row as v_new,
                        case when v_before is not null and v_after is not null then
                            array_remove(array[
                                case when v_before ->> 'card_number'
@@ -109,7 +110,7 @@ begin
                  where (o.row operator(pg_catalog.*<>) n.row) is not false
                 offset 0
             ) change
-             where (v_changed <@ array['credit', 'settings']::text[] and v_changed <> '{}') is not true and ((((coalesce((v_before -> 'status') = '"live"'::jsonb, false)) or (coalesce((v_after -> 'status') = '"live"'::jsonb, false)))) or not coalesce(v_after, v_before) ?& array['status']::text[])
+             where case v_changed <> '{}' when true then not v_changed <@ array['credit', 'settings']::text[] when false then jsonb_populate_record(v_old, '{"credit": null, "settings": null}') operator(pg_catalog.*<>) jsonb_populate_record(v_new, '{"credit": null, "settings": null}') else true end and ((((coalesce((v_before -> 'status') = '"live"'::jsonb, false)) or (coalesce((v_after -> 'status') = '"live"'::jsonb, false)))) or not coalesce(v_after, v_before) ?& array['status']::text[])
             offset 0
           ) entry;
     elsif tg_op = 'DELETE' then

@@ -12,13 +12,11 @@ def recorded(rules: TableRules, operation: Operation) -> Composable | None:
     """True if a change is recorded, and never null; None if all are, as each TRUNCATE is.
 
     It reads v_before, v_after and, for an UPDATE, v_changed. At level ``statement`` an UPDATE may have no row before or
-    after.
+    after, and it also reads the rows of that name.
     """
     parts = []
     if rules.ignored and operation == "UPDATE":
-        # an UPDATE that only changes how a value is written has no changed fields
-        ignored = SQL("(v_changed <@ {} and v_changed <> '{{}}') is not true")
-        parts.append(ignored.format(texts(rules.ignored)))
+        parts.append(_other_than_ignored(rules))
     wanted = rules.audited.record_when
     if wanted is not None and operation != "TRUNCATE":
         # a column that is gone may have another name now, and its absence must not silence the capture
@@ -26,6 +24,21 @@ def recorded(rules: TableRules, operation: Operation) -> Composable | None:
         known = SQL("not coalesce(v_after, v_before) ?& {}").format(texts(sorted(needed)))
         parts.append(SQL("({} or {})").format(condition(wanted), known))
     return SQL(" and ").join(parts) if parts else None
+
+
+def _other_than_ignored(rules: TableRules) -> Composable:
+    """True if an update changed more than ignored columns.
+
+    One that only changes how values are written has no changed fields. At level ``row`` the trigger compares the rows.
+    """
+    ignored = texts(rules.ignored)
+    empty = without_ignored(rules)
+    if rules.audited.level == "row" or empty is None:
+        return SQL("(v_changed <@ {} and v_changed <> '{{}}') is not true").format(ignored)
+    rows = (SQL("jsonb_populate_record({}, {})").format(row, empty) for row in (SQL("v_old"), SQL("v_new")))
+    return SQL("case v_changed <> '{{}}' when true then not v_changed <@ {} when false then {} else true end").format(
+        ignored, SQL(" operator(pg_catalog.*<>) ").join(rows)
+    )
 
 
 def without_ignored(rules: TableRules) -> str | None:

@@ -135,6 +135,7 @@ def _capture_function(rules: TableRules, unattributed: Unattributed) -> SchemaOb
             "record_id": _lasting_id(rules, SQL("coalesce(v_after, v_before)"), newer, has_truncate=True),
             "pairing": _pairing(rules),
             "keys_may_repeat": table.keys_may_repeat,
+            "reads_rows": without_ignored(rules) is not None,
             "key_before": _key_in(rules, _BEFORE),
             "key_after": _key_in(rules, _AFTER),
             "enrichment": enrichment(rules.audited.enrich, None),

@@ -69,6 +69,7 @@ def test_ignored_columns_may_be_unrecorded_json_or_of_a_domain(connect: Connect)
     )
     conn.execute("insert into t (id, a, seen) values (1, 1, '{}')")
     conn.execute("""update t set seen = '{"by": "bob"}'""")
+    conn.execute("""update t set seen = '{"by":   "bob"}'""")
     conn.execute("update t set at = '2026-01-01Z', n = 2")
     conn.execute("update t set a = 2, n = 3")
     assert brief(conn)[1:] == [("UPDATE", "1", ["a", "n"])]
