@@ -11,7 +11,7 @@ from svc_pg.errors import SvcError
 from . import bookmark, file_lock
 from .bookmark import Bookmark
 from .file_lock import MADE
-from .output_file import explained, sync_folder, write_all
+from .output_file import explained, is_special, sync_folder, write_all
 
 _LONGEST: Final = 1024 * 1024
 
@@ -24,6 +24,8 @@ class CursorFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path.resolve()
+        if is_special(path):
+            raise SvcError(f"{path} is not a file and keeps no cursor", hint="Name a file, or leave out --cursor.")
         with explained(path):
             self._descriptor = file_lock.opened(self._path, MADE)
 

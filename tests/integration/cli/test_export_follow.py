@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import random
 import resource
 import signal
@@ -307,7 +308,8 @@ def test_other_filters_are_refused_by_name_until_they_are_meant(run: Run, databa
         (["--unsettled"], 2, "leave out --unsettled"),
         (["--cursor", "nowhere/cursor"], 1, "nowhere/cursor cannot be written"),
         (["--rebind"], 2, "--rebind needs --cursor"),
-        (["--cursor", "."], 1, "cannot be written"),
+        (["--cursor", "."], 1, ". is not a file and keeps no cursor"),
+        (["--cursor", "pipe"], 1, "pipe is not a file and keeps no cursor"),
         (["--to", "nowhere/log"], 1, "nowhere/log cannot be written"),
         (["--to", "."], 1, ". cannot be written"),
         (["--to", "half"], 1, "half does not end with a whole line"),
@@ -316,11 +318,13 @@ def test_other_filters_are_refused_by_name_until_they_are_meant(run: Run, databa
 )
 def test_what_cannot_be_followed_is_said(run: Run, tmp_path: Path, options: list[str], code: int, message: str) -> None:
     (tmp_path / "half").write_text("half")
+    os.mkfifo(tmp_path / "pipe")
     done = run("export", "--follow", *options)
     assert (done.returncode, done.stdout) == (code, "")
     assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert (tmp_path / "half").read_text() == "half"
+    assert (tmp_path / "pipe").is_fifo()
 
 
 def test_a_cursor_without_follow_is_refused(run: Run) -> None:
