@@ -13,7 +13,7 @@ from typing import Any, Final
 from uuid import UUID
 
 _KNOWN: Final = "texts, numbers, booleans, None, times, UUIDs, enums, dataclasses, models of pydantic, lists and dicts"
-_BEYOND_ASCII: Final = re.compile(r"[^\x00-\x7f]")
+_BEYOND_ASCII: Final = re.compile(r"[^\x00-\x7f]+")
 _MOST_SHOWN: Final = 100
 _LEAVES: Final = frozenset({str, int, float, bool, type(None)})
 

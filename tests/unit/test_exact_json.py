@@ -158,7 +158,7 @@ def test_what_has_no_json_is_refused_with_its_path(value: object, message: str, 
 
 
 def test_ascii_is_the_same_value() -> None:
-    assert write_ascii({"zoë": "😀"}) == '{"zo\\u00eb": "\\ud83d\\ude00"}'
+    assert write_ascii({"zoë": "é😀 é"}) == '{"zo\\u00eb": "\\u00e9\\ud83d\\ude00 \\u00e9"}'
 
 
 LEAVES: some.SearchStrategy[Any] = some.one_of(
