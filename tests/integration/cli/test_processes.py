@@ -1,15 +1,30 @@
-"""Each command as a shell starts it. Other cases fork, from a process that has imported every command already."""
+"""Each command imports what it needs. Other cases fork from a process that has imported every command already."""
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import psycopg
 import pytest
 
-from tests.support.commands import program, svc_pg
+from tests.support.commands import PROGRAM, forked, program, svc_pg
 from tests.support.hooks import KEYS_TEXT
 from tests.support.postgres import new_database
 
+LIBRARIES: Final = (
+    "aiohttp",
+    "cryptography.fernet",
+    "fastapi",
+    "jinja2",
+    "jsonschema",
+    "jwt",
+    "psycopg_pool",
+    "pydantic_settings",
+    "rich.table",
+    "typer.rich_utils",
+    "uvicorn",
+)
+"""They are most of what a command imports, and nothing of ours."""
 NOBODY = "00000000-0000-7000-8000-000000000000"
 TOML = """
 [[audit.tables]]
@@ -74,10 +89,11 @@ def variables(postgres: str, folder: Path) -> Iterator[dict[str, str]]:
         ("keys new encryption", 0, "SVC_ENCRYPTION_KEYS="),
     ],
 )
-def test_each_command_runs_as_a_process_of_its_own(
+def test_each_command_runs_where_nothing_of_ours_is_imported(
     folder: Path, variables: dict[str, str], command: str, code: int, words: str
 ) -> None:
-    done = program(*command.split(), folder=folder, variables=variables)
+    arguments = [str(PROGRAM), *command.split()]
+    done = forked("svc_pg.cli:main", arguments, LIBRARIES, folder=folder, variables=variables)
     assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
     assert words in done.stdout + done.stderr
 
@@ -85,5 +101,5 @@ def test_each_command_runs_as_a_process_of_its_own(
 @pytest.mark.parametrize("command", ["--version", "log --limit x", "install --help"])
 def test_a_forked_command_says_what_a_process_of_its_own_says(tmp_path: Path, command: str) -> None:
     arguments = command.split()
-    forked, started = (run(*arguments, folder=tmp_path) for run in (svc_pg, program))
-    assert (forked.returncode, forked.stdout, forked.stderr) == (started.returncode, started.stdout, started.stderr)
+    ours, started = (run(*arguments, folder=tmp_path) for run in (svc_pg, program))
+    assert (ours.returncode, ours.stdout, ours.stderr) == (started.returncode, started.stdout, started.stderr)
