@@ -76,15 +76,10 @@ def assert_problem(response: httpx.Response, status: int, code: str) -> None:
     assert document["title"]
 
 
-def raw_request(
-    base_url: str, method: str, target: str, content: str | None = None, **headers: str
-) -> tuple[int, dict[str, str], bytes]:
-    """Send a request target exactly as it is written; other clients normalise ``//`` and ``%2e%2e`` away.
-
-    It takes half the time of a client of httpx.
-    """
+def raw_request(base_url: str, method: str, target: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
+    """Send a request target exactly as it is written; other clients normalise ``//`` and ``%2e%2e`` away."""
     with closing(HTTPConnection(base_url.removeprefix("http://"), timeout=60)) as connection:
-        connection.request(method, target, content, headers)
+        connection.request(method, target, headers=headers)
         response = connection.getresponse()
         return response.status, {name.lower(): value for name, value in response.getheaders()}, response.read()
 

@@ -3,7 +3,9 @@
 import json
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from http.client import HTTPConnection
 from itertools import product
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -22,7 +24,7 @@ from svc_pg.query import fetch_one
 from svc_pg.webhooks import endpoint_queries
 from svc_pg.webhooks.http.guard import Guard
 from tests.integration.console.conformance import operations
-from tests.integration.console.serving import PREFIX, assert_problem, raw_request, serving_installed, settings, shop
+from tests.integration.console.serving import PREFIX, assert_problem, serving_installed, settings, shop
 from tests.support.hooks import KEYS, KEYS_TEXT, hooks_config, install
 from tests.support.postgres import Prepare
 from tests.support.waiting import wait_until
@@ -91,13 +93,19 @@ def client(database: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[httpx.Cli
         yield client
 
 
-def ask(client: httpx.Client, method: str, target: str, query: dict[str, str], body: Any) -> tuple[int, str]:
-    """The status and the text of an answer to acme."""
-    base_url = f"http://{client.base_url.host}:{client.base_url.port}"
+@pytest.fixture
+def connection(client: httpx.Client) -> Iterator[HTTPConnection]:
+    with closing(HTTPConnection(client.base_url.host, client.base_url.port or 80, timeout=60)) as connection:
+        yield connection
+
+
+def ask(connection: HTTPConnection, method: str, target: str, query: dict[str, str], body: Any) -> tuple[int, str]:
+    """The status and the text of an answer to acme, in half the time of a client of httpx."""
     content = None if body is None else json.dumps(body)
     headers = {"x-tenant": "acme", "content-type": "application/json"}
-    status, _, answer = raw_request(base_url, method, f"{PREFIX}{target}?{urlencode(query)}", content, **headers)
-    return status, answer.decode()
+    connection.request(method, f"{PREFIX}{target}?{urlencode(query)}", content, headers)
+    response = connection.getresponse()
+    return response.status, response.read().decode()
 
 
 def ids(database: str, *owners: str) -> list[str]:
@@ -172,7 +180,7 @@ def bodies(document: Any, operation: dict[str, Any], foreign: list[str]) -> list
 
 @pytest.mark.timeout(300)  # thousands of requests
 def test_a_session_of_one_tenant_gets_and_changes_nothing_of_others_by_any_route(
-    client: httpx.Client, database: str
+    client: httpx.Client, connection: HTTPConnection, database: str
 ) -> None:
     own, foreign = ids(database, "acme"), ids(database, *FOREIGN)
     before = foreign_rows(database)
@@ -190,7 +198,7 @@ def test_a_session_of_one_tenant_gets_and_changes_nothing_of_others_by_any_route
             is_foreign = any(each in foreign for each in target.split("/"))
             filters = [{}] if "{" in path else queries(operation, foreign)
             for query, body in product(filters, bodies(document, operation, foreign)):
-                status, text = ask(client, method, target, query, body)
+                status, text = ask(connection, method, target, query, body)
                 shown = f"{name} {target} {query} {body}: {status} {text}"
                 assert status < 500, shown
                 given = text if status < 300 else ""
