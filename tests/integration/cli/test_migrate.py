@@ -1,6 +1,8 @@
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
@@ -16,7 +18,7 @@ from sqlalchemy import URL
 from svc_pg.query import scalar
 from svc_pg.schema.export.script import statements
 from tests.support.commands import environment, forked, svc_pg
-from tests.support.postgres import URL_VARIABLE, server
+from tests.support.postgres import URL_VARIABLE, copied, new_database, server
 
 # A configuration in which everything is that a framework could misread: %, colons, backslashes, quotes
 CONFIG = """
@@ -99,6 +101,23 @@ def project(empty_database: str, tmp_path: Path) -> Project:
     return made
 
 
+@pytest.fixture(scope="module")
+def unchanged(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    """As ``project``, for all cases that change nothing in the database."""
+    with new_database(postgres) as conninfo:
+        with psycopg.connect(conninfo) as conn:
+            conn.execute(TABLES)
+        made = Project(tmp_path_factory.mktemp("unchanged"), conninfo)
+        made.configure(CONFIG)
+        yield made
+
+
+@pytest.fixture(scope="module")
+def script(unchanged: Project) -> str:
+    """The script for the database of a project, which is the same for each."""
+    return unchanged.run("migrate", "--format", "sql").stdout
+
+
 def execute(project: Project, script: str) -> None:
     """As ``psql -f`` does: statement by statement, transactions as the script says, and on after an error."""
     with psycopg.connect(project.conninfo, autocommit=True) as conn:
@@ -124,9 +143,9 @@ def test_after_the_script_everything_is_installed(project: Project) -> None:
         assert scalar(conn, "select after_data::text from svc.audit_logs") == '{"id": 1, "email": "a@example.com"}'
 
 
-def test_the_script_is_the_same_as_an_install(project: Project) -> None:
+def test_the_script_is_the_same_as_an_install(project: Project, script: str) -> None:
     """Not only status, which reads the records that the script wrote, says so: the catalog does too."""
-    execute(project, project.run("migrate", "--format", "sql").stdout)
+    execute(project, script)
     facts = """
         select array_agg(fact order by fact) from (
             select p.oid::regprocedure || pg_get_functiondef(p.oid) || pg_get_userbyid(p.proowner)
@@ -157,8 +176,7 @@ def test_a_database_that_quotes_all_identifiers_gets_the_same(project: Project) 
     assert project.status().startswith("ok: all ")
 
 
-def test_a_second_run_fails_and_changes_nothing(project: Project) -> None:
-    script = project.run("migrate").stdout
+def test_a_second_run_fails_and_changes_nothing(project: Project, script: str) -> None:
     execute(project, script)
     installed_at = query(project, "select max(installed_at) from svc.installed_objects")
     with pytest.raises(psycopg.errors.RaiseException, match="has run in this database already"):
@@ -186,17 +204,16 @@ def test_a_later_script_needs_an_installation(project: Project) -> None:
         execute(project, script)
 
 
-def test_a_schema_svc_of_somebody_else_is_left_alone(project: Project) -> None:
-    script = project.run("migrate").stdout
+def test_a_schema_svc_of_somebody_else_is_left_alone(project: Project, script: str) -> None:
     with psycopg.connect(project.conninfo) as conn:
         conn.execute("create schema svc")
     with pytest.raises(psycopg.errors.RaiseException, match="svc-pg did not make it"):
         execute(project, script)
 
 
-def test_without_a_transaction_the_script_stops_before_it_changes_anything(project: Project) -> None:
-    [_begin, *parts] = statements(project.run("migrate").stdout)
-    with psycopg.connect(project.conninfo, autocommit=True) as conn:
+def test_without_a_transaction_the_script_stops_before_it_changes_anything(unchanged: Project, script: str) -> None:
+    [_begin, *parts] = statements(script)
+    with psycopg.connect(unchanged.conninfo, autocommit=True) as conn:
         conn.execute(parts[0].encode())
         with pytest.raises(psycopg.errors.RaiseException, match="in one transaction"):
             conn.execute(parts[1].encode())
@@ -250,8 +267,8 @@ def test_with_nothing_to_change_nothing_is_written(project: Project) -> None:
     assert not (project.folder / "svc.sql").exists()
 
 
-def test_the_script_is_the_same_each_time(project: Project) -> None:
-    assert project.run("migrate").stdout == project.run("migrate").stdout
+def test_the_script_is_the_same_each_time(project: Project, script: str) -> None:
+    assert project.run("migrate").stdout == script
 
 
 @pytest.mark.parametrize(
@@ -267,8 +284,10 @@ def test_the_script_is_the_same_each_time(project: Project) -> None:
     ],
 )
 def test_what_is_wrong_is_said(
-    project: Project, files: list[str], arguments: list[str], code: int, message: str
+    unchanged: Project, tmp_path: Path, files: list[str], arguments: list[str], code: int, message: str
 ) -> None:
+    project = Project(tmp_path, unchanged.conninfo)
+    project.configure(CONFIG)
     for file in files:
         (project.folder / file).write_text(
             "raise SystemExit('broken')" if file == "manage.py" else "", encoding="utf-8"
@@ -320,16 +339,24 @@ asyncio.run(run())
 """
 
 
+@pytest.fixture(scope="module")
+def alembic_folder(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with Alembic and its first revision."""
+    made = Project(tmp_path_factory.mktemp("alembic"), postgres)
+    made.alembic("init", "migrations")
+    made.alembic("revision", "-m", "tables", "--rev-id", "first")
+    return made.folder
+
+
 @pytest.fixture
-def alembic(project: Project) -> Project:
+def alembic(project: Project, alembic_folder: Path) -> Project:
     """The project with Alembic, whose first revision has made the tables."""
-    return with_alembic(project, ENV.format(driver="psycopg"))
+    return with_alembic(project, alembic_folder, ENV.format(driver="psycopg"))
 
 
-def with_alembic(project: Project, env: str) -> Project:
-    project.alembic("init", "migrations")
+def with_alembic(project: Project, folder: Path, env: str) -> Project:
+    shutil.copytree(folder, project.folder, dirs_exist_ok=True)
     (project.folder / "migrations" / "env.py").write_text(env, encoding="utf-8")
-    project.alembic("revision", "-m", "tables", "--rev-id", "first")
     with psycopg.connect(project.conninfo) as conn:
         conn.execute("create table alembic_version (version_num text primary key)")
         conn.execute("insert into alembic_version values ('first')")
@@ -339,9 +366,9 @@ def with_alembic(project: Project, env: str) -> Project:
 @pytest.mark.parametrize(
     ("env", "driver"), [(ENV, "psycopg"), (ENV, "psycopg2"), (ASYNC_ENV, "asyncpg"), (ASYNC_ENV, "psycopg_async")]
 )
-def test_alembic_goes_up_and_down_and_up_again(project: Project, env: str, driver: str) -> None:
+def test_alembic_goes_up_and_down_and_up_again(project: Project, alembic_folder: Path, env: str, driver: str) -> None:
     pytest.importorskip(driver.removesuffix("_async"))
-    with_alembic(project, env.format(driver=driver))
+    with_alembic(project, alembic_folder, env.format(driver=driver))
     done = project.run("migrate")
     assert done.returncode == 0, done.stderr
     [written] = (project.folder / "migrations" / "versions").glob("*_svc_pg.py")
@@ -433,26 +460,40 @@ class Invoice(models.Model):
 INVOICES = '\n[[audit.tables]]\nname = "billing_invoice"\n'
 
 
-@pytest.fixture
-def django(empty_database: str, tmp_path: Path) -> Project:
+@pytest.fixture(scope="module")
+def migrated(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     """A Django project with two apps, migrated."""
-    with psycopg.connect(empty_database) as conn:
+    with psycopg.connect(postgres) as conn:
         if conn.info.server_version < (DatabaseFeatures.minimum_database_version or (0,))[0] * 10000:
             pytest.skip("this Django needs a newer PostgreSQL")
-    project = Project(tmp_path, empty_database)
+    with new_database(postgres) as conninfo:
+        project = Project(tmp_path_factory.mktemp("django"), conninfo)
+        make_django(project)
+        yield project
+
+
+@pytest.fixture
+def django(maintenance: psycopg.Connection[Any], postgres: str, migrated: Project, tmp_path: Path) -> Iterator[Project]:
+    """A copy of ``migrated``."""
+    shutil.copytree(migrated.folder, tmp_path, dirs_exist_ok=True)
+    template = str(conninfo_to_dict(migrated.conninfo)["dbname"])
+    with copied(maintenance, postgres, template=template) as conninfo:
+        yield Project(tmp_path, conninfo)
+
+
+def make_django(project: Project) -> None:
     project.configure(CONFIG.replace("odd%s", "odd") + INVOICES)  # Django itself cannot write to a column with a %
     program = "import os, sys\nos.environ.setdefault('DJANGO_SETTINGS_MODULE', 'settings')\n"
     program += "from django.core.management import execute_from_command_line\nexecute_from_command_line(sys.argv)\n"
     files = {"manage.py": program, "settings.py": SETTINGS, "shop/models.py": SHOP, "billing/models.py": BILLING}
     for name, text in files.items():
-        path = tmp_path / name
+        path = project.folder / name
         path.parent.mkdir(exist_ok=True)
         (path.parent / "__init__.py").touch()
         path.write_text(dedent(text), encoding="utf-8")
-    (tmp_path / "__init__.py").unlink()
+    (project.folder / "__init__.py").unlink()
     project.manage("makemigrations", "shop", "billing")
     project.manage("migrate")
-    return project
 
 
 def test_django_goes_forward_and_back_and_forward_again(django: Project) -> None:
