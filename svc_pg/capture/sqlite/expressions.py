@@ -75,7 +75,7 @@ class Sqlite:
         if column.kind == "boolean":
             return sql("case when {0} is 1 then json('true') when {0} is 0 then json('false') else {1} end", x, plain)
         if column.kind == "json":
-            return sql("case when {} then json({}) else {} end", _is_json(x), x, plain)
+            return sql("case when {} then json({}) else {} end", _is_json_text(x), x, plain)
         return plain
 
     def text(self, row: RowName, column: Column) -> Sql:
@@ -155,7 +155,7 @@ class Sqlite:
             return sql("case when {} then json_type({}) in ({}) else 0 end", _is_json(x), x, types)
 
         if column.kind == "json":
-            scalar = sql("case when {0} then {1} ->> '$' else {1} end", _is_json(x), x)
+            scalar = sql("case when {0} then {1} ->> '$' else {1} end", _is_json_text(x), x)
             return value_tests(self, test, scalar, is_of_json_type)
         return value_tests(self, test, sql("{} collate binary", x), is_of_type)
 
@@ -192,6 +192,11 @@ class Sqlite:
 def _is_json(x: Sql) -> Sql:
     # a blob may be SQLite's own binary JSON, whose text is not in it
     return sql("typeof({0}) <> 'blob' and json_valid({0}) is true", x)
+
+
+def _is_json_text(x: Sql) -> Sql:
+    # a number of JSON is stored as one where the declared type lets it, and functions of JSON would cut its digits
+    return sql("typeof({0}) = 'text' and json_valid({0})", x)
 
 
 def _bytes(value: Sql) -> Sql:

@@ -56,6 +56,8 @@ def test_json_is_json_in_columns_that_are_declared_or_checked_to_be(conn: sqlite
     run(conn, ["update t set a = '{\"k\":1}'", 'update t set a = \'{"k":"1"}\'', "update t set a = x'00'"])
     assert entries(conn, "changed_fields")[1:] == ['["a"]'] * 3
     assert images(conn)[-1]["a"] == "\\x00"
+    run(conn, ["update t set a = '0.30000000000000004'", "update t set a = 9e999"])  # stored as numbers
+    assert [image["a"] for image in images(conn)[-2:]] == [0.1 + 0.2, "Infinity"]
 
 
 def test_a_text_that_functions_of_json_made_is_a_text_as_in_the_table(conn: sqlite3.Connection) -> None:
