@@ -145,9 +145,14 @@ def _is_another(table: SqliteTable) -> Sql:
 
 
 def _moves(table: SqliteTable) -> Sql:
-    """True if an update changes a key."""
-    names = sorted({name for key in table.unique for name, _ in key.columns})
-    parts = [sql("old.{0} is not new.{0} collate binary", _DIALECT.ident(name)) for name in names]
+    """True if an update changes a key, or what one is computed from.
+
+    SQLite computes a column for a BEFORE UPDATE trigger from those that its program names: of others it takes NULL.
+    """
+    names = {name for key in table.unique for name, _ in key.columns}
+    while computed := {source for name in names for source in table.table.generated.get(name, ())} - names:
+        names |= computed
+    parts = [sql("old.{0} is not new.{0} collate binary", _DIALECT.ident(name)) for name in sorted(names)]
     return sql("({})", chained(" or ", parts))
 
 

@@ -162,6 +162,15 @@ def test_children_of_a_replaced_row_are_recorded_as_their_foreign_key_says(conn:
     ]
 
 
+@pytest.mark.parametrize("stored", ["stored", "virtual"])
+def test_a_key_may_be_computed_from_what_an_update_does_not_name(conn: sqlite3.Connection, stored: str) -> None:
+    conn.execute(f"create table t (id integer primary key, a, b, c as (a || b), d as (lower(c)) {stored} unique)")
+    audited(conn, "t")
+    run(conn, ["insert into t values (1, 'x', 'y'), (2, 'x', 'z')", "update or ignore t set b = 'Y' where id = 2"])
+    run(conn, ["update or replace t set b = 'Y' where id = 2"])
+    assert entries(conn)[2:] == [("DELETE", "1"), ("UPDATE", "2")]
+
+
 @pytest.mark.parametrize("definition", ["a text, b text, primary key (a, b)", "a text unique, b text"])
 @pytest.mark.parametrize("ending", ["", "without rowid"])
 def test_keys_of_several_columns_and_tables_without_a_rowid(
