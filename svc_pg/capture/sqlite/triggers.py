@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from svc_pg.capture.dialect import OPERATIONS, VERBS, Column, Operation
-from svc_pg.capture.entry_sql import NULL, EntrySql, changed_fields, entry_sql, moved_from, noticed, record_id
+from svc_pg.capture.entry_sql import NULL, EntrySql, changed_fields, entry_sql, moved_from, noticed, record_id, snapshot
 from svc_pg.capture.rules import TableRules
 from svc_pg.capture.sqlite.expressions import Sqlite
 from svc_pg.capture.sqlite.table import SqliteTable, UniqueKey, trigger_name
@@ -85,16 +85,19 @@ def _condition(entry: EntrySql, rules: TableRules) -> Sql | None:
 
 def _replaced(table: SqliteTable, rules: TableRules, operation: Operation) -> SchemaObject:
     """The trigger that moves to the log the rows which REPLACE has deleted."""
+    key = _key(table, rules)
     return _trigger(
         rules,
         f"replaced_{operation.lower()}",
         "sqlite/capture/replaced_trigger.sql.j2",
         verb=VERBS[operation],
-        moved_from=moved_from(_DIALECT, _key(table, rules)),
+        moved_from=moved_from(_DIALECT, key),
         conflicts=_conflicts(table, operation),
         # an update that changes no key replaces nothing, and may be of a row that was kept in vain
         moves=_moves(table) if operation == "UPDATE" else None,
-        has_old_key=_has_old_key(table, rules) if operation == "UPDATE" else None,
+        has_lost_key=_has_lost_key(table, rules) if operation == "UPDATE" else None,
+        record_id=record_id(_DIALECT, "new", key),
+        image=snapshot(_DIALECT, "new", rules, table.columns) if operation == "UPDATE" and key else None,
     )
 
 
@@ -152,15 +155,20 @@ def _moves(table: SqliteTable) -> Sql:
     names = {name for key in table.unique for name, _ in key.columns}
     while computed := {source for name in names for source in table.table.generated.get(name, ())} - names:
         names |= computed
-    parts = [sql("old.{0} is not new.{0} collate binary", _DIALECT.ident(name)) for name in sorted(names)]
-    return sql("({})", chained(" or ", parts))
+    return sql("({})", _changes(sorted(names)))
+
+
+def _changes(names: Sequence[str]) -> Sql:
+    """True if an update changes one of these columns."""
+    return chained(" or ", [sql("old.{0} is not new.{0} collate binary", _DIALECT.ident(name)) for name in names])
 
 
 def _branches(table: SqliteTable, rules: TableRules, branches: Sequence[tuple[Sql, Sql]]) -> Sequence[tuple[Sql, Sql]]:
-    """The keys by which to tell a row that REPLACE may delete, redacted ones after the others: they are forgotten."""
+    """The keys by which to tell a row that REPLACE may delete: its number first, which hardly any trigger changes.
+
+    Redacted ones come after the others: they are forgotten.
+    """
     redacted = _redacted_keys(table, rules)
-    if not redacted:
-        return branches
     given = [
         (sql("new.{} <> -1 and {}", _DIALECT.ident(key.columns[0][0]), match), conflict)
         for key, (match, conflict) in zip(table.unique, branches, strict=True)
@@ -183,16 +191,18 @@ def _key(table: SqliteTable, rules: TableRules) -> Sequence[Column]:
     return [by_name[name] for name in rules.key]
 
 
-def _has_old_key(table: SqliteTable, rules: TableRules) -> Sql | None:
-    """True of what is kept by a redacted key of the row that was updated; None if no key is redacted."""
-    if not (redacted := _redacted_keys(table, rules)):
-        return None
-    beginnings = [_DIALECT.literal(f"{verb} {number}:") for verb in ("INSERT", "UPDATE") for number in redacted]
-    return sql(
-        "record_id is {} and substr(conflict, 1, instr(conflict, ':')) in ({})",
-        record_id(_DIALECT, "old", _key(table, rules)),
-        joined(", ", beginnings),
-    )
+def _has_lost_key(table: SqliteTable, rules: TableRules) -> Sql:
+    """True of what is kept by a key that the updated row has no longer, by which REPLACE does not delete it."""
+    lost = [
+        sql(
+            "({}) and substr(conflict, 1, instr(conflict, ':')) in ({})",
+            _changes([name for name, _ in key.columns]),
+            joined(", ", [_DIALECT.literal(f"{operation} {number}:") for operation in _REPLACING]),
+        )
+        for number, key in enumerate(table.unique)
+    ]
+    old = record_id(_DIALECT, "old", _key(table, rules))
+    return sql("record_id is {} and ({})", old, chained(" or ", lost))
 
 
 def _conflicts(table: SqliteTable, operation: Operation) -> Sql:

@@ -93,6 +93,27 @@ def test_what_ignore_kept_is_no_deletion_later(conn: sqlite3.Connection) -> None
     ]
 
 
+def test_a_row_that_a_trigger_changes_first_is_replaced_as_it_then_is_or_not_at_all(conn: sqlite3.Connection) -> None:
+    conn.execute("create table t (id integer primary key, a, is_first unique)")
+    conn.execute("""create trigger one before insert on t when new.is_first
+                    begin update t set is_first = null where is_first; update t set a = 'old' where id = new.id; end""")
+    audited(conn, "t")
+    run(
+        conn,
+        ["insert into t values (1, 'x', 1)", "insert into t values (2, 'y', 1)", "replace into t values (2, 'z', 1)"],
+    )
+    assert entries(conn) == [
+        ("INSERT", "1"),
+        ("UPDATE", "1"),
+        ("INSERT", "2"),
+        ("UPDATE", "2"),
+        ("UPDATE", "2"),
+        ("DELETE", "2"),
+        ("INSERT", "2"),
+    ]
+    assert images(conn, "before_data")[5] == images(conn)[4] == {"id": 2, "a": "old", "is_first": None}
+
+
 def test_what_ignore_keeps_is_bounded(conn: sqlite3.Connection) -> None:
     conn.execute("create table t (id integer primary key, a)")
     audited(conn, "t")
