@@ -69,7 +69,7 @@ def _after(table: SqliteTable, rules: TableRules, operation: Operation, context:
         condition=_condition(entry, rules),
         changed_fields=sql("'[' || substr({}, 3) || ']'", chained(" || ", parts)) if parts else NULL,
         context_function=context,
-        has_replaced=bool(table.unique),
+        is_kept=_is_kept(table, rules) if operation == "DELETE" and table.unique else None,
         ignored=json.dumps(rules.ignored) if rules.leaves_out and operation == "UPDATE" else None,
         is_conditional=int(rules.audited.record_when is not None),
     )
@@ -85,19 +85,18 @@ def _condition(entry: EntrySql, rules: TableRules) -> Sql | None:
 
 def _replaced(table: SqliteTable, rules: TableRules, operation: Operation) -> SchemaObject:
     """The trigger that moves to the log the rows which REPLACE has deleted."""
-    key = _key(table, rules)
     return _trigger(
         rules,
         f"replaced_{operation.lower()}",
         "sqlite/capture/replaced_trigger.sql.j2",
         verb=VERBS[operation],
-        moved_from=moved_from(_DIALECT, key),
+        moved_from=moved_from(_DIALECT, _key(table, rules)),
         conflicts=_conflicts(table, operation),
         # an update that changes no key replaces nothing, and may be of a row that was kept in vain
         moves=_moves(table) if operation == "UPDATE" else None,
         has_lost_key=_has_lost_key(table, rules) if operation == "UPDATE" else None,
-        record_id=record_id(_DIALECT, "new", key),
-        image=snapshot(_DIALECT, "new", rules, table.columns) if operation == "UPDATE" and key else None,
+        is_kept=_is_kept(table, rules),
+        image=snapshot(_DIALECT, "new", rules, table.columns) if operation == "UPDATE" else None,
     )
 
 
@@ -201,8 +200,14 @@ def _has_lost_key(table: SqliteTable, rules: TableRules) -> Sql:
         )
         for number, key in enumerate(table.unique)
     ]
-    old = record_id(_DIALECT, "old", _key(table, rules))
-    return sql("record_id is {} and ({})", old, chained(" or ", lost))
+    return sql("{} and ({})", _is_kept(table, rules), chained(" or ", lost))
+
+
+def _is_kept(table: SqliteTable, rules: TableRules) -> Sql:
+    """True of what is kept of the row as it was."""
+    if key := _key(table, rules):
+        return sql("record_id is {}", record_id(_DIALECT, "old", key))
+    return sql("before_data = {}", snapshot(_DIALECT, "old", rules, table.columns))
 
 
 def _conflicts(table: SqliteTable, operation: Operation) -> Sql:

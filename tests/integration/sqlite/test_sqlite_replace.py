@@ -183,6 +183,15 @@ def test_children_of_a_replaced_row_are_recorded_as_their_foreign_key_says(conn:
     ]
 
 
+def test_rows_without_a_key_are_told_apart_by_what_they_hold(conn: sqlite3.Connection) -> None:
+    conn.execute("create table t (a unique, b)")
+    conn.execute("""create trigger app before insert on t when new.b is 2
+                    begin update t set a = 'p' where a = 'o'; delete from t where a = 'q'; end""")
+    audited(conn, "t")
+    run(conn, ["insert into t values ('x', 1), ('o', 1), ('q', 1)", "replace into t values ('x', 2)"])
+    assert entries(conn, "operation")[3:] == ["UPDATE", "DELETE", "DELETE", "INSERT"]
+
+
 @pytest.mark.parametrize("stored", ["stored", "virtual"])
 def test_a_key_may_be_computed_from_what_an_update_does_not_name(conn: sqlite3.Connection, stored: str) -> None:
     conn.execute(f"create table t (id integer primary key, a, b, c as (a || b), d as (lower(c)) {stored} unique)")
