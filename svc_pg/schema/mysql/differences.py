@@ -1,6 +1,7 @@
 """The differences of a database of MySQL or MariaDB from a configuration."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from svc_pg.config import Config
 from svc_pg.dbapi import DbApiConnection
@@ -44,5 +45,10 @@ def look(conn: DbApiConnection, server: Server, present: Installation, wanted: S
     identities = [note.identity for note in ours] + [item.identity for item in wanted]
     places = [Trigger.parse(identity).table.schema for identity in identities]
     found = installed.found(conn, [server.database, *places], [note for _, note in present.notes.values()])
-    made = compare(wanted, [each for each in found if each.recorded_key not in others], ours)
+    wanted_in = [Trigger.parse(item.identity).table.schema for item in wanted]
+    unfit = installed.early(conn, wanted_in)
+    made = [
+        replace(state, state="outdated") if state.state == "ok" and state.identity in unfit else state
+        for state in compare(wanted, [each for each in found if each.recorded_key not in others], ours)
+    ]
     return sorted([*steps, *made], key=lambda entry: entry.action == "remove")

@@ -29,6 +29,10 @@ _TRIGGERS: Final = f"""
  order by trigger_name
 """
 _TRIGGER: Final = f"{_FROM_CATALOG} where trigger_schema = %s and trigger_name = %s"
+_BEFORE: Final = """
+select trigger_name, event_object_table, event_manipulation from information_schema.triggers
+ where trigger_schema = %s and action_timing = 'BEFORE' order by action_order
+"""
 _RECORDED: Final = """
 select kind, identity, home, audited_table, source_sha256, catalog_sha256 from svc.installed_objects
 """
@@ -59,6 +63,19 @@ def found(conn: DbApiConnection, schemas: Iterable[str], notes: Iterable[Recorde
         for schema in dict.fromkeys((*schemas, "svc"))
         for facts in rows(conn, _TRIGGERS, (schema, PREFIX, PREFIX))
     ]
+
+
+def early(conn: DbApiConnection, schemas: Iterable[str]) -> set[str]:
+    """Triggers of ours that fire before one of the application, which may change the rows that they have kept."""
+    found = set()
+    for schema in dict.fromkeys(schemas):
+        ours: dict[tuple[str, str], str] = {}
+        for name, table, event in rows(conn, _BEFORE, (schema,)):
+            if name.startswith(PREFIX):
+                ours[table, event] = str(Trigger(name, TableName(schema, table)))
+            elif (table, event) in ours:
+                found.add(ours[table, event])
+    return found
 
 
 def _found(facts: Sequence[Any], by_name: Mapping[tuple[str, str], str]) -> Found:

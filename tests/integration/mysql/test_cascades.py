@@ -151,6 +151,18 @@ def test_without_checks_of_foreign_keys_nothing_follows(tree: Connection) -> Non
     assert kept(tree) == []
 
 
+def test_a_trigger_that_the_application_adds_comes_before_what_keeps_the_rows_below(shop: Connection) -> None:
+    below = "create table t (id int primary key, p int, foreign key (p) references p (id) on delete cascade)"
+    config = audit(shop, "create table p (id int primary key)", below)
+    run(shop, "create trigger cleaning before delete on p for each row delete from t where p = old.id")
+    [early] = [entry.identity for entry in status(shop, config) if entry.state == "outdated"]
+    assert early.startswith("00_svc_audit_keep_p on ")
+    install(shop, config)
+    assert {entry.state for entry in status(shop, config)} == {"ok"}
+    run(shop, "insert into p values (1)", "insert into t values (7, 1)", "delete from p")
+    assert facts(shop, "operation", "record_id") == [("INSERT", "7"), ("DELETE", "7")]
+
+
 def test_a_table_that_loses_its_foreign_key_loses_the_trigger_above(tree: Connection) -> None:
     config = Config(audit=AuditConfig(tables=[AuditedTable(name=name) for name in ("customer", "note", "shop")]))
     install(tree, config)
