@@ -46,7 +46,7 @@ def look(conn: DbApiConnection, server: Server, present: Installation, wanted: S
     places = [Trigger.parse(identity).table.schema for identity in identities]
     found = installed.found(conn, [server.database, *places], [note for _, note in present.notes.values()])
     wanted_in = [Trigger.parse(item.identity).table.schema for item in wanted]
-    unfit = installed.early(conn, wanted_in)
+    unfit = installed.early(conn, wanted_in) | installed.abandoned(conn, wanted_in)
     made = [
         replace(state, state="outdated") if state.state == "ok" and state.identity in unfit else state
         for state in compare(wanted, [each for each in found if each.recorded_key not in others], ours)

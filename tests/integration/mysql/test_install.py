@@ -86,6 +86,20 @@ def test_an_install_is_ok_at_once_and_changes_nothing_a_second_time(shop: Connec
     run(shop, "set sql_mode = default, names utf8mb4")
 
 
+def test_triggers_of_an_account_that_was_dropped_are_made_anew(mysql_server: MySqlServer, shop: Connection) -> None:
+    remake(shop, TABLE)
+    run(shop, "drop database if exists svc", "drop user if exists gone@'127.0.0.1'", "create user gone@'127.0.0.1'")
+    run(shop, "grant all privileges on *.* to gone@'127.0.0.1'")
+    with mysql_server.connect(database(shop), user="gone") as conn:
+        install(conn, config("t"))
+    run(shop, "drop user gone@'127.0.0.1'")
+    with pytest.raises(pymysql.Error, match="gone"):
+        run(shop, "insert into t values (1, 1)")
+    assert [step.state for step in install(shop, config("t"))] == ["outdated"] * 5
+    run(shop, "insert into t values (1, 1)")
+    assert states(shop, config("t")) == {}
+
+
 @pytest.mark.parametrize(
     ("ddl", "expected"),
     [
