@@ -254,7 +254,7 @@ begin
      where table_name = 'main.customer' and (
         -- a row that is gone, or has another key, is not gone once more when its number is given anew;
         -- this comes first, so that it is read before any row is deleted
-        record_id in (
+        (old."email" is not new."email" collate binary or old."id" is not new."id" collate binary) and record_id in (
             select record_id from svc_audit_replaced
              where table_name = 'main.customer' and conflict in ('UPDATE 0:' || quote(new."email"), 'UPDATE 1:' || quote(new."id"))
         )

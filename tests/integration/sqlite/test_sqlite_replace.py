@@ -183,6 +183,17 @@ def test_children_of_a_replaced_row_are_recorded_as_their_foreign_key_says(conn:
     ]
 
 
+def test_what_a_failed_statement_has_kept_hides_no_deletion(conn: sqlite3.Connection) -> None:
+    conn.execute("create table t (id integer primary key, a unique)")
+    conn.execute("create trigger app before insert on t begin update t set a = 'same' where id = new.id; end")
+    audited(conn, "t")
+    conn.execute("insert into t values (3, 'x'), (4, 'same')")
+    with pytest.raises(conn.IntegrityError):
+        conn.execute("insert or fail into t values (3, 'y')")
+    conn.execute("replace into t values (4, 'z')")
+    assert entries(conn)[2:] == [("DELETE", "4"), ("INSERT", "4")]
+
+
 def test_rows_without_a_key_are_told_apart_by_what_they_hold(conn: sqlite3.Connection) -> None:
     conn.execute("create table t (a unique, b)")
     conn.execute("""create trigger app before insert on t when new.b is 2
