@@ -40,6 +40,11 @@ def tls_arguments(options: Mapping[str, str], *, name: str) -> dict[str, Any]:
     return {} if mode == "preferred" else {"ssl": _context(given, mode, name)}
 
 
+def unverified() -> ssl.SSLContext:
+    """The context of ``ssl_mode=preferred`` and ``required``, which believe any certificate."""
+    return _context({}, "required", "")
+
+
 def _mode(given: Mapping[str, str], name: str) -> str:
     checks = given.get("ssl_check_hostname", "true").lower()
     if checks not in _TRUE | _FALSE:

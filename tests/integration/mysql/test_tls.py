@@ -8,6 +8,7 @@ from urllib.parse import quote
 import pymysql
 import pytest
 
+from svc_pg.console.audit_log.connections import opened
 from svc_pg.database_addresses import MySqlServer as Address
 from svc_pg.database_addresses import parse
 from svc_pg.errors import ConfigError
@@ -45,10 +46,14 @@ def cipher(url: str) -> str:
     """That of a connection by an address; empty if the connection has none."""
     address = parse(url)
     assert isinstance(address, Address)
-    with pymysql.connect(**address.arguments) as conn, conn.cursor() as cursor:
-        cursor.execute("show session status like 'Ssl_cipher'")
-        [(_, used)] = cursor.fetchall()
-    return str(used)
+    ciphers = set()
+    for conn in (pymysql.connect(**address.arguments), opened(address, seconds=5)):
+        with conn, conn.cursor() as cursor:
+            cursor.execute("show session status like 'Ssl_cipher'")
+            [(_, used)] = cursor.fetchall()
+            ciphers.add(str(used))
+    [cipher] = ciphers  # the console's connections have the same
+    return cipher
 
 
 def test_a_server_with_tls_is_reached_by_it_unless_the_address_says_no(
@@ -62,6 +67,15 @@ def test_a_server_with_tls_is_reached_by_it_unless_the_address_says_no(
     else:
         with pytest.raises(pymysql.OperationalError, match="SSL is required"):
             cipher(url + "?ssl_mode=required")
+
+
+def test_the_console_makes_one_context_of_tls_for_all_connections(
+    mysql_server: MySqlServer, mysql_database: str
+) -> None:
+    address = parse(mysql_server.address(mysql_database))
+    assert isinstance(address, Address)
+    with opened(address, seconds=5) as first, opened(address, seconds=5) as second:
+        assert first.ctx is second.ctx
 
 
 @only_mysql
