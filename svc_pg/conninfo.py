@@ -78,9 +78,9 @@ def libpq(address: str) -> str:
 
 
 def _database_name(given: Mapping[str, str], defaults: Mapping[str, str]) -> str:
-    if service := given.get("service"):
-        return f"the service {service}"
     known = {**defaults, **given}
+    if service := known.get("service"):
+        return f"the service {service}"
     user = known.get("user", "")
     host = known.get("host") or known.get("hostaddr") or "the local socket"
     return f"database {known.get('dbname', user)} at {host}, port {known.get('port')}, as {user}"

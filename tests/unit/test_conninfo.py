@@ -57,6 +57,8 @@ def test_its_text_names_the_database_and_shows_no_secret(
     monkeypatch.delenv("PGDATABASE", raising=False)
     conninfo = Conninfo.parse(address)
     assert str(conninfo) == shown
+    monkeypatch.setenv("PGSERVICE", "stock")
+    assert str(Conninfo.parse("")) == "the service stock"
     assert "hunter2" not in repr(conninfo)
 
 
