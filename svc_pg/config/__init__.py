@@ -1,6 +1,7 @@
 """The desired state of a database: audited tables and webhook events, from ``svc-pg.toml`` or from Python."""
 
 import importlib
+import os
 import tomllib
 from pathlib import Path
 from typing import Annotated
@@ -57,7 +58,7 @@ class Config(StrictModel):
     def from_toml(cls, path: Path) -> "Config":
         """Read a TOML file. Raises ConfigError that names the file, the key path and the nearest valid name."""
         try:
-            document = tomllib.loads(path.read_text(encoding="utf-8"))
+            document = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         except OSError as error:
             raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
         except UnicodeDecodeError as error:
@@ -102,7 +103,7 @@ class Config(StrictModel):
     def find(cls, reference: str | None = None) -> "Config":
         """Load ``FILE`` or ``module:attribute``; without one ``svc-pg.toml`` here, else an empty configuration."""
         if reference is None:
-            return cls.from_toml(DEFAULT_FILE) if DEFAULT_FILE.exists() else cls()
+            return cls.from_toml(DEFAULT_FILE) if os.path.lexists(DEFAULT_FILE) else cls()
         if ":" in reference and not Path(reference).exists():
             return cls.from_attribute(reference)
         return cls.from_toml(Path(reference))

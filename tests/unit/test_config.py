@@ -104,6 +104,12 @@ def test_text_that_is_not_toml_is_refused_with_its_line(tmp_path: Path) -> None:
     assert "line 2" in refusal(tmp_path, "[audit]\ntables =\n")
 
 
+def test_a_byte_order_mark_as_windows_writes_it_is_no_part_of_the_text(tmp_path: Path) -> None:
+    path = tmp_path / "svc-pg.toml"
+    path.write_bytes(b"\xef\xbb\xbf[audit]\r\nretention_days = 30\r\n")
+    assert Config.from_toml(path).audit.retention_days == 30
+
+
 def test_bytes_that_are_not_utf_8_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "svc-pg.toml"
     path.write_bytes(b'[audit] # "\xff"')
@@ -114,6 +120,14 @@ def test_bytes_that_are_not_utf_8_are_refused(tmp_path: Path) -> None:
 def test_a_missing_file_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"none\.toml: cannot be read"):
         Config.find(str(tmp_path / "none.toml"))
+
+
+def test_a_link_that_leads_nowhere_is_no_absent_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert Config.find() == Config()
+    Path("svc-pg.toml").symlink_to("none.toml")
+    with pytest.raises(ConfigError, match=r"svc-pg\.toml: cannot be read: No such file"):
+        Config.find()
 
 
 def test_python_refuses_a_second_table_of_that_name() -> None:
