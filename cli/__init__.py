@@ -1,5 +1,6 @@
 """The command line ``svc-pg``: one command is parse, one library call, print."""
 
+import errno
 import gc
 import os
 import sys
@@ -31,12 +32,14 @@ def main() -> None:
     gc.disable()  # until the command is loaded: a third of a start would go into a search for garbage in modules
     sys.path.insert(0, "")  # --config shop:config means the module shop in the working folder
     try:
-        from .app import app  # it needs Typer
+        from .app import app  # it needs Typer, and takes a while, in which Ctrl-C may come
 
         try:
             app()
         finally:
             output.end()
+    except KeyboardInterrupt:
+        sys.exit(130)
     except Exception as error:
         if isinstance(error, UnicodeEncodeError) and (argument := _undecoded()) and not output.debug:
             output.words(f"error: argument {argument} is not UTF-8")
@@ -76,6 +79,8 @@ def _explained(error: Exception) -> Exception | None:
         return SvcError(f"this command needs {package}; run: pip install 'svc-pg[{_EXTRAS[package]}]'")
     if hasattr(error, "sqlstate"):  # psycopg's, which only some commands import
         return translate(error) or error
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:  # of Typer's help, which it prints by itself
+        return SvcError(f"standard output cannot be written: {error.strerror}")
     # SQLITE_ERROR is of our statements, the others of the file
     if getattr(error, "sqlite_errorname", "SQLITE_ERROR") != "SQLITE_ERROR":
         from svc_pg.schema.sqlite.session import hint_of

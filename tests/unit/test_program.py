@@ -1,13 +1,17 @@
 """The program's help, and its options that need no database."""
 
+import gc
 import re
+import sys
 from collections.abc import Iterator
 from datetime import timedelta
+from types import ModuleType
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
+from cli import main
 from cli.app import COMMANDS, app, load
 
 
@@ -57,6 +61,24 @@ def test_the_help_groups_the_commands_and_gives_each_a_line() -> None:
         "Webhooks": ["send", "worker", "listen", "webhooks", "keys"],
         "Console": ["serve", "console", "demo"],
     }
+
+
+def test_an_interruption_while_the_program_is_loaded_ends_it_without_a_traceback(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupt(_name: str) -> Any:
+        raise KeyboardInterrupt
+
+    loading = ModuleType("cli.app")
+    monkeypatch.setattr(loading, "__getattr__", interrupt, raising=False)
+    monkeypatch.setitem(sys.modules, "cli.app", loading)
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    try:
+        with pytest.raises(SystemExit) as end:
+            main()
+    finally:
+        gc.enable()
+    assert end.value.code == 130
 
 
 @pytest.mark.parametrize("name", ["", *ALL])

@@ -53,7 +53,7 @@ def file(tmp_path: Path) -> Path:
 def test_a_full_disk_is_an_error_and_no_traceback(run: Run, database: str) -> None:
     done = run("export", "--to", "/dev/full")
     assert (done.returncode, "/dev/full cannot be written: No space left" in done.stderr) == (1, True)
-    for command in ("export --format parquet", "log", "status", "status --json", "diff 1"):
+    for command in ("export --format parquet", "log", "status", "status --json", "diff 1", "--help"):
         with Path("/dev/full").open("w", encoding="utf-8") as full:
             failed = subprocess.run(
                 [PROGRAM, *command.split()],
