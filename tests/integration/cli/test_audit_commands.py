@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -17,8 +18,10 @@ import pytest
 from psycopg.conninfo import make_conninfo
 from pyarrow import parquet
 
+from cli import main
 from cli.progress import words
 from svc_pg import Config, audit
+from svc_pg.audit import retention
 from svc_pg.query import scalar
 from tests.support.commands import PROGRAM, Process, environment, running, svc_pg
 from tests.support.postgres import Prepare
@@ -401,11 +404,17 @@ def test_purge_takes_an_age_and_reports_as_json(run: Run, database: str) -> None
     }
 
 
-def test_purge_exits_with_1_where_something_stays_locked(run: Run, database: str) -> None:
+def test_purge_exits_with_1_where_something_stays_locked(
+    database: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     old_entries(database)
+    monkeypatch.setattr(retention, "_TRIES", 2)  # the reader's locks stay
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    monkeypatch.setattr(sys, "argv", ["svc-pg", "purge", "--older-than", "52w", "--database-url", database])
     with psycopg.connect(database) as reader:
         reader.execute("select count(*) from svc.audit_logs")
-        done = run("purge", "--older-than", "52w")
+        with pytest.raises(SystemExit) as end:
+            main()
         assert scalar(reader, "select count(*) from svc.audit_logs where table_name = 't'") == 2
-    assert done.returncode == 1
-    assert "not removed, because others kept using it: svc.audit_logs_2020_01" in done.stderr
+    assert end.value.code == 1
+    assert "not removed, because others kept using it: svc.audit_logs_2020_01" in capsys.readouterr().err
