@@ -86,13 +86,16 @@ def alembic_revision(script: Script, *, folder: Path, path: Path | None = None) 
         versions = Path(directory.versions)
     except CommandError as error:
         raise ConfigError(f"alembic.ini: {error}", hint="Merge the heads first, if there are several.") from error
+    upgrade = _listed(script.split(script.upgrade))
+    last = directory.get_revision(head) if head else None
+    _refuse_repetition(upgrade, Path(last.path) if last else None, path, run="alembic upgrade head")
     revision = secrets.token_hex(6)
     text = _ALEMBIC.format(
         title=_TITLE,
         revision=revision,
         revises=head or "",
         down_revision=head,
-        upgrade=_listed(script.split(script.upgrade)),
+        upgrade=upgrade,
         downgrade=_listed(script.split(script.downgrade)),
     )
     return Revision(path or versions / f"{revision}_svc_pg.py", text)
@@ -120,9 +123,12 @@ def django_migration(script: Script, *, folder: Path, app: str | None = None, pa
     others = {owner for table, owner in project.owners.items() if table in audited and owner in project.apps}
     dependencies = [(each, end) for each in [label, *sorted(others - {label})] for end in project.apps[each].ends]
     chosen = project.apps[label]
+    upgrade = _listed(script.split(script.upgrade))
+    for end in chosen.ends:
+        _refuse_repetition(upgrade, chosen.migrations / f"{end}.py", path, run="manage.py migrate")
     text = _DJANGO.format(
         title=_TITLE,
-        upgrade=_listed(script.split(script.upgrade)),
+        upgrade=upgrade,
         downgrade=_listed(script.split(script.downgrade)),
         dependencies=dependencies,
     )
@@ -149,6 +155,17 @@ def _chosen_app(project: DjangoProject, folder: Path, label: str | None, path: P
             hint="Run: manage.py makemigrations --merge",
         )
     return chosen
+
+
+def _refuse_repetition(upgrade: str, last: Path | None, path: Path | None, *, run: str) -> None:
+    """Raise ConfigError if the last migration has these statements, or if the file exists and is a migration itself."""
+    if last is not None and last.is_file() and f"UPGRADE = {upgrade}" in last.read_text(encoding="utf-8"):
+        raise ConfigError(
+            f"{last} has these changes already, so nothing is written",
+            hint=f"Run it: {run}. If it has run, the database was changed since: svc-pg install puts it right.",
+        )
+    if path is not None and path.exists():
+        raise ConfigError(f"{path} exists already", hint="Name a new file, which follows the project's last migration.")
 
 
 def _listed(statements: list[str]) -> str:

@@ -388,6 +388,12 @@ def test_alembic_goes_up_and_down_and_up_again(project: Project, alembic_folder:
 
 def test_a_second_alembic_revision_follows_the_first(alembic: Project) -> None:
     alembic.run("migrate")
+    [first] = (alembic.folder / "migrations" / "versions").glob("*_svc_pg.py")
+    again = alembic.run("migrate")
+    assert (again.returncode, f"{first.name} has these changes" in again.stderr.replace("\n", "")) == (1, True)
+    alembic.configure(CONFIG + ORDERS)
+    assert f"{first} exists already" in alembic.run("migrate", "-o", str(first)).stderr
+    assert len(list(first.parent.glob("*_svc_pg.py"))) == 1
     alembic.alembic("upgrade", "head")
     alembic.configure(CONFIG + ORDERS)
     alembic.run("migrate")
@@ -502,6 +508,8 @@ def test_django_goes_forward_and_back_and_forward_again(django: Project) -> None
     written = django.folder / "shop" / "migrations" / "0002_svc_pg.py"
     text = written.read_text(encoding="utf-8")
     assert "dependencies = [('shop', '0001_initial'), ('billing', '0001_initial')]" in text
+    again = django.run("migrate", "--app", "shop")
+    assert (again.returncode, "hint: Run it: manage.py migrate. If" in again.stderr) == (1, True)
     django.manage("makemigrations", "--check")
     django.manage("migrate")
     assert django.status().startswith("ok")
