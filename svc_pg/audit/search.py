@@ -22,7 +22,7 @@ MAX_BYTES: Final = 16 * 1024 * 1024
 
 Found = TypeVar("Found")
 
-_SHARES: Final = (1, 10, 100, 1000)
+_SHARES: Final = (1, 10, 100, 1000, 10_000)
 _TIMEOUT: Final = "1200"  # milliseconds
 _FEW: Final = 20  # entries, for each row of a page
 

@@ -1519,7 +1519,7 @@ create function svc.webhook_row(p_row json, p_columns text[], p_needed text[])
     returns json language plpgsql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 
-create function svc.webhook_sample(p_endpoint uuid, p_since timestamp with time zone, p_until timestamp with time zone, p_most integer, p_timed integer, OUT sent bigint, OUT attempts bigint, OUT delivered bigint, OUT failed bigint, OUT earliest uuid, OUT durations integer[])
+create function svc.webhook_sample(p_endpoint uuid, p_since timestamp with time zone, p_until timestamp with time zone, p_most integer, p_timed integer, OUT sent bigint, OUT failed_attempts bigint, OUT delivered bigint, OUT failed bigint, OUT earliest uuid, OUT durations integer[])
     returns record language plpgsql stable
     set search_path=pg_catalog, pg_temp
     set lock_timeout=5 s

@@ -163,6 +163,17 @@ def test_a_search_that_takes_too_long_looks_at_fewer_entries_and_misses_none(
     assert_problem(client.get("/audit/entries?text=x"), 503, "database_timeout")
 
 
+@pytest.mark.parametrize("slow", ["e_" * 20_000, "<!--" * 10_000, "<!-- " * 8_000])
+def test_no_value_keeps_a_search_from_what_is_beside_it_and_older(
+    client: httpx.Client, log: psycopg.Connection[Any], slow: str
+) -> None:
+    record(log, "1", after={"note": "older"})
+    record(log, "2", after={"slow": slow, "note": "first\nbeside", "path": "C:\\new"})
+    assert found(client, text="older") == ["1"]
+    for word in ("first", "beside", "new"):
+        assert found(client, text=word) == ["2"]
+
+
 @pytest.mark.parametrize(
     "query",
     [
