@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import psycopg
 import pytest
+from psycopg.sql import SQL, Identifier
 from pydantic import SecretStr
 
 from svc_pg import webhooks
@@ -17,7 +19,7 @@ from tests.integration.console.serving import assert_problem, bearer, serving_in
 from tests.support.certificates import authority
 from tests.support.hooks import KEYS_TEXT, hooks_config, install, rows, working
 from tests.support.pages import all_data
-from tests.support.postgres import Prepare
+from tests.support.postgres import Prepare, new_database
 from tests.support.receiver import receiving
 from tests.support.waiting import wait_until
 
@@ -37,14 +39,30 @@ def prepare() -> Prepare:
     return lambda conninfo: install(conninfo, CONFIG)
 
 
-@pytest.fixture
-def client(database: str) -> Iterator[httpx.Client]:
-    """A signed-in client."""
-    given = settings(database_url=database, encryption_keys=SecretStr(KEYS_TEXT))
-    with serving_installed(Console(given, config=CONFIG)) as client:
+@contextmanager
+def signed_in(conninfo: str, **options: Any) -> Iterator[httpx.Client]:
+    with serving_installed(Console(settings(database_url=conninfo, **options), config=CONFIG)) as client:
         token = client.post("/console/session/init", json={}).json()["sessionToken"]
         client.headers["authorization"] = f"Bearer {token}"
         yield client
+
+
+@pytest.fixture
+def client(database: str) -> Iterator[httpx.Client]:
+    """A signed-in client."""
+    with signed_in(database, encryption_keys=SecretStr(KEYS_TEXT)) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def refused(postgres: str, module_template: str) -> Iterator[httpx.Client]:
+    """As ``client``, for all cases of requests that are refused, and store nothing."""
+    with new_database(postgres, template=module_template) as conninfo:
+        with signed_in(conninfo, encryption_keys=SecretStr(KEYS_TEXT)) as client:
+            yield client
+        with psycopg.connect(conninfo) as conn:
+            for table in ("webhook_endpoints", "webhook_messages", "webhook_deliveries"):
+                assert conn.execute(SQL("select from svc.{}").format(Identifier(table))).fetchall() == []
 
 
 def created(client: httpx.Client, **body: Any) -> dict[str, Any]:
@@ -148,22 +166,22 @@ def test_an_event_is_sent_delivered_and_looked_at(client: httpx.Client, database
 
 
 @pytest.mark.parametrize("key", ["", "k" * 2048, "é" * 200, "a\0b"])
-def test_a_key_is_neither_empty_nor_long(client: httpx.Client, key: str) -> None:
-    answer = client.post("/webhooks/events", json={"event": "order.created", "payload": 1, "key": key})
+def test_a_key_is_neither_empty_nor_long(refused: httpx.Client, key: str) -> None:
+    answer = refused.post("/webhooks/events", json={"event": "order.created", "payload": 1, "key": key})
     assert answer.status_code == 422
     assert "key" in answer.text
 
 
-def test_a_tenant_that_is_too_long_is_refused(client: httpx.Client) -> None:
+def test_a_tenant_that_is_too_long_is_refused(refused: httpx.Client) -> None:
     body = {"event": "order.created", "payload": 1, "tenant": "é" * 513}
-    assert_problem(client.post("/webhooks/events", json=body), 422, "invalid_value")
+    assert_problem(refused.post("/webhooks/events", json=body), 422, "invalid_value")
 
 
 @pytest.mark.parametrize("keys", [[""], ["order-1", "order-1"], ["k" * 1025]])
-def test_an_idempotency_key_is_given_once_and_is_neither_empty_nor_long(client: httpx.Client, keys: list[str]) -> None:
+def test_an_idempotency_key_is_given_once_and_is_neither_empty_nor_long(refused: httpx.Client, keys: list[str]) -> None:
     headers = [("idempotency-key", key) for key in keys]
     body = {"event": "order.created", "payload": 1}
-    assert_problem(client.post("/webhooks/events", json=body, headers=headers), 422, "invalid_idempotency_key")
+    assert_problem(refused.post("/webhooks/events", json=body, headers=headers), 422, "invalid_idempotency_key")
 
 
 def test_deliveries_are_canceled_retried_and_recovered(client: httpx.Client) -> None:
@@ -271,9 +289,9 @@ def test_event_types_are_listed(client: httpx.Client) -> None:
     ],
 )
 def test_a_bad_request_is_a_problem_with_a_code(
-    client: httpx.Client, method: str, path: str, body: object, status: int, code: str
+    refused: httpx.Client, method: str, path: str, body: object, status: int, code: str
 ) -> None:
-    assert_problem(client.request(method, f"/webhooks{path}", json=body), status, code)
+    assert_problem(refused.request(method, f"/webhooks{path}", json=body), status, code)
 
 
 @pytest.mark.parametrize(
@@ -290,18 +308,16 @@ def test_a_bad_request_is_a_problem_with_a_code(
     ],
 )
 def test_a_wrong_member_of_a_body_is_named(
-    client: httpx.Client, path: str, body: dict[str, object], pointer: str
+    refused: httpx.Client, path: str, body: dict[str, object], pointer: str
 ) -> None:
-    refused = client.post(f"/webhooks{path}", json=body)
-    assert_problem(refused, 422, "invalid_body")
-    assert [error["pointer"] for error in refused.json()["errors"]] == [pointer]
-    assert "query parameter" not in refused.text
+    answer = refused.post(f"/webhooks{path}", json=body)
+    assert_problem(answer, 422, "invalid_body")
+    assert [error["pointer"] for error in answer.json()["errors"]] == [pointer]
+    assert "query parameter" not in answer.text
 
 
 def test_without_encryption_keys_what_needs_them_is_503_and_the_rest_goes_on(database: str) -> None:
-    with serving_installed(Console(settings(database_url=database))) as client:
-        token = client.post("/console/session/init", json={}).json()["sessionToken"]
-        client.headers["authorization"] = f"Bearer {token}"
+    with signed_in(database) as client:
         body = {"url": "https://example.com", "events": ["*"]}
         assert_problem(client.post("/webhooks/endpoints", json=body), 503, "encryption_key_missing")
         assert client.get("/webhooks/endpoints").json()["data"] == []
@@ -310,8 +326,8 @@ def test_without_encryption_keys_what_needs_them_is_503_and_the_rest_goes_on(dat
 
 
 @pytest.mark.parametrize("permission", ["read", "nothing"])
-def test_changing_needs_the_permission_to_write(client: httpx.Client, permission: str) -> None:
-    client.headers.update(bearer("read") if permission == "read" else {"authorization": ""})
+def test_changing_needs_the_permission_to_write(refused: httpx.Client, permission: str) -> None:
+    headers = bearer("read") if permission == "read" else {"authorization": ""}
     status, code = (403, "insufficient_scope") if permission == "read" else (401, "not_authenticated")
     for method, path in (
         ("POST", "/endpoints"),
@@ -323,7 +339,7 @@ def test_changing_needs_the_permission_to_write(client: httpx.Client, permission
         ("POST", f"/deliveries/{UNKNOWN}/cancel"),
         ("POST", "/events"),
     ):
-        assert_problem(client.request(method, f"/webhooks{path}", json={}), status, code)
+        assert_problem(refused.request(method, f"/webhooks{path}", json={}, headers=headers), status, code)
 
 
 def test_the_attempts_of_a_delivery_come_in_pages(client: httpx.Client, database: str) -> None:
