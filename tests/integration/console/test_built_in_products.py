@@ -33,10 +33,10 @@ def prepare() -> Prepare:
     return prepare
 
 
-@pytest.fixture
-def client(database: str) -> Iterator[httpx.Client]:
-    """A signed-in client of a console on such a database."""
-    with serving_installed(Console(settings(database_url=database))) as client:
+@pytest.fixture(scope="module")
+def client(shared_database: str) -> Iterator[httpx.Client]:
+    """A signed-in client of a console on such a database, which only reads."""
+    with serving_installed(Console(settings(database_url=shared_database))) as client:
         token = client.post("/console/session/init", json={}).json()["sessionToken"]
         client.headers["authorization"] = f"Bearer {token}"
         yield client
