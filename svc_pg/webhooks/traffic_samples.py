@@ -1,20 +1,17 @@
 """Statements that sample deliveries by time: they read a bounded number of rows, however many there are.
 
 Time is cut into stretches, and no more of each is read than its share of the rows that a statement may read. Rows that
-do not reach back to the beginning of their stretch are a sample: what they would be for the whole of it is an estimate.
+do not reach back to the beginning of their stretch are a sample, from which the results of the whole of it are
+estimated. Its deliveries are counted, up to a share of what a statement may count: a burst takes a moment of its
+stretch, so that its rate tells nothing of the rest.
 """
 
 from typing import Final, LiteralString
 
 # the time in an id is that of its first 48 bits, in milliseconds
 _SAMPLES: Final = """
-with sample as (
-    select e.id as endpoint_id, b.at, s.*,
-           case when s.earliest is null then 1
-                else greatest(extract(epoch from t.ends - t.starts)::float8 * 1000
-                              / greatest(extract(epoch from t.ends)::float8 * 1000
-                                         - ('x' || left(replace(s.earliest::text, '-', ''), 12))::bit(48)::bigint, 1),
-                              1) end as factor
+with sampled as (
+    select e.id as endpoint_id, b.at, t.starts, t.ends, s.*, count(s.earliest) over () as full_ones
       from (select %(first)s::timestamptz + n * %(length)s::interval as at from generate_series(0, %(buckets)s - 1) n) b
      cross join lateral (
         select b.at + part * %(length)s::interval / %(parts)s as starts,
@@ -24,6 +21,22 @@ with sample as (
      cross join unnest(%(endpoints)s::uuid[]) e(id)
      cross join lateral svc.webhook_sample(e.id, t.starts, t.ends, %(most)s, %(timed)s) s
      where t.starts < %(until)s
+),
+sample as (
+    select s.endpoint_id, s.at, s.sent, s.delivered, s.failed, s.failed_attempts, s.durations,
+           coalesce((s.sent + c.number)::float8 / s.sent * case when c.earliest is null then 1 else greatest(
+               extract(epoch from s.ends - s.starts)::float8 * 1000
+               / greatest(extract(epoch from s.ends)::float8 * 1000
+                          - ('x' || left(replace(c.earliest::text, '-', ''), 12))::bit(48)::bigint, 1),
+               1) end, 1) as factor
+      from sampled s
+      left join lateral (
+        select n.*
+          from svc.webhook_count_sent(
+              s.endpoint_id, s.starts, s.earliest, greatest(%(counted)s / nullif(s.full_ones, 0), 1)::integer
+          ) n
+         where s.earliest is not null
+      ) c on true
 ),
 bucket as (
     select s.endpoint_id, s.at, round(sum(s.sent * s.factor))::bigint as sent,

@@ -1297,6 +1297,18 @@ create function svc.webhook_claim(p_worker text, p_batch integer, p_after uuid D
     set enable_sort=off
     set plan_cache_mode=force_generic_plan;
 
+create function svc.webhook_count_sent(p_endpoint uuid, p_since timestamp with time zone, p_before uuid, p_most integer, OUT number bigint, OUT earliest uuid)
+    returns record language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set lock_timeout=5 s
+    set enable_seqscan=off
+    set enable_bitmapscan=off
+    set enable_hashjoin=off
+    set enable_mergejoin=off
+    set enable_material=off
+    set enable_sort=off
+    set plan_cache_mode=force_generic_plan;
+
 create function svc.webhook_delete_endpoint(p_endpoint uuid)
     returns SETOF svc.webhook_endpoints language plpgsql
     set search_path=pg_catalog, pg_temp;
@@ -1796,6 +1808,7 @@ grant execute on function svc.webhook_cause to svc_admin;
 grant execute on function svc.webhook_changed_endpoint to svc_admin;
 grant execute on function svc.webhook_checked_filter to svc_admin;
 grant execute on function svc.webhook_claim to svc_admin;
+grant execute on function svc.webhook_count_sent to svc_admin;
 grant execute on function svc.webhook_delete_endpoint to svc_admin;
 grant execute on function svc.webhook_deliver to svc_admin;
 grant execute on function svc.webhook_deliver_to to svc_admin;

@@ -18,7 +18,8 @@ from tests.support.queue import add_due, add_endpoints
 
 CONFIG = hooks_config("order.created")
 MANY: Final = 60_000
-MOST: Final = 12_000 + 2 * 1_500
+COUNTED: Final = 1_000  # beside these, in place of 100,000
+MOST: Final = 12_000 + 2 * 1_500 + COUNTED
 
 Connection = psycopg.Connection[Any]
 
@@ -84,13 +85,26 @@ def test_what_is_small_is_counted_exactly_in_buckets_of_utc(conn: Connection) ->
     assert all(bucket.p50 is None for bucket in found.buckets if not bucket.sent)
 
 
-def test_what_is_large_is_estimated_from_a_sample_and_says_so(conn: Connection) -> None:
+@pytest.mark.parametrize("counted", [MANY, COUNTED])
+def test_what_is_large_is_estimated_from_a_sample_and_says_so(
+    conn: Connection, monkeypatch: pytest.MonkeyPatch, counted: int
+) -> None:
+    monkeypatch.setattr(traffic_queries, "_COUNTED", counted)
     found = webhooks.traffic.read(conn, by="day", since="3d")
     assert found.is_estimate
     assert found.sent == pytest.approx(MANY, rel=0.05)
     assert found.failed == pytest.approx(MANY / 10, rel=0.1)
     assert found.failed_attempts == pytest.approx(MANY / 5, rel=0.1)
     assert found.success_rate == pytest.approx(0.9, abs=0.02)
+
+
+def test_a_burst_counts_as_many_as_were_sent_and_not_as_if_it_went_on(conn: Connection) -> None:
+    quiet, _ = endpoints(conn)
+    add_sent(conn, UUID(quiet), 10_000, since=timedelta(minutes=90, seconds=1), until=timedelta(minutes=90), every=10)
+    found = webhooks.traffic.read(conn, by="hour", since="12h")
+    assert (found.sent, found.is_estimate) == (10_020, True)
+    [activity] = webhooks.traffic.of_endpoints(conn, [quiet])
+    assert sum(hour.sent for hour in activity.hours) == 10_020
 
 
 def test_one_endpoint_has_its_own_traffic(conn: Connection) -> None:
@@ -153,7 +167,8 @@ def rows_read(conn: Connection, query: Query[Any]) -> int:
         return int(scalar(conn, READ_BY) - before)
 
 
-def test_no_more_rows_are_read_than_the_sample_has(conn: Connection) -> None:
+def test_no_more_rows_are_read_than_the_sample_has(conn: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(traffic_queries, "_COUNTED", COUNTED)
     now = fetch_one(conn, traffic_queries.now()).time
     for by, since in (("minute", "6h"), ("hour", "3d"), ("day", "30d")):
         assert rows_read(conn, traffic(now=now, by=by, since=since)) <= MOST
@@ -164,7 +179,10 @@ def test_no_more_rows_are_read_than_the_sample_has(conn: Connection) -> None:
     assert rows_read(conn, traffic_queries.activity([quiet, busy], now=now)) <= MOST
 
 
-def test_statistics_that_are_missing_do_not_change_what_is_read(conn: Connection) -> None:
+def test_statistics_that_are_missing_do_not_change_what_is_read(
+    conn: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(traffic_queries, "_COUNTED", COUNTED)
     conn.execute("delete from pg_statistic where starelid = 'svc.webhook_deliveries'::regclass")
     conn.execute("update pg_class set reltuples = -1, relpages = 0 where oid = 'svc.webhook_deliveries'::regclass")
     now = fetch_one(conn, traffic_queries.now()).time
