@@ -122,7 +122,7 @@ def _changes(
             _refuse_computed(table, column, way)
             otherwise = values.get((row, column), sql("{}.{}", _CHILD, dialect.ident(column)))
             values[row, column] = sql("if({}, {}, {})", condition, source, otherwise)
-    where = _any(reached) if not gone else sql("{} and not {}", _any(reached), _any(gone))
+    where = _any(reached) if not gone else sql("{} and {} is not true", _any(reached), _any(gone))
     return _of_rows(dialect, audited, "UPDATE", values, where)
 
 

@@ -145,6 +145,18 @@ def test_what_did_not_happen_is_not_recorded(tree: Connection) -> None:
     ]
 
 
+def test_a_reference_that_ends_is_recorded_beside_one_that_would_delete_the_row(shop: Connection) -> None:
+    references = ", ".join(
+        f"{name} int, foreign key ({name}) references p (id) on delete {action}"
+        for name, action in (("a", "cascade"), ("b", "set null"))
+    )
+    audit(shop, "create table p (id int primary key)", f"create table t (id int primary key, {references})")
+    run(shop, "insert into p values (1)", "insert into t values (7, null, 1), (8, 1, 1)")
+    purge(shop)
+    run(shop, "delete from p")
+    assert sorted(facts(shop, "operation", "record_id")) == [("DELETE", "8"), ("UPDATE", "7")]
+
+
 def test_without_checks_of_foreign_keys_nothing_follows(tree: Connection) -> None:
     run(tree, "set foreign_key_checks = 0", "delete from agent where id = 5", "update agent set id = 9 where id = 6")
     run(tree, "set foreign_key_checks = 1")
