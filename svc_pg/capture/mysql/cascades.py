@@ -31,6 +31,11 @@ class Entries:
     where: Sql
 
     @property
+    def has_key(self) -> bool:
+        """True if rows are told apart."""
+        return self.e.record_id != NULL
+
+    @property
     def table_name(self) -> str:
         """The table as entries name it."""
         return str(self.table)
@@ -61,7 +66,9 @@ def cascade_objects(dialect: MySql, root: MySqlTable, ways: Sequence[Way], audit
         is_hashed, cause = _is_hashed(deletions, audited), str(name)
         values = {"verb": VERBS["DELETE"], "entries": deletions, "is_hashed": is_hashed, "cause": cause}
         made.append(_object("keep", name, deletions, dialect, **values))
-        made.append(_object("cascade_delete", name, deletions, dialect, cause=cause))
+        # on MySQL 9.7, a REPLACE whose row has the key of the one that it deletes leaves the rows below as they were
+        spared = [] if dialect.is_mariadb else deletions
+        made.append(_object("cascade_delete", name, deletions, dialect, cause=cause, spared=spared))
     updates = [way for way in ways if way.event == "UPDATE"]
     entries = _entries(dialect, updates, audited)
     if entries:
