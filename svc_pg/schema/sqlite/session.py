@@ -94,6 +94,8 @@ def hint_of(error: Any) -> str | None:
     """The advice for an error of sqlite3 or pysqlite3, if there is any."""
     if "no such function: svc_" in str(error):
         return "Rules hash a column, or refuse writers without an actor: wrap the connection with_audit."
+    if "unsafe use of" in str(error):
+        return "trusted_schema is off on this connection: older SQLite lets no trigger use JSON then. Switch it on."
     name = getattr(error, "sqlite_errorname", None) or ""
     return _HINTS.get("_".join(name.split("_")[:2]))
 

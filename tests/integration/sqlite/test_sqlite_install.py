@@ -360,6 +360,21 @@ def test_an_install_that_fails_leaves_nothing(conn: sqlite3.Connection) -> None:
     assert not conn.in_transaction
 
 
+def test_an_install_works_without_trust_in_the_schema_or_says_what_to_switch_on(conn: sqlite3.Connection) -> None:
+    shop(conn)
+    conn.execute("pragma trusted_schema = off")
+    hint = None
+    try:
+        schema.install(conn, config("customer"))
+    except InstallError as error:
+        hint = error.hint
+    assert hint is None or "trusted_schema is off" in hint
+    conn.execute("pragma trusted_schema = on")
+    schema.install(conn, config("customer"))
+    conn.execute("insert into customer values (1, 'x')")
+    assert entries(conn) == [("INSERT", "1")]
+
+
 LAST = "00_svc_audit_delete_customer"  # 7: CREATE TRIGGER
 
 
