@@ -110,7 +110,7 @@ begin
                  where (o.row operator(pg_catalog.*<>) n.row) is not false
                 offset 0
             ) change
-             where case v_changed <> '{}' when true then not v_changed <@ array['credit', 'settings']::text[] when false then jsonb_populate_record(v_old, '{"credit": null, "settings": null}') operator(pg_catalog.*<>) jsonb_populate_record(v_new, '{"credit": null, "settings": null}') else true end and ((((coalesce((v_before -> 'status') = '"live"'::jsonb, false)) or (coalesce((v_after -> 'status') = '"live"'::jsonb, false)))) or not coalesce(v_after, v_before) ?& array['status']::text[])
+             where case v_changed <> '{}' when true then not (v_changed <@ array['credit', 'settings']::text[]) when false then jsonb_populate_record(v_old, '{"credit": null, "settings": null}') operator(pg_catalog.*<>) jsonb_populate_record(v_new, '{"credit": null, "settings": null}') else true end and ((((coalesce((v_before -> 'status') = '"live"'::jsonb, false)) or (coalesce((v_after -> 'status') = '"live"'::jsonb, false)))) or not coalesce(v_after, v_before) ?& array['status']::text[])
             offset 0
           ) entry;
     elsif tg_op = 'DELETE' then
