@@ -16,9 +16,10 @@ MOST_TRIED: Final = 20
 _MOST_KEYS: Final = 3
 _LONGEST: Final = 80
 
+# %b, because psycopg writes bytes in a list as a text that depends on standard_conforming_strings
 _RESTORED: Final = """
 with forged (id, digest, entry) as (
-    select f.id, f.digest, l from unnest(%s::bigint[], %s::bytea[]) f(id, digest) join svc.audit_logs l on l.id = f.id
+    select f.id, f.digest, l from unnest(%s::bigint[], %b::bytea[]) f(id, digest) join svc.audit_logs l on l.id = f.id
 )
 select distinct on (f.id) f.id, c.field, c.value as sealed, coalesce(to_jsonb(f.entry) -> c.field, 'null') as present
   from forged f

@@ -107,7 +107,8 @@ def verify(
 ) -> Query[Verify]:
     """Try a code, which may have been hashed under any of the keys."""
     values = (session_id, device_hash, list(code_hashes), ip, user_agent)
-    return Query("select * from svc.console_verify(%s, %s, %s, %s, %s)", values, Verify)
+    # %b, because psycopg writes bytes in a list as a text that depends on standard_conforming_strings
+    return Query("select * from svc.console_verify(%s, %s, %b, %s, %s)", values, Verify)
 
 
 def poll(session_id: UUID, device_hash: bytes) -> Query[Poll]:

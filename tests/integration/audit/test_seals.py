@@ -184,6 +184,13 @@ def test_the_value_that_was_changed_is_found_if_the_log_has_it_elsewhere(
     assert finding.message.startswith(f"entry 3 was changed: {words}")
 
 
+def test_it_is_found_whatever_a_backslash_means_in_the_session(db: Connection) -> None:
+    db.execute("update svc.audit_logs set actor_id = 'mallory' where id = 3")
+    db.execute("set standard_conforming_strings = off")
+    [finding] = verified(db).findings
+    assert finding.message.startswith('entry 3 was changed: actor_id was "alice" and is "mallory"')
+
+
 SEALS: list[tuple[str, str, list[tuple[str, str | None]]]] = [
     ("changed", "update svc.audit_seals set sealed_at = '2001-01-01' where number = 1", [("seal_changed", None)]),
     ("first cut off", "delete from svc.audit_seals where number = 1", [("seal_missing", None)]),
