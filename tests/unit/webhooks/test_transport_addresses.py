@@ -200,8 +200,8 @@ async def test_a_name_that_leads_elsewhere_the_next_time_is_judged_anew(making: 
 
     async with (
         name_server(lambda _: shown) as names,
-        receiver(saying_and_closing(OK), host="127.0.0.2") as address,
-        receiver(internal, port=int(address.partition(":")[2])),
+        receiver(internal) as address,  # first, because on the other address nobody else takes ports
+        receiver(saying_and_closing(OK), host="127.0.0.2", port=int(address.partition(":")[2])),
     ):
         url = f"rebound.test:{address.partition(':')[2]}"
         first = await send(making(guard, names=names), request(url))
