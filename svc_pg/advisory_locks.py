@@ -23,6 +23,8 @@ class Lock(IntEnum):
     """The worker that sleeps, to tell it from a sender."""
     SEALS = 6
     """The seals of the audit log: each follows the last."""
+    LISTENER = 7
+    """A worker that begins to listen, to see whether it claims in the same database."""
 
     @property
     def key(self) -> tuple[int, int]:

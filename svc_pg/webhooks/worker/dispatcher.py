@@ -12,12 +12,12 @@ from typing import Final
 from svc_pg.conninfo import Conninfo
 from svc_pg.webhooks.worker import leases, protocol
 from svc_pg.webhooks.worker.attempts import Done
-from svc_pg.webhooks.worker.connections import Connection, connected
+from svc_pg.webhooks.worker.connections import Connection
 from svc_pg.webhooks.worker.leases import Acknowledgement, EndpointSnapshot, Lease, Message
 from svc_pg.webhooks.worker.local_faults import LocalFaults
 from svc_pg.webhooks.worker.results import ResultQueue
 from svc_pg.webhooks.worker.statistics import Statistics
-from svc_pg.webhooks.worker.wakeup import Wakeup
+from svc_pg.webhooks.worker.wakeup import Wakeup, waking
 
 _log = logging.getLogger(__name__)
 
@@ -69,9 +69,7 @@ class Dispatcher:
     async def claim_all(self, conn: Connection) -> None:
         """Claim on ``conn`` until the worker stops. Raises ProtocolError."""
         await protocol.check(conn)
-        async with connected(self._listen_conninfo) as listening:
-            wakeup = Wakeup(listening, interval=self._interval)
-            await wakeup.listen()
+        async with waking(self._listen_conninfo, claiming=conn, interval=self._interval) as wakeup:
             while not self._stopping.is_set():
                 await self._wait_for_slots()
                 if pause := self._faults.pause:
