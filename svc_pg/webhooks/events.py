@@ -1,6 +1,6 @@
 """Send events inside the caller's transaction: the messages and the change commit together or not at all."""
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime, timedelta
 from typing import Any, Final, LiteralString, TypeVar
@@ -14,6 +14,7 @@ from svc_pg.webhooks.payloads import Payload, SchemaCheck, json_text
 from svc_pg.webhooks.tracing import current_traceparent
 
 Answer = TypeVar("Answer")
+Item = TypeVar("Item")
 Statement = tuple[LiteralString, tuple[object, ...]]
 
 # One round trip: if the event has a schema, nothing is sent unless the payload is known to fit that very schema
@@ -33,6 +34,7 @@ _EVENT: Final = """
 """
 _AT_ONCE: Final = timedelta(0)
 _INVALID_TEXT: Final = "22P02"
+_TOO_COMPLEX: Final = "54001"
 
 _checks: dict[str, SchemaCheck] = {}  # by event, for the schema that it had when it was last sent
 
@@ -140,13 +142,15 @@ def _sent_many(
     refuse_unstorable(event=event)
     _check_tenant(tenant)
     _check_delay(delay)
-    for idempotency_key in idempotency_keys or ():
+    texts = [json_text(payload) for payload in _listed("payloads", payloads)]
+    listed_idempotency_keys = None if idempotency_keys is None else _listed("idempotency_keys", idempotency_keys)
+    listed_keys = None if keys is None else _listed("keys", keys)
+    for idempotency_key in listed_idempotency_keys or ():
         refuse_unstorable(idempotency_key=idempotency_key)
-    for key in keys or ():
+    for key in listed_keys or ():
         refuse_unstorable(key=key)
-    tenants = None if tenant is None else [tenant] * len(payloads)
-    texts = [json_text(payload) for payload in payloads]
-    values = (_listed(idempotency_keys), tenants, delay, current_traceparent(), _listed(keys))
+    tenants = None if tenant is None else [tenant] * len(texts)
+    values = (listed_idempotency_keys, tenants, delay, current_traceparent(), listed_keys)
     return _sent(_SEND_MANY, event, texts, (event, texts, *values))
 
 
@@ -169,8 +173,11 @@ def _check_delay(delay: object) -> None:
     raise QueryError(f"delay is {delay!r}, not a timedelta", hint=hint)
 
 
-def _listed(values: Sequence[str | None] | None) -> list[str | None] | None:
-    return None if values is None else list(values)
+def _listed(name: str, values: Iterable[Item]) -> list[Item]:
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        hint = "Give a list of payloads." if name == "payloads" else f"Write {name}=[...], with one for each payload."
+        raise QueryError(f"{name} is of type {type(values).__name__}, not a list", hint=hint)
+    return list(values)
 
 
 def _sent(
@@ -229,7 +236,7 @@ async def _row(conn: Any, text: LiteralString, parameters: tuple[object, ...]) -
 
 @contextmanager
 def _translating() -> Iterator[None]:
-    """As ``translating``; a text that is not JSON is a PayloadError."""
+    """As ``translating``; a text that is not JSON, or nested too deeply, is a PayloadError."""
     with translating():
         try:
             yield
@@ -238,4 +245,8 @@ def _translating() -> Iterator[None]:
             if state == _INVALID_TEXT and "json" in str(source):
                 detail = getattr(getattr(source, "diag", None), "message_detail", None) or source
                 raise PayloadError(f"the payload is not JSON: {detail}") from error
+            if state == _TOO_COMPLEX:
+                raise PayloadError(
+                    "the payload is nested too deeply for PostgreSQL", hint="Send lists and objects of fewer levels."
+                ) from error
             raise

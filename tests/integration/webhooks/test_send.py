@@ -98,6 +98,11 @@ def test_a_text_that_is_not_json_is_refused(db: psycopg.Connection[Any]) -> None
         webhooks.send(db, "order.created", "{not json")
 
 
+def test_a_text_that_is_nested_too_deeply_is_refused(db: psycopg.Connection[Any]) -> None:
+    with pytest.raises(PayloadError, match="nested too deeply"):
+        webhooks.send(db, "order.created", "[" * 100_000 + "]" * 100_000)
+
+
 def test_a_json_text_is_stored_byte_for_byte(db: psycopg.Connection[Any]) -> None:
     text = '{"n": 12345678901234567.10,  "n": 1}'
     webhooks.send(db, "order.created", text)

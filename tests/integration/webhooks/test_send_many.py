@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from svc_pg import webhooks
-from svc_pg.errors import PayloadError, UnknownEventError
+from svc_pg.errors import PayloadError, QueryError, UnknownEventError
 from svc_pg.query import scalar
 from tests.support.hooks import endpoint, hooks_config, install, rows
 from tests.support.postgres import Prepare
@@ -137,6 +137,15 @@ def test_one_bad_payload_of_many_is_named(db: psycopg.Connection[Any]) -> None:
         webhooks.send_many(db, "order.created", [{}, {"x": {1, 2}}])
     with pytest.raises(UnknownEventError):
         webhooks.send_many(db, "order.creatd", [{}])
+
+
+@pytest.mark.parametrize("name", ["payloads", "keys", "idempotency_keys"])
+@pytest.mark.parametrize("value", [5, "12", b"12", {"1": 1, "2": 2}])
+def test_what_is_no_list_is_refused_before_it_is_sent(db: psycopg.Connection[Any], name: str, value: Any) -> None:
+    arguments: dict[str, Any] = {"payloads": [{}, {}], name: value}
+    with pytest.raises(QueryError, match=f"^{name} is of type {type(value).__name__}, not a list"):
+        webhooks.send_many(db, "order.created", **arguments)
+    assert messages(db) == {}
 
 
 def test_an_own_event_of_svc_pg_cannot_be_sent(database: str, db: psycopg.Connection[Any]) -> None:
