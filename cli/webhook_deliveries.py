@@ -229,4 +229,4 @@ def prune(
     with connect(database_url) as conn:
         conn.autocommit = True
         count = prune_deliveries(conn, delivered=keep_delivered, failed=keep_failed)
-    output.words(f"{count} deliveries and messages deleted.")
+    output.words(f"Deliveries and messages deleted: {count:,}.")
