@@ -32,7 +32,7 @@ begin
                nullif(v_given -> 'context', 'null') as v_context
           from asked
       ) given, "customer" victim
-     where (victim."email" = new."email" collate "NOCASE") and ((((coalesce(typeof(victim."status") = 'text' and victim."status" collate binary = 'live', 1 = 0))) or (1 = 0)));
+     where (victim."email" = new."email" collate "NOCASE") and ((((coalesce(typeof(victim."status") in ('text', 'blob') and case typeof(victim."status") when 'blob' then '\x' || lower(hex(victim."status")) else victim."status" end = 'live', 1 = 0))) or (1 = 0)));
     insert into svc_audit_replaced (
         table_name, conflict, record_id, actor_id, tenant_id, context, before_data,
         redacted_fields, label, severity, compliance, description
@@ -55,7 +55,7 @@ begin
                nullif(v_given -> 'context', 'null') as v_context
           from asked
       ) given, "customer" victim
-     where (victim."id" = new."id" collate "BINARY") and (victim."email" = new."email" collate "NOCASE") is not true and ((((coalesce(typeof(victim."status") = 'text' and victim."status" collate binary = 'live', 1 = 0))) or (1 = 0)));
+     where (victim."id" = new."id" collate "BINARY") and (victim."email" = new."email" collate "NOCASE") is not true and ((((coalesce(typeof(victim."status") in ('text', 'blob') and case typeof(victim."status") when 'blob' then '\x' || lower(hex(victim."status")) else victim."status" end = 'live', 1 = 0))) or (1 = 0)));
 end;
 
 create trigger main."00_svc_audit_before_update_customer" before update on "customer"
@@ -92,7 +92,7 @@ begin
                nullif(v_given -> 'context', 'null') as v_context
           from asked
       ) given, "customer" victim
-     where (victim."email" = new."email" collate "NOCASE") and (victim."id" is not old."id") and ((((coalesce(typeof(victim."status") = 'text' and victim."status" collate binary = 'live', 1 = 0))) or (1 = 0)));
+     where (victim."email" = new."email" collate "NOCASE") and (victim."id" is not old."id") and ((((coalesce(typeof(victim."status") in ('text', 'blob') and case typeof(victim."status") when 'blob' then '\x' || lower(hex(victim."status")) else victim."status" end = 'live', 1 = 0))) or (1 = 0)));
     insert into svc_audit_replaced (
         table_name, conflict, record_id, actor_id, tenant_id, context, before_data,
         redacted_fields, label, severity, compliance, description
@@ -115,11 +115,11 @@ begin
                nullif(v_given -> 'context', 'null') as v_context
           from asked
       ) given, "customer" victim
-     where (victim."id" = new."id" collate "BINARY") and (victim."email" = new."email" collate "NOCASE") is not true and (victim."id" is not old."id") and ((((coalesce(typeof(victim."status") = 'text' and victim."status" collate binary = 'live', 1 = 0))) or (1 = 0)));
+     where (victim."id" = new."id" collate "BINARY") and (victim."email" = new."email" collate "NOCASE") is not true and (victim."id" is not old."id") and ((((coalesce(typeof(victim."status") in ('text', 'blob') and case typeof(victim."status") when 'blob' then '\x' || lower(hex(victim."status")) else victim."status" end = 'live', 1 = 0))) or (1 = 0)));
 end;
 
 create trigger main."00_svc_audit_insert_customer" after insert on "customer"
-    when (((1 = 0) or ((coalesce(typeof(new."status") = 'text' and new."status" collate binary = 'live', 1 = 0)))))
+    when (((1 = 0) or ((coalesce(typeof(new."status") in ('text', 'blob') and case typeof(new."status") when 'blob' then '\x' || lower(hex(new."status")) else new."status" end = 'live', 1 = 0)))))
 begin
 -- made by svc-pg from its configuration for main.customer; change it there
     insert into svc_audit_logs (
@@ -148,7 +148,7 @@ begin
 end;
 
 create trigger main."00_svc_audit_update_customer" after update on "customer"
-    when ((old."card_number" is not new."card_number" collate binary or typeof(old."card_number") <> typeof(new."card_number")) or (old."email" is not new."email" collate binary or typeof(old."email") <> typeof(new."email")) or (old."id" is not new."id" collate binary or typeof(old."id") <> typeof(new."id")) or (old."name" is not new."name" collate binary or typeof(old."name") <> typeof(new."name")) or (old."password_hash" is not new."password_hash" collate binary or typeof(old."password_hash") <> typeof(new."password_hash")) or (old."status" is not new."status" collate binary or typeof(old."status") <> typeof(new."status"))) and ((((coalesce(typeof(old."status") = 'text' and old."status" collate binary = 'live', 1 = 0))) or ((coalesce(typeof(new."status") = 'text' and new."status" collate binary = 'live', 1 = 0)))))
+    when ((old."card_number" is not new."card_number" collate binary or typeof(old."card_number") <> typeof(new."card_number")) or (old."email" is not new."email" collate binary or typeof(old."email") <> typeof(new."email")) or (old."id" is not new."id" collate binary or typeof(old."id") <> typeof(new."id")) or (old."name" is not new."name" collate binary or typeof(old."name") <> typeof(new."name")) or (old."password_hash" is not new."password_hash" collate binary or typeof(old."password_hash") <> typeof(new."password_hash")) or (old."status" is not new."status" collate binary or typeof(old."status") <> typeof(new."status"))) and ((((coalesce(typeof(old."status") in ('text', 'blob') and case typeof(old."status") when 'blob' then '\x' || lower(hex(old."status")) else old."status" end = 'live', 1 = 0))) or ((coalesce(typeof(new."status") in ('text', 'blob') and case typeof(new."status") when 'blob' then '\x' || lower(hex(new."status")) else new."status" end = 'live', 1 = 0)))))
 begin
 -- made by svc-pg from its configuration for main.customer; change it there
     insert into svc_audit_logs (
@@ -195,7 +195,7 @@ values ('main.customer', '["credit", "settings"]', 1)
        is_conditional = max(is_conditional, excluded.is_conditional);
 
 create trigger main."00_svc_audit_delete_customer" after delete on "customer"
-    when ((((coalesce(typeof(old."status") = 'text' and old."status" collate binary = 'live', 1 = 0))) or (1 = 0)))
+    when ((((coalesce(typeof(old."status") in ('text', 'blob') and case typeof(old."status") when 'blob' then '\x' || lower(hex(old."status")) else old."status" end = 'live', 1 = 0))) or (1 = 0)))
 begin
 -- made by svc-pg from its configuration for main.customer; change it there
     -- with recursive_triggers a row that is replaced comes here as well

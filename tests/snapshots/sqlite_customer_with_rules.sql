@@ -171,7 +171,7 @@ begin
       from (
         with asked as materialized (
             select printf() as v_given,
-                   case when (((old."email" is not new."email" collate binary or typeof(old."email") <> typeof(new."email"))) and not (((coalesce(typeof(new."status") = 'text' and new."status" collate binary = 'test', 1 = 0) or coalesce(typeof(new."status") = 'text' and new."status" collate binary = 'demo', 1 = 0))))) then 0 when ((coalesce(typeof(new."credit") in ('integer', 'real') and new."credit" collate binary > 10000, 1 = 0))) then 1 when 1 = 1 then 2 end as v_rule
+                   case when (((old."email" is not new."email" collate binary or typeof(old."email") <> typeof(new."email"))) and not (((coalesce(typeof(new."status") in ('text', 'blob') and case typeof(new."status") when 'blob' then '\x' || lower(hex(new."status")) else new."status" end = 'test', 1 = 0) or coalesce(typeof(new."status") in ('text', 'blob') and case typeof(new."status") when 'blob' then '\x' || lower(hex(new."status")) else new."status" end = 'demo', 1 = 0))))) then 0 when ((coalesce(typeof(new."credit") in ('integer', 'real') and new."credit" collate binary > 10000, 1 = 0))) then 1 when 1 = 1 then 2 end as v_rule
         )
         select v_given ->> 'actor_id' as v_actor_id, v_given ->> 'tenant_id' as v_tenant_id,
                nullif(v_given -> 'context', 'null') as v_context, v_rule

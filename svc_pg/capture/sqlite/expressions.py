@@ -134,7 +134,7 @@ class Sqlite:
         return sql("({0} is not {1} collate binary or typeof({0}) <> typeof({1}))", old, new)
 
     def test(self, row: RowName, column: Column, test: ValueTest) -> Sql:
-        """The tests of a value, which compare texts byte by byte."""
+        """The tests of a value, which compare texts byte by byte, and blobs by the text that is recorded."""
         x = self._value(row, column)
 
         def is_of_type(limit: Scalar) -> Sql:
@@ -143,7 +143,7 @@ class Sqlite:
             if column.kind == "boolean":
                 return FALSE
             if isinstance(limit, str):
-                return sql("typeof({}) = 'text'", x)
+                return sql("typeof({}) in ('text', 'blob')", x)
             return sql("typeof({}) in ('integer', 'real')", x)
 
         def is_of_json_type(limit: Scalar) -> Sql:
@@ -157,6 +157,10 @@ class Sqlite:
         if column.kind == "json":
             scalar = sql("case when {0} then {1} ->> '$' else {1} end", _is_json_text(x), x)
             return value_tests(self, test, scalar, is_of_json_type)
+        texts = [test.eq, test.ne, test.gt, test.ge, test.lt, test.le, *(test.one_of or [])]
+        if any(isinstance(limit, str) for limit in texts):
+            x_as_text = sql("case typeof({0}) when 'blob' then '\\x' || lower(hex({0})) else {0} end", x)
+            return value_tests(self, test, x_as_text, is_of_type)
         return value_tests(self, test, sql("{} collate binary", x), is_of_type)
 
     def object(self, members: Sequence[tuple[str, Sql]]) -> Sql:
