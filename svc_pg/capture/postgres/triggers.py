@@ -74,7 +74,10 @@ def _meaning(rules: TableRules) -> str:
 
 def _redact_function(rules: TableRules) -> SchemaObject:
     """The function that redacts a snapshot."""
-    removed = sorted(column for column, kind in rules.redactions.items() if kind == "remove")
+    redactions = {
+        column: kind for column, kind in rules.redactions.items() if rules.columns is None or column in rules.columns
+    }
+    removed = sorted(column for column, kind in redactions.items() if kind == "remove")
     function = function_name("redact", rules.table.name)
     sql = render(
         "capture/redact_function.sql.j2",
@@ -83,7 +86,7 @@ def _redact_function(rules: TableRules) -> SchemaObject:
         guarded=rules.guarded,
         columns=None if rules.columns is None else sorted(rules.columns.difference(removed)),
         removed=removed,
-        replaced=sorted((column, kind) for column, kind in rules.redactions.items() if kind != "remove"),
+        replaced=sorted((column, kind) for column, kind in redactions.items() if kind != "remove"),
         on_drift=rules.audited.on_drift,
     )
     return SchemaObject("function", f"svc.{function}", sql, audited_table=str(rules.table.name))

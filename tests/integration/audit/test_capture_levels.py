@@ -233,6 +233,12 @@ def test_an_allow_list_records_these_columns_and_the_key(connect: Connect) -> No
     assert [e["after_data"] for e in log(conn)] == [{"id": 1, "a": "a"}, {"id": 1, "a": "b"}]
 
 
+def test_an_allow_list_leaves_out_a_column_that_is_redacted_as_well(connect: Connect) -> None:
+    conn = connect(columns=["a"], redact={"secret": "last4"})
+    conn.execute("insert into t (id, a, secret) values (1, 'a', 'hush hush')")
+    assert log(conn)[0]["after_data"] == {"id": 1, "a": "a"}
+
+
 def test_oversized_values_are_replaced_by_size_and_hash(connect: Connect) -> None:
     conn = connect(max_value_bytes=256)
     conn.execute("insert into t (id, a) values (1, repeat('x', 1000000)), (2, 'small')")
