@@ -12,7 +12,7 @@ declare
     v_snapshot jsonb;
     v_text text;
     v_texts text := left(coalesce(p_description, ''), 10000);
-    v_words tsvector := '';
+    v_words tsvector := ''::tsvector;
 begin
     foreach v_snapshot in array array[p_before, p_after] loop
         v_text := v_snapshot::text;
