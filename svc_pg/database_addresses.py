@@ -90,7 +90,9 @@ def _sqlite(text: str, name: str) -> SqliteFile:
     if match is None or match["host"] or not match["path"]:
         raise ConfigError(f"{name} is not the address of a file of SQLite", hint=_SQLITE_FORMS)
     path = match["path"]
-    if path == ":memory:" or path.startswith("file:") or "\0" in path:
+    if path.startswith("file:"):
+        raise ConfigError(f"{name} has a URI (file:...), and only a path is read", hint=_SQLITE_FORMS)
+    if path == ":memory:" or "\0" in path:
         raise ConfigError(f"{name} must be a file: one in memory would end with the command", hint=_SQLITE_FORMS)
     return SqliteFile(Path(path))
 

@@ -94,6 +94,7 @@ def test_a_file_with_damage_is_named_as_such(folder: Path) -> None:
         ("sqlite:shop.db", "Write sqlite:///shop.db"),
         ("sqlite://", "Write sqlite:///shop.db"),
         ("sqlite:///:memory:", "must be a file"),
+        ("sqlite:///file:shop.db?uri=true", "only a path is read"),
         ("sqlite:///", "Write sqlite:///shop.db"),
         ("mysql://nobody@localhost", "Write mysql://"),
     ],
