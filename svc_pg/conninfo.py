@@ -73,8 +73,11 @@ class Conninfo:
 
 
 def libpq(address: str) -> str:
-    """The address without the driver that SQLAlchemy writes in ``postgresql+asyncpg://``."""
-    return _DRIVER.sub("postgresql://", address)
+    """The address without the driver that SQLAlchemy writes in ``postgresql+asyncpg://``, and without space around it.
+
+    A line end comes with a secret that was made from a file.
+    """
+    return _DRIVER.sub("postgresql://", address.strip())
 
 
 def _database_name(given: Mapping[str, str], defaults: Mapping[str, str]) -> str:

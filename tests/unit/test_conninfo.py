@@ -16,10 +16,11 @@ from svc_pg.errors import ConfigError
         ("postgres+asyncpg:///shop", "postgresql:///shop"),
         ("postgresql://ann:a+b://c@db/shop", "postgresql://ann:a+b://c@db/shop"),
         ("host=db password=postgresql+x://", "host=db password=postgresql+x://"),
+        (" postgresql+psycopg://ann@db/shop\n", "postgresql://ann@db/shop"),
         ("", ""),
     ],
 )
-def test_an_address_of_sqlalchemy_is_read_without_its_driver(url: str, read: str) -> None:
+def test_an_address_of_sqlalchemy_is_read_without_its_driver_and_the_space_around_it(url: str, read: str) -> None:
     assert libpq(url) == read
 
 
