@@ -204,6 +204,14 @@ def not_installed() -> NotInstalledError:
     return NotInstalledError("the database has no svc-pg, or an older one", hint="Run: svc-pg install")
 
 
+def another_version() -> NotInstalledError:
+    """The error of a statement of ours that names what the functions of another version do not have."""
+    return NotInstalledError(
+        "the database has another version of svc-pg",
+        hint="Run the newer version's svc-pg install, and deploy that version.",
+    )
+
+
 def translate(error: Exception) -> SvcError | None:
     """The SvcError that a driver's error stands for, or None.
 

@@ -1,8 +1,8 @@
 """A query is a value: text, parameters and the row it makes. Two lines run it, sync or async."""
 
 import json
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Generic, LiteralString, TypeVar, cast
@@ -10,10 +10,11 @@ from typing import Any, Generic, LiteralString, TypeVar, cast
 from psycopg import AsyncConnection, AsyncCursor, Connection, Cursor
 from psycopg.abc import Buffer
 from psycopg.adapt import Loader
+from psycopg.errors import UndefinedColumn
 from psycopg.rows import BaseRowFactory, RowMaker, kwargs_row, scalar_row
 
 from svc_pg.connections import apsycopg_connection, psycopg_connection
-from svc_pg.errors import NotFoundError, translating
+from svc_pg.errors import NotFoundError, another_version, translating
 from svc_pg.exact_json import Verbatim
 
 Row = TypeVar("Row")
@@ -63,7 +64,7 @@ def fetch(conn: Connection[Any], query: Query[Row]) -> list[Row]:
     """
     conn = psycopg_connection(conn)
     cursor = keep_json(conn.cursor(row_factory=kwargs_row(query.row)))
-    with translating():
+    with _translating(query):
         return _present(query, cursor.execute(query.text, query.params or None).fetchall())
 
 
@@ -71,7 +72,7 @@ async def afetch(conn: AsyncConnection[Any], query: Query[Row]) -> list[Row]:
     """As ``fetch``, on an async connection."""
     conn = await apsycopg_connection(conn)
     cursor = keep_json(conn.cursor(row_factory=kwargs_row(query.row)))
-    with translating():
+    with _translating(query):
         return _present(query, await (await cursor.execute(query.text, query.params or None)).fetchall())
 
 
@@ -84,7 +85,7 @@ async def afetch_within(conn: AsyncConnection[Any], query: Query[Row], *, max_by
     used = 0
     conn = await apsycopg_connection(conn)
     cursor = keep_json(conn.cursor(row_factory=_sized(query.row)))
-    with translating():
+    with _translating(query):
         # row by row, as the server makes them: it waits when its client has not taken the ones before
         found = cast(AsyncGenerator[tuple[int, Row]], cursor.stream(query.text, query.params or None))
         async with aclosing(found):
@@ -113,6 +114,18 @@ def _bytes(value: object) -> int:
         case list() | tuple():
             return sum(map(_bytes, value))
     return 0
+
+
+@contextmanager
+def _translating(query: Query[Any]) -> Iterator[None]:
+    """As ``translating``, and if a statement that reads schema svc names a column that is not there."""
+    try:
+        with translating():
+            yield
+    except UndefinedColumn as error:
+        if "svc." not in query.text:  # of a table of the application's
+            raise
+        raise another_version() from error
 
 
 def fetch_one(conn: Connection[Any], query: Query[Row]) -> Row:

@@ -134,8 +134,8 @@ class Database:
             raise Problem(422, "invalid_value", "The database cannot read a value of the request.") from error
         except (psycopg.ProgrammingError, NotInstalledError, AccessError) as error:
             match error if isinstance(error, SvcError) else translate(error):
-                case NotInstalledError():
-                    detail = "The database has no svc-pg, or an older one. Run: svc-pg install"
+                case NotInstalledError() as missing:
+                    detail = f"{missing.message[0].upper()}{missing.message[1:]}. {missing.hint}"
                     raise unavailable("not_installed", detail) from error
                 case AccessError():
                     detail = "The console's role lacks rights in schema svc: it needs those of svc_admin."

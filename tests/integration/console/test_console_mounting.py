@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 from fastapi import FastAPI
 from psycopg.conninfo import make_conninfo
@@ -16,6 +17,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
+from svc_pg import Config, schema
 from svc_pg.console import Console, Product, ProductEndpoint
 from svc_pg.errors import ConfigError, ConsoleAutoApproveInProductionError, ConsoleWeakSecretError
 from tests.integration.console.serving import (
@@ -233,6 +235,16 @@ def test_a_database_without_the_schema_is_503_with_the_remedy(empty_database: st
         response = httpx.get(f"{url}{PREFIX}/audit/entries", headers=bearer("read"))
     assert (response.status_code, response.json()["code"]) == (503, "not_installed")
     assert "svc-pg install" in response.json()["detail"]
+
+
+def test_a_console_beside_functions_of_another_version_is_503_with_the_remedy(empty_database: str) -> None:
+    with psycopg.connect(empty_database) as conn:
+        schema.install(conn, Config())
+        conn.execute("alter table svc.webhook_endpoints rename description to title")
+    with serving(new_console(database_url=empty_database).asgi) as url:
+        response = httpx.get(f"{url}{PREFIX}/webhooks/endpoints", headers=bearer("read"))
+    assert (response.status_code, response.json()["code"]) == (503, "not_installed")
+    assert response.json()["detail"].startswith("The database has another version of svc-pg. Run the newer version's")
 
 
 def test_a_database_whose_schema_is_closed_to_the_console_is_503_with_the_remedy(
