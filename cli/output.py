@@ -12,15 +12,23 @@ from .output_file import STANDARD_OUTPUT, discard, explained
 debug = False
 """True if errors keep their traceback; set by --debug."""
 
+is_read = True
+"""False once the reader of standard output is known to have left."""
+
 # The specification names these errors, so people look for their names
 _NAMED = (ConsoleAutoApproveInProductionError, ConsoleWeakSecretError)
 
 
 def data(text: str) -> None:
-    """Print one line of data. Raises SvcError if it cannot be written, for example if the disk is full."""
+    """Print one line of data. Raises SvcError if it cannot be written, for example if the disk is full.
+
+    If the reader left, as head does, the command goes on without it: its exit code is that of its result.
+    """
     try:
         with explained(STANDARD_OUTPUT):
             sys.stdout.write(text + "\n")
+    except BrokenPipeError:
+        _go_on_unread()
     except UnicodeEncodeError as error:
         if error.encoding == "utf-8":
             raise
@@ -36,10 +44,16 @@ def end() -> None:
         with explained(STANDARD_OUTPUT):
             sys.stdout.flush()
     except BrokenPipeError:
-        discard()
+        _go_on_unread()
     except SvcError:
         discard()
         raise
+
+
+def _go_on_unread() -> None:
+    global is_read
+    is_read = False
+    discard()
 
 
 def json_data(value: Any) -> None:

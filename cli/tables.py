@@ -5,8 +5,8 @@ from collections.abc import Collection
 from rich.console import Console
 from rich.table import Table
 
+from . import output
 from .json_text import printable
-from .output_file import STANDARD_OUTPUT, explained
 
 # names that people chose may look like markup or an emoji: a:b:c
 _console = Console(highlight=False, markup=False, emoji=False)
@@ -22,5 +22,6 @@ def show(title: str, columns: list[str], rows: list[list[str]], *, folding: Coll
         table.add_column(column, overflow="fold", no_wrap=column not in folding)
     for row in rows:
         table.add_row(*map(printable, row))
-    with explained(STANDARD_OUTPUT):
+    with _console.capture() as drawn:
         _console.print(table)
+    output.data(drawn.get().removesuffix("\n"))

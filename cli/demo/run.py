@@ -78,8 +78,8 @@ async def run_demo(*, stay: bool, as_json: bool) -> bool:
         else:
             show(findings)
         is_good = findings.is_good
-        if stay:
-            output.end()  # a reader in a pipe need not wait for the end of the demo
+        output.end()  # a reader in a pipe need not wait for the end of the demo
+        if stay and output.is_read:
             output.words("The shop goes on, for live pages to move. Ctrl-C ends the demo.")
             with suppress(asyncio.CancelledError):
                 await _go_on(http)

@@ -1,5 +1,6 @@
 """Nothing that the command line prints of a database can control a terminal."""
 
+import os
 from io import BytesIO, TextIOWrapper
 
 import pytest
@@ -37,3 +38,15 @@ def test_data_that_the_encoding_of_the_output_lacks_is_no_bug(monkeypatch: pytes
     output.data("é")
     with pytest.raises(SvcError, match="only characters of latin-1"):
         output.data("€")
+
+
+def test_a_command_goes_on_if_its_reader_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    monkeypatch.setattr(output, "is_read", True)
+    with os.fdopen(writer, "w") as out:
+        monkeypatch.setattr("sys.stdout", out)
+        output.data("x" * 100_000)
+        assert not output.is_read
+        tables.show("", ["what"], [["more"]])
+        output.end()
