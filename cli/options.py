@@ -56,14 +56,15 @@ def duration(*, meaning: str, or_zero: bool = False) -> OptionInfo:
 
 def point_in_time(*, meaning: str) -> OptionInfo:
     """An option whose text ``svc_pg.durations.point_in_time`` can read."""
-
-    def check(text: str | None) -> str | None:
-        try:
-            if text is not None:
-                durations.point_in_time(text)
-        except ValueError as error:
-            raise typer.BadParameter(str(error)) from error
-        return text
-
-    option: OptionInfo = typer.Option(callback=check, metavar="DURATION|TIME", help=meaning)
+    option: OptionInfo = typer.Option(callback=readable_time, metavar="DURATION|TIME", help=meaning)
     return option
+
+
+def readable_time(text: str | None) -> str | None:
+    """A text that ``svc_pg.durations.point_in_time`` can read. Raises wrong usage."""
+    try:
+        if text is not None:
+            durations.point_in_time(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    return text

@@ -1,18 +1,19 @@
 """The commands history, as-of and blame."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
-from svc_pg import audit
+from svc_pg import audit, durations
 
 from . import output, records
 from .database import connect
 from .format_difference import ERASED, differences, time_text, value_text
 from .json_text import printable
 from .known_tables import tell_other_names, warn_of_no_records
-from .options import After, Json, Limit, PostgresUrl
+from .options import After, Json, Limit, PostgresUrl, readable_time
 
 app = typer.Typer()
 
@@ -61,7 +62,12 @@ def history(
 @app.command("as-of")
 def as_of(
     time: Annotated[
-        str, typer.Argument(metavar="TIME", help="The time: 2026-01-31 (UTC), 2026-01-31T12:00:00Z, or 7d, 1h30m ago.")
+        str,
+        typer.Argument(
+            metavar="TIME",
+            help="The time: 2026-01-31 (UTC), 2026-01-31T12:00:00Z, or 7d, 1h30m ago.",
+            callback=readable_time,
+        ),
     ],
     table: Table,
     key: Annotated[
@@ -75,6 +81,9 @@ def as_of(
 ) -> None:
     """Show a record, or the rows of a table, as they were at a time."""
     past = audit.as_of(table, time).as_json()  # PostgreSQL has times, such as infinity, that Python has not
+    point = durations.point_in_time(time)
+    if isinstance(point, datetime) and point > datetime.now(UTC):
+        output.words(f"warning: {time} is in the future: these are the states of now")
     with connect(database_url) as conn:
         warn_of_no_records(conn, table)
         tell_other_names(conn, table)

@@ -74,6 +74,7 @@ def ages_of(older_than: timedelta | None, config: AuditConfig | None) -> Ages:
     if older_than is None and ages.are_equal:
         raise QueryError(
             "nothing says how long the audit log is kept, so nothing is removed",
-            hint="Write retention_days = 365 below [audit] in svc-pg.toml, or pass an age, such as 365 days.",
+            hint="Write retention_days = 365 below [audit] in svc-pg.toml, or pass an age: --older-than 365d, or"
+            " timedelta(days=365) in Python.",
         )
     return ages

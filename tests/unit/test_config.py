@@ -69,6 +69,7 @@ def test_a_file_and_python_give_the_same_configuration(tmp_path: Path) -> None:
             'webhooks.events."order.created".shema: unknown key; did you mean "schema"?',
         ),
         ("[[audit.tables]]", "audit.tables[0].name: missing"),
+        ('[[audit.tables]]\nname = "a"\nredact = "b"', 'audit.tables[0].redact: write a list of columns: ["b"]'),
         ('[[audit.tables]]\nname = "a.b.c"', "audit.tables[0].name: 'a.b.c' is not a table name"),
         ("[webhooks.events.Order]", "webhooks.events.Order: not an event name; write lower-case words with dots"),
         ('[webhooks]\nretry = "soon"', "webhooks.retry: 'soon' is not a retry policy; write \"default\""),
