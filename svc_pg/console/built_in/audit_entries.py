@@ -60,7 +60,7 @@ class EntryRoutes:
                 summary="Entries, newest first",
                 query=documented(_LISTED),
                 response=Page[_SomeOfEntry],
-                errors={"unknown_entry": 404, "conflict": 409},
+                errors={"unknown_entry": 404, "conflict": 409, "not_supported": 422},
             ),
             ProductEndpoint(
                 method="GET",

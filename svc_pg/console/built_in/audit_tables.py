@@ -29,6 +29,7 @@ class TableRoutes:
                 summary="The audited tables by name, with their rules and the state of capture",
                 query=documented(PAGE),
                 response=Page[Audited],
+                errors={"not_supported": 503},
             )
         ]
 

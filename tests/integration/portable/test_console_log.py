@@ -144,6 +144,8 @@ def test_searches_say_that_they_need_postgresql(client: httpx.Client, search: di
     refused = client.get("/audit/entries", params=search)
     assert_problem(refused, 422, "not_supported")
     assert "PostgreSQL only" in refused.json()["detail"]
+    promised = client.get("/console/openapi.json").json()["paths"]["/audit/entries"]["get"]["responses"]["422"]
+    assert "not_supported" in json.dumps(promised)
 
 
 def test_sessions_of_a_tenant_see_its_entries_alone(client: httpx.Client, own_database: str) -> None:
