@@ -110,7 +110,7 @@ class Supervisor:
             slot.process.terminate()
         try:
             with suppress(ConnectionError):
-                while line := await reader.readline():
+                while (line := await reader.readline()).endswith(b"\n"):  # else it was killed while it wrote
                     _note(slot, line)
             return await slot.process.wait()
         finally:
