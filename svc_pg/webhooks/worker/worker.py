@@ -31,9 +31,9 @@ _LAST_ACKNOWLEDGEMENTS: Final = 20.0  # seconds after the last attempt
 class Worker:
     """Delivers the webhooks of one database; run as many as you like.
 
-    ``concurrency`` is the number of POSTs at a time. The worker is notified of work on
-    ``listen_conninfo``; if that goes through a pooler, it polls every ``interval``. It waits for a database that cannot
-    be reached, also at its start. ``statistics`` has its counters. Raises ConfigError for an unreadable conninfo.
+    ``concurrency`` is the number of POSTs at a time. The worker is notified of work on ``listen_conninfo``; while it
+    cannot listen there, it polls every ``interval``. It waits for a database that cannot be reached, also at its start.
+    ``statistics`` has its counters. Raises ConfigError for an unreadable conninfo.
     """
 
     def __init__(
