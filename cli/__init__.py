@@ -77,6 +77,8 @@ def _explained(error: Exception) -> Exception | None:
         return error
     if isinstance(error, ModuleNotFoundError) and (package := (error.name or "").partition(".")[0]) in _EXTRAS:
         return SvcError(f"this command needs {package}; run: pip install 'svc-pg[{_EXTRAS[package]}]'")
+    if type(error).__module__ == "pymysql.err" and isinstance(error.args[0], int):  # also has a sqlstate
+        return SvcError(f"the server says: {error.args[-1]} ({error.args[0]})")
     if hasattr(error, "sqlstate"):  # psycopg's, which only some commands import
         return translate(error) or error
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:  # of Typer's help, which it prints by itself
@@ -86,6 +88,4 @@ def _explained(error: Exception) -> Exception | None:
         from svc_pg.schema.sqlite.session import hint_of
 
         return SvcError(f"SQLite says: {error}", hint=hint_of(error))
-    if type(error).__module__ == "pymysql.err" and isinstance(error.args[0], int):  # sent by the server, or its loss
-        return SvcError(f"the server says: {error.args[-1]} ({error.args[0]})")
     return None

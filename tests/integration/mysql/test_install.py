@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
@@ -24,6 +25,7 @@ from svc_pg.schema import plan
 from svc_pg.schema.mysql.backfill import backfill
 from svc_pg.schema.mysql.differences import status
 from svc_pg.schema.mysql.install import install, uninstall
+from tests.support.commands import svc_pg
 from tests.support.mysql import MySqlServer
 from tests.support.mysql_tables import Connection, audit, entries, facts, purge, remake, run
 
@@ -472,3 +474,11 @@ def test_a_backfill_leaves_out_what_an_insert_would(shop: Connection) -> None:
     said = {each.identity: each.leaves_out for each in status(shop, config) if each.leaves_out}
     assert [*said] == [f"00_svc_audit_{kind}_t on {database(shop)}.t" for kind in ("insert", "update", "delete")]
     assert {*said.values()} == {'entries only when {"after": {"status": {"eq": "live"}}}'}
+
+
+def test_a_command_tells_what_the_server_says(mysql_server: MySqlServer, shop: Connection, tmp_path: Path) -> None:
+    audit(shop, TABLE)
+    run(shop, "insert into t values (1, 'a')", "alter table svc.audit_logs rename column label to words")
+    failed = svc_pg("log", "--database-url", mysql_server.address(database(shop)), folder=tmp_path)
+    run(shop, "alter table svc.audit_logs rename column words to label")
+    assert failed.stderr.startswith("error: the server says: Unknown column")
