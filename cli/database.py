@@ -57,8 +57,12 @@ def open_database(database_url: str | None) -> Iterator[Any]:
             with closing(_sqlite(file)) as conn:
                 yield conn
         case MySqlServer() as server:
-            with closing(_mysql(server)) as conn:
-                yield conn
+            opened = _mysql(server)
+            try:
+                yield opened
+            finally:
+                if opened.open:  # or it was lost, and PyMySQL would raise another error than that
+                    opened.close()
         case found:
             with _postgres(found) as conn:
                 yield conn

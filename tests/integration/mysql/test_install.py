@@ -9,6 +9,8 @@ from typing import Any
 import pymysql
 import pytest
 
+from cli.database import open_database
+from svc_pg.audit import actor
 from svc_pg.config import AuditConfig, AuditedTable, Config
 from svc_pg.dbapi import rows
 from svc_pg.errors import (
@@ -482,3 +484,13 @@ def test_a_command_tells_what_the_server_says(mysql_server: MySqlServer, shop: C
     failed = svc_pg("log", "--database-url", mysql_server.address(database(shop)), folder=tmp_path)
     run(shop, "alter table svc.audit_logs rename column words to label")
     assert failed.stderr.startswith("error: the server says: Unknown column")
+
+
+def test_a_command_tells_that_it_lost_the_server(mysql_server: MySqlServer, shop: Connection) -> None:
+    def lose() -> None:
+        with open_database(mysql_server.address(database(shop))) as conn, actor(conn, "ops"):
+            run(shop, f"kill {conn.thread_id()}")
+            rows(conn, "select sleep(9)")
+
+    with pytest.raises(pymysql.OperationalError):
+        lose()
