@@ -81,7 +81,7 @@ def variables(postgres: str, folder: Path) -> Iterator[dict[str, str]]:
         (f"webhooks ping {NOBODY}", 1, NOBODY),
         (f"webhooks retry {NOBODY}", 1, NOBODY),
         (f"webhooks recover {NOBODY}", 1, NOBODY),
-        ("webhooks prune --failed 90d", 0, "0 "),
+        ("webhooks prune --failed 90d", 0, "deleted: 0."),
         ("webhooks reencrypt", 0, "0 "),
         ("console init", 0, "SVC_CONSOLE_CONNECTION_TOKEN_HASH=sha256:"),
         ("console sessions", 0, "signed in"),
