@@ -134,7 +134,7 @@ def test_parquet_is_not_written_to_a_terminal(database: str) -> None:
 
 
 def all_of(terminal: int) -> str:
-    """What was written to a terminal whose other end is closed. Closes it. One read may give a part."""
+    """The text that was written to a terminal whose other end is closed. Closes it. One read may give a part."""
     shown = b""
     with suppress(OSError):  # as Linux tells the end
         while part := os.read(terminal, 65_536):
