@@ -72,7 +72,10 @@ class Phrases:
 
 
 def _naive(time: datetime) -> str:
-    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}".rjust(26, "0")
+    try:
+        return f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}".rjust(26, "0")
+    except OverflowError:  # its zone is ahead in the year 1, or behind in the year 9999
+        return "0001-01-01 00:00:00.000000" if time.year == 1 else "9999-12-31 23:59:59.999999"
 
 
 SQLITE: Final = Phrases(

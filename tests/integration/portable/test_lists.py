@@ -128,6 +128,9 @@ def test_times_are_those_of_the_database_and_of_any_zone(log: Log, conn: Any) ->
     assert records(conn, audit.query().since(east)) == ["3", "2"]
     assert records(conn, audit.query().until(east)) == ["1"]
     assert records(conn, audit.query().since(datetime(1, 1, 1, tzinfo=UTC))) == ["3", "2", "1"]
+    first, last = map(datetime.fromisoformat, ("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"))
+    assert records(conn, audit.query().since(first).until(last)) == ["3", "2", "1"]
+    assert records(conn, audit.query().since(last)) == records(conn, audit.query().until(first)) == []
 
 
 def test_a_page_ends_before_it_has_more_bytes(log: Log, conn: Any) -> None:
