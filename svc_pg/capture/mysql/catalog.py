@@ -37,7 +37,7 @@ select t.table_schema, t.table_name, t.table_type, coalesce(e.transactions, 'NO'
 """
 _COLUMNS: Final = """
 select table_schema, table_name, column_name, data_type, column_type, character_set_name, numeric_precision,
-       datetime_precision, is_nullable, generation_expression
+       datetime_precision, generation_expression
   from information_schema.columns
  where table_schema in ({}) and coalesce(generation_expression, '') not in ('ROW START', 'ROW END')
  order by table_schema, table_name, ordinal_position
@@ -146,13 +146,12 @@ def _table(
 
 
 def _column(fact: Sequence[Any], *, is_json: bool) -> MySqlColumn:
-    name, kind, declared, charset, bits, digits, is_nullable, _ = fact
+    name, kind, declared, charset, bits, digits, _ = fact
     is_boolean = declared == "tinyint(1)"
     return MySqlColumn(
         name,
         "boolean" if is_boolean else "json" if is_json else _KINDS.get(kind, "text"),
         int((bits if kind == "bit" else digits) or 0),
-        is_required=is_nullable == "NO",
         is_utf8=charset in ("utf8mb4", "utf8mb3", "utf8", "ascii") and kind not in ("enum", "set"),
         is_float=kind == "float",
         is_padded=kind == "year" or "zerofill" in declared,

@@ -23,8 +23,6 @@ _VARIABLES: Final[dict[Variable, Sql]] = {
 _OLD: Final = sql("old")
 _NEW: Final = sql("new")
 _KEYWORDS: Final = {None: sql("null"), True: sql("1"), False: sql("0")}
-_PLAIN: Final = ("boolean", "number", "text")
-"""Kinds of values of which no function makes null."""
 _SIZED: Final = ("text", "bytes", "json", "shape")
 """Kinds of values that may be large."""
 
@@ -101,12 +99,14 @@ class MySql:
                 value = self.text(row, column)
             case "json":  # a text with a constraint that a session can switch off
                 value = sql("if(json_valid({0}), {0}, json_quote({0}))", x)
-            case "number":
-                value = value_sql.number(x, column)
+            case (
+                "number" | "text"
+            ):  # or the other one, if the column has changed since: json_quote() of a number is null
+                given = value_sql.number(x, column) if column.kind == "number" else self.text(row, column)
+                value = sql("coalesce(json_quote({0}), {0})", given)
             case _:
                 value = sql("json_quote({})", self.text(row, column))
-        is_given = isinstance(column, MySqlColumn) and column.is_required and (row, column.name) not in self.values
-        return value if is_given and column.kind in _PLAIN else _or_null(value)
+        return _or_null(value)
 
     def _quoted(self, text: Sql) -> Sql:
         """A text, or null, as a member of an object."""

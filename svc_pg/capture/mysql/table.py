@@ -9,12 +9,11 @@ from svc_pg.capture.table import Table
 
 @dataclass(frozen=True, slots=True)
 class MySqlColumn(Column):
-    """A column, which ``is_required`` if it lets no NULL in. ``is_utf8`` if its texts need no conversion, ``is_float``
-    if it is of single precision, ``is_padded`` if it prints zeros before its numbers, and ``is_large`` if a value may
-    be too long for the functions that write JSON.
+    """A column, which ``is_utf8`` if its texts need no conversion, ``is_float`` if it is of single precision,
+    ``is_padded`` if it prints zeros before its numbers, and ``is_large`` if a value may be too long for the functions
+    that write JSON.
     """
 
-    is_required: bool = False
     is_utf8: bool = False
     is_float: bool = False
     is_padded: bool = False

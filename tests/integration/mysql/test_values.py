@@ -230,6 +230,26 @@ def test_a_value_that_no_function_of_the_server_could_write_does_not_stop_the_ap
     assert [updated["after_data"][name] for name in "lv"] == expected
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "value"),
+    [
+        ("int not null", "int", None),
+        ("varchar(9) not null", "varchar(9)", None),
+        ("int", "varchar(9)", 'a"b'),
+        ("int not null", "date", "2026-01-02"),
+        ("varchar(9)", "int", 5),
+        ("varchar(9) not null", "decimal(5, 2)", Decimal("1.50")),
+    ],
+)
+def test_a_column_that_has_changed_is_recorded_as_it_is_before_the_next_install(
+    shop: Connection, before: str, after: str, value: Any
+) -> None:
+    audit(shop, f"create table t (id int primary key, v {before})")
+    run(shop, f"alter table t modify v {after}")
+    execute(shop, "insert into t values (1, %s)", (value,))
+    assert facts(shop, "after_data") == [({"id": 1, "v": value},)]
+
+
 def test_columns_that_rules_leave_out_are_in_no_entry(shop: Connection) -> None:
     audit(shop, "create table t (id int primary key, a int, b int)", columns=["a"])
     run(shop, "insert into t values (1, 2, 3)", "update t set b = 4")
