@@ -16,6 +16,7 @@ from psycopg.rows import BaseRowFactory, RowMaker, kwargs_row, scalar_row
 from svc_pg.connections import apsycopg_connection, psycopg_connection
 from svc_pg.errors import NotFoundError, another_version, translating
 from svc_pg.exact_json import Verbatim
+from svc_pg.time_formats import achosen, chosen
 
 Row = TypeVar("Row")
 
@@ -64,7 +65,7 @@ def fetch(conn: Connection[Any], query: Query[Row]) -> list[Row]:
     """
     conn = psycopg_connection(conn)
     cursor = keep_json(conn.cursor(row_factory=kwargs_row(query.row)))
-    with _translating(query):
+    with _translating(query), chosen(conn):
         return _present(query, cursor.execute(query.text, query.params or None).fetchall())
 
 
@@ -73,7 +74,8 @@ async def afetch(conn: AsyncConnection[Any], query: Query[Row]) -> list[Row]:
     conn = await apsycopg_connection(conn)
     cursor = keep_json(conn.cursor(row_factory=kwargs_row(query.row)))
     with _translating(query):
-        return _present(query, await (await cursor.execute(query.text, query.params or None)).fetchall())
+        async with achosen(conn):
+            return _present(query, await (await cursor.execute(query.text, query.params or None)).fetchall())
 
 
 async def afetch_within(conn: AsyncConnection[Any], query: Query[Row], *, max_bytes: int) -> tuple[list[Row], bool]:

@@ -21,6 +21,7 @@ from svc_pg.dialects import dialect_of
 from svc_pg.errors import translating
 from svc_pg.pagination import Filter
 from svc_pg.query import Query, keep_json
+from svc_pg.time_formats import chosen
 
 PAUSE: Final = timedelta(milliseconds=500)
 _CURSOR: Final = "svc_pg_follow"
@@ -67,7 +68,7 @@ def _between(conn: Connection[Any], oldest: EntryListing, wanted: Filter) -> Ite
         between = by_change(COLUMNS, keyset, wanted)
     else:
         between = Query(keyset.select + wanted.clause + keyset.order, wanted.params, Entry)
-    with conn.cursor(_CURSOR, row_factory=class_row(Entry)) as cursor:
+    with chosen(conn), conn.cursor(_CURSOR, row_factory=class_row(Entry)) as cursor:
         keep_json(cursor)
         cursor.itersize = _BATCH
         yield from cursor.execute(between.text, between.params)

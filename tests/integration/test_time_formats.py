@@ -1,13 +1,17 @@
 """A database whose sessions print times and intervals in forms that psycopg does not read."""
 
+import asyncio
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
 
-from svc_pg import webhooks
+from svc_pg import audit, schema, webhooks
 from svc_pg.console import Console
+from svc_pg.errors import ConflictError, NotFoundError
 from svc_pg.query import scalar
 from tests.integration.console.serving import bearer, serving_installed, settings
 from tests.support.commands import svc_pg
@@ -47,6 +51,46 @@ def test_commands_read_it(printing: str, tmp_path: Path, command: list[str], wor
     done = svc_pg(*command, folder=tmp_path, variables={"DATABASE_URL": printing})
     assert done.returncode == 0, done.stderr
     assert words in done.stdout
+
+
+def paused(conn: psycopg.Connection[Any]) -> str:
+    [endpoint] = webhooks.endpoints.list(conn).data
+    return webhooks.endpoints.pause(conn, endpoint.id).id
+
+
+@pytest.mark.parametrize("is_autocommit", [False, True])
+def test_calls_read_it_on_a_given_connection_which_keeps_its_forms(printing: str, *, is_autocommit: bool) -> None:
+    with psycopg.connect(printing, autocommit=is_autocommit) as conn:
+        assert [each.timeout for each in webhooks.endpoints.list(conn).data] == [timedelta(seconds=15)]
+        assert len(audit.query().resource("t").since("6h").list(conn).data) == 2
+        assert len(audit.as_of("t", timedelta(milliseconds=1)).list(conn).data) == 1
+        with pytest.raises(NotFoundError):
+            webhooks.endpoints.get(conn, "0199a4a0-0000-7000-8000-000000000000")
+        with pytest.raises(ConflictError), conn.transaction():
+            webhooks.endpoints.ping(conn, paused(conn))
+        forms = "select current_setting('datestyle') || ', ' || current_setting('intervalstyle')"
+        assert scalar(conn, forms) == "German, DMY, sql_standard"
+        conn.rollback()
+        entries = audit.follow(conn, audit.query().resource("t"))
+        assert [next(entries).operation for _ in range(2)] == ["INSERT", "UPDATE"]
+        entries.close()
+        assert scalar(conn, forms) == "German, DMY, sql_standard"
+
+
+def test_async_calls_read_it_on_a_given_connection_which_keeps_its_forms(printing: str) -> None:
+    async def read(*, is_autocommit: bool) -> None:
+        async with await psycopg.AsyncConnection.connect(printing, autocommit=is_autocommit) as conn:
+            assert len((await webhooks.endpoints.alist(conn)).data) == 1
+            shown = await conn.execute("show datestyle")
+            assert await shown.fetchone() == ("German, DMY",)
+
+    for is_autocommit in (False, True):
+        asyncio.run(read(is_autocommit=is_autocommit))
+
+
+def test_nothing_that_is_installed_counts_as_tampered(printing: str) -> None:
+    with psycopg.connect(printing) as conn:
+        assert schema.plan(conn, CONFIG) == []
 
 
 def test_a_worker_delivers_its_messages(printing: str) -> None:

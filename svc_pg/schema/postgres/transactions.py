@@ -23,10 +23,10 @@ class Patience:
     for_table: timedelta = FOR_TABLE
 
 
-# names that the catalog prints are compared with those of the record
+# names and intervals that the catalog prints are compared with those of the record
 _SETTINGS: Final = (
     "set transaction isolation level read committed; set local search_path = pg_catalog, pg_temp;"
-    " set local quote_all_identifiers = off"
+    " set local quote_all_identifiers = off; set local intervalstyle = postgres"
 )
 # the limit for tables is set when the lock is there
 _LOCK: Final = "select set_config('lock_timeout', %s, true) from pg_advisory_xact_lock(%s, %s)"
