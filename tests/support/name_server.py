@@ -6,8 +6,10 @@ from contextlib import asynccontextmanager
 from ipaddress import ip_address
 from typing import Final, cast
 
-Addresses = Callable[[str], Sequence[str] | None]
-"""The addresses of a name, of either version; None if the server shall never answer."""
+SERVFAIL: Final = 2
+NXDOMAIN: Final = 3
+Addresses = Callable[[str], Sequence[str] | int | None]
+"""The addresses of a name, of either version; the code of an error; None if the server shall never answer."""
 
 _HEADER_SIZE: Final = 12
 _VERSIONS: Final = {1: 4, 28: 6}  # of the addresses that A and AAAA ask for
@@ -15,7 +17,10 @@ _VERSIONS: Final = {1: 4, 28: 6}  # of the addresses that A and AAAA ask for
 
 @asynccontextmanager
 async def name_server(addresses: Addresses) -> AsyncIterator[str]:
-    """Enter to get its address, as host:port. What it answers must not be kept for later: its TTL is 0."""
+    """Enter to get its address, as host:port.
+
+    What it answers must not be kept for later: its TTL is 0. But NXDOMAIN may be kept for a day, as that of real ones.
+    """
     loop = asyncio.get_running_loop()
     transport, _ = await loop.create_datagram_endpoint(lambda: _Server(addresses), local_addr=("127.0.0.1", 0))
     try:
@@ -34,7 +39,10 @@ class _Server(asyncio.DatagramProtocol):
     def datagram_received(self, data: bytes, sender: tuple[str, int]) -> None:
         name, end = _name(data)
         kind = int.from_bytes(data[end : end + 2])
-        if (known := self._addresses(name)) is not None:
+        known = self._addresses(name)
+        if isinstance(known, int):
+            self._transport.sendto(_error(data[:2], data[_HEADER_SIZE : end + 4], known), sender)
+        elif known is not None:
             found = [ip.packed for ip in map(ip_address, known) if ip.version == _VERSIONS.get(kind)]
             self._transport.sendto(_answer(data[:2], data[_HEADER_SIZE : end + 4], kind, found), sender)
 
@@ -53,3 +61,11 @@ def _answer(number: bytes, question: bytes, kind: int, found: Sequence[bytes]) -
     header = number + b"\x81\x80" + (1).to_bytes(2) + len(found).to_bytes(2) + b"\0\0\0\0"
     fixed = b"\xc0\x0c" + kind.to_bytes(2) + b"\0\x01" + b"\0\0\0\0"
     return header + question + b"".join(fixed + len(address).to_bytes(2) + address for address in found)
+
+
+def _error(number: bytes, question: bytes, code: int) -> bytes:
+    """RFC 2308, 3: with the SOA of the root, whose times say how long it may be kept."""
+    header = number + b"\x81" + (0x80 | code).to_bytes(1) + (1).to_bytes(2) + b"\0\0" + (1).to_bytes(2) + b"\0\0"
+    day = (86_400).to_bytes(4)
+    start = b"\0\0" + (1).to_bytes(4) + day * 4
+    return header + question + b"\0\0\x06\0\x01" + day + len(start).to_bytes(2) + start

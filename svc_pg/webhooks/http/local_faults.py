@@ -5,13 +5,14 @@ import errno
 import os
 import socket
 from collections.abc import Awaitable, Callable, Iterator
+from secrets import token_hex
 from typing import Final
 
 from aiodns import error as dns
 
 _FRESH: Final = 5.0  # seconds
 _LONGEST_PROBE: Final = 2.0  # seconds; a lease outlives its attempt by 15
-_NO_NAME: Final = "invalid"  # never exists (RFC 6761)
+_NO_NAMES: Final = "invalid"  # none below it exists (RFC 6761)
 
 _EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS})
 _UNREACHABLE: Final = frozenset({errno.ENETUNREACH, errno.ENETDOWN})
@@ -25,6 +26,8 @@ _NO_RESOLVER: Final = frozenset(
         dns.ARES_ECANCELLED,
     }
 )
+# SERVFAIL is the answer of a forwarder that reaches no other, too; one that refuses may know its own names alone
+_NO_ANSWER: Final = frozenset({dns.ARES_ETIMEOUT, dns.ARES_ESERVFAIL})
 # Documentation addresses (RFC 5737, RFC 3849). To connect a UDP socket sends nothing: the kernel looks for a route.
 _SOMEWHERE: Final = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
 
@@ -54,8 +57,10 @@ def local_fault(error: BaseException) -> str | None:
 
 
 def is_no_answer(error: BaseException) -> bool:
-    """True if the resolver waited for a name server in vain."""
-    return any(isinstance(cause, dns.DNSError) and cause.args[:1] == (dns.ARES_ETIMEOUT,) for cause in _causes(error))
+    """True if no name server told whether the name exists."""
+    return any(
+        isinstance(cause, dns.DNSError) and cause.args[:1] and cause.args[0] in _NO_ANSWER for cause in _causes(error)
+    )
 
 
 def has_route(only: socket.AddressFamily | None = None) -> bool:
@@ -80,7 +85,10 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 class ResolverProbe:
-    """Tells whether any name server answers, when a name got no answer: that name's own servers may be at fault."""
+    """Tells whether any name server answers, when a name got no answer: that name's own servers may be at fault.
+
+    Each question is for another name. Otherwise c-ares, or a name server, would give the answer from before the fault.
+    """
 
     def __init__(self, resolve: Callable[[str], Awaitable[object]]) -> None:
         self._resolve = resolve
@@ -100,7 +108,7 @@ class ResolverProbe:
     async def _is_answered(self) -> bool:
         try:
             async with asyncio.timeout(_LONGEST_PROBE):
-                await self._resolve(_NO_NAME)
+                await self._resolve(f"{token_hex(8)}.{_NO_NAMES}")
         except TimeoutError:
             return False
         except OSError as error:  # that it does not exist is an answer

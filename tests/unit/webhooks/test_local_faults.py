@@ -15,7 +15,7 @@ import pytest
 from svc_pg.webhooks.http import open_files
 from svc_pg.webhooks.http.guard import AddrInfo, Guard
 from svc_pg.webhooks.http.local_faults import local_fault
-from tests.support.name_server import name_server
+from tests.support.name_server import NXDOMAIN, SERVFAIL, name_server
 from tests.support.raw_receiver import OK, Answer, read_request, receiver, request, saying, silence
 from tests.support.transports import send
 from tests.unit.webhooks.conftest import Making
@@ -156,6 +156,28 @@ async def test_a_name_that_its_own_servers_do_not_answer_is_the_fault_of_the_rec
     async with name_server(lambda name: None if name == "shop.test" else []) as names:
         result = await send(making(loopback, names=names), request("shop.test", timeout=SHORT))
     assert (result.outcome, result.remote_ip) == ("timeout", None)
+
+
+async def test_a_name_server_that_stops_answering_is_found_out_however_long_its_answers_may_be_kept(
+    making: Making, loopback: Guard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("svc_pg.webhooks.http.local_faults._FRESH", 0.0)
+    is_up = True
+    async with name_server(lambda name: NXDOMAIN if is_up and name != "shop.test" else None) as names:
+        transport = making(loopback, names=names)
+        first = await send(transport, request("shop.test", timeout=SHORT))
+        is_up = False
+        second = await send(transport, request("shop.test", timeout=SHORT))
+    assert (first.outcome, second.outcome) == ("timeout", "local_error")
+
+
+@pytest.mark.parametrize(("others", "outcome"), [(SERVFAIL, "local_error"), (NXDOMAIN, "dns_error")])
+async def test_a_name_server_that_fails_for_every_name_is_no_fault_of_a_receiver(
+    making: Making, loopback: Guard, others: int, outcome: str
+) -> None:
+    async with name_server(lambda name: SERVFAIL if name == "shop.test" else others) as names:
+        result = await send(making(loopback, names=names), request("shop.test"))
+    assert result.outcome == outcome
 
 
 async def test_a_name_server_that_is_not_there_is_no_fault_of_a_receiver(making: Making, loopback: Guard) -> None:
