@@ -22,6 +22,7 @@ class Attempt:
     url_by: UrlBy
     remote_ip: str | None = None
     is_pooled: bool | None = None  # whether its connection had been used before; None without a connection
+    is_connected: bool = False  # to the receiver or the proxy
     is_repeated: bool = False
     blocked: BlockedAddress | None = None
     refused: OSError | None = None  # the socket that this machine did not give
@@ -44,7 +45,7 @@ class Response(aiohttp.ClientResponse):
         if protocol is None or transport is None:
             raise aiohttp.ServerDisconnectedError
         attempt = current.get()
-        attempt.is_pooled = attempt.is_pooled is None
+        attempt.is_connected, attempt.is_pooled = True, attempt.is_pooled is None
         if attempt.is_pooled and protocol.should_close:  # bytes sent before the request do not answer it
             raise aiohttp.ServerDisconnectedError
         if peer := transport.get_extra_info("peername"):

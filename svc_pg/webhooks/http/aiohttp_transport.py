@@ -20,17 +20,18 @@ from svc_pg.webhooks.http import open_files
 from svc_pg.webhooks.http.aiohttp_attempt import Attempt, Response, current
 from svc_pg.webhooks.http.connector import Connector, only_new
 from svc_pg.webhooks.http.contexts import Contexts, UnusableTls
-from svc_pg.webhooks.http.failures import failure
+from svc_pg.webhooks.http.failures import failure, proxy_fault
 from svc_pg.webhooks.http.guard import BlockedAddress, Guard, UrlBy, check_headers
 from svc_pg.webhooks.http.local_faults import ResolverProbe, is_no_answer, local_fault
 from svc_pg.webhooks.http.response import MAX_BODY_BYTES, kept_body, kept_headers, parse_retry_after
 from svc_pg.webhooks.http.route import DEFAULT_HEADERS
-from svc_pg.webhooks.http.transport import Done, Outcome, Request, Result, judgement
+from svc_pg.webhooks.http.transport import Destination, Done, Outcome, Request, Result, judgement
 
 _log = logging.getLogger(__name__)
 
 _MOST_IDLE = 1000
 _URLS = 1000  # their checks are cached
+_NO_CREDENTIALS = 407
 
 
 _FAILURES = (
@@ -141,7 +142,7 @@ class AiohttpTransport:
             # posting once more is safe: receivers know a delivery by its id.
             if not attempt.is_pooled or attempt.status is not None:
                 raise
-        attempt.is_pooled, attempt.is_repeated = None, True
+        attempt.is_pooled, attempt.is_connected, attempt.is_repeated = None, False, True
         token = only_new.set(True)
         try:
             await self._exchange(request, attempt)
@@ -163,6 +164,8 @@ class AiohttpTransport:
             timeout=_connect_timeout(destination.connect_timeout),
         )
         try:
+            if response.status == _NO_CREDENTIALS and self._is_of_proxy(url, destination):
+                raise aiohttp.ClientHttpProxyError(response.request_info, (), status=response.status)
             attempt.status = response.status
             attempt.headers = kept_headers(response.raw_headers)
             if retry_after := response.headers.get("Retry-After"):
@@ -176,6 +179,8 @@ class AiohttpTransport:
         fault = local_fault(attempt.refused or exc)
         if fault is None and attempt.remote_ip is None and (is_no_answer(exc) or isinstance(exc, TimeoutError)):
             fault = await self._probe.fault()
+        if fault is None and self._has_proxy:
+            fault = proxy_fault(exc, is_reached=attempt.is_connected)
         if fault is None:
             destination = request.destination
             return failure(
@@ -183,6 +188,10 @@ class AiohttpTransport:
             )
         self._connector.close_idle()
         return "local_error", fault
+
+    def _is_of_proxy(self, url: URL, destination: Destination) -> bool:
+        """True if a response may be the proxy's own: not through a tunnel, nor of a receiver that would feign one."""
+        return self._has_proxy and url.scheme == "http" and destination.url_by == "operator"
 
     def _checked_url(self, url: str, url_by: UrlBy) -> URL:
         return URL(self._guard.given_by(url_by).check_url(url), encoded=True)  # otherwise aiohttp rewrites its escapes

@@ -9,6 +9,8 @@ import aiohttp
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
 
+from svc_pg.webhooks.http.aiohttp_attempt import current
+
 only_new: ContextVar[bool] = ContextVar("only_new", default=False)
 """True if a request must have a new connection; pooled ones to its receiver are closed then."""
 
@@ -38,6 +40,12 @@ class Connector(aiohttp.TCPConnector):
                 connection.add_callback(partial(self._rest, protocol))
                 return connection
             connection.close()
+
+    async def _wrap_create_connection(self, *args: Any, **options: Any) -> Any:
+        """Notes that the receiver or the proxy was reached: what follows may be slow for another reason."""
+        made = await super()._wrap_create_connection(*args, **options)
+        current.get().is_connected = True
+        return made
 
     def close_idle(self) -> None:
         """Close all idle connections, to have their files."""

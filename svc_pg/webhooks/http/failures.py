@@ -1,4 +1,4 @@
-"""The outcome and the words of a request that failed, by the fault of its receiver or of the egress proxy."""
+"""The outcome and the words of a request that failed, and the faults of the egress proxy, which no receiver pays."""
 
 import os
 import ssl
@@ -25,12 +25,8 @@ def failure(
             return "tls_error", str(exc)
         case EndpointError():
             return "blocked", exc.message
-        case aiohttp.ClientHttpProxyError(status=407):  # our credentials
-            return "local_error", "the proxy answered 407"
         case aiohttp.ClientHttpProxyError():
             return "connect_error", f"the proxy answered {exc.status}"
-        case aiohttp.ClientProxyConnectionError():
-            return "local_error", f"cannot connect to the proxy: {_reason(exc)}"
         case aiohttp.ClientConnectorDNSError():
             return "dns_error", f"cannot resolve {exc.host}: {exc.strerror}"
         case aiohttp.ClientSSLError():
@@ -44,6 +40,20 @@ def failure(
         case aiohttp.ClientConnectionError() | aiohttp.ClientPayloadError() | OSError():
             return "connect_error", "the connection was lost before the response was complete"
     return "http_error", "the response is not HTTP, or its headers are too many or too large"
+
+
+def proxy_fault(exc: Exception, *, is_reached: bool) -> str | None:
+    """The fault of the egress proxy that an exception of aiohttp tells of; None if it may be the receiver's."""
+    match exc:
+        case aiohttp.ClientHttpProxyError(status=407):  # our credentials
+            return "the proxy answered 407"
+        case aiohttp.ClientProxyConnectionError():
+            return f"cannot connect to the proxy: {_reason(exc)}"
+        case aiohttp.ClientConnectorDNSError():
+            return f"cannot resolve the proxy: {exc.strerror}"
+        case TimeoutError() if not is_reached:
+            return "cannot connect to the proxy: it does not answer"
+    return None
 
 
 def _reason(exc: aiohttp.ClientConnectorError) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -11,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from svc_pg.webhooks.http.aiohttp_transport import AiohttpTransport
-from svc_pg.webhooks.http.guard import Guard
+from svc_pg.webhooks.http.guard import Guard, UrlBy
 from svc_pg.webhooks.http.tls import Tls
 from svc_pg.webhooks.http.transport import Transport
 from tests.support.certificates import authority
-from tests.support.raw_receiver import OK, receiver, saying, saying_and_closing
+from tests.support.raw_receiver import OK, receiver, request, saying, saying_and_closing, silence
 from tests.support.transports import post, send
+from tests.unit.webhooks.test_transport_deadlines import SHORT
 
 pytestmark = pytest.mark.anyio
 
@@ -132,24 +134,54 @@ async def test_a_private_address_in_a_url_is_blocked_before_the_proxy_hears_of_i
 async def test_a_proxy_that_refuses_is_a_failure_that_names_it_and_ours_if_it_refuses_us(
     status: int, outcome: str
 ) -> None:
+    async with refusing(status) as address, through(address) as transport:
+        result = await send(transport, post("https://hooks.invalid/"))
+    assert (result.outcome, result.status, result.error) == (outcome, None, f"the proxy answered {status}")
+
+
+@asynccontextmanager
+async def refusing(status: int) -> AsyncIterator[str]:
     refusal = f"HTTP/1.1 {status} No\r\nContent-Length: 0\r\n\r\n".encode()
 
     async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(refusal)
 
-    async with receiver(refuse) as address, through(address) as transport:
-        result = await send(transport, post("https://hooks.invalid/"))
-    assert (result.outcome, result.status, result.error) == (outcome, None, f"the proxy answered {status}")
+    async with receiver(refuse) as address:
+        yield address
 
 
-async def test_a_proxy_that_is_not_there_is_no_fault_of_the_receiver() -> None:
-    async with receiver(saying_and_closing(OK)) as address:
+@pytest.mark.parametrize(("url_by", "outcome"), [("operator", "local_error"), ("customer", "http_error")])
+async def test_a_proxy_refuses_us_without_a_tunnel_too_and_no_receiver_of_a_customer_can_feign_it(
+    url_by: UrlBy, outcome: str
+) -> None:
+    guard = Guard(allow_http=True, allow_for_customers=True)
+    async with refusing(407) as address, through(address, guard) as transport:
+        result = await send(transport, request("hooks.invalid", url_by=url_by))
+    assert result.outcome == outcome
+
+
+@pytest.mark.parametrize("url", ["https://hooks.invalid/", "http://hooks.invalid/"])
+async def test_a_proxy_that_is_not_there_is_no_fault_of_the_receiver(url: str) -> None:
+    async with receiver(saying_and_closing(OK)) as closed:
         pass
-    async with through(address) as transport:
-        result = await send(transport, post("https://hooks.invalid/"))
-    assert result.outcome == "local_error"
-    assert "cannot connect to the proxy" in str(result.error)
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as full, socket.create_connection(full.getsockname()):
+        proxies = {
+            closed: "cannot connect to the proxy: ",
+            "proxy.invalid:3128": "cannot resolve the proxy: ",
+            f"127.0.0.1:{full.getsockname()[1]}": "cannot connect to the proxy: it does not answer",
+        }
+        for address, words in proxies.items():
+            async with through(address) as transport:
+                result = await send(transport, post(url, connect_timeout=SHORT))
+            assert result.outcome == "local_error"
+            assert words in str(result.error)
+
+
+async def test_a_proxy_that_waits_for_a_receiver_is_not_at_fault() -> None:
+    async with receiver(silence) as address, through(address) as transport:
+        result = await send(transport, post("https://hooks.invalid/", connect_timeout=SHORT))
+    assert result.outcome == "timeout"
 
 
 async def test_a_proxy_of_the_environment_is_not_used(
