@@ -62,17 +62,19 @@ def test_an_update_of_ignored_columns_alone_leaves_no_entry_and_others_tell_the_
 
 def test_ignored_columns_may_be_unrecorded_json_or_of_a_domain(connect: Connect) -> None:
     conn = connect(
-        "create domain touched as timestamptz not null default now();"
-        "create table t (id int primary key, a int, seen json, at touched, n int)",
+        "create domain touched as timestamptz not null default now(); create domain document as json;"
+        "create table t (id int primary key, a numeric, seen json, at touched, note document, n int)",
         columns=["a"],
-        ignore=["seen", "at", "n"],
+        ignore=["seen", "at", "note", "n"],
     )
     conn.execute("insert into t (id, a, seen) values (1, 1, '{}')")
-    conn.execute("""update t set seen = '{"by": "bob"}'""")
+    conn.execute("""update t set seen = '{"by": "bob"}', note = '{"by": "bob"}'""")
     conn.execute("""update t set seen = '{"by":   "bob"}'""")
+    conn.execute("""update t set note = '{"by":   "bob"}'""")
     conn.execute("update t set at = '2026-01-01Z', n = 2")
     conn.execute("update t set a = 2, n = 3")
-    assert brief(conn)[1:] == [("UPDATE", "1", ["a", "n"])]
+    conn.execute("""update t set a = 2.0, note = '{"by":"bob"}'""")
+    assert brief(conn)[1:] == [("UPDATE", "1", ["a", "n"]), ("UPDATE", "1", ["a"])]
     assert log(conn)[1]["after_data"] == {"id": 1, "a": 2}
 
 
