@@ -32,7 +32,7 @@ down_revision = {down_revision!r}
 branch_labels = None
 depends_on = None
 
-UPGRADE = {upgrade}
+{made_for}UPGRADE = {upgrade}
 
 DOWNGRADE = {downgrade}
 
@@ -55,7 +55,7 @@ _DJANGO: Final = '''\
 
 from django.db import migrations
 
-UPGRADE = {upgrade}
+{made_for}UPGRADE = {upgrade}
 
 # Undoes it; the data stays.
 DOWNGRADE = {downgrade}
@@ -88,13 +88,14 @@ def alembic_revision(script: Script, *, folder: Path, path: Path | None = None) 
         raise ConfigError(f"alembic.ini: {error}", hint="Merge the heads first, if there are several.") from error
     upgrade = _listed(script.split(script.upgrade))
     last = directory.get_revision(head) if head else None
-    _refuse_repetition(upgrade, Path(last.path) if last else None, path, run="alembic upgrade head")
+    _refuse_repetition(script, upgrade, Path(last.path) if last else None, path, run="alembic upgrade head")
     revision = secrets.token_hex(6)
     text = _ALEMBIC.format(
         title=_TITLE,
         revision=revision,
         revises=head or "",
         down_revision=head,
+        made_for=_made_for(script),
         upgrade=upgrade,
         downgrade=_listed(script.split(script.downgrade)),
     )
@@ -125,9 +126,10 @@ def django_migration(script: Script, *, folder: Path, app: str | None = None, pa
     chosen = project.apps[label]
     upgrade = _listed(script.split(script.upgrade))
     for end in chosen.ends:
-        _refuse_repetition(upgrade, chosen.migrations / f"{end}.py", path, run="manage.py migrate")
+        _refuse_repetition(script, upgrade, chosen.migrations / f"{end}.py", path, run="manage.py migrate")
     text = _DJANGO.format(
         title=_TITLE,
+        made_for=_made_for(script),
         upgrade=upgrade,
         downgrade=_listed(script.split(script.downgrade)),
         dependencies=dependencies,
@@ -157,15 +159,28 @@ def _chosen_app(project: DjangoProject, folder: Path, label: str | None, path: P
     return chosen
 
 
-def _refuse_repetition(upgrade: str, last: Path | None, path: Path | None, *, run: str) -> None:
-    """Raise ConfigError if the last migration has these statements, or if the file exists and is a migration itself."""
-    if last is not None and last.is_file() and f"UPGRADE = {upgrade}" in last.read_text(encoding="utf-8"):
+def _refuse_repetition(script: Script, upgrade: str, last: Path | None, path: Path | None, *, run: str) -> None:
+    """Raise ConfigError if the new migration would not fit after the last one, or if its file is a migration itself.
+
+    It would not if the last one has these statements, or was made for the same state of the database.
+    """
+    text = last.read_text(encoding="utf-8") if last is not None and last.is_file() else ""
+    if f"UPGRADE = {upgrade}" in text:
         raise ConfigError(
             f"{last} has these changes already, so nothing is written",
             hint=f"Run it: {run}. If it has run, the database was changed since: svc-pg install puts it right.",
         )
+    if script.made_for is not None and _made_for(script) in text:
+        raise ConfigError(
+            f"{last} has not run in this database, so nothing is written",
+            hint=f"Run it first: {run}. Or delete it, and write one for all changes.",
+        )
     if path is not None and path.exists():
         raise ConfigError(f"{path} exists already", hint="Name a new file, which follows the project's last migration.")
+
+
+def _made_for(script: Script) -> str:
+    return "" if script.made_for is None else f"MADE_FOR = {script.made_for!r}  # a state of the database\n\n"
 
 
 def _listed(statements: list[str]) -> str:

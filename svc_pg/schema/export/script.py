@@ -33,6 +33,7 @@ class Script:
     that ``upgrade`` added and keeps the data: of the first script all triggers, views and functions, of a later one the
     captures that it added. After it ``upgrade`` fits again. ``tables`` are the audited tables that must exist
     before. ``opening`` and ``closing`` stand around it in a file, and ``split`` takes the statements apart.
+    ``made_for`` is a fingerprint of the database's state, if it has one: of two scripts with the same one can run.
     """
 
     upgrade: str
@@ -41,6 +42,7 @@ class Script:
     opening: str = "begin;"
     closing: str = "commit;"
     split: Callable[[str], list[str]] = statements
+    made_for: str | None = None
 
     @property
     def file(self) -> str:

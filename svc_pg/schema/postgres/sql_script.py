@@ -1,7 +1,9 @@
 """The steps of an install as a script of SQL, for deployment by files: psql, Alembic, Django."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 from psycopg import Connection
@@ -62,7 +64,9 @@ def script(conn: Connection[Any], config: Config, *, prune: bool = False, roles:
         render("script/end.sql"),
     ]
     tables = [step.audited_table for step in objects if step.audited_table and step.item is not None]
-    return Script("\n".join(texts), _downgrade(objects, is_first=not notes), list(dict.fromkeys(tables)))
+    state = sha256(json.dumps([present.revision, sorted(notes.items())]).encode()).hexdigest()
+    downgrade = _downgrade(objects, is_first=not notes)
+    return Script("\n".join(texts), downgrade, list(dict.fromkeys(tables)), made_for=state)
 
 
 def _check(steps: list[Status], notes: Mapping[tuple[str, str], str]) -> Iterator[str]:
