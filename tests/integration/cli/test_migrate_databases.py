@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import dedent
+from types import SimpleNamespace
 from typing import Any
 
 import pymysql
@@ -19,7 +20,9 @@ from svc_pg.errors import InstallError
 from svc_pg.schema.export.script import Script
 from svc_pg.schema.mysql import sql_script as mysql_script
 from svc_pg.schema.sqlite import sql_script as sqlite_script
+from tests.integration.cli.test_migrate import sqlalchemy_url
 from tests.support.commands import forked, svc_pg
+from tests.support.documents import examples
 from tests.support.mysql import MySqlServer
 
 # Everything is in it that a framework could misread: %, colons, backslashes, quotes, ends of statements
@@ -395,6 +398,29 @@ def test_a_table_that_alembic_remakes_on_sqlite_is_noticed(sqlite: Place) -> Non
     assert sqlite.run("status").returncode == 0
 
 
+def changes_that_alembic_sees(address: str, **options: Any) -> list[Any]:
+    import sqlalchemy
+    from alembic.autogenerate import compare_metadata
+    from alembic.migration import MigrationContext
+
+    metadata = sqlalchemy.MetaData()
+    [example] = examples("upgrading.md", "Alembic's autogenerate")
+    with sqlalchemy.create_engine(address, poolclass=sqlalchemy.NullPool).connect() as conn:
+        context = SimpleNamespace(configure=options.update)
+        exec(example, {"context": context, "connection": conn, "target_metadata": metadata})
+        documented: list[Any] = compare_metadata(MigrationContext.configure(conn, opts=options), metadata)
+        del options["include_name"]
+        assert "audit_logs" in str(compare_metadata(MigrationContext.configure(conn, opts=options), metadata))
+    return documented
+
+
+def test_alembics_autogenerate_drops_nothing_of_ours_as_documented(sqlite: Place, installed_database: str) -> None:
+    sqlite.apply(sqlite.script(configuration(sqlite.folder, CONFIG)))
+    assert {change.name for _, change in changes_that_alembic_sees(sqlite.address)} == {"shop_customer", "shop_order"}
+    address = sqlalchemy_url(installed_database).replace("postgresql:", "postgresql+psycopg:")
+    assert changes_that_alembic_sees(address, include_schemas=True) == []
+
+
 def test_a_column_that_is_renamed_on_mysql_is_noticed(mysql: Place) -> None:
     config = configuration(mysql.folder, CONFIG + ORDERS)
     mysql.apply(mysql.script(config))
@@ -555,5 +581,5 @@ def test_djangos_signals_install_on_mysql(tmp_path: Path, mysql_server: MySqlSer
 
 def test_a_table_that_is_not_there_ends_djangos_migrate_with_its_name(django_on_sqlite: Django) -> None:
     (django_on_sqlite.folder / "svc-pg.toml").write_text(CUSTOMERS + ORDERS, encoding="utf-8")
-    with pytest.raises(AssertionError, match=r"CommandError: svc-pg: .*shop_order"):
+    with pytest.raises(AssertionError, match=r"CommandError: svc-pg: .*shop_order.*\(The migrations have run"):
         django_on_sqlite.manage("migrate", is_audited=True)
