@@ -5,7 +5,7 @@ into the default database, also into those of tests. On SQLite, MySQL and MariaD
 their tables, capture is removed first if there are migrations to run: what a migration itself writes is not recorded.
 """
 
-from typing import Any
+from typing import Any, Final
 
 from django.apps import AppConfig
 from django.conf import settings
@@ -14,7 +14,12 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models.signals import post_migrate, pre_migrate
 
 from svc_pg.dialects import dialect_of, driver_connection
-from svc_pg.errors import SvcError
+from svc_pg.errors import SvcError, UnknownTableError
+
+_AFTER_MIGRATIONS: Final = (
+    "The migrations have run. Name the tables of SVC_CONFIG as they are called now, or run the migrations that make"
+    " them, then migrate again."
+)
 
 
 def connect(app: AppConfig) -> None:
@@ -42,6 +47,8 @@ def _install(using: str, plan: Any = None, **_signal: object) -> None:
     if using == DEFAULT_DB_ALIAS and plan is not None:  # flush, which changes no table, sends the signal without one
         try:
             schema.install(driver_connection(connections[using]), Config.find(str(settings.SVC_CONFIG)))
+        except UnknownTableError as error:
+            raise _explained(UnknownTableError(error.message, hint=error.hint or _AFTER_MIGRATIONS)) from error
         except SvcError as error:
             raise _explained(error) from error
 
