@@ -219,9 +219,8 @@ def _say(steps: list[Status], *, verbose: bool) -> None:
 
 
 def _tell_limits(found: list[Status]) -> None:
-    for entry in found:
-        if entry.note:
-            output.words(f"note: {entry.audited_table}: {entry.note}.")
+    for note in dict.fromkeys(f"note: {entry.audited_table}: {entry.note}." for entry in found if entry.note):
+        output.words(note)
 
 
 def _step(step: Status) -> dict[str, str | None]:

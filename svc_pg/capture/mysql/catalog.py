@@ -9,7 +9,7 @@ from svc_pg.capture.dialect import Kind
 from svc_pg.capture.mysql.table import MySqlColumn, MySqlTable
 from svc_pg.capture.table import Table, did_you_mean, refuse_unknown
 from svc_pg.dbapi import DbApiConnection, rows
-from svc_pg.errors import ConfigError, UnknownTableError
+from svc_pg.errors import AccessError, ConfigError, UnknownTableError
 from svc_pg.table_names import TableName
 
 _KINDS: Final[dict[str, Kind]] = {
@@ -74,8 +74,8 @@ def table_names(conn: DbApiConnection, database: str) -> list[TableName]:
 def read_tables(conn: DbApiConnection, names: Iterable[TableName], *, is_mariadb: bool) -> dict[TableName, MySqlTable]:
     """The facts of tables, in the given order.
 
-    Raises UnknownTableError naming each that is not a user's table, and ConfigError if the engine of one has no
-    transactions: a failed write would keep its rows, and lose its entries.
+    Raises UnknownTableError naming each that is not a user's table, ConfigError if the engine of one has no
+    transactions: a failed write would keep its rows, and lose its entries; and AccessError without SELECT on one.
     """
     wanted = list(dict.fromkeys(names))
     schemas = sorted({name.schema for name in wanted})
@@ -99,6 +99,12 @@ def read_tables(conn: DbApiConnection, names: Iterable[TableName], *, is_mariadb
         if (match := _JSON_CHECK.fullmatch(clause))
     }
     columns = _grouped(rows(conn, holes(_COLUMNS, schemas), schemas))
+    for name in wanted:
+        if name not in columns:
+            raise AccessError(
+                f'the user may not see the columns of table "{name}"',
+                hint="Grant select on the databases of audited tables.",
+            )
     keys = _grouped(rows(conn, holes(_KEYS, schemas), schemas))
     linked: dict[TableName, set[str]] = {}
     for schema, table, column, to_schema, to_table, to_column in rows(conn, _FOREIGN) if is_mariadb else ():

@@ -13,6 +13,10 @@ UNTRUSTED_HINT: Final = (
     "The binary log is on. Set log_bin_trust_function_creators = 1 (on RDS: in the parameter group), or install as a"
     " user with SUPER."
 )
+RIGHTS_HINT: Final = (
+    "An install needs all rights on schema svc, and SELECT, TRIGGER and LOCK TABLES on the databases of audited tables,"
+    " granted to the account itself and not to a role."
+)
 
 
 def diagnose(error: Exception, *, table: str | None = None) -> SvcError:
@@ -30,11 +34,7 @@ def diagnose(error: Exception, *, table: str | None = None) -> SvcError:
     if number == _UNTRUSTED:
         return InstallError("the server lets nobody make triggers who has not SUPER", hint=UNTRUSTED_HINT)
     if number in DENIED:
-        return InstallError(
-            reason,
-            hint="An install needs all rights on schema svc, and SELECT, TRIGGER and LOCK TABLES on the databases of"
-            " audited tables.",
-        )
+        return InstallError(reason, hint=RIGHTS_HINT)
     if number in _LOST:
         return InstallError(
             f"the connection to the server was lost: {reason}", hint="Try again; it goes on with what is left."

@@ -7,7 +7,7 @@ from svc_pg.config import Config
 from svc_pg.dbapi import DbApiConnection
 from svc_pg.errors import ConfigError, InstallError
 from svc_pg.schema.comparison import compare
-from svc_pg.schema.mysql import installed, migrations, preflight
+from svc_pg.schema.mysql import definers, installed, migrations, preflight
 from svc_pg.schema.mysql.installation import Installation, read_installation
 from svc_pg.schema.mysql.session import Server, pinned
 from svc_pg.schema.mysql.target import target_of
@@ -46,9 +46,11 @@ def look(conn: DbApiConnection, server: Server, present: Installation, wanted: S
     places = [Trigger.parse(identity).table.schema for identity in identities]
     found = installed.found(conn, [server.database, *places], [note for _, note in present.notes.values()])
     wanted_in = [Trigger.parse(item.identity).table.schema for item in wanted]
-    unfit = installed.early(conn, wanted_in) | installed.abandoned(conn, wanted_in)
+    early, powerless = installed.early(conn, wanted_in), definers.powerless(conn, server, wanted_in)
     made = [
-        replace(state, state="outdated") if state.state == "ok" and state.identity in unfit else state
+        replace(state, state="outdated", note=powerless.get(state.identity) if state.audited_table else None)
+        if state.state == "ok" and state.identity in early | powerless.keys()
+        else state
         for state in compare(wanted, [each for each in found if each.recorded_key not in others], ours)
     ]
     return sorted([*steps, *made], key=lambda entry: entry.action == "remove")

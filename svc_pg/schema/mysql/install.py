@@ -10,7 +10,7 @@ from svc_pg.dbapi import DbApiConnection, execute
 from svc_pg.errors import InstallError, SvcError
 from svc_pg.schema.change import Removal
 from svc_pg.schema.migration_files import by_name
-from svc_pg.schema.mysql import installed, migrations, preflight
+from svc_pg.schema.mysql import definers, installed, migrations, preflight
 from svc_pg.schema.mysql.diagnosis import diagnose
 from svc_pg.schema.mysql.differences import look
 from svc_pg.schema.mysql.installation import Installation, read_installation
@@ -20,6 +20,7 @@ from svc_pg.schema.mysql.target import guards, target_of
 from svc_pg.schema.patience import FOR_INSTALL, FOR_TABLE
 from svc_pg.schema.refusals import refuse_lost, refuse_newer, refuse_removals, unfinished
 from svc_pg.schema.status import Status, steps_of
+from svc_pg.schema_objects import Trigger
 
 
 def install(
@@ -47,6 +48,7 @@ def install(
         present = read_installation(conn)
         refuse_newer(present.version)
         wanted = target_of(conn, server, config)
+        definers.check_own(conn, server, [Trigger.parse(item.identity) for item in wanted])
         steps = steps_of(look(conn, server, present, wanted))
         refuse_lost(steps)
         if not prune:

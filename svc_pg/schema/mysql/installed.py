@@ -7,10 +7,9 @@ from typing import Any, Final
 
 from svc_pg.capture.mysql.expressions import MySql
 from svc_pg.capture.mysql.triggers import PREFIX
-from svc_pg.dbapi import DbApiConnection, error_number, execute, rows
+from svc_pg.dbapi import DbApiConnection, execute, rows
 from svc_pg.schema.change import Removal
 from svc_pg.schema.comparison import Found, Key, Recorded
-from svc_pg.schema.mysql.diagnosis import DENIED
 from svc_pg.schema_objects import SchemaObject, Trigger
 from svc_pg.sql_text import joined, sql
 from svc_pg.table_names import TableName
@@ -33,12 +32,6 @@ _TRIGGER: Final = f"{_FROM_CATALOG} where trigger_schema = %s and trigger_name =
 _BEFORE: Final = """
 select trigger_name, event_object_table, event_manipulation from information_schema.triggers
  where trigger_schema = %s and action_timing = 'BEFORE' order by action_order
-"""
-_ABANDONED: Final = """
-select t.trigger_schema, t.trigger_name, t.event_object_table from information_schema.triggers t
- where t.trigger_schema in (%s, 'svc') and not exists (
-        select 1 from mysql.user u where binary concat(u.user, '@', u.host) = binary t.definer
-       )
 """
 _RECORDED: Final = """
 select kind, identity, home, audited_table, source_sha256, catalog_sha256 from svc.installed_objects
@@ -83,20 +76,6 @@ def early(conn: DbApiConnection, schemas: Iterable[str]) -> set[str]:
             elif (table, event) in ours:
                 found.add(ours[table, event])
     return found
-
-
-def abandoned(conn: DbApiConnection, schemas: Iterable[str]) -> set[str]:
-    """Triggers whose definer was dropped, so that every write fails; none if the user may not read who there is."""
-    try:
-        return {
-            str(Trigger(name, TableName(place, table)))
-            for schema in dict.fromkeys(schemas)
-            for place, name, table in rows(conn, _ABANDONED, (schema,))
-        }
-    except Exception as error:
-        if error_number(error) not in DENIED:
-            raise
-        return set()
 
 
 def _found(facts: Sequence[Any], by_name: Mapping[tuple[str, str], str]) -> Found:

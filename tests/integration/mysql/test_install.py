@@ -105,6 +105,52 @@ def test_triggers_of_an_account_that_was_dropped_are_made_anew(mysql_server: MyS
 
 
 @pytest.mark.parametrize(
+    ("right", "place"), [("insert", "svc"), ("trigger", None), ("select", None)], ids=["insert", "trigger", "select"]
+)
+def test_triggers_of_an_account_that_has_lost_a_right_are_made_anew(
+    shop: Connection, limited: Connection, right: str, place: str | None
+) -> None:
+    remake(shop, TABLE)
+    run(shop, "drop database if exists svc")
+    install(limited, config("t"))
+    run(shop, f"revoke {right} on {place or database(shop)}.* from installer@'127.0.0.1'")
+    with pytest.raises(pymysql.Error, match="denied"):
+        run(shop, "insert into t values (1, 1)")
+    told = {step.note for step in status(shop, config("t")) if step.audited_table and step.state == "outdated"}
+    where = "svc.audit_logs" if place else f"{database(shop)}.t"
+    reason = f"to whom {right.upper()} on {where} is denied"
+    assert told == {f"every write fails while its triggers run as installer@127.0.0.1, {reason}"}
+    with pytest.raises((InstallError, AccessError), match=r"denied|may not see the columns"):
+        install(limited, config("t"))
+    install(shop, config("t"))
+    run(shop, "insert into t values (1, 1)")
+    assert states(shop, config("t")) == {}
+
+
+@pytest.mark.usefixtures("limited")
+def test_rights_that_triggers_would_not_have_are_not_enough(mysql_server: MySqlServer, shop: Connection) -> None:
+    """Triggers have no rights of roles on MariaDB, and on MySQL those of default roles."""
+    remake(shop, TABLE)
+    run(shop, "drop database if exists svc", "drop role if exists deployer", "create role deployer")
+    name, account = database(shop), "installer@'127.0.0.1'"
+    run(
+        shop,
+        *(f"grant all privileges on {place}.* to deployer" for place in ("svc", name)),
+        *(f"revoke all privileges on {place}.* from {account}" for place in ("svc", name)),
+        f"grant deployer to {account}",
+        f"set default role deployer {'to' if mysql_server.kind == 'mysql' else 'for'} {account}",
+    )
+    with mysql_server.connect(name, user="installer", password="pw") as conn:
+        if mysql_server.kind == "mysql":
+            install(conn, config("t"))
+            assert states(conn, config("t")) == states(shop, config("t")) == {}
+        else:
+            with pytest.raises(InstallError, match=r"is denied to installer@127\.0\.0\.1 itself"):
+                install(conn, config("t"))
+    run(shop, "insert into t values (1, 1)", "drop role deployer", "drop database if exists svc")
+
+
+@pytest.mark.parametrize(
     ("ddl", "expected"),
     [
         ("drop trigger 00_svc_audit_insert_t", {"00_svc_audit_insert_t on t": "missing"}),
