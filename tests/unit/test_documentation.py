@@ -1,19 +1,23 @@
 """README and docs/ name every command and every option, and lead to no place that does not exist."""
 
+import json
 import re
 from collections.abc import Iterator
+from dataclasses import fields
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 import typer
+from pydantic.alias_generators import to_camel
 from typer.core import TyperCommand, TyperGroup
 
 from cli.app import COMMANDS as SUMMARIES
 from cli.app import app, load
 from docs import generated
 from svc_pg.settings import Settings
-from tests.support.documents import DOCUMENTS, ROOT
+from svc_pg.webhooks.endpoint_rows import EndpointWithSecret
+from tests.support.documents import DOCUMENTS, ROOT, examples
 
 COMMANDS = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
 EVERYWHERE = {"--database-url", "--config", "--json", "--help"}
@@ -88,6 +92,11 @@ def test_the_reference_of_python_has_every_public_name() -> None:
     for name in ("acting_as", "actor_middleware", "audit_connections"):
         assert f":: svc_pg.integrations.django.{name}\n" in generated.python("svc_pg.integrations.django")
     assert ":: svc_pg.integrations.extractors.ACTOR_HEADER\n" in generated.python("svc_pg.integrations.extractors")
+
+
+def test_the_documented_endpoint_has_every_member() -> None:
+    [example] = examples("managing-webhooks.md", "HTTP", "json")
+    assert list(json.loads(example)) == [to_camel(field.name) for field in fields(EndpointWithSecret)]
 
 
 def test_docker_sets_no_variable_that_nothing_reads() -> None:
