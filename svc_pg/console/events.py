@@ -1,14 +1,13 @@
 """Events of sessions beside sign-in, in ``svc.console_events``: exports, and calls that a session may not make."""
 
-import asyncio
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from typing import Final
 from uuid import UUID
 
 from psycopg import Error
 
+from svc_pg.console.background import Background
 from svc_pg.console.clients import user_agent
 from svc_pg.console.database import Database
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleRequest, Problem
@@ -16,7 +15,7 @@ from svc_pg.console.tokens import Session
 
 SHUTDOWN_SECONDS: Final = 2
 
-_PENDING: Final = 100
+_MOST_AT_ONCE: Final = 100
 _DETAIL_LENGTH: Final = 2000
 _EXPORTED: Final = """
 insert into svc.console_events (event, session_id, email, ip, user_agent, detail)
@@ -42,23 +41,16 @@ class Refusals:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._recording = Background(shutdown_seconds=SHUTDOWN_SECONDS)
 
-    @asynccontextmanager
-    async def opened(self) -> AsyncIterator[None]:
-        """Wait, at the end of the block, for what is being recorded."""
-        try:
-            yield
-        finally:
-            if self._tasks:
-                await asyncio.wait(self._tasks, timeout=SHUTDOWN_SECONDS)
+    def opened(self) -> AbstractAsyncContextManager[None]:
+        """Wait, at the end of the block, for refusals that are being recorded."""
+        return self._recording.opened()
 
     def record(self, request: ConsoleRequest, session: Session) -> None:
         """Record that the session lacked the permission for a call."""
-        if len(self._tasks) < _PENDING:
-            task = asyncio.create_task(self._record(request, session))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+        if len(self._recording) < _MOST_AT_ONCE:
+            self._recording.start(self._record(request, session))
 
     async def _record(self, request: ConsoleRequest, session: Session) -> None:
         try:

@@ -1,11 +1,10 @@
 """The mail that brings a sign-in code, and the ways to send it."""
 
-import asyncio
 import logging
 import smtplib
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from email.message import EmailMessage
 from email.utils import format_datetime, make_msgid
@@ -15,6 +14,7 @@ from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 
 from svc_pg.addresses import SmtpServer
+from svc_pg.console.background import Background
 from svc_pg.console.sign_in import codes
 
 SMTP_TIMEOUT_SECONDS: Final = 10
@@ -106,25 +106,18 @@ class Outbox:
 
     def __init__(self, sender: EmailSender) -> None:
         self._sender = sender
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._sending = Background(shutdown_seconds=SHUTDOWN_SECONDS)
 
-    @asynccontextmanager
-    async def opened(self) -> AsyncIterator[None]:
+    def opened(self) -> AbstractAsyncContextManager[None]:
         """Wait, at the end of the block, for mail that is under way."""
-        try:
-            yield
-        finally:
-            if self._tasks:
-                await asyncio.wait(self._tasks, timeout=SHUTDOWN_SECONDS)
+        return self._sending.opened()
 
     def post(self, write: Callable[[], EmailMessage], *, on_failure: Callable[[str], Awaitable[None]]) -> None:
         """Write and send a mail as soon as there is nothing else to do.
 
         ``on_failure`` gets only the kind of a failure, because its text may contain the address or the mail.
         """
-        task = asyncio.create_task(self._deliver(write, on_failure))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._sending.start(self._deliver(write, on_failure))
 
     async def _deliver(self, write: Callable[[], EmailMessage], on_failure: Callable[[str], Awaitable[None]]) -> None:
         try:
