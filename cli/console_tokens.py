@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from svc_pg.console.sign_in import service_tokens
+from svc_pg.console.sign_in import program_tokens
 from svc_pg.errors import NotFoundError
 from svc_pg.settings import Permission
 
@@ -26,13 +26,13 @@ def add(
     *,
     permission: Annotated[Permission, typer.Option(help="What it may do.")] = "read",
     tenant: Annotated[str | None, typer.Option(metavar="TENANT", help="Only what is this tenant's.")] = None,
-    expires: Annotated[timedelta, duration(meaning="How long it lasts, at most 3650d.")] = service_tokens.LIFETIME,
+    expires: Annotated[timedelta, duration(meaning="How long it lasts, at most 3650d.")] = program_tokens.LIFETIME,
     database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
     """Make a token, and print it, this once."""
     with connect(database_url) as conn, operator(conn):
-        made = service_tokens.add(conn, name, permission=permission, tenant=tenant, lifetime=expires)
+        made = program_tokens.add(conn, name, permission=permission, tenant=tenant, lifetime=expires)
     if json:
         records.show_json(made)
         return
@@ -48,12 +48,12 @@ def list_(
     json: Json = False,
 ) -> None:
     """List the tokens of programs, the newest first."""
-    wanted = service_tokens.query().limit(1000)
+    wanted = program_tokens.query().limit(1000)
     none = "No program has a token. Make one: svc-pg console token add NAME"
     show_list(wanted if all_ else wanted.state("live"), _token, none=none, database_url=database_url, as_json=json)
 
 
-def _token(token: service_tokens.StoredToken) -> Iterator[str]:
+def _token(token: program_tokens.StoredToken) -> Iterator[str]:
     tenant = f" of tenant {printable(token.tenant)}" if token.tenant else ""
     end = (
         f"revoked by {printable(token.revoked_by)}" if token.revoked_by else f"until {records.minute(token.expires_at)}"
@@ -71,6 +71,6 @@ def revoke(
 ) -> None:
     """End a token. The next call with it is refused."""
     with connect(database_url) as conn, operator(conn):
-        if not service_tokens.revoke(conn, name):
+        if not program_tokens.revoke(conn, name):
             raise NotFoundError(f"no token is {name}", hint="List them: svc-pg console token list --all")
     output.words(f"ended {name}")

@@ -1,4 +1,4 @@
-"""The commands diff and revert."""
+"""The commands ``diff`` and ``revert``."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""The command erase."""
+"""The command ``erase``."""
 
 from typing import Annotated
 

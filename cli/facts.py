@@ -1,4 +1,4 @@
-"""Facts of a database that the command status tells beside its objects."""
+"""Facts of a database that the command ``status`` tells beside its objects."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar

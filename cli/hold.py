@@ -1,4 +1,4 @@
-"""The command hold."""
+"""The command ``hold``."""
 
 from typing import Annotated, Final
 

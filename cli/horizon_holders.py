@@ -1,4 +1,4 @@
-"""The transactions that hold back readers of the log, or vacuum, for the command status."""
+"""The transactions that hold back readers of the log, or vacuum, for the command ``status``."""
 
 from collections.abc import Sequence
 from typing import Any

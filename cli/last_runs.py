@@ -1,4 +1,4 @@
-"""The age of maintenance and of its purge, for the command status."""
+"""The age of maintenance and of its purge, for the command ``status``."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""The command migrate."""
+"""The command ``migrate``."""
 
 from collections.abc import Sequence
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""The commands install, plan, status and uninstall."""
+"""The commands ``install``, ``plan``, ``status`` and ``uninstall``."""
 
 from datetime import timedelta
 from typing import Annotated, Any, Final

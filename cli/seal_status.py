@@ -1,4 +1,4 @@
-"""The lag of the seals and the last verification, for the command status."""
+"""The lag of the seals and the last verification, for the command ``status``."""
 
 from dataclasses import dataclass
 from math import ceil

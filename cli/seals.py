@@ -1,4 +1,4 @@
-"""The commands seal, verify, prove and check."""
+"""The commands ``seal``, ``verify``, ``prove`` and ``check``."""
 
 import sys
 from collections.abc import Iterable

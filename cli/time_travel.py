@@ -1,4 +1,4 @@
-"""The commands history, as-of and blame."""
+"""The commands ``history``, ``as-of`` and ``blame``."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime

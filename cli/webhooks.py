@@ -10,12 +10,11 @@ from svc_pg import Settings, durations
 from svc_pg.plurals import counted
 from svc_pg.query import fetch_one
 from svc_pg.webhooks import delivery_queries as deliveries
-from svc_pg.webhooks import endpoint_health
+from svc_pg.webhooks import endpoint_health, reencryption
 from svc_pg.webhooks import endpoint_queries as endpoints
 from svc_pg.webhooks.endpoint_health import EndpointHealth
 from svc_pg.webhooks.endpoint_rows import STATUSES, Endpoint
 from svc_pg.webhooks.endpoint_stats import EndpointStats, stats
-from svc_pg.webhooks.reencryption import rotate_key
 from svc_pg.webhooks.secrets import KeyRing
 
 from . import (
@@ -181,7 +180,7 @@ def reencrypt(*, database_url: PostgresUrl = None) -> None:
     """Seal all secrets again, with the first key of SVC_ENCRYPTION_KEYS. The other keys can go then."""
     with connect(database_url) as conn:
         conn.autocommit = True
-        count = rotate_key(conn, KeyRing.of(Settings.load()))
+        count = reencryption.reencrypt(conn, KeyRing.of(Settings.load()))
     sealed = f"The secrets of {counted(count, 'endpoint')} are sealed anew"
     output.words(f"{sealed}; the others were sealed with the first key already.")
 

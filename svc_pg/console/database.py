@@ -18,8 +18,8 @@ from svc_pg.application_names import CONSOLE
 from svc_pg.audit.actors.postgres import SET_ACTOR
 from svc_pg.audit.context import Actor, acting_as, parameters
 from svc_pg.conninfo import NEVER_PREPARE, Conninfo
+from svc_pg.console.reachability import Reachability
 from svc_pg.console.requests import AuthenticatedRequest, Problem, unavailable
-from svc_pg.console.server import Server
 from svc_pg.errors import AccessError, NotInstalledError, SvcError, translate
 
 STATEMENT_TIMEOUT_SECONDS: Final = 5
@@ -54,7 +54,7 @@ class Database:
         # the size of a null pool may be 0: no limit
         self._share = OWN_POOL_SIZE if pool is None or not pool.max_size else max(1, pool.max_size // 2)
         self._free = asyncio.Semaphore(self._share)
-        self._server = Server()
+        self._reachability = Reachability()
 
     @property
     def conninfo(self) -> str | None:
@@ -121,7 +121,7 @@ class Database:
                 await conn.execute(_SETTINGS, [f"{STATEMENT_TIMEOUT_SECONDS}s"])
                 yield conn
         except (PoolTimeout, TooManyRequests) as error:
-            if not await self._server.is_reached(self._pool):
+            if not await self._reachability.is_reached(self._pool):
                 raise unavailable("database_unavailable", _UNREACHABLE) from error
             raise unavailable("database_busy", "No connection to the database became free in time.") from error
         except errors.QueryCanceled as error:

@@ -15,7 +15,7 @@ from svc_pg.console.bearer import FindSession, SessionOf, bearer_tokens
 from svc_pg.console.clients import is_among
 from svc_pg.console.requests import ConsoleRequest, Problem
 from svc_pg.console.same_origin import refuse_other_sites
-from svc_pg.console.sign_in.permissions import included, role
+from svc_pg.console.sign_in.permissions import included, permission_of
 from svc_pg.console.tokens import Session, is_own
 from svc_pg.errors import ConfigError
 from svc_pg.settings import Settings
@@ -94,7 +94,7 @@ def _proxied(settings: Settings, header: str) -> HostSessionOf:
         email = values[0].lower()
         if len(values) > 1 or not is_email(email):
             raise Problem(401, "invalid_proxy_user", f"The proxy must send one e-mail address in {header}.")
-        permission = role(email, settings.console_allowed_emails)
+        permission = permission_of(email, settings.console_allowed_emails)
         if permission is None:
             raise Problem(403, "not_allowed", f"SVC_CONSOLE_ALLOWED_EMAILS gives {email} no permission.")
         return Session(

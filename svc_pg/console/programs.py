@@ -5,9 +5,9 @@ from typing import Final
 from svc_pg.console.bearer import Authenticate
 from svc_pg.console.database import Database
 from svc_pg.console.requests import rate_limited
-from svc_pg.console.sign_in import service_tokens
+from svc_pg.console.sign_in import program_tokens
 from svc_pg.console.sign_in.permissions import included
-from svc_pg.console.tokens import SERVICE_PREFIX, Session
+from svc_pg.console.tokens import PROGRAM_PREFIX, Session
 
 ACTOR_PREFIX: Final = "token:"
 """The beginning of a program's actor id, which its name follows. No e-mail address begins with it."""
@@ -17,10 +17,10 @@ def with_programs(people: Authenticate, database: Database) -> Authenticate:
     """Finds sessions of people as ``people`` does, and those of programs by their tokens."""
 
     async def authenticate(token: str, *, is_use: bool = True) -> Session:
-        if not token.startswith(SERVICE_PREFIX):
+        if not token.startswith(PROGRAM_PREFIX):
             return await people(token, is_use=is_use)
         async with database.connection() as conn:
-            live = await service_tokens.find_live(conn, token, is_use=is_use)
+            live = await program_tokens.find_live(conn, token, is_use=is_use)
         if live.retry_after is not None:
             raise rate_limited(live.retry_after)
         return Session(

@@ -21,7 +21,7 @@ SignInMethod = Literal["auto_approve", "magic_link"]
 ISSUER = "svc-pg"
 AUDIENCE = "svc-console"
 TYPE = "svc-console+jwt"
-SERVICE_PREFIX: Final = "svcpg_"
+PROGRAM_PREFIX: Final = "svcpg_"
 """The beginning of the token of a program, by which it is told from a session's, and found where it should not be."""
 CLOCK_DIFFERENCE_SECONDS: Final = 60
 """The time that the clock of the signing machine may be ahead of that of the verifying one."""
@@ -109,7 +109,7 @@ def issue(
 
 def is_own(token: str) -> bool:
     """True if this says that it is a token of the console, right or wrong; another may be the application's own."""
-    if token.startswith(SERVICE_PREFIX):
+    if token.startswith(PROGRAM_PREFIX):
         return True
     try:
         return jwt.get_unverified_header(token).get("typ") == TYPE

@@ -30,12 +30,12 @@ def message_key(text: str) -> UUID:
 
 
 def no_endpoint(key: UUID) -> str:
-    """The message if no endpoint has this id."""
+    """The text of the error if no endpoint has this id."""
     return f"no endpoint has the id {key}"
 
 
 def no_delivery(key: UUID) -> str:
-    """The message if no delivery has this id."""
+    """The text of the error if no delivery has this id."""
     return f"no delivery has the id {key}"
 
 

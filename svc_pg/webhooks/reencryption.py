@@ -47,7 +47,7 @@ class _Sealed:
     sealed: list[bytes | None]
 
 
-def rotate_key(conn: Connection[Any], keys: KeyRing) -> int:
+def reencrypt(conn: Connection[Any], keys: KeyRing) -> int:
     """Seal the secrets that another key sealed with the first key; return the number of endpoints.
 
     Every batch is a transaction of its own, so it can be stopped and run again while workers go on. ``conn`` must

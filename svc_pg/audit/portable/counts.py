@@ -10,7 +10,7 @@ from typing import Any, Final, LiteralString
 from svc_pg.audit import facets, stats
 from svc_pg.audit.facets import Facet, Facets
 from svc_pg.audit.portable.entries import wanted
-from svc_pg.audit.portable.keys import forged, moment
+from svc_pg.audit.portable.keys import forged, time_of
 from svc_pg.audit.portable.phrases import Phrases
 from svc_pg.audit.portable.statements import Statement, Steps
 from svc_pg.audit.sample import Count
@@ -106,7 +106,7 @@ def counted_stats(
         is_complete=is_complete,
         is_estimate=False,
         bucket=unit,
-        times=[TimeCount(moment(text + _ENDINGS[unit]), times[text]) for text in newest],
+        times=[TimeCount(time_of(text + _ENDINGS[unit]), times[text]) for text in newest],
         tables=_greatest(_by(counted.groups, "resource"), most),
         actors=_greatest(_by(counted.groups, "actor"), most),
         operations=_greatest(_by(counted.groups, "operation"), most),
@@ -143,9 +143,9 @@ def _counted(phrases: Phrases, selection: Selection, size: int) -> Steps[_Counte
     try:
         return _Counted(
             looked_at=count,
-            oldest=None if oldest is None else moment(oldest),
-            first=min((moment(row[0]) for row in rows), default=None),
-            last=max((moment(row[1]) for row in rows), default=None),
+            oldest=None if oldest is None else time_of(oldest),
+            first=min((time_of(row[0]) for row in rows), default=None),
+            last=max((time_of(row[1]) for row in rows), default=None),
             groups=[_Group(*[*row[3:10], row[10].replace(" ", "T"), row[2]]) for row in rows],
         )
     except ValueError as error:

@@ -9,7 +9,7 @@ from svc_pg.audit.conditions import Condition
 from svc_pg.audit.entry import FIELDS, Entry, row_of
 from svc_pg.audit.numbers import HIGHEST
 from svc_pg.audit.portable.change_order import by_change
-from svc_pg.audit.portable.keys import Key, beyond, forged, in_order, moment, within
+from svc_pg.audit.portable.keys import Key, beyond, forged, in_order, time_of, within
 from svc_pg.audit.portable.phrases import (
     MYSQL,
     SQLITE,
@@ -160,7 +160,7 @@ _TEXTS: Final[Mapping[str, LiteralString]] = {
 """Made of what applications write."""
 _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "id": str,
-    "timestamp": moment,
+    "timestamp": time_of,
     "before_data": _json,
     "after_data": _json,
     "context": _json,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from svc_pg.audit.portable.keys import moment
+from svc_pg.audit.portable.keys import time_of
 from svc_pg.audit.portable.phrases import SQLITE, Phrases
 from svc_pg.audit.portable.statements import Statement, Steps
 from svc_pg.dbapi import error_number
@@ -79,7 +79,7 @@ def horizon(phrases: Phrases, after: str | None = None) -> Steps[Horizon]:
         # before the transactions are listed: what begins later writes later entries
         [[now]] = yield Statement(_NOW)
         [[*_, status]] = yield Statement(_STATUS)
-        found = Horizon(_oldest_start(status, moment(now)), earlier, moment(now))
+        found = Horizon(_oldest_start(status, time_of(now)), earlier, time_of(now))
     if earlier is not None and earlier > found.now:  # type: ignore[operator] # both are of one type
         raise QueryError(
             f"{after!r} is ahead of the log: the database was recovered to an earlier time, or it is another one",
@@ -106,7 +106,7 @@ def position(phrases: Phrases, cursor: str) -> int | datetime:
     try:
         match = _CURSOR.fullmatch(cursor)
         if match and (match[1] == "id") == (phrases is SQLITE):
-            return int(match[2]) if phrases is SQLITE else moment(match[2])
+            return int(match[2]) if phrases is SQLITE else time_of(match[2])
     except ValueError:
         pass
     raise QueryError(

@@ -60,7 +60,7 @@ def in_order(phrases: Phrases, found: Filter, *, is_falling: bool, limit: int | 
 
 def _key(entry_id: int, time: Any, table: str, record: str | None, size: int) -> Key:
     try:
-        return Key(entry_id, moment(time), table, record, size)
+        return Key(entry_id, time_of(time), table, record, size)
     except ValueError as error:
         raise forged(entry_id) from error
 
@@ -74,7 +74,7 @@ def forged(entry_id: int | None) -> QueryError:
     )
 
 
-def moment(text: Any) -> datetime:
+def time_of(text: Any) -> datetime:
     """A time as the log has it, with its zone."""
     time = text if isinstance(text, datetime) else datetime.fromisoformat(text)
     return time if time.tzinfo is not None else time.replace(tzinfo=UTC)

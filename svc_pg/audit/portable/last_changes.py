@@ -7,7 +7,7 @@ from typing import Any
 from svc_pg.audit.change import MAX_FIELDS, Change, FieldChange, cut
 from svc_pg.audit.entry import Entry
 from svc_pg.audit.portable.entries import one, page
-from svc_pg.audit.portable.keys import moment
+from svc_pg.audit.portable.keys import time_of
 from svc_pg.audit.portable.phrases import Phrases
 from svc_pg.audit.portable.statements import Statement, Steps
 from svc_pg.audit.selection import Selection
@@ -22,7 +22,7 @@ def changes_of(phrases: Phrases, of_record: Selection, limit: int) -> Steps[list
     found: list[Change] = []
     while True:
         shown = yield from page(phrases, of_record.limit(limit - len(found)), max_bytes=_PAGE_BYTES)
-        found += [_change(entry, moment(now)) for entry in shown]
+        found += [_change(entry, time_of(now)) for entry in shown]
         if shown.next_cursor is None or len(found) >= limit:
             return found
         of_record = of_record.after(shown.next_cursor)
@@ -32,7 +32,7 @@ def change_of_entry(phrases: Phrases, entry_id: int) -> Steps[Change | None]:
     """One entry as a change, if there is one with this id."""
     [[now]] = yield Statement("select " + phrases.now)
     entry = yield from one(phrases, entry_id)
-    return None if entry is None else _change(entry, moment(now))
+    return None if entry is None else _change(entry, time_of(now))
 
 
 def _change(entry: Entry, now: datetime) -> Change:

@@ -8,7 +8,7 @@ from typing import Final, LiteralString
 
 from svc_pg.audit.portable.driver_errors import is_busy
 from svc_pg.audit.portable.entries import default_schema_of
-from svc_pg.audit.portable.keys import moment
+from svc_pg.audit.portable.keys import time_of
 from svc_pg.audit.portable.phrases import Phrases
 from svc_pg.audit.portable.statements import Answer, Statement, Steps
 from svc_pg.audit.portable.written import write_entry
@@ -68,7 +68,7 @@ def _ago(phrases: Phrases, age: timedelta | None) -> Steps[datetime | None]:
         return None
     text, params = phrases.ago(age)
     [[start]] = yield Statement("select " + text, params)
-    return moment(start)
+    return time_of(start)
 
 
 def _old(phrases: Phrases, ages: Ages, before: datetime | None) -> Steps[list[_Old]]:

@@ -15,9 +15,9 @@ from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documen
 from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.programs import ACTOR_PREFIX
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, created
-from svc_pg.console.sign_in import service_tokens
+from svc_pg.console.sign_in import program_tokens
 from svc_pg.console.sign_in.lifetimes import STATES
-from svc_pg.console.sign_in.service_tokens import LIFETIME, LONGEST, NewToken, StoredToken, TokenQuery
+from svc_pg.console.sign_in.program_tokens import LIFETIME, LONGEST, NewToken, StoredToken, TokenQuery
 from svc_pg.errors import ConflictError, QueryError
 from svc_pg.pagination import Page
 from svc_pg.settings import Permission
@@ -82,7 +82,7 @@ class TokenRoutes:
         ]
 
     async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
-        wanted = filtered(service_tokens.query(), request.query, _FILTERS)
+        wanted = filtered(program_tokens.query(), request.query, _FILTERS)
         async with self.database.connection() as conn:
             return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))
 
@@ -92,7 +92,7 @@ class TokenRoutes:
         body = read_body(request, TokenToAdd)
         try:
             async with self.database.acting(request) as conn:
-                token = await service_tokens.aadd(
+                token = await program_tokens.aadd(
                     conn,
                     body.name,
                     permission=body.permission,
@@ -112,7 +112,7 @@ class TokenRoutes:
         except ValueError as error:
             raise unknown from error
         async with self.database.acting(request) as conn:
-            is_known = await service_tokens.arevoke(conn, token_id)
+            is_known = await program_tokens.arevoke(conn, token_id)
         if not is_known:
             raise unknown
         return ConsoleResponse(204)

@@ -10,7 +10,7 @@ from svc_pg.console import cors, tokens
 from svc_pg.console.clients import is_loopback
 from svc_pg.console.products import PERMISSIONS
 from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, Problem
-from svc_pg.console.sign_in.permissions import lower
+from svc_pg.console.sign_in.permissions import least
 from svc_pg.console.sign_in.routes import APPROVE, DEVELOPMENT_EMAIL, ApprovedSession, SignInRoute, email_of
 from svc_pg.console.tokens import Session, SignInMethod
 from svc_pg.settings import Settings
@@ -64,7 +64,7 @@ class AutoApprove:
         """
         session = tokens.verify_any(token, self._keys, method=self.method)
         greatest = max(self._permissions, key=PERMISSIONS.index)
-        allowed = dict.fromkeys(lower(each, greatest) for each in session.permissions)
+        allowed = dict.fromkeys(least(each, greatest) for each in session.permissions)
         return replace(session, permissions=tuple(allowed))
 
     def _is_of_own_page(self, request: ConsoleRequest) -> bool:

@@ -18,7 +18,7 @@ from svc_pg.console.database import Database
 from svc_pg.console.requests import ConsoleRequest, ConsoleResponse, Problem, rate_limited
 from svc_pg.console.sign_in import codes, devices, links, sessions
 from svc_pg.console.sign_in.mail import EmailSender, Outbox, sign_in_mail
-from svc_pg.console.sign_in.permissions import included, lower, role
+from svc_pg.console.sign_in.permissions import included, least, permission_of
 from svc_pg.console.sign_in.routes import (
     CLAIM,
     INIT,
@@ -88,7 +88,7 @@ class MagicLinks:
         values = {
             "session_id": session_id,
             "email": email,
-            "is_allowed": role(email, self._settings.console_allowed_emails) is not None,
+            "is_allowed": permission_of(email, self._settings.console_allowed_emails) is not None,
             "is_named": email in self._settings.console_allowed_emails,
             "device_hash": sha256(device_token.encode()).digest(),
             "code_hash": codes.code_hash(self._hashing_keys[0], session_id, code),
@@ -157,7 +157,7 @@ class MagicLinks:
         outcome, token, known_device = "unknown_session", "", ""
         async with self._database.connection() as conn:
             for link in await afetch(conn, links.owner(session_id, device_hash)):
-                permission = role(link.email, self._settings.console_allowed_emails)
+                permission = permission_of(link.email, self._settings.console_allowed_emails)
                 token = tokens.issue(
                     self._key,
                     email=link.email,
@@ -223,13 +223,13 @@ class MagicLinks:
             live = await sessions.find_live(conn, token, is_use=is_use)
         if live.retry_after is not None:
             raise rate_limited(live.retry_after)
-        allowed = role(live.email, self._settings.console_allowed_emails)
+        allowed = permission_of(live.email, self._settings.console_allowed_emails)
         if allowed is None:
             raise TokenError("the address may no longer sign in")
         return Session(
             session_id=str(live.id),
             email=live.email,
-            permissions=included(lower(live.permission, allowed)),
+            permissions=included(least(live.permission, allowed)),
             expires_at=live.expires_at,
             tenant=live.tenant,
         )

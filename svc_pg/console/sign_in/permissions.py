@@ -6,14 +6,14 @@ from svc_pg.console.products import PERMISSIONS
 from svc_pg.settings import Permission
 
 
-def role(email: str, allowed: Mapping[str, Permission]) -> Permission | None:
+def permission_of(email: str, allowed: Mapping[str, Permission]) -> Permission | None:
     """The permission of an address in lower case: its own, else that of its domain, else None."""
     domain = email.rpartition("@")[2]
     return allowed.get(email, allowed.get(f"*@{domain}"))
 
 
-def lower(one: Permission, other: Permission) -> Permission:
-    """The smaller of two permissions."""
+def least(one: Permission, other: Permission) -> Permission:
+    """The lesser of two permissions."""
     return min(one, other, key=PERMISSIONS.index)
 
 

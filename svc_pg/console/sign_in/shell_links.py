@@ -11,7 +11,7 @@ from psycopg import Connection
 
 from svc_pg.addresses import is_email
 from svc_pg.console.sign_in import links
-from svc_pg.console.sign_in.permissions import role
+from svc_pg.console.sign_in.permissions import permission_of
 from svc_pg.errors import ConfigError
 from svc_pg.query import fetch_one
 from svc_pg.settings import Permission, Settings
@@ -37,7 +37,7 @@ def make(conn: Connection[Any], email: str, settings: Settings) -> ShellLink:
     if settings.console_auto_approve:
         raise ConfigError("auto-approve is on, and lets everybody in on this machine", hint="Open the console's pages.")
     address = email.lower()
-    permission = role(address, settings.console_allowed_emails) if is_email(address) else None
+    permission = permission_of(address, settings.console_allowed_emails) if is_email(address) else None
     if permission is None:
         raise ConfigError(
             f"{email} may not sign in: SVC_CONSOLE_ALLOWED_EMAILS gives that address no permission",

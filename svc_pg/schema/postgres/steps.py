@@ -68,14 +68,14 @@ def take(conn: Connection[Any], steps: list[Status]) -> list[Status]:
     """Execute the steps in order, those of a kind together, and return them; rights and partitions come after all."""
     known = by_name(migrations.released())
     taken = [step for step in steps if step.kind != "access"]
-    for trade, group in groupby((step for step in taken if step.kind != "partition"), key=_trade):
+    for work, group in groupby((step for step in taken if step.kind != "partition"), key=_work):
         together = list(group)
-        if trade == "migration":
+        if work == "migration":
             for step in together:
                 migrations.apply(conn, known[step.identity])
-        elif trade == "object":
+        elif work == "object":
             installed.create(conn, [step.item for step in together if step.item is not None])
-        elif trade == "removal":
+        elif work == "removal":
             installed.remove(conn, [(step.kind, step.identity, step.sql) for step in together])
         else:
             conn.execute("\n".join(step.sql for step in together).encode())
@@ -84,7 +84,7 @@ def take(conn: Connection[Any], steps: list[Status]) -> list[Status]:
     return taken
 
 
-def _trade(step: Status) -> str:
+def _work(step: Status) -> str:
     if step.kind in OBJECT_KINDS:
         return "removal" if step.item is None else "object"
     return "migration" if step.kind == "migration" else "statement"

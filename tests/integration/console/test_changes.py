@@ -26,7 +26,7 @@ from svc_pg.console import (
     revocation,
 )
 from svc_pg.console.audit_log import postgres
-from svc_pg.console.sign_in import service_tokens
+from svc_pg.console.sign_in import program_tokens
 from tests.integration.console.serving import PREFIX, assert_problem, bearer, serving_installed, settings
 from tests.integration.console.signing_in import Mailbox, move, new_address, sign_in
 from tests.support.hooks import endpoint, hooks_config, install
@@ -208,7 +208,7 @@ def test_nobody_listens_without_a_session_or_with_one_of_a_tenant(client: httpx.
     assert_problem(client.get(PATH), 401, "not_authenticated")
     assert client.get("/ui/changes").status_code == 303
     with psycopg.connect(database) as conn:
-        token = service_tokens.add(conn, "acme", permission="admin", tenant="acme").token
+        token = program_tokens.add(conn, "acme", permission="admin", tenant="acme").token
     assert_problem(client.get(PATH, headers={"Authorization": f"Bearer {token}"}), 403, "not_for_tenants")
 
 
@@ -243,10 +243,10 @@ def test_a_stream_ends_with_its_session(magic: httpx.Client, mailbox: Mailbox, c
 
 def test_a_stream_of_a_program_ends_with_its_token(client: httpx.Client, database: str) -> None:
     with psycopg.connect(database) as conn:
-        made = service_tokens.add(conn, "watch", permission="read")
+        made = program_tokens.add(conn, "watch", permission="read")
     with listening(client, {"Authorization": f"Bearer {made.token}"}) as listener:
         with psycopg.connect(database) as conn:
-            service_tokens.revoke(conn, "watch")
+            program_tokens.revoke(conn, "watch")
         assert listener.is_over.wait(10)
 
 

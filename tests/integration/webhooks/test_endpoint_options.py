@@ -17,7 +17,7 @@ from svc_pg.webhooks.endpoint_fields import SIGNING_KEY_COLUMN, TLS_COLUMN
 from svc_pg.webhooks.endpoint_rows import Endpoint, EndpointWithSecret
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.http.tls import Tls
-from svc_pg.webhooks.reencryption import rotate_key
+from svc_pg.webhooks.reencryption import reencrypt
 from svc_pg.webhooks.secrets import KeyRing, new_key
 from svc_pg.webhooks.signing_keys import public_key
 from tests.support.certificates import authority
@@ -258,10 +258,10 @@ def test_a_new_encryption_key_seals_key_pairs_and_tls_too(db: psycopg.Connection
     made = new(db, signatures=["v1", "v1a"], tls=tls, headers={"X-Key": "1"})
     fetch_one(db, endpoints.rotate_secret(made.id, keys=KEYS))
     newest = KeyRing.parse(f"{new_key('k2')},{KEYS_TEXT}")
-    assert rotate_key(db, newest) == 1
+    assert reencrypt(db, newest) == 1
     names = "secret, previous_secret, signing_key, previous_signing_key, headers, tls"
     [sealed] = db.execute(f"select {names} from svc.webhook_endpoints").fetchall()
     assert all(bytes(each).startswith(newest.mark) for each in sealed)
-    assert rotate_key(db, newest) == 0
+    assert reencrypt(db, newest) == 0
     with pytest.raises(EncryptionKeyError):
         KEYS.open(sealed[2], owner=made.id, column=SIGNING_KEY_COLUMN)

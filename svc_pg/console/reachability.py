@@ -1,4 +1,4 @@
-"""The database behind a pool: whether it can be reached, which a pool without a free connection does not tell."""
+"""The reachability of the database behind a pool, which a pool without a free connection does not tell."""
 
 import asyncio
 from typing import Any, Final
@@ -10,7 +10,7 @@ from psycopg_pool import AsyncConnectionPool
 PING_SECONDS: Final = 2
 
 
-class Server:
+class Reachability:
     """Connects once for all who want to know at the same time."""
 
     def __init__(self) -> None:

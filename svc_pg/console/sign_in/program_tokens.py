@@ -15,7 +15,7 @@ from psycopg.rows import scalar_row
 
 from svc_pg.console.products import PERMISSIONS
 from svc_pg.console.sign_in.lifetimes import condition, conditions, newest
-from svc_pg.console.tokens import SERVICE_PREFIX, TokenError, token_hash
+from svc_pg.console.tokens import PROGRAM_PREFIX, TokenError, token_hash
 from svc_pg.errors import ConflictError, QueryError
 from svc_pg.pagination import Listing
 from svc_pg.query import Query, afetch, afetch_one, fetch_one, scalar
@@ -136,7 +136,7 @@ def _add(name: str, permission: Permission, tenant: str | None, lifetime: timede
         refuse_unstorable(tenant=tenant)
         if not 0 < len(tenant) <= _MAX_TENANT:
             raise QueryError(f"a tenant has 1 to {_MAX_TENANT} characters")
-    token = SERVICE_PREFIX + secrets.token_urlsafe(32)
+    token = PROGRAM_PREFIX + secrets.token_urlsafe(32)
     values = (uuid4(), name, permission, tenant, token_hash(token), lifetime)
     return Query(_ADD, values, partial(NewToken, token=token))
 

@@ -1,6 +1,6 @@
 import pytest
 
-from svc_pg.console.sign_in.permissions import included, lower, role
+from svc_pg.console.sign_in.permissions import included, least, permission_of
 from svc_pg.settings import Permission
 
 ALLOWED: dict[str, Permission] = {"*@corp.example": "write", "ann@corp.example": "read", "bob@other.example": "admin"}
@@ -19,12 +19,12 @@ ALLOWED: dict[str, Permission] = {"*@corp.example": "write", "ann@corp.example":
     ],
 )
 def test_an_exact_address_beats_a_pattern_also_downwards(email: str, permission: Permission | None) -> None:
-    assert role(email, ALLOWED) == permission
+    assert permission_of(email, ALLOWED) == permission
 
 
 def test_the_lower_permission_counts() -> None:
-    assert lower("admin", "read") == lower("read", "admin") == "read"
-    assert lower("write", "write") == "write"
+    assert least("admin", "read") == least("read", "admin") == "read"
+    assert least("write", "write") == "write"
 
 
 def test_a_permission_includes_those_below_it() -> None:

@@ -1,0 +1,82 @@
+"""The command ``log``."""
+
+import os
+from contextlib import suppress
+from typing import Annotated
+
+import typer
+
+from svc_pg.audit.entry import Entry
+from svc_pg.audit.follow import follow as follow_entries
+from svc_pg.encoding import encode
+
+from . import output
+from .database import open_database
+from .format_entry import line
+from .json_text import printable
+from .known_tables import warn_of_unknown
+from .log_filters import (
+    Actors,
+    Changed,
+    Compliance,
+    Labels,
+    LeastSeverity,
+    Operations,
+    Record,
+    Since,
+    Tables,
+    Tenants,
+    selected,
+)
+from .options import DatabaseUrl
+from .output_file import STANDARD_OUTPUT, explained, until_the_reader_leaves
+
+app = typer.Typer()
+
+
+@app.command()
+def log(
+    *,
+    since: Since = None,
+    tables: Tables = None,
+    record: Record = None,
+    actors: Actors = None,
+    tenants: Tenants = None,
+    operations: Operations = None,
+    changed: Changed = None,
+    labels: Labels = None,
+    severity: LeastSeverity = None,
+    compliance: Compliance = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="The number of entries to start with.")] = 20,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Show new entries as they appear, until Ctrl-C.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print a JSON object a line.")] = False,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Show the newest entries of the audit log, the newest last."""
+    wanted = selected(
+        since=since,
+        tables=tables,
+        record=record,
+        actors=actors,
+        tenants=tenants,
+        operations=operations,
+        changed=changed,
+        labels=labels,
+        severity=severity,
+        compliance=compliance,
+    ).limit(limit)
+    show = _json_line if json else line
+    with until_the_reader_leaves(), suppress(KeyboardInterrupt), open_database(database_url) as conn:
+        warn_of_unknown(conn, tables)
+        found = None if follow else wanted.list(conn).data
+        for entry in follow_entries(conn, wanted) if found is None else reversed(found):
+            with explained(STANDARD_OUTPUT):
+                typer.echo(show(entry), color=False if os.environ.get("NO_COLOR") else None)
+        if found == [] and not json:
+            output.words("No entries.")
+
+
+def _json_line(entry: Entry) -> str:
+    return printable(encode(entry).decode())
