@@ -35,7 +35,7 @@ COMMANDS: Final = {
     "diff": Summary("Audit", "differences", "Show what an entry or a transaction changed."),
     "blame": Summary("Audit", "time_travel", "Show who last changed each field of a record."),
     "revert": Summary("Audit", "differences", "Print the SQL that takes a change back."),
-    "export": Summary("Audit", "export", "Write the audit log as JSON or CSV."),
+    "export": Summary("Audit", "export", "Write the audit log as JSON, CSV or Parquet."),
     "purge": Summary("Audit", "purge", "Remove old entries of the audit log."),
     "erase": Summary("Audit", "erase", "Take away what the log shows of a person."),
     "hold": Summary("Audit", "hold", "Keep a record from purge and erasure."),

@@ -1,4 +1,4 @@
-"""The deliveries that wait for workers for longer than they should, for the commands ``webhooks health`` and ``status``."""
+"""The deliveries that wait for workers for too long, for the commands ``webhooks health`` and ``status``."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
