@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from cli.app import COMMANDS, load
-from svc_pg import Config
+from svc_pg import Config, durations
 
 NAMES: Final = {
     "svc_pg.integrations.asgi": ["ActorMiddleware"],
@@ -106,7 +106,7 @@ def configuration() -> str:
         lines.extend(["| Key | Value | Default |", "|---|---|---|"])
         inner: list[tuple[str, str]] = []
         for key, field in model["properties"].items():
-            default = "required" if key in model.get("required", ()) else _default(field.get("default"))
+            default = "required" if key in model.get("required", ()) else _default(_written(field))
             lines.append(_row(f"`{key}`", _type(field), default))
             inner += [(member, _path(path, key, field)) for member in _models(field)]
         lines.append("")
@@ -148,10 +148,10 @@ def _type(field: Any) -> str:
         return ", ".join(f'`"{value}"`' for value in field.get("enum", [field.get("const")]))
     match field.get("type"):
         case "array":
-            return f"a list: {_type(field['items'])}" if "$ref" not in field["items"] else "tables"
+            return "tables" if "$ref" in field["items"] else f"a list of {_several(field['items'])}"
         case "object":
             values = next(iter(field.get("patternProperties", {}).values()), field.get("additionalProperties"))
-            return f"a table: {_type(values)} for each name" if isinstance(values, dict) else "a table"
+            return f"a table of names, each with {_type(values)}" if isinstance(values, dict) else "a table"
         case "integer" | "number":
             bounds = [f"{word} {field[key]}" for key, word in (("minimum", "from"), ("maximum", "to")) if key in field]
             return " ".join(["a number", *bounds])
@@ -159,6 +159,17 @@ def _type(field: Any) -> str:
             return "`true` or `false`"
         case _:
             return "a duration" if field.get("format") == "duration" else "a text"
+
+
+def _several(item: Any) -> str:
+    one = _type(item)
+    return f"{one.removeprefix('a ')}s" if one.startswith("a ") else one
+
+
+def _written(field: Mapping[str, Any]) -> object:
+    """The default of a field as people write it."""
+    value = field.get("default")
+    return durations.text(durations.parse(value)) if value and field.get("format") == "duration" else value
 
 
 def _default(value: object) -> str:

@@ -44,6 +44,6 @@ async def around(connect: Connect, query: AuditQuery, entry_id: str, *, max_byte
 
 
 def check_size(query: AuditQuery) -> None:
-    """Raises QueryError if the page has no room for an entry on each side."""
+    """Raise QueryError if the page has no room for an entry on each side."""
     if query.size < LEAST_SIZE:
         raise QueryError(f"a page around an entry cannot have {query.size} rows", hint=f"Ask for {LEAST_SIZE} or more.")

@@ -112,7 +112,7 @@ _INDEXED: Final = ("table_name", "actor_id")
 
 
 def range_of(conditions: Iterable[Condition]) -> list[Condition]:
-    """Those on time, and one by which an index finds entries in the order of time: the first on one such value."""
+    """The conditions on time, and the first by which an index finds entries in the order of time."""
     found: list[Condition] = []
     by_index: Is | None = None
     for condition in conditions:

@@ -114,7 +114,7 @@ def by_hand() -> Iterator[None]:
 
 
 def act_from_now_on(actor: Actor | None) -> None:
-    """Make it the actor of the rest of the innermost block of this thread or task: for the hooks of frameworks."""
+    """Set the actor of the rest of the innermost block of this thread or task: for the hooks of frameworks."""
     _current.set(None if actor is None else within(actor, parameters(_current.get())["context"]))
 
 

@@ -33,7 +33,7 @@ def follow(conn: Any, query: AuditQuery, *, pause: timedelta = PAUSE) -> Generat
 
     An entry comes when all transactions that began before its own have ended, so a slow transaction delays those after
     it, but none is lost and none comes twice. Each look at the log is a transaction of its own, with ``pause`` between
-    them; ``conn`` must be outside one. Raises TransactionError and NotInstalledError, and
+    them; ``conn`` must be outside one. Raises TransactionError, NotInstalledError, and
     ConflictError if entries of another database are copied into the log.
     """
     conn = sync_connection(conn, twin="audit.follow(conn, ...) with a sync connection")

@@ -25,7 +25,7 @@ async def following(conn: AsyncConnection[Any], query: AuditQuery, cursor: str, 
     none is lost and none comes twice; after a restore of the log in the middle of a page's stretch, some may.
 
     ``conn`` must be in a transaction, which a page that is cut ends. The order and cursor of the query are ignored.
-    Raises QueryError if it is no cursor of this database, and ConflictError if entries of another are copied in.
+    Raises QueryError if the cursor is none of this database, ConflictError if entries of another are copied in.
     """
     position = read(cursor)
     reach = await afetch_one(conn, horizon_after(position.after or None))

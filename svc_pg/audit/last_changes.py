@@ -64,8 +64,8 @@ def last_changes(conn: Any, table: str, record: object, *, limit: int = DEFAULT_
     ``record`` is its key: the value of the column, or a list or tuple of several columns' values.
 
     ``conn`` is a connection or cursor of a driver of PostgreSQL, SQLite or MySQL, one or a session of SQLAlchemy, or
-    Django's. It needs the right to read the log, and the right of the reader to see this record is for the caller to
-    check. Never commits.
+    Django's. It needs the right to read the log; the caller checks that the reader may see this record. Never commits.
+
     Raises QueryError for a wrong argument, ConfigError for a name that is no table's, NotInstalledError and
     AccessError.
     """

@@ -28,5 +28,5 @@ class OtherNames:
 
 
 def other_names(table: str) -> Query[OtherNames]:
-    """Of the table that is called so in entries."""
+    """The other names of the table that entries call so."""
     return Query(_OTHER_NAMES, {"table": table}, OtherNames)

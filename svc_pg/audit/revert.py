@@ -38,8 +38,8 @@ def revert(
 
     Raises RevertRefusedError, which names each reason, if that is not safe: a row has changed since, a value that is
     needed was redacted, a column is gone. Raises ConflictError if there is nothing to take back, or the number is that
-    of two transactions, QueryError for other arguments, NotFoundError, ConfigError on other databases
-    and NotInstalledError.
+    of two transactions, QueryError for other arguments, NotFoundError, ConfigError on other databases and
+    NotInstalledError.
     """
     require_postgres(conn, _FEATURE)
     what, query = _asked(transaction, entry, leave)

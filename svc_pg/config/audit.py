@@ -24,13 +24,13 @@ Unattributed = Literal["record", "refuse"]
 
 
 class AuditConfig(StrictModel):
-    """The tables of the audit log, and the days for which ``svc-pg purge`` keeps its entries. Default: forever.
+    """The tables of the audit log, and the treatment of all their entries.
 
-    Tables may have ``retention_days`` of their own.
-    ``erasure`` names for a table those that refer to its records, each with its column: ``orders.customer_id``, or
-    ``orders(region, customer_no)`` for a key of several.
-    ``search`` are the searches in snapshots that an index makes fast, at a price that every entry pays.
-    ``unattributed`` are changes whose program names no actor: ``record`` them without one, or ``refuse`` them.
+    - ``retention_days``: the days for which ``svc-pg purge`` keeps entries. Default: forever. A table may have its own.
+    - ``erasure``: for a table, those that refer to its records, each with its column: ``orders.customer_id``, or
+      ``orders(region, customer_no)`` for a key of several.
+    - ``search``: the searches in snapshots that an index makes fast, at a price that every entry pays.
+    - ``unattributed``: ``record`` changes whose program names no actor, or ``refuse`` them.
     """
 
     unattributed: Unattributed = "record"

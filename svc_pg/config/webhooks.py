@@ -82,12 +82,14 @@ class EventDefinition(StrictModel):
 class WebhooksConfig(StrictModel):
     """The events that exist, and the options of their delivery.
 
-    ``retry`` is ``default`` (5 attempts over two hours), ``long`` (10 attempts over three days) or the list of waits
-    between attempts.
-    ``allow_cidrs`` opens address ranges that are otherwise refused as private, and ``allow_http`` plain http: to URLs
-    that operators gave, and with ``allow_for_customers`` also to those that customers gave. ``proxy`` is an egress
-    proxy that all POSTs go through. Deliveries that have arrived are kept for ``keep_delivered``, other ended ones for
-    ``keep_failed``. ``change_events``, spelled ``on_change`` in TOML, holds the rules that send changes of tables.
+    - ``retry``: ``default`` (5 attempts over two hours), ``long`` (10 attempts over three days) or the list of waits
+      between attempts.
+    - ``allow_cidrs``, ``allow_http``: open address ranges that are otherwise refused as private, and plain http, to
+      URLs that operators gave; with ``allow_for_customers`` also to those that customers gave.
+    - ``proxy``: an egress proxy that all POSTs go through.
+    - ``keep_delivered``, ``keep_failed``: the time for which deliveries that have arrived, and other ended ones, are
+      kept.
+    - ``change_events``, spelled ``on_change`` in TOML: the rules that send changes of tables.
     """
 
     allow_http: bool = False

@@ -48,7 +48,7 @@ class ConsoleEvent:
 
 @dataclass(frozen=True, slots=True)
 class EventQuery(Listing[ConsoleEvent]):
-    """A question about events. Every method returns a new one; ``list`` or ``alist`` asks it."""
+    """A query of events. Every method returns a new one; ``list`` or ``alist`` runs it."""
 
     def event(self, name: str) -> Self:
         """Events of one kind."""
@@ -82,5 +82,5 @@ _NEWEST: Final = Keyset(
 
 
 def query() -> EventQuery:
-    """A question about events, with no conditions yet."""
+    """A query of events, with no conditions yet."""
     return EventQuery(_NEWEST)

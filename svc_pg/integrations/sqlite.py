@@ -18,7 +18,7 @@ def with_audit(conn: Target) -> Target:
     """Let a connection tell the current actor, and return it. Idempotent.
 
     A connection of aiosqlite need not be open yet. Raises ConfigError if ``trusted_schema`` is off; a connection of
-    aiosqlite raises it at its first statement. Where it is switched off later, writes to audited tables fail.
+    aiosqlite raises it at its first statement. If it is switched off later, writes to audited tables fail.
     """
     if dialect_of(conn) != "sqlite":
         raise ConfigError(f"{type(conn).__name__} is not a connection to SQLite")

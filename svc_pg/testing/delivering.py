@@ -48,8 +48,8 @@ def deliver(where: Any, *, keys: KeyRing, config: Config, timeout: timedelta = t
 
     ``where`` is its address, or a connection of psycopg, SQLAlchemy or Django to it; the worker has its own.
 
-    Retries come at once instead of after their waits. What ``delay`` sends later stays, and so does what an endpoint
-    waits with that is paused, or that ten failures in a row have closed for a while.
+    Retries come at once instead of after their waits. Messages whose ``delay`` has not passed stay, and so do those for
+    an endpoint that is paused, or whose circuit breaker ten failures in a row have opened.
 
     Raises ConfigError for a database that does not look like one of tests, EndpointError if a webhook would leave this
     machine, and TimeoutError. In a test that is async itself: ``await asyncio.to_thread(deliver, ...)``.

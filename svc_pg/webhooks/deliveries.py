@@ -61,8 +61,8 @@ class Which(TypedDict, total=False):
 
     ``endpoint`` and ``message`` are ids, ``event`` is a name, ``ids`` are those of deliveries, 10,000 at most.
     ``tenant`` is that of the message, and ``transaction`` the one that sent it: the ``xact_id`` of entries in the audit
-    log. ``since`` and ``until`` apply to the time of creation: an
-    aware datetime, or a duration before now, for example ``6h``.
+    log. ``since`` and ``until`` apply to the time of creation: an aware datetime, or a duration before now, for example
+    ``6h``.
     """
 
     endpoint: str | None
@@ -191,9 +191,9 @@ async def acancel(conn: AsyncConnection[Any], delivery_id: str) -> Delivery:
 def retry_all(conn: Connection[Any], *, dry_run: bool = False, **which: Unpack[Which]) -> Changed:
     """Make the failed and canceled deliveries that ``which`` selects due now; with ``dry_run`` only count them.
 
-    So are those that wait for another attempt after a failed one. 10,000 at a time: call it again, in a transaction of
-    its own, while ``is_complete`` is False. Skips those of endpoints that are disabled or deleted. Raises QueryError,
-    also if ``which`` is empty.
+    Deliveries that wait for another attempt after a failed one become due too. 10,000 at a time: call it again, in a
+    transaction of its own, while ``is_complete`` is False. Skips deliveries to endpoints that are disabled or deleted.
+    Raises QueryError, also if ``which`` is empty.
     """
     return fetch_one(conn, delivery_queries.matching(**which).retry(dry_run=dry_run))
 

@@ -137,8 +137,8 @@ class DeliveryQuery(Listing[Delivery]):
     def retry(self, *, dry_run: bool = False) -> Query[Changed]:
         """Try the failed or canceled ones again, 10,000 at most; with ``dry_run`` only count them.
 
-        Those that wait for another attempt after a failed one are due now, too. Skips those of endpoints that are
-        disabled or deleted. The page's size and cursor are ignored. Raises QueryError if there is no condition.
+        Deliveries that wait for another attempt after a failed one become due too. Skips deliveries to endpoints that
+        are disabled or deleted. The page's size and cursor are ignored. Raises QueryError if there is no condition.
         """
         return Query(*self._change(*_RETRY_MANY, dry_run=dry_run), Changed)
 
@@ -247,7 +247,7 @@ def ping(endpoint_id: str) -> Query[Delivery]:
 def recover(endpoint_id: str, *, since: PointInTime | None = None, dry_run: bool = False) -> Query[Changed]:
     """Try all failed and canceled deliveries of an endpoint again, 10,000 at a time, for example after an outage.
 
-    Those that wait for another attempt after a failed one are due now, too.
+    Deliveries that wait for another attempt after a failed one become due too.
 
     Running it raises NotFoundError, and ConflictError if the endpoint is disabled.
     """

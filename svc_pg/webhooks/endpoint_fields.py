@@ -81,7 +81,7 @@ def needs_keys(changes: Changes) -> bool:
 def columns(changes: Changes, *, endpoint_id: UUID, keys: KeyRing | None, guard: Guard) -> dict[str, object]:
     """The columns that the given fields change, as JSON. Raises EndpointError if a field is not acceptable.
 
-    What must be sealed needs ``keys``. The database checks events and filter.
+    Fields that must be sealed need ``keys``. The database checks events and filter.
     """
     if unknown := changes.keys() - Changes.__optional_keys__:
         raise TypeError(f"an endpoint has no option {', '.join(sorted(unknown))}")

@@ -192,7 +192,7 @@ def recover(
 ) -> Changed:
     """Try its failed and canceled deliveries again, for example after an outage; with ``dry_run`` only count them.
 
-    Those that wait for another attempt after a failed one are due now, too. 10,000 at a time: call it again, in a
+    Deliveries that wait for another attempt after a failed one become due too. 10,000 at a time: call it again, in a
     transaction of its own, while ``is_complete`` is False. ``since`` is the earliest time of their creation: an aware
     datetime, or a duration before now, for example ``6h``. Raises ConflictError if the endpoint is disabled.
     """

@@ -60,9 +60,9 @@ def send(
     ``key``, for example ``"order-7"``, puts the messages of a tenant and key into an order: each carries a
     ``sequence``, without gaps in the order of commits. Until your transaction ends, other senders of the key wait.
 
-    Raises QueryError if another argument cannot be, before anything is sent; UnknownEventError, PayloadError, also if
-    the payload does not fit the event's JSON Schema, and NotInstalledError: as after any error of the database, the
-    transaction is then aborted.
+    Raises QueryError, before anything is sent, if another argument is not acceptable. Raises UnknownEventError,
+    PayloadError, also if the payload does not fit the event's JSON Schema, and NotInstalledError: as after any error of
+    the database, the transaction is then aborted.
     """
     return UUID(_run(_sync(conn, "send"), _sent_one(event, payload, idempotency_key, tenant, delay, key)))
 

@@ -1,8 +1,8 @@
 """The traffic of webhooks over time, and the backlog.
 
 Each call runs on your connection and in your transaction. On an async connection of psycopg use the name with an ``a``.
-All of them raise NotInstalledError. However many rows there are, none reads more than 15,000, and
-the attempts of deliveries that somebody tried again, and counts more than 100,000 others in an index.
+All of them raise NotInstalledError. Each reads at most 15,000 rows, beside the attempts of deliveries that somebody
+tried again, and counts at most 100,000 others in an index.
 """
 
 from collections.abc import Sequence

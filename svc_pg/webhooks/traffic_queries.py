@@ -114,8 +114,8 @@ def traffic(
     """The traffic from ``since`` until ``until``, by minute, hour or day in UTC; to all endpoints, or to one.
 
     Default: the last hour by minute, the last day by hour, the last week by day. A bucket that ``since`` cuts counts in
-    whole. At most 400 buckets; reads 15,000 rows at most, and the attempts of deliveries that somebody tried
-    again, and counts 100,000 others at most. Raises QueryError.
+    whole. At most 400 buckets. Reads at most 15,000 rows, beside the attempts of deliveries that somebody tried again,
+    and counts at most 100,000 others. Raises QueryError.
     """
     if by not in STEPS:
         raise QueryError(f"{by!r} is not a step", hint=f"Write one of {', '.join(STEPS)}.")
@@ -174,7 +174,7 @@ def _time(point: PointInTime, now: datetime) -> datetime:
 
 
 def _beginning(time: datetime, length: timedelta) -> datetime:
-    """That of the bucket in UTC that has this time."""
+    """The beginning of the bucket, in UTC, that has this time."""
     return _EPOCH + (time - _EPOCH) // length * length
 
 

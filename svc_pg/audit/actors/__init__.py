@@ -28,9 +28,9 @@ def actor(
     """Name the actor, by an id or as an ``Actor``, of changes that the connection makes in the block.
 
     ``conn`` is a connection or cursor of a driver (psycopg, psycopg2, sqlite3, PyMySQL or another of MySQL), a
-    connection or session of SQLAlchemy, or Django's.
-    ``context`` is stored as JSON with every entry, for example ``{"request_id": "r-81"}``. Leaving the block restores
-    the actor before. The block is an ``acting`` block too, with the context of outer ones. Raises as ``Actor`` does.
+    connection or session of SQLAlchemy, or Django's. ``context`` is stored as JSON with every entry, for example
+    ``{"request_id": "r-81"}``. Leaving the block restores the actor before. The block is an ``acting`` block too, with
+    the context of outer ones. Raises as ``Actor`` does.
 
     On PostgreSQL the context keeps the members that ``svc.context`` has in the transaction, unless the block has its
     own. The actor belongs to the transaction: a commit or rollback inside the block ends it, but a connection

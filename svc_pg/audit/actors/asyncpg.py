@@ -19,7 +19,7 @@ _FAILED: Final = "25P02"
 
 @asynccontextmanager
 async def ablock(conn: Any, who: Actor) -> AsyncIterator[None]:
-    """Make it the transaction's actor until the block ends."""
+    """Make ``who`` the transaction's actor until the block ends."""
     if not conn.is_in_transaction():
         raise TransactionError(
             "an actor needs a transaction, and this connection is outside one",

@@ -14,7 +14,7 @@ select hex(convert(@svc_actor_id using utf8mb4)) as actor_id, hex(convert(@svc_t
 
 
 def set_actor(actor: Actor | None) -> str:
-    """The statement that makes it the session's actor; None stands for nobody.
+    """The statement that sets the session's actor; None stands for nobody.
 
     ASCII alone, so that neither the connection's character set nor the session's ``sql_mode`` reads it differently.
     """
@@ -28,7 +28,7 @@ def _set(hexadecimal: Mapping[str, str | None]) -> str:
 
 @contextmanager
 def block(conn: Any, who: Actor) -> Iterator[None]:
-    """Make it the session's actor, and the one before again when the block ends, however it does."""
+    """Make ``who`` the session's actor, and restore the one before when the block ends, however it does."""
     with closing(conn.cursor()) as cursor:
         cursor.execute(_GET_ACTOR)
         before = _before(cursor.fetchall())

@@ -25,7 +25,7 @@ _NAMES: Final = ("actor_id", "tenant_id", "context")
 
 @contextmanager
 def block(conn: Any, who: Actor) -> Iterator[None]:
-    """Make it the transaction's actor until the block ends, on a connection of psycopg or psycopg2."""
+    """Make ``who`` the transaction's actor until the block ends, on a connection of psycopg or psycopg2."""
     _require_transaction(conn)
     with closing(conn.cursor()) as cursor:
         cursor.execute(_GET_ACTOR)

@@ -40,8 +40,8 @@ class Phrases:
 
     ``equals`` compares exactly, whatever the collation says, ``has`` looks for a text in a JSON array, ``ago`` is a
     time before the database's now, ``time`` writes one as the log has it, ``size`` is that of a text in bytes, and
-    ``text`` reads one that applications made, as bytes: on SQLite it need not be valid UTF-8.
-    ``context`` are the actor, the tenant and the context of the session, as triggers read them.
+    ``text`` reads one that applications made, as bytes: on SQLite it need not be valid UTF-8. ``context`` are
+    the actor, the tenant and the context of the session, as triggers read them.
 
     ``begin`` begins a transaction that may write, in which ``open_guard`` lets entries from before a time go and
     ``close_guard`` ends that; ``undo`` takes back what the transaction did, the open guard included. ``delete_old``

@@ -56,8 +56,8 @@ def seal(
     ``progress`` is called with each new seal.
 
     Raises EncryptionKeyError without a key, ProofError for ``known`` and if the last seal has the id of ``key`` but not
-    its signature, TransactionError, ConfigError on other databases,
-    ConflictError if the log has entries of another server, and NotInstalledError.
+    its signature, TransactionError, ConfigError on other databases, ConflictError if the log has entries of another
+    server, and NotInstalledError.
     """
     require_sealable(conn)
     driver = psycopg_connection(conn)

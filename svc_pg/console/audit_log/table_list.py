@@ -26,6 +26,6 @@ def listed(statuses: Iterable[Status], config: AuditConfig, wanted: Listing[Audi
 
 
 def _rules(config: AuditConfig, name: str) -> Rules | None:
-    """Its rules; the configuration may call the schema of tables without one by its name in every database."""
+    """The rules of a table. The configuration may call the default schema by its name in every database: public."""
     in_default = str(TableName.parse(name)._replace(schema=DEFAULT_SCHEMA))
     return rules_of(config.tables, name) or rules_of(config.tables, in_default)

@@ -1,4 +1,4 @@
-"""Read and change the resources of the webhook routes, for whom they belong to; and answer to errors of the library.
+"""Read and change the resources of the webhook routes, and turn errors of the library into problems.
 
 Sessions of one tenant reach what belongs to it: ``refuse_foreign`` for one resource, ``restricted`` for lists.
 """

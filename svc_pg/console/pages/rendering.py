@@ -1,4 +1,4 @@
-"""Render the templates. What they show is escaped, whoever wrote it: nothing in here marks a text as safe."""
+"""Render the templates. All texts are escaped, whoever wrote them: nothing in here marks a text as safe."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime

@@ -213,10 +213,8 @@ class MagicLinks:
     async def authenticate(self, token: str, *, is_use: bool = True) -> Session:
         """The session of a token: its signature is ours, its row is live, and its address may still sign in.
 
-        If it is no use of the session, the session ends as if it had not been asked for.
-
-        Its permission is the one granted then or the one configured today, whichever is less. Raises TokenError, and
-        Problem 429 if the token is used too often.
+        Its permission is the one granted then or the one configured today, whichever is less. A call that is no use of
+        the session keeps no idle session alive. Raises TokenError, and Problem 429 if the token is used too often.
         """
         tokens.verify_any(token, self._keys, method=self.method)
         async with self._database.connection() as conn:

@@ -80,7 +80,7 @@ class LiveToken:
 
 @dataclass(frozen=True, slots=True)
 class TokenQuery(Listing[StoredToken]):
-    """A question about tokens. Every method returns a new one; ``list`` or ``alist`` asks it."""
+    """A query of tokens. Every method returns a new one; ``list`` or ``alist`` runs it."""
 
     def state(self, state: str) -> Self:
         """Tokens that are live, or those that have ended."""
@@ -91,7 +91,7 @@ _NEWEST: Final = newest("t", _SELECT, StoredToken, lambda token: (token.created_
 
 
 def query() -> TokenQuery:
-    """A question about tokens, with no conditions yet."""
+    """A query of tokens, with no conditions yet."""
     return TokenQuery(_NEWEST)
 
 

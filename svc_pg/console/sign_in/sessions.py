@@ -65,7 +65,7 @@ class StoredSession:
 
 @dataclass(frozen=True, slots=True)
 class SessionQuery(Listing[StoredSession]):
-    """A question about sessions. Every method returns a new one; ``list`` or ``alist`` asks it."""
+    """A query of sessions. Every method returns a new one; ``list`` or ``alist`` runs it."""
 
     def state(self, state: str) -> Self:
         """Sessions that are live, or those that have ended."""
@@ -82,7 +82,7 @@ _NEWEST: Final = newest(
 
 
 def query() -> SessionQuery:
-    """A question about sessions, with no conditions yet."""
+    """A query of sessions, with no conditions yet."""
     return SessionQuery(_NEWEST)
 
 

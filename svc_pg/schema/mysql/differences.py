@@ -27,7 +27,7 @@ def status(conn: DbApiConnection, config: Config) -> list[Status]:
 
 
 def look(conn: DbApiConnection, server: Server, present: Installation, wanted: Sequence[SchemaObject]) -> list[Status]:
-    """As ``status``. What other databases of the server have installed is not looked at."""
+    """As ``status``, without the installs of other databases of the server."""
     if present.is_of_others:
         raise InstallError(
             "a schema svc exists on this server, and svc-pg did not make it",

@@ -27,7 +27,7 @@ class Foreign:
 
 
 def find(conn: Connection[Any], installation: Installation, *, has_roles: bool) -> list[Foreign]:
-    """All of them that the role may see; none while a table of ours is missing."""
+    """All foreign things that the role may see; none while a table of ours is missing."""
     if not all(installation.has(table) for table in _NEEDED):
         return []
     text = render(

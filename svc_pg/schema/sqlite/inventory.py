@@ -34,7 +34,7 @@ class _Object:
 def compare(cursor: sqlite3.Cursor, applied: Sequence[int]) -> list[Status]:
     """The tables, columns and indexes that are missing or that somebody has changed.
 
-    Nothing but a backup has the content of a lost table or column. What somebody else changed, install keeps.
+    Nothing but a backup has the content of a lost table or column. Install keeps changes by others.
     """
     present = {(item.kind, item.name): item for item in _objects(cursor)}
     result = []

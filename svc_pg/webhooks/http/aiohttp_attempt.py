@@ -21,7 +21,7 @@ class Attempt:
 
     url_by: UrlBy
     remote_ip: str | None = None
-    is_pooled: bool | None = None  # whether its connection had been used before; None without a connection
+    is_pooled: bool | None = None  # true if its connection had been used before; None without a connection
     is_connected: bool = False  # to the receiver or the proxy
     is_repeated: bool = False
     blocked: BlockedAddress | None = None

@@ -98,7 +98,7 @@ class Connection(asyncio.Protocol):
             exchange.answered(self)
 
     def eof_received(self) -> None:
-        """As asyncio.Protocol; which closes the connection only when the receiver has read all of the request."""
+        """As asyncio.Protocol, which closes the connection only when the receiver has read all of the request."""
         self.connection_lost(None)
         self._transport.abort()
 

@@ -25,8 +25,8 @@ class Destination:
     """A URL, and what all requests to it have in common; transports prepare it once.
 
     Connections trust and show what ``tls`` says, and go where ``url_by`` may send webhooks; only destinations with the
-    same share them. Raises EndpointError if a header could change a request that it is part of. Whether the URL is
-    allowed is the transport's to say.
+    same share them. Raises EndpointError if a header could change a request that it is part of. Transports refuse a
+    URL that is not allowed.
     """
 
     url: str

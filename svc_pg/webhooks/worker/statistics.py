@@ -34,8 +34,8 @@ class Histogram:
 class Statistics:
     """The counters. All but ``in_flight`` only grow.
 
-    ``attempts`` are counted by outcome, ``deliveries`` by disposition, ``maintenance`` and
-    ``sealing`` by success or failure; ``sealing_refusals`` are failures because the log lacked seals that are known.
+    ``attempts`` are counted by outcome, ``deliveries`` by disposition, ``maintenance`` and ``sealing`` by success or
+    failure; ``sealing_refusals`` are failures because the log lacked seals that are known.
     """
 
     attempts: Counter[str] = field(default_factory=Counter)

@@ -55,10 +55,10 @@ class Wakeup:
         self._listens = asyncio.Event()
 
     async def listen(self, conninfo: Conninfo, *, claiming: Connection) -> None:
-        """Listen, as soon as that can be, until cancelled; return if it cannot.
+        """Listen until cancelled; a connection that cannot be opened is tried again.
 
-        That is with a pooler in between, whose server connections change hands, and in another database than the one
-        that ``claiming`` leads to.
+        Returns if a notification would not arrive: through a pooler, whose server connections change hands, and in
+        another database than the one that ``claiming`` leads to.
         """
         is_told = False
         while True:
