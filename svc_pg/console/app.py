@@ -98,6 +98,26 @@ class Console:
             allowed_origins=self.allowed_origins,
             title="svc-pg console",
         )
+        self._add_open_routes(settings)
+        self._core.add_product(account_product(self._database, log, config=desired), is_built_in=True)
+        self.webhooks = webhooks_product(self._database, settings=settings, config=desired.webhooks)
+        """The built-in product, for ``webhooks_app``."""
+        cursors = SealedCursors(signing_keys(settings))
+        audit = audit_product(self._database, log, config=desired.audit, cursors=cursors)
+        for product in (audit, self.webhooks, *products):
+            self.register_product(product)
+        self.app = asgi_app(
+            self._core,
+            title="svc-pg console",
+            trusted_proxies=self.trusted_proxies,
+            sites=self._sites(settings, host, is_log_here=log.is_here),
+        )
+        """The console below its prefix."""
+        self.asgi: ASGIApp = PrefixMiddleware(Starlette(lifespan=self.lifespan), console=self.app)
+        """An application of its own, with its lifespan; 404 for paths that are not below the prefix."""
+
+    def _add_open_routes(self, settings: Settings) -> None:
+        """Add the routes that need no session: health, sign-in, and the way into the portal."""
         methods = [self._sign_in.method for _, path, *_ in self._sign_in.routes if path == "/init"]
         capabilities = discovery.capabilities(lambda: self._core.product_ids, methods)
         readiness = Readiness(self._database)
@@ -108,24 +128,11 @@ class Console:
         self._core.add_route("POST", "/portal/open", PortalOpening(self._database, settings).open, OPEN)
         for method, path, handler, documentation in self._sign_in.routes:
             self._core.add_route(method, f"/session{path}", handler, documentation)
-        self._core.add_product(account_product(self._database, log, config=desired), is_built_in=True)
-        self.webhooks = webhooks_product(self._database, settings=settings, config=desired.webhooks)
-        """The built-in product, for ``webhooks_app``."""
-        cursors = SealedCursors(signing_keys(settings))
-        audit = audit_product(self._database, log, config=desired.audit, cursors=cursors)
-        for product in (audit, self.webhooks, *products):
-            self.register_product(product)
 
+    def _sites(self, settings: Settings, host: HostSessionOf | None, *, is_log_here: bool) -> list[Site]:
+        """The pages of the portal, whose path is below that of the others, and those of the console."""
         is_secure = settings.env == "production"
-        console_pages = Site(
-            self._core,
-            ROUTES,
-            visitor=people(self._sign_in.authenticate, host),
-            turns=self.turns,
-            is_secure=is_secure,
-            is_log_here=log.is_here,
-        )
-        portal_pages = Site(
+        portal = Site(
             self._core,
             PORTAL,
             visitor=customers(partial(portal_links.session_of, self._database)),
@@ -134,15 +141,15 @@ class Console:
             path=PORTAL_PATH,
             brand=Brand.of(settings),
         )
-        self.app = asgi_app(
+        console = Site(
             self._core,
-            title="svc-pg console",
-            trusted_proxies=self.trusted_proxies,
-            sites=[portal_pages, console_pages],
+            ROUTES,
+            visitor=people(self._sign_in.authenticate, host),
+            turns=self.turns,
+            is_secure=is_secure,
+            is_log_here=is_log_here,
         )
-        """The console below its prefix."""
-        self.asgi: ASGIApp = PrefixMiddleware(Starlette(lifespan=self.lifespan), console=self.app)
-        """An application of its own, with its lifespan; 404 for paths that are not below the prefix."""
+        return [portal, console]
 
     def register_product(self, product: Product) -> None:
         """Add a product's routes. Raises ConfigError if its id or one of its routes is taken."""

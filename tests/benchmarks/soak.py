@@ -35,7 +35,6 @@ _GRACE: Final = timedelta(seconds=15)  # what a lease is longer than the timeout
 _LIMIT: Final = _TIMEOUT + _GRACE + timedelta(seconds=5)
 _KILL_EVERY: Final = timedelta(seconds=10)
 _TICK: Final = 0.02  # seconds; what falls into it is one transaction
-_MOST_TICKS: Final = 10  # so many at once, where the database was slow
 _WORKERS: Final = 2
 
 _KEYS: Final = 200  # of each endpoint

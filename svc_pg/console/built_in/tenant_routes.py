@@ -1,6 +1,6 @@
 """The product ``tenant``: list, add, rename and remove the tenants of an application."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 from unicodedata import category
@@ -47,60 +47,26 @@ class NewTenant(TenantChanges):
 
 def register_tenants(console: "Console", *, table: TenantTable = SVC_TENANTS) -> Product:
     """Add the product ``tenant`` to the console, and return it. Raises ConfigError if it has one already."""
-    tenants = Tenants(table)
+    product = Product(id="tenant", name="Tenants", endpoints=TenantRoutes(console, table).endpoints())
+    console.register_product(product)
+    return product
 
-    async def page(request: AuthenticatedRequest) -> ConsoleResponse:
-        wanted = filtered(tenants.query(), request.query, PAGE)
-        async with answering(console.connection()) as conn:
-            return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))
 
-    async def get(request: AuthenticatedRequest) -> ConsoleResponse:
-        async with answering(console.connection()) as conn:
-            with _known():
-                tenant = await tenants.find(conn, request.params["id"])
-        return _answer(_one(tenant))
+class TenantRoutes:
+    """The handlers, and the objects that they need."""
 
-    async def add(request: AuthenticatedRequest) -> ConsoleResponse:
-        new = read_body(request, NewTenant)
-        async with answering(console.acting(request)) as conn:
-            try:
-                tenant = await tenants.add(conn, new.name, tenant_id=new.id)
-            except DataError as error:  # for example an id that the type of its column cannot hold
-                raise _refused(error) from error
-        return created(request, tenant.id, tenant)
+    def __init__(self, console: "Console", table: TenantTable) -> None:
+        self._console = console
+        self._table = table
+        self._tenants = Tenants(table)
 
-    async def rename(request: AuthenticatedRequest) -> ConsoleResponse:
-        changes = read_body(request, TenantChanges)
-        async with answering(console.acting(request)) as conn:
-            with _known():
-                tenant = _one(await tenants.find(conn, request.params["id"], is_locked=True))
-            check(request, tenant.name)
-            return _answer(await tenants.rename(conn, tenant.id, changes.name))
-
-    async def remove(request: AuthenticatedRequest) -> ConsoleResponse:
-        async with answering(console.acting(request)) as conn:
-            with _known():
-                removed = _one(await tenants.remove(conn, request.params["id"]))
-            await aend_access(conn, removed.id)
-        return ConsoleResponse(204)
-
-    @asynccontextmanager
-    async def answering(
-        opening: AbstractAsyncContextManager[AsyncConnection[Any]],
-    ) -> AsyncIterator[AsyncConnection[Any]]:
-        """A connection on which refusals by the table, also those at the commit, become problem documents."""
-        with _explaining(table):
-            async with opening as conn:
-                yield conn
-
-    product = Product(
-        id="tenant",
-        name="Tenants",
-        endpoints=[
+    def endpoints(self) -> Sequence[ProductEndpoint]:
+        """The routes."""
+        return [
             ProductEndpoint(
                 method="GET",
                 path="/tenants",
-                handler=page,
+                handler=self._list,
                 summary="Tenants, by name",
                 query=documented(PAGE),
                 response=Page[Tenant],
@@ -109,7 +75,7 @@ def register_tenants(console: "Console", *, table: TenantTable = SVC_TENANTS) ->
             ProductEndpoint(
                 method="POST",
                 path="/tenants",
-                handler=add,
+                handler=self._add,
                 required_permission="write",
                 summary="Add a tenant",
                 body=NewTenant,
@@ -121,7 +87,7 @@ def register_tenants(console: "Console", *, table: TenantTable = SVC_TENANTS) ->
             ProductEndpoint(
                 method="GET",
                 path="/tenants/:id",
-                handler=get,
+                handler=self._get,
                 summary="One tenant",
                 response=Tenant,
                 errors={**_UNKNOWN, **_MISSING},
@@ -129,7 +95,7 @@ def register_tenants(console: "Console", *, table: TenantTable = SVC_TENANTS) ->
             ProductEndpoint(
                 method="PATCH",
                 path="/tenants/:id",
-                handler=rename,
+                handler=self._rename,
                 required_permission="write",
                 summary="Rename a tenant; with If-Match only if nobody else has renamed it",
                 headers=[IF_MATCH],
@@ -141,16 +107,57 @@ def register_tenants(console: "Console", *, table: TenantTable = SVC_TENANTS) ->
             ProductEndpoint(
                 method="DELETE",
                 path="/tenants/:id",
-                handler=remove,
+                handler=self._remove,
                 required_permission="admin",
                 summary="Remove a tenant, and end its sessions, tokens and links to the portal",
                 status=204,
                 errors={**_UNKNOWN, "tenant_in_use": 409, **_REFUSED, **_MISSING},
             ),
-        ],
-    )
-    console.register_product(product)
-    return product
+        ]
+
+    async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        wanted = filtered(self._tenants.query(), request.query, PAGE)
+        async with self._answering(self._console.connection()) as conn:
+            return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))
+
+    async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        async with self._answering(self._console.connection()) as conn:
+            with _known():
+                tenant = await self._tenants.find(conn, request.params["id"])
+        return _answer(_one(tenant))
+
+    async def _add(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        new = read_body(request, NewTenant)
+        async with self._answering(self._console.acting(request)) as conn:
+            try:
+                tenant = await self._tenants.add(conn, new.name, tenant_id=new.id)
+            except DataError as error:  # for example an id that the type of its column cannot hold
+                raise _refused(error) from error
+        return created(request, tenant.id, tenant)
+
+    async def _rename(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        changes = read_body(request, TenantChanges)
+        async with self._answering(self._console.acting(request)) as conn:
+            with _known():
+                tenant = _one(await self._tenants.find(conn, request.params["id"], is_locked=True))
+            check(request, tenant.name)
+            return _answer(await self._tenants.rename(conn, tenant.id, changes.name))
+
+    async def _remove(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        async with self._answering(self._console.acting(request)) as conn:
+            with _known():
+                removed = _one(await self._tenants.remove(conn, request.params["id"]))
+            await aend_access(conn, removed.id)
+        return ConsoleResponse(204)
+
+    @asynccontextmanager
+    async def _answering(
+        self, opening: AbstractAsyncContextManager[AsyncConnection[Any]]
+    ) -> AsyncIterator[AsyncConnection[Any]]:
+        """A connection on which refusals by the table, also those at the commit, become problem documents."""
+        with _explaining(self._table):
+            async with opening as conn:
+                yield conn
 
 
 def _answer(tenant: Tenant) -> ConsoleResponse:

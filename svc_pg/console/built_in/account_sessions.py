@@ -1,0 +1,137 @@
+"""Routes of the product ``account`` for sessions: the user's own, and for administrators everybody's."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from svc_pg.console.database import Database
+from svc_pg.console.documentation import one_of
+from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered
+from svc_pg.console.products import ProductEndpoint
+from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
+from svc_pg.console.sign_in import sessions
+from svc_pg.console.sign_in.lifetimes import STATES
+from svc_pg.console.sign_in.sessions import SessionQuery, StoredSession
+from svc_pg.console.tokens import Session
+from svc_pg.pagination import Page
+
+_FILTERS: Final[dict[str, FilterParameter[SessionQuery]]] = {
+    "state": FilterParameter(SessionQuery.state, "sessions that are live, or have ended", one_of(list(STATES))),
+    **PAGE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRoutes:
+    """The handlers, and the database with the sessions."""
+
+    database: Database
+
+    def endpoints(self) -> Sequence[ProductEndpoint]:
+        """The routes."""
+        return [
+            ProductEndpoint(
+                method="GET",
+                path="/session",
+                handler=self._own,
+                serves_tenants=True,
+                summary="The user's own session and permission",
+                response=Session,
+            ),
+            ProductEndpoint(
+                method="DELETE",
+                path="/session",
+                handler=self._log_out,
+                serves_tenants=True,
+                summary="Sign out",
+                status=204,
+                errors={"session_not_stored": 409},
+            ),
+            ProductEndpoint(
+                method="GET",
+                path="/own-sessions",
+                handler=self._list_own,
+                summary="The user's own sessions, newest first",
+                query=documented(_FILTERS),
+                response=Page[StoredSession],
+            ),
+            ProductEndpoint(
+                method="DELETE",
+                path="/own-sessions/:id",
+                handler=self._revoke_own,
+                summary="End one of the user's own sessions",
+                status=204,
+                errors={"unknown_session": 404},
+            ),
+            ProductEndpoint(
+                method="GET",
+                path="/sessions",
+                handler=self._list,
+                required_permission="admin",
+                summary="Everybody's sessions, newest first",
+                query=documented(_FILTERS),
+                response=Page[StoredSession],
+            ),
+            ProductEndpoint(
+                method="DELETE",
+                path="/sessions/:id",
+                handler=self._revoke,
+                required_permission="admin",
+                summary="End a session",
+                status=204,
+                errors={"unknown_session": 404},
+            ),
+        ]
+
+    async def _own(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        return ConsoleResponse(200, request.session)
+
+    async def _log_out(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        try:
+            session_id = UUID(request.session.session_id)
+        except ValueError as error:
+            detail = "This session is the application's own; sign out there."
+            raise Problem(409, "session_not_stored", detail) from error
+        async with self.database.acting(request) as conn:
+            is_known = await sessions.arevoke(conn, session_id)
+        if not is_known:
+            raise Problem(409, "session_not_stored", "A session that is not stored cannot be ended; forget its token.")
+        return ConsoleResponse(204)
+
+    async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        return await self._page(request, sessions.query())
+
+    async def _list_own(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        return await self._page(request, sessions.query().email(request.session.email))
+
+    async def _page(self, request: AuthenticatedRequest, found: SessionQuery) -> ConsoleResponse:
+        wanted = filtered(found, request.query, _FILTERS)
+        async with self.database.connection() as conn:
+            return ConsoleResponse(200, await wanted.alist(conn, max_bytes=PAGE_BYTES))
+
+    async def _revoke_own(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        session_id = _id(request.params["id"])
+        async with self.database.acting(request) as conn:
+            is_own = await sessions.ais_of(conn, session_id, request.session.email)
+            if not is_own or not await sessions.arevoke(conn, session_id):
+                raise _unknown()
+        return ConsoleResponse(204)
+
+    async def _revoke(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        async with self.database.acting(request) as conn:
+            is_known = await sessions.arevoke(conn, _id(request.params["id"]))
+        if not is_known:
+            raise _unknown()
+        return ConsoleResponse(204)
+
+
+def _id(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError as error:
+        raise _unknown() from error
+
+
+def _unknown() -> Problem:
+    return Problem(404, "unknown_session", "No session has this id.")
