@@ -15,6 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 from cli.app import COMMANDS as SUMMARIES
 from cli.app import app, load
 from docs import generated
+from svc_pg.errors import BY_SQLSTATE
 from svc_pg.settings import Settings
 from svc_pg.webhooks.endpoint_rows import EndpointWithSecret
 from tests.support.documents import DOCUMENTS, ROOT, examples
@@ -97,6 +98,15 @@ def test_the_reference_of_python_has_every_public_name() -> None:
 def test_the_documented_endpoint_has_every_member() -> None:
     [example] = examples("managing-webhooks.md", "HTTP", "json")
     assert list(json.loads(example)) == [to_camel(field.name) for field in fields(EndpointWithSecret)]
+
+
+def test_every_error_of_sql_is_documented_with_its_class() -> None:
+    texts = [file.read_text(encoding="utf-8") for file in (ROOT / "sql").rglob("*.sql*")]
+    raised = {code for text in texts for code in re.findall(r"\bSV\d{3}\b", text)}
+    document = (ROOT / "docs" / "sql-api.md").read_text(encoding="utf-8")
+    documented = dict(re.findall(r"^\| `(SV\d{3})` \|.*\| (.*) ?\|$", document, flags=re.MULTILINE))
+    known = {code: f"`{kind.__name__}`" for code, kind in BY_SQLSTATE.items()}
+    assert {code: kind.strip() for code, kind in documented.items()} == dict.fromkeys(raised, "") | known
 
 
 def test_docker_sets_no_variable_that_nothing_reads() -> None:
