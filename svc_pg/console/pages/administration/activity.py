@@ -1,4 +1,4 @@
-"""The page Done in this console: sign-ins, exports, refused calls, changes of tokens, and links to the portal."""
+"""The page Activity: sign-ins, exports, refused calls, changes of tokens, and links to the portal."""
 
 from typing import Final
 
