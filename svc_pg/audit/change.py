@@ -7,6 +7,7 @@ from typing import Final
 
 from svc_pg import times
 from svc_pg.audit.entry import Operation
+from svc_pg.bidi import isolated
 from svc_pg.config.audited_table import Severity
 
 MAX_FIELDS: Final = 20
@@ -50,6 +51,11 @@ class Change:
     more_fields: int
 
     @property
+    def who(self) -> str:
+        """The actor, else the user of the database: the content of an element ``bdi``, which it cannot end."""
+        return isolated(self.actor or self.db_user or "somebody")
+
+    @property
     def ago(self) -> str:
         """For example ``3 min ago``, by the database's clock."""
         return times.relative(self.timestamp, self.timestamp + self.age)
@@ -66,5 +72,5 @@ class Change:
 
 
 def cut(text: str | None) -> str | None:
-    """A text as a change shows it."""
-    return text if text is None or len(text) <= MAX_CHARACTERS else text[:MAX_CHARACTERS] + "…"
+    """A text as a change shows it: the content of an element ``bdi``, as ``Change.who``."""
+    return None if text is None else isolated(text if len(text) <= MAX_CHARACTERS else text[:MAX_CHARACTERS] + "…")

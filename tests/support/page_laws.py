@@ -42,6 +42,14 @@ _STRUCTURE: Final = """(planted) => {
     const twice = ids.filter((id, at) => ids.indexOf(id) !== at)
     const named = ["for", "aria-labelledby", "aria-describedby", "aria-controls"].flatMap((name) =>
         all(`[${name}]`).flatMap((each) => each.getAttribute(name).split(/\\s+/)))
+    const leaky = all("bdi").filter((each) => {
+        let depth = 0
+        for (const sign of each.textContent) {
+            if ("\u2066\u2067\u2068".includes(sign)) depth += 1
+            else if ("\u2029\x85\x1c\x1d\x1e".includes(sign) || sign === "\u2069" && --depth < 0) return true
+        }
+        return depth
+    })
     const headings = all("h1").length
     return [
         ...all(planted).map((each) => `planted: ${each.outerHTML.slice(0, 200)}`),
@@ -49,6 +57,7 @@ _STRUCTURE: Final = """(planted) => {
         ...unnamed.map(() => "a column without a name"),
         ...[...new Set(twice)].map((id) => `the id ${id} is there twice`),
         ...named.filter((id) => !ids.includes(id)).map((id) => `no element has the id ${id}`),
+        ...leaky.map((each) => `a text that turns around what follows: ${each.textContent.slice(0, 80)}`),
         ...(headings === 1 ? [] : [`${headings} headings of the page`]),
     ]
 }"""

@@ -1,5 +1,6 @@
 """Render the templates. All texts are escaped, whoever wrote them: nothing in here marks a text as safe."""
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final
@@ -7,6 +8,7 @@ from typing import Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from svc_pg import __version__
+from svc_pg.bidi import isolated
 from svc_pg.console.clients import browser
 from svc_pg.console.pages import assets, states
 from svc_pg.console.pages.numbers import figure
@@ -25,6 +27,8 @@ ENVIRONMENT: Final = Environment(
 ENVIRONMENT.globals |= {"version": __version__, "states": states}
 ENVIRONMENT.filters |= {"number": "{:,}".format, "counted": counted, "figure": figure, "browser": browser}
 
+_BDI: Final = re.compile(r"(<bdi\b[^>]*>)(.*?)(?=</bdi>)", re.DOTALL)
+
 
 def render(template: str, visit: Visit, values: Mapping[str, object]) -> bytes:
     """A page as UTF-8. Templates see the visit, its addresses, and the values of the page."""
@@ -35,6 +39,7 @@ def render(template: str, visit: Visit, values: Mapping[str, object]) -> bytes:
         asset=lambda name: visit.url("static", name, query={"v": assets.version(name)}),
         when=lambda value: _When(value, visit.now),
     )
+    made = _BDI.sub(lambda found: found[1] + isolated(found[2]), made)
     return made.encode(errors="replace")  # half of a surrogate pair must not cost the page
 
 

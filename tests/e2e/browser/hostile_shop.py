@@ -31,7 +31,7 @@ from tests.support.waiting import wait_until
 
 HOSTILE: Final = (
     "\"'><script>alert(1)</script><img src=x onerror=alert(2)><x-planted id=planted hx-get=/planted onclick=alert(3)>"
-    "{{7*7}}${7*7}<!--\u202e\u0645\u0631\u062d\u0628\u0627\u2066 👩‍👩‍👧 a\u0301\u0301\u0301 %00%0d%0aSet-Cookie:a=b"
+    "{{7*7}}${7*7}<!--\u2069\u202e\u0645\u0631\u062d\u0628\u0627\u2066 👩‍👩‍👧 a\u0301\u0301 %00%0d%0aSet-Cookie:a=b"
 )
 ADDRESS: Final = "javascript:alert(4)//https://shop.example"
 UNBROKEN: Final = "W" * 300

@@ -77,6 +77,7 @@ def test_the_documented_page_shows_hostile_values_as_words_and_large_ones_cut(si
     html = site.get("/customers/2").text
     assert HOSTILE in Page(html).words
     assert "script" not in Page(html).elements
+    assert re.search(r"<del><bdi>[^<]+</bdi></del> <ins><bdi>[^<]+</bdi></ins>", html)
     assert len(html) < 10_000
 
 
