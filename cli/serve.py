@@ -88,6 +88,7 @@ def serve(
     )
     # that requests are canceled at the end is said once, not with a traceback for each
     logging.getLogger("uvicorn.error").addFilter(lambda record: not _is_canceled(record))
+    logging.getLogger("uvicorn.access").addFilter(_without_query)
     with listening(host, port) as listener:
         url = base_url(host, listener)
         output.words(f"The console is at {url}{PREFIX}/, the API of webhooks at {url}{webhooks_path}/")
@@ -96,6 +97,14 @@ def serve(
 
 def _is_canceled(record: logging.LogRecord) -> bool:
     return record.exc_info is not None and isinstance(record.exc_info[1], asyncio.CancelledError)
+
+
+def _without_query(record: logging.LogRecord) -> bool:
+    """Leave the query out of a line about a request: it may be the token of a link, or what somebody searched."""
+    match record.args:
+        case (client, method, str(target), version, status):
+            record.args = (client, method, target.partition("?")[0], version, status)
+    return True
 
 
 def _run(server: uvicorn.Server, listener: socket.socket) -> None:

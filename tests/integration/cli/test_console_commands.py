@@ -149,11 +149,16 @@ def test_serve_answers_on_this_machine_until_it_is_told_to_end(db: str, tmp_path
         bearer = {"Authorization": f"Bearer {init.json()['sessionToken']}"}
         assert httpx.get(f"{base_url}/audit/entries", headers=bearer).status_code == 200
         assert httpx.get(f"{url}/api/webhooks/endpoints", headers=bearer).json()["data"] == []
+        link = httpx.post(f"{url}/api/webhooks/portal-sessions", json={"tenant": "acme"}, headers=bearer).json()["path"]
+        assert httpx.get(f"{url}{link}").status_code == 200
         spoofed = httpx.post(f"{base_url}/console/session/init", json={}, headers={"X-Forwarded-For": "203.0.113.9"})
         assert spoofed.status_code == 403
         server.send_signal(number)
         assert server.wait(timeout=20) == 0
-    assert init.json()["sessionToken"] not in (tmp_path / "log").read_text()
+    log = (tmp_path / "log").read_text()
+    assert init.json()["sessionToken"] not in log
+    page, _, token = link.partition("?token=")
+    assert (f'"GET {page} HTTP/1.1" 200' in log, token in log) == (True, False)
 
 
 def test_serve_ends_while_a_client_has_not_sent_its_body(db: str, tmp_path: Path) -> None:
