@@ -7,6 +7,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import scalar_row
 
 from svc_pg.console.requests import AuthenticatedRequest, Problem, rate_limited
+from svc_pg.console.tokens import Session
 from svc_pg.query import Query, afetch_one
 from svc_pg.webhooks.endpoint_fields import Changes
 from svc_pg.webhooks.endpoint_rows import Endpoint
@@ -27,17 +28,35 @@ class _Count:
     endpoints: int
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most attempts of an endpoint at once, and the longest that one may take."""
+
+    in_flight: int
+    seconds: float
+
+
+def limits_for(session: Session, before: Endpoint | None = None) -> Limits:
+    """The limits of what the session may ask for: those of customers if it is of one tenant, or what was ``before``."""
+    if session.tenant is None:
+        return Limits(1000, 60)
+    if before is None:
+        return Limits(MOST_IN_FLIGHT, LONGEST_SECONDS)
+    seconds = max(LONGEST_SECONDS, before.timeout.total_seconds())
+    return Limits(max(MOST_IN_FLIGHT, before.max_in_flight), seconds)
+
+
 def refuse_excess(request: AuthenticatedRequest, wanted: Changes, before: Endpoint | None = None) -> None:
     """Raise Problem 422 if a session of one tenant wants more than the limits, and more than there was ``before``."""
     if request.session.tenant is None:
         return
-    in_flight = max(MOST_IN_FLIGHT, 0 if before is None else before.max_in_flight)
-    seconds = max(float(LONGEST_SECONDS), 0.0 if before is None else before.timeout.total_seconds())
+    limits = limits_for(request.session, before)
     errors = []
-    if wanted.get("max_in_flight", 0) > in_flight:
-        errors.append({"pointer": "/maxInFlight", "detail": f"at most {in_flight}; ask the operator for more"})
-    if "timeout" in wanted and wanted["timeout"].total_seconds() > seconds:
-        errors.append({"pointer": "/timeout", "detail": f"at most {seconds:g} seconds; ask the operator for more"})
+    if wanted.get("max_in_flight", 0) > limits.in_flight:
+        errors.append({"pointer": "/maxInFlight", "detail": f"at most {limits.in_flight}; ask the operator for more"})
+    if "timeout" in wanted and wanted["timeout"].total_seconds() > limits.seconds:
+        detail = f"at most {limits.seconds:g} seconds; ask the operator for more"
+        errors.append({"pointer": "/timeout", "detail": detail})
     if errors:
         raise Problem(422, "invalid_body", "The body is not valid; see errors.", errors=errors)
 

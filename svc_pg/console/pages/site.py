@@ -194,7 +194,7 @@ class Site:
 
 
 async def _missing(_visit: Visit) -> Answer:
-    raise Problem(404, "not_found", "The console has no such page.")
+    raise Problem(404, "not_found", "There is no such page.")
 
 
 _MISSING: Final = Match(PageRoute("GET", "/", _missing), {})

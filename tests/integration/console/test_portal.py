@@ -433,6 +433,9 @@ def test_pages_of_other_sites_cannot_act_for_a_customer(client: httpx.Client, da
 def test_what_the_operator_may_set_is_refused_to_a_customer(client: httpx.Client) -> None:
     customer = entered(client)
     fields = {"url": URL.format("new"), "events": "*", "signatures": "v1"}
+    form = customer.get("endpoints/new").text
+    assert re.findall(r">1 to (\d+)<", form) == ["8", "15"]
+    assert 'name="tenant"' not in form + customer.get("deliveries").text
     for more in ({"max_in_flight": "9"}, {"timeout": "16"}):
         answer = customer.post("endpoints", fields | more)
         assert answer.status_code == 422, answer.text

@@ -113,7 +113,7 @@ async function renew() {
   last = Date.now()
   try {
     const answer = await fetch(location.href, { headers: { accept: "text/html" } })
-    if (answer.redirected) return location.reload()
+    if (answer.redirected || answer.status === 401) return location.reload() // the session is over
     if (!answer.ok) throw new Error(answer.status)
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html")
     setClock(fresh.documentElement.dataset.now)

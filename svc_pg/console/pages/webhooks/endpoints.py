@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
+from svc_pg.console.built_in.tenant_limits import limits_for
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.charts import Spark
@@ -102,6 +103,7 @@ async def form_page(
     values = {
         "form": given,
         "endpoint": endpoint,
+        "limits": limits_for(visit.person, endpoint),
         "problem": None if errors else problem,
         "errors": errors,
         **event_types.divided(types),
