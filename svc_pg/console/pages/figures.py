@@ -71,7 +71,7 @@ def _duration(now: Traffic, before: Traffic) -> Figure:
     name = "Attempt time, p95"
     if now.p95 is None:
         return Figure(name, "—", note="no attempts")
-    value = f"{now.p95:.2f}"
+    value = figure(now.p95)
     if not before.p95 or not now.p95:
         return Figure(name, value, "s")
     times = now.p95 / before.p95

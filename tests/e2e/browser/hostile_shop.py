@@ -224,6 +224,11 @@ def _past(conninfo: str) -> None:
                     conn, "order.shipped", [UNBROKEN, None, number], idempotency_key=f"{HOSTILE[:100]}{number}"
                 )
             conn.commit()
+        conn.execute(
+            "insert into svc.console_sessions (id, email, permission, tenant, token_hash, expires_at)"
+            " values (gen_random_uuid(), %(name)s, 'write', %(name)s, sha256('a'), now() + interval '1 hour')",
+            {"name": UNBROKEN},
+        )
         for name in ("acme", "globex", TERM, HOSTILE[:200].strip()):
             conn.execute("insert into svc.tenants (name) values (%s)", [name])
 

@@ -58,12 +58,12 @@ def test_the_share_that_was_delivered_is_compared_in_points(
         (1.2, 0.5, "2.4 times as slow", "wait"),
         (0.5, 1.2, "2.4 times as fast", ""),
         (0.5, 0.5, "as before", ""),
-        (0.5, None, "", ""),
+        (0.004, None, "", ""),
     ],
 )
 def test_the_time_of_attempts_is_compared_in_times(p95: float, before: float | None, note: str, tone: str) -> None:
     figure = shown(traffic(1, p95), traffic(1, before))["Attempt time, p95"]
-    assert (figure.value, figure.unit, figure.note, figure.tone) == (f"{p95:.2f}", "s", note, tone)
+    assert (figure.value, figure.unit, figure.note, figure.tone) == (f"{p95:g}", "s", note, tone)
 
 
 def test_the_busiest_bucket_is_named() -> None:
