@@ -25,6 +25,8 @@ _HIGHEST_ID: Final = "select coalesce(max(seq), 0) from sqlite_sequence where na
 _NOW: Final = "select cast(utc_timestamp(6) as char)"
 _STATUS: Final = "show engine innodb status"
 _TRANSACTION: Final = re.compile(r"^---TRANSACTION [^,\n]+, ACTIVE [^\n]*?([0-9]+) sec", re.MULTILINE)
+_RECOVERED: Final = re.compile(r"^---TRANSACTION [^\n]*\(PREPARED\)[^\n]* recovered trx$", re.MULTILINE)
+"""One of XA that has outlived its session: after a start of the server, its age is counted from there."""
 _CUT: Final = "... truncated..."
 _MARGIN: Final = timedelta(seconds=1)
 
@@ -69,7 +71,8 @@ def horizon(phrases: Phrases, after: str | None = None) -> Steps[Horizon]:
     """The horizon now; ``after`` is the cursor of an earlier one.
 
     On MySQL the connection must be outside a transaction: inside, it would not see what others have committed since.
-    Raises QueryError if ``after`` is none of this log, and on MySQL AccessError without the right PROCESS.
+    Raises QueryError if ``after`` is none of this log, and on MySQL AccessError without the right PROCESS, and
+    ConflictError if the server does not tell since when its transactions run.
     """
     earlier = None if after is None else position(phrases, after)
     if phrases is SQLITE:
@@ -97,6 +100,11 @@ def _oldest_start(status: str, now: datetime) -> datetime:
     """
     if _CUT in status:
         raise ConflictError("the server runs so many transactions that its report does not tell of all")
+    if _RECOVERED.search(status):
+        raise ConflictError(
+            "a prepared transaction (XA) has outlived its session, and nobody knows from when on its entries would be",
+            hint="Commit it or roll it back: xa recover, then xa commit or xa rollback.",
+        )
     ages = [timedelta(seconds=int(age) + 1) for age in _TRANSACTION.findall(status)]
     return now - max(ages, default=timedelta()) - _MARGIN
 

@@ -35,7 +35,7 @@ from svc_pg.console.audit_log.table_list import listed
 from svc_pg.console.parameters import PAGE_BYTES
 from svc_pg.console.requests import AuthenticatedRequest, Problem, explained, unavailable
 from svc_pg.console.tokens import Session
-from svc_pg.errors import ConfigError, InstallError, NotFoundError
+from svc_pg.errors import ConfigError, ConflictError, InstallError, NotFoundError
 from svc_pg.pagination import Filter, Listing, Page
 
 THREADS: Final = 4
@@ -93,7 +93,10 @@ class PortableLog:
 
     async def export(self, query: AuditQuery, *, form: TextFormat) -> AsyncIterator[bytes]:
         """All entries as parts of a file, each read by a connection of its own."""
-        found = await self._read(lambda phrases: _settled(phrases, query))
+        try:
+            found = await self._read(lambda phrases: _settled(phrases, query))
+        except ConflictError as error:
+            raise unavailable("database_busy", explained(error)) from error
         shape, is_first = SHAPES[form], True
         part = await self._read(lambda phrases: part_after(phrases, found, None))
         while part.edge is not None:

@@ -139,6 +139,38 @@ def test_the_log_is_followed(client: httpx.Client, log: Log, conn: Any) -> None:
     assert_problem(client.get("/audit/entries", params={"after": "x"}), 422, "invalid_parameter")
 
 
+def test_a_prepared_transaction_that_outlived_its_session_is_waited_for(
+    client: httpx.Client, log: Log, conn: Any
+) -> None:
+    """After a start of the server nobody knows how old it is. MariaDB tells of it as of one from before at once."""
+    if isinstance(log.at, Path):
+        pytest.skip("SQLite has no prepared transactions")
+    cursor = client.get("/audit/entries", params={"after": "now"}).json()["nextCursor"]
+    with closing(log.connect()) as other, closing(other.cursor()) as statements:
+        statements.execute("xa start 'a'")
+        log.write(other, "late", timestamp=datetime.now(UTC))
+        statements.execute("xa end 'a'")
+        statements.execute("xa prepare 'a'")
+    try:
+        export = client.get("/audit/export")
+        follow = client.get("/audit/entries", params={"after": cursor})
+        if log.at.kind == "mariadb":
+            assert_problem(export, 503, "database_busy")
+            assert_problem(follow, 409, "conflict")
+            assert "xa recover" in follow.json()["detail"]
+        else:
+            assert (export.status_code, follow.json()["data"]) == (200, [])
+    finally:
+        with closing(conn.cursor()) as statements:
+            statements.execute("xa commit 'a'")
+
+    def found() -> list[str]:
+        page = client.get("/audit/entries", params={"after": cursor}).json()
+        return [entry["recordId"] for entry in page["data"]]
+
+    wait_until(lambda: found() == ["late"], "the entry comes")
+
+
 @pytest.mark.parametrize("search", [{"text": "ann"}, {"contains": '{"a": 1}'}])
 def test_searches_say_that_they_need_postgresql(client: httpx.Client, search: dict[str, str]) -> None:
     refused = client.get("/audit/entries", params=search)
