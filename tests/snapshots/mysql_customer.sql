@@ -5,7 +5,8 @@ svc: begin
         `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, moved_from,
         before_data, after_data, changed_fields, redacted_fields, label, severity, compliance, description
     ) values (
-        utc_timestamp(6) + interval greatest(timestampdiff(microsecond, now(6), sysdate(6)), 0) microsecond,
+        utc_timestamp(6) + interval if(sysdate(6) between now(6) - interval 1 hour and now(6), 0,
+            timestampdiff(microsecond, now(6), sysdate(6))) microsecond,
         @svc_xact_id, left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
         convert(nullif(@svc_context, '') using utf8mb4),
         'shop.customer', 'INSERT', cast(new.`id` as char),
@@ -39,7 +40,8 @@ svc: begin
         `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, moved_from,
         before_data, after_data, changed_fields, redacted_fields, label, severity, compliance, description
     ) values (
-        utc_timestamp(6) + interval greatest(timestampdiff(microsecond, now(6), sysdate(6)), 0) microsecond,
+        utc_timestamp(6) + interval if(sysdate(6) between now(6) - interval 1 hour and now(6), 0,
+            timestampdiff(microsecond, now(6), sysdate(6))) microsecond,
         @svc_xact_id, left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
         convert(nullif(@svc_context, '') using utf8mb4),
         'shop.customer', 'UPDATE', cast(new.`id` as char),
@@ -60,7 +62,8 @@ svc: begin
         `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, moved_from,
         before_data, after_data, changed_fields, redacted_fields, label, severity, compliance, description
     ) values (
-        utc_timestamp(6) + interval greatest(timestampdiff(microsecond, now(6), sysdate(6)), 0) microsecond,
+        utc_timestamp(6) + interval if(sysdate(6) between now(6) - interval 1 hour and now(6), 0,
+            timestampdiff(microsecond, now(6), sysdate(6))) microsecond,
         @svc_xact_id, left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
         convert(nullif(@svc_context, '') using utf8mb4),
         'shop.customer', 'DELETE', cast(old.`id` as char),
