@@ -22,7 +22,7 @@ _IN_TRANSACTION: Final = 1568
 """MySQL's number of an answer: the characteristics of a transaction that runs cannot be changed."""
 
 _HIGHEST_ID: Final = "select coalesce(max(seq), 0) from sqlite_sequence where name = 'svc_audit_logs'"
-_NOW: Final = "select cast(utc_timestamp(6) as char)"
+_NOW: Final = "select cast(utc_timestamp(6) as char), @@global.read_only, @@global.innodb_read_only"
 _STATUS: Final = "show engine innodb status"
 _TRANSACTION: Final = re.compile(r"^---TRANSACTION [^,\n]+, ACTIVE [^\n]*?([0-9]+) sec", re.MULTILINE)
 _RECOVERED: Final = re.compile(r"^---TRANSACTION [^\n]*\(PREPARED\)[^\n]* recovered trx$", re.MULTILINE)
@@ -72,7 +72,7 @@ def horizon(phrases: Phrases, after: str | None = None) -> Steps[Horizon]:
 
     On MySQL the connection must be outside a transaction: inside, it would not see what others have committed since.
     Raises QueryError if ``after`` is none of this log, and on MySQL AccessError without the right PROCESS, and
-    ConflictError if the server does not tell since when its transactions run.
+    ConflictError if the server does not tell since when its transactions run, or ``after`` is given to a replica.
     """
     earlier = None if after is None else position(phrases, after)
     if phrases is SQLITE:
@@ -80,7 +80,13 @@ def horizon(phrases: Phrases, after: str | None = None) -> Steps[Horizon]:
         found = Horizon(end, earlier, end)
     else:
         # before the transactions are listed: what begins later writes later entries
-        [[now]] = yield Statement(_NOW)
+        [[now, *settings]] = yield Statement(_NOW)
+        is_read_only = not {str(setting) for setting in settings} <= {"0", "OFF"}  # a word on newer MariaDB
+        if is_read_only and earlier is not None:
+            raise ConflictError(
+                "the server is read-only, and a replica gets entries later than their times say",
+                hint="Continue at the server that is written to.",
+            )
         [[*_, status]] = yield Statement(_STATUS)
         found = Horizon(_oldest_start(status, time_of(now)), earlier, time_of(now))
     if earlier is not None and earlier > found.now:  # type: ignore[operator] # both are of one type

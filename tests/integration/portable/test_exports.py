@@ -20,7 +20,7 @@ from svc_pg.audit.portable.counts import counted_facets
 from svc_pg.audit.portable.entries import phrases_of
 from svc_pg.audit.portable.statements import run
 from svc_pg.audit.sample import Count
-from svc_pg.errors import AccessError, QueryError, TransactionError
+from svc_pg.errors import AccessError, ConflictError, QueryError, TransactionError
 from tests.support.logs import Log
 from tests.support.selections import NOW
 from tests.support.sqlite import audited
@@ -153,6 +153,23 @@ def test_the_end_of_another_log_is_refused(log: Log, conn: Any) -> None:
         exported(conn, after=ahead)
     with pytest.raises(QueryError, match="does not say how far"):
         exported(conn, after=other)
+
+
+def test_an_export_does_not_go_on_at_a_replica(log: Log, conn: Any) -> None:
+    """Its entries come when it has caught up, with times of before."""
+    if isinstance(log.at, Path):
+        pytest.skip("SQLite has no replicas")
+    log.write(conn, "1")
+    with closing(conn.cursor()) as cursor:
+        cursor.execute("set global read_only = 1")
+        try:
+            _, first = exported(conn)
+            assert first.entries == 1
+            with pytest.raises(ConflictError, match="read-only"):
+                exported(conn, after=first.horizon)
+        finally:
+            cursor.execute("set global read_only = 0")
+    assert exported(conn, after=first.horizon)[1].entries == 0
 
 
 def test_entries_of_a_slow_transaction_are_waited_for(log: Log, conn: Any) -> None:
