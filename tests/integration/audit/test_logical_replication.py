@@ -3,6 +3,7 @@
 from contextlib import ExitStack
 
 import psycopg
+from psycopg import sql
 
 from svc_pg import Config
 from svc_pg.config import AuditConfig, AuditedTable
@@ -21,7 +22,13 @@ def test_replica_records_rows_that_are_copied_and_all_that_follows() -> None:
         publisher = stack.enter_context(new_database(stack.enter_context(start())))
         other = stack.enter_context(restartable(programs))
         subscriber = stack.enter_context(new_database(stack.enter_context(other())))
-        create_and_audit(subscriber, DDL, Config(audit=AuditConfig(tables=tables)))
+        create_and_audit(subscriber, DDL, Config(audit=AuditConfig(tables=tables, unattributed="refuse")))
+        with psycopg.connect(subscriber) as target:  # what is replicated names no actor
+            target.execute(
+                sql.SQL("alter role current_user in database {} set svc.actor_id = 'replication'").format(
+                    sql.Identifier(target.info.dbname)
+                )
+            )
         with psycopg.connect(publisher, autocommit=True) as source:
             source.execute(DDL)
             source.execute("insert into t values (1, 'a'); insert into silent values (1)")
@@ -29,6 +36,7 @@ def test_replica_records_rows_that_are_copied_and_all_that_follows() -> None:
                 source.execute("insert into t values (2, 'b'); update t set a = 'c' where id = 1")
                 source.execute("delete from t where id = 2; insert into silent values (2); truncate t")
         with psycopg.connect(subscriber) as target:
+            assert {e["actor_id"] for e in log(target)} == {"replication"}
             assert [(e["table_name"], e["operation"], e["record_id"], e["changed_fields"]) for e in log(target)] == [
                 ("public.t", "INSERT", "1", None),
                 ("public.t", "INSERT", "2", None),
