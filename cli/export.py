@@ -165,7 +165,7 @@ def _tell(report: ExportReport, *, unsettled: bool) -> None:
         words += f" To go on from here next time: --after {report.horizon}"
     if report.held_back:
         words += (
-            f"\nLeft out: {report.held_back:,} newer ones, because a transaction that began before them is running, and"
-            " its entries belong before theirs. --unsettled writes them."
+            f"\nLeft out: {counted(report.held_back, 'newer entry')}, because a transaction that began earlier is"
+            " running, and its entries belong before. --unsettled leaves nothing out."
         )
     output.words(words)

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-_IRREGULAR: Final = {"delivery": "deliveries", "entry": "entries", "index": "indexes"}
+_IRREGULAR: Final = {"delivery": "deliveries", "entry": "entries", "newer entry": "newer entries", "index": "indexes"}
 
 
 def plural(noun: str) -> str:

@@ -179,7 +179,7 @@ def test_what_a_running_transaction_holds_back_is_said_and_can_be_had(run: Run, 
         settled = run("export")
         everything = run("export", "--unsettled")
     assert len(json.loads(settled.stdout)) == 3
-    assert "Left out: 1 newer" in settled.stderr
+    assert "Left out: 1 newer entry, because" in settled.stderr
     assert len(json.loads(everything.stdout)) == 4
 
 
