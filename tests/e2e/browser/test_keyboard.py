@@ -1,9 +1,21 @@
 """Everything can be done with the keyboard alone."""
 
-from playwright.sync_api import Browser, Page, expect
+import re
+from itertools import chain, repeat
+
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.e2e.browser.hostile_shop import Shop
 from tests.e2e.browser.person import person
+
+_COUNTING = """(tail) => {
+    window.renewals = 0
+    new MutationObserver(() => { renewals += 1 }).observe(tail.parentNode, {childList: true})
+}"""
+_RENEWED = """() => {
+    dispatchEvent(new Event("visibilitychange"))
+    return document.body.textContent.includes("Nothing at all")
+}"""
 
 
 def goes_to(page: Page, name: str) -> None:
@@ -19,6 +31,32 @@ def goes_to(page: Page, name: str) -> None:
         if str(label).strip().startswith(name):
             return
     raise AssertionError(f"no key leads to {name}")
+
+
+def test_what_is_renewed_keeps_the_focus_and_what_did_not_change_is_not_renewed(browser: Browser, shop: Shop) -> None:
+    with person(browser, shop, "read") as somebody:
+        page = somebody.page
+        somebody.open("overview")
+        page.get_by_text("Data as a table").first.focus()
+        page.route("**/overview", lambda route: changed(route, "Data as a table", "Data as another table"))
+        page.evaluate("dispatchEvent(new Event('visibilitychange'))")
+        expect(page.get_by_text("Data as another table").first).to_be_focused()
+
+        somebody.open("tail")
+        page.locator("#tail").evaluate(_COUNTING)
+        texts = chain(["Nothing new"], repeat("Nothing at all"))
+        page.route(re.compile("/tail"), lambda route: changed(route, "Nothing new", next(texts)))
+        page.wait_for_function(_RENEWED)
+        assert page.evaluate("renewals") == 1
+        page.unroute_all(behavior="wait")
+
+
+def changed(route: Route, before: str, after: str) -> None:
+    """Answer as the server does, but for one text."""
+    answer = route.fetch()
+    html = answer.text()
+    assert before in html
+    route.fulfill(response=answer, body=html.replace(before, after))
 
 
 def test_keys_lead_to_pages_rows_and_actions(browser: Browser, shop: Shop) -> None:

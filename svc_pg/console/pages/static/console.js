@@ -20,9 +20,9 @@ function relative(then) {
   const words = `${count} ${unit}${unit === "day" && count > 1 ? "s" : ""}`
   return seconds < 0 ? `in ${words}` : `${words} ago`
 }
-function tick() {
-  for (const time of all("time[data-rel]")) time.textContent = relative(Date.parse(time.dateTime))
-  for (const time of all("time[data-left]")) {
+function tick(root = document) {
+  for (const time of all("time[data-rel]", root)) time.textContent = relative(Date.parse(time.dateTime))
+  for (const time of all("time[data-left]", root)) {
     const left = Math.max(0, Math.round((Date.parse(time.dateTime) - Date.now() - skew) / 1000))
     time.textContent = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`
   }
@@ -102,7 +102,9 @@ addEventListener("input", ({ target }) => {
   slide = setTimeout(() => showChange(link), 120)
 })
 
-// Live elements: when something changed, the page is asked for again, and they are put in the place of the old ones.
+// Live elements: when something changed, the page is asked for again, and those that differ are put in the place of the
+// old ones: what somebody reads, selects or has scrolled stays, and so does the focus.
+const FOCUSABLE = "a, button, input, select, summary, [tabindex]"
 const EVERY = 1000 * Math.min(...all("[data-live]").map((element) => Number(element.dataset.live) || 5))
 let paused = false, wait = EVERY, timer = 0, asking = false, last = Date.now(), soon = 0
 const busy = (element) => element.contains(document.activeElement) && document.activeElement.matches("input, select, textarea")
@@ -117,17 +119,19 @@ async function renew() {
     if (!answer.ok) throw new Error(answer.status)
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html")
     setClock(fresh.documentElement.dataset.now)
+    ready(fresh)
+    for (const each of [document, fresh]) tick(each)
     for (const old of all("[data-live]")) {
       const element = fresh.getElementById(old.id)
       if (!element || busy(old)) continue
-      const open = all("details", old).map((details) => details.open), focused = document.activeElement?.getAttribute?.("href")
-      const had = old.contains(document.activeElement)
-      old.replaceWith(element)
+      const open = all("details", old).map((details) => details.open)
       all("details", element).forEach((details, index) => { if (index in open) details.open = open[index] })
-      if (had && focused) all("a", element).find((link) => link.getAttribute("href") === focused)?.focus()
-      ready(element)
+      if (old.isEqualNode(element)) continue
+      const at = all(FOCUSABLE, old).indexOf(document.activeElement), href = document.activeElement?.getAttribute("href")
+      old.replaceWith(element)
+      const same = href && all("a", element).find((link) => link.getAttribute("href") === href)
+      if (at >= 0) (same || all(FOCUSABLE, element)[at])?.focus({ preventScroll: true })
     }
-    tick()
     wait = EVERY
   } catch {
     wait = Math.min(wait * 2, 60000)
