@@ -17,7 +17,7 @@ def test_a_code_has_six_characters_that_nobody_confuses() -> None:
     assert {len(code) for code in seen} == {6}
     assert set("".join(seen)) == set(codes.ALPHABET)
     assert not set("IO01") & set(codes.ALPHABET)
-    assert len(set(seen)) == len(seen)
+    assert len(set(seen)) > len(seen) - 3  # two of 2,000 are equal in one of 500 runs
     assert max(Counter("".join(seen)).values()) < 2 * 12_000 / 32
 
 
