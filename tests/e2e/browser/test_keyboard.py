@@ -33,6 +33,19 @@ def goes_to(page: Page, name: str) -> None:
     raise AssertionError(f"no key leads to {name}")
 
 
+def test_the_end_of_the_navigation_is_reached_in_a_low_window(browser: Browser, shop: Shop) -> None:
+    with person(browser, shop, "admin") as somebody:
+        page = somebody.page
+        for place, width, height in ((".who", 960, 400), ("#nav", 320, 256)):  # the last is 1280 by 1024 at 400 %
+            page.set_viewport_size({"width": width, "height": height})
+            somebody.open("sessions")
+            if place == "#nav":
+                page.get_by_role("button", name="Menu").click()
+            last = page.locator(place).get_by_role("button", name="Sign out")
+            last.focus()
+            expect(last).to_be_in_viewport(ratio=1)
+
+
 def test_what_is_renewed_keeps_the_focus_and_what_did_not_change_is_not_renewed(browser: Browser, shop: Shop) -> None:
     with person(browser, shop, "read") as somebody:
         page = somebody.page
