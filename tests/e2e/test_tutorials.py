@@ -123,7 +123,7 @@ def test_a_tutorial_leads_to_a_change_on_record_and_a_verified_webhook(
     variables = {f"PG{name.upper()}": str(database[name]) for name in ("host", "port", "user")}
     variables |= {
         "DATABASE_URL": empty_database,
-        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"], str(embedded_programs())]),
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), str(embedded_programs()), os.environ["PATH"]]),
     }
     with ExitStack() as servers:
         walk = Walk(tmp_path, variables, servers)

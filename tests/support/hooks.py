@@ -71,12 +71,13 @@ def _note(config: Config) -> str:
 def working(conninfo: str, config: Config, *, is_uvloop: bool = False, **options: Any) -> Iterator[Worker]:
     """Run a worker in a thread of its own until the block ends; its errors come out there."""
     worker = Worker(conninfo, keys=KEYS, config=config, **options)
-    loop = uvloop.new_event_loop() if is_uvloop else asyncio.new_event_loop()
+    runner = asyncio.Runner(loop_factory=uvloop.new_event_loop if is_uvloop else asyncio.new_event_loop)
+    loop = runner.get_loop()
     failures: list[BaseException] = []
 
     def run() -> None:
         try:
-            loop.run_until_complete(worker.run())
+            runner.run(worker.run())
         except BaseException as error:  # noqa: BLE001 - raised again in the thread of the test
             failures.append(error)
 
@@ -87,7 +88,7 @@ def working(conninfo: str, config: Config, *, is_uvloop: bool = False, **options
     finally:
         loop.call_soon_threadsafe(worker.stop)
         thread.join()
-        loop.close()
+        runner.close()  # ends what still waits for a silent server
     if failures:
         raise failures[0]
 

@@ -269,6 +269,14 @@ def test_a_worker_appends_copies_and_compares_with_them_after_a_restart(database
             return False
         return True
 
+    def is_folder() -> bool:
+        file.unlink()
+        try:
+            file.mkdir()
+        except FileExistsError:
+            return False
+        return True
+
     with psycopg.connect(database, autocommit=True) as conn:
         audit.capture_log(conn, "a", "INSERT")
         audit.seal(conn, key=key)  # by somebody else
@@ -290,8 +298,7 @@ def test_a_worker_appends_copies_and_compares_with_them_after_a_restart(database
             assert "seal 4 of the file is not in this log" in sealing_problem(conn)
             file.write_bytes(whole[:-1])
             wait_until(lambda: "is cut: its line 4 does not end" in sealing_problem(conn))
-            file.unlink()
-            file.mkdir()
+            wait_until(is_folder, "no copy is made in between")
             wait_until(lambda: "cannot be read or written: Is a directory" in sealing_problem(conn))
         assert audit.seals(conn) == []
 
