@@ -31,6 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="DIR|docker[:TAG]",
         help=f"folder with initdb and postgres, or a container; else the server that {URL_VARIABLE} names, or embedded",
     )
+    parser.addoption("--first-cases", action="store_true", help="of each test that has several cases, run the first")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -77,10 +78,14 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         if isinstance(item, pytest.Function) and "postgres_choice" in item.fixturenames:
             item.add_marker("postgres")
+    if config.getoption("--first-cases"):
+        first = set({item.nodeid.partition("[")[0]: item for item in reversed(items)}.values())
+        config.hook.pytest_deselected(items=[item for item in items if item not in first])
+        items[:] = [item for item in items if item in first]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from hashlib import sha256
 from threading import Thread
@@ -77,7 +77,8 @@ def working(conninfo: str, config: Config, *, is_uvloop: bool = False, **options
 
     def run() -> None:
         try:
-            runner.run(worker.run())
+            with runner:  # leaving ends what still waits for a silent server
+                runner.run(worker.run())
         except BaseException as error:  # noqa: BLE001 - raised again in the thread of the test
             failures.append(error)
 
@@ -86,9 +87,9 @@ def working(conninfo: str, config: Config, *, is_uvloop: bool = False, **options
     try:
         yield worker
     finally:
-        loop.call_soon_threadsafe(worker.stop)
+        with suppress(RuntimeError):  # it has ended, and its loop is closed
+            loop.call_soon_threadsafe(worker.stop)
         thread.join()
-        runner.close()  # ends what still waits for a silent server
     if failures:
         raise failures[0]
 

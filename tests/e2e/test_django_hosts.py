@@ -12,7 +12,7 @@ from tests.support.mysql import MySqlServer
 def shows_everything(name: str, **database: object) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.integration.hosts.other_databases", json.dumps(database), name],
-        cwd=Path(__file__).parents[3],
+        cwd=Path(__file__).parents[2],
         env=environment(),
         capture_output=True,
         text=True,

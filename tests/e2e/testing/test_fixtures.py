@@ -12,7 +12,7 @@ from svc_pg import Config
 from svc_pg.errors import ConfigError
 from svc_pg.testing import deliver, install, receiving
 from svc_pg.testing.databases import VARIABLE
-from tests.integration.testing import documented
+from tests.e2e.testing import documented
 from tests.support.documents import examples
 from tests.support.hooks import KEYS
 from tests.support.postgres import new_database

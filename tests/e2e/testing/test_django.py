@@ -9,7 +9,7 @@ import pytest
 from django.db.backends.postgresql.features import DatabaseFeatures
 from psycopg.conninfo import conninfo_to_dict
 
-from tests.integration.testing import documented
+from tests.e2e.testing import documented
 from tests.support.commands import forked
 
 SETTINGS = """
