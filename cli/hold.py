@@ -3,6 +3,7 @@
 from typing import Annotated, Final
 
 import typer
+from psycopg import IsolationLevel
 
 from svc_pg import audit
 from svc_pg.plurals import counted
@@ -48,6 +49,7 @@ def hold(
         raise typer.BadParameter("write the reason, which is recorded", param_hint="--reason")
     change = audit.lift_hold if lift else audit.hold
     with connect(database_url) as conn:
+        conn.isolation_level = IsolationLevel.READ_COMMITTED  # a hold needs it, whatever the database's default is
         if key is None:
             warn_of_unknown(conn, [table])
         else:

@@ -8,6 +8,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg import sql
 
 from svc_pg import audit
 from tests.support.commands import svc_pg
@@ -49,6 +50,9 @@ def run(database: str, tmp_path: Path) -> Run:
 
 
 def test_a_hold_is_placed_listed_and_lifted(run: Run, database: str) -> None:
+    with psycopg.connect(database) as conn:
+        name = sql.Identifier(conn.info.dbname)
+        conn.execute(sql.SQL("alter database {} set default_transaction_isolation = 'serializable'").format(name))
     assert run("hold", "list").stderr == "No holds.\n"
     assert run("hold", "orders", "5", "--reason", "case\x1b 17").stderr == "placed hold 1 of public.orders 5\n"
     assert json.loads(run("hold", "customer", "--reason", "tax", "--json").stdout) == {"id": "2", "connected": 0}
