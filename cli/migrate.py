@@ -12,7 +12,7 @@ from svc_pg import Config
 from svc_pg.dialects import dialect_of
 from svc_pg.errors import ConfigError, SvcError
 from svc_pg.schema.export.django_project import read_project
-from svc_pg.schema.export.orm_migrations import alembic_address, alembic_revision, django_migration
+from svc_pg.schema.export.orm_migrations import alembic_address, alembic_ini, alembic_revision, django_migration
 from svc_pg.schema.export.script import Script
 from svc_pg.schema.mysql import sql_script as mysql_script
 from svc_pg.schema.postgres.sql_script import script as postgres_script
@@ -45,7 +45,9 @@ def migrate(
     ] = None,
     form: Annotated[
         ScriptFormat | None,
-        typer.Option("--format", help="Default: sql, or what alembic.ini or manage.py in this folder needs."),
+        typer.Option(
+            "--format", help="Default: sql, or what alembic.ini, Flask-Migrate or manage.py in this folder needs."
+        ),
     ] = None,
     app: Annotated[str | None, typer.Option(metavar="NAME", help="The Django app that gets the migration.")] = None,
     drop_capture: Annotated[
@@ -121,11 +123,16 @@ def _address(given: str | None, form: ScriptFormat) -> str | None:
 def _detected(file: Path | None) -> ScriptFormat:
     if file is not None and file.suffix == ".sql":
         return ScriptFormat.sql
-    formats = [
-        form
-        for form, sign in ((ScriptFormat.alembic, "alembic.ini"), (ScriptFormat.django, "manage.py"))
-        if Path(sign).exists()
-    ]
+    formats = []
+    if alembic_ini(Path()) is not None:
+        formats.append(ScriptFormat.alembic)
+    if Path("manage.py").exists():
+        formats.append(ScriptFormat.django)
     if len(formats) > 1:
         raise ConfigError("this folder has both alembic.ini and manage.py", hint="Add --format alembic or django.")
+    if file is not None and file.suffix == ".py" and not formats:
+        raise ConfigError(
+            f"{file} would be a migration, and neither alembic.ini nor manage.py is here to say of which kind",
+            hint="Run it where one of them is, or name a file that ends in .sql.",
+        )
     return formats[0] if formats else ScriptFormat.sql

@@ -70,7 +70,7 @@ _TITLE: Final = "svc-pg: audit trail and webhooks"
 
 
 def alembic_revision(script: Script, *, folder: Path, path: Path | None = None) -> Revision:
-    """A revision after the current head of the project whose ``alembic.ini`` is in ``folder``.
+    """A revision after the current head of the project whose ``alembic.ini`` is in ``folder`` or is Flask-Migrate's.
 
     Without a ``path`` it goes to the project's versions. Loads the project's revisions. Raises ConfigError.
     """
@@ -80,15 +80,28 @@ def alembic_revision(script: Script, *, folder: Path, path: Path | None = None) 
         from alembic.util import CommandError
     except ImportError as error:
         raise ConfigError("Alembic is not installed here", hint="Install it, or add --format sql.") from error
+    ini = alembic_ini(folder)
+    if ini is None:
+        raise ConfigError("there is no alembic.ini here", hint="Run it where that is, or add --format sql.")
+    is_flask = ini.parent != folder
+    config, toml = Config(ini), folder / "pyproject.toml"
     try:
-        directory = ScriptDirectory.from_config(Config(folder / "alembic.ini"))
+        if config.get_main_option("script_location") is None:
+            if (ini.parent / "env.py").exists():  # Flask-Migrate tells Alembic the folder by itself
+                config.set_main_option("script_location", str(ini.parent))
+            elif toml.exists() and "[tool.alembic]" in toml.read_text(encoding="utf-8"):
+                config = Config(ini, toml_file=toml)
+        directory = ScriptDirectory.from_config(config)
         head = directory.get_current_head()
         versions = Path(directory.versions)
     except CommandError as error:
-        raise ConfigError(f"alembic.ini: {error}", hint="Merge the heads first, if there are several.") from error
+        hint = "Merge the heads first." if "heads" in str(error) else None
+        raise ConfigError(f"{ini}: {error}", hint=hint) from error
     upgrade = _listed(script.split(script.upgrade))
     last = directory.get_revision(head) if head else None
-    _refuse_repetition(script, upgrade, Path(last.path) if last else None, path, run="alembic upgrade head")
+    run = "flask db upgrade" if is_flask else "alembic upgrade head"
+    _refuse_repetition(upgrade, Path(last.path) if last else None, path, run=run)
+    _refuse_unrun(script, versions, run=run)
     revision = secrets.token_hex(6)
     text = _ALEMBIC.format(
         title=_TITLE,
@@ -102,13 +115,23 @@ def alembic_revision(script: Script, *, folder: Path, path: Path | None = None) 
     return Revision(path or versions / f"{revision}_svc_pg.py", text)
 
 
+def alembic_ini(folder: Path) -> Path | None:
+    """The ``alembic.ini`` in ``folder``, or the one that Flask-Migrate puts into ``migrations``."""
+    return next((ini for ini in (folder / "alembic.ini", folder / "migrations" / "alembic.ini") if ini.exists()), None)
+
+
 def alembic_address(folder: Path) -> str | None:
-    """The address of ``alembic.ini`` in ``folder``, if it is one of SQLite, MySQL or MariaDB."""
+    """The address of ``alembic.ini``, if it is one of SQLite, MySQL or MariaDB."""
     try:
         from alembic.config import Config
+        from alembic.util import CommandError
     except ImportError:
         return None
-    address = Config(folder / "alembic.ini").get_main_option("sqlalchemy.url") or ""
+    ini = alembic_ini(folder)
+    try:
+        address = (Config(ini).get_main_option("sqlalchemy.url") if ini else None) or ""
+    except CommandError:  # it has no section of Alembic, which is told when it is needed
+        return None
     return address if address.startswith(("sqlite", "mysql", "mariadb")) else None
 
 
@@ -126,7 +149,8 @@ def django_migration(script: Script, *, folder: Path, app: str | None = None, pa
     chosen = project.apps[label]
     upgrade = _listed(script.split(script.upgrade))
     for end in chosen.ends:
-        _refuse_repetition(script, upgrade, chosen.migrations / f"{end}.py", path, run="manage.py migrate")
+        _refuse_repetition(upgrade, chosen.migrations / f"{end}.py", path, run="manage.py migrate")
+    _refuse_unrun(script, chosen.migrations, run="manage.py migrate")
     text = _DJANGO.format(
         title=_TITLE,
         made_for=_made_for(script),
@@ -159,24 +183,25 @@ def _chosen_app(project: DjangoProject, folder: Path, label: str | None, path: P
     return chosen
 
 
-def _refuse_repetition(script: Script, upgrade: str, last: Path | None, path: Path | None, *, run: str) -> None:
-    """Raise ConfigError if the new migration would not fit after the last one, or if its file is a migration itself.
-
-    It would not if the last one has these statements, or was made for the same state of the database.
-    """
-    text = last.read_text(encoding="utf-8") if last is not None and last.is_file() else ""
-    if f"UPGRADE = {upgrade}" in text:
+def _refuse_repetition(upgrade: str, last: Path | None, path: Path | None, *, run: str) -> None:
+    """Raise ConfigError if the last migration has these statements, or if the file exists and is a migration itself."""
+    if last is not None and last.is_file() and f"UPGRADE = {upgrade}" in last.read_text(encoding="utf-8"):
         raise ConfigError(
             f"{last} has these changes already, so nothing is written",
             hint=f"Run it: {run}. If it has run, the database was changed since: svc-pg install puts it right.",
         )
-    if script.made_for is not None and _made_for(script) in text:
-        raise ConfigError(
-            f"{last} has not run in this database, so nothing is written",
-            hint=f"Run it first: {run}. Or delete it, and write one for all changes.",
-        )
     if path is not None and path.exists():
         raise ConfigError(f"{path} exists already", hint="Name a new file, which follows the project's last migration.")
+
+
+def _refuse_unrun(script: Script, folder: Path, *, run: str) -> None:
+    """Raise ConfigError if a migration was made for the same state of the database: after it, another would not fit."""
+    for file in folder.glob("*.py") if script.made_for else ():
+        if _made_for(script) in file.read_text(encoding="utf-8"):
+            raise ConfigError(
+                f"{file} has not run in this database, so nothing is written",
+                hint=f"Run it first: {run}. Or delete it, and write one for all changes.",
+            )
 
 
 def _made_for(script: Script) -> str:

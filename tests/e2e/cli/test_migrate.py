@@ -279,7 +279,8 @@ def test_the_script_is_the_same_each_time(project: Project, script: str) -> None
         (["alembic.ini", "manage.py"], [], 1, "both alembic.ini and manage.py"),
         (["alembic.ini"], [], 1, "alembic.ini: "),
         (["manage.py"], [], 1, "the Django project cannot be loaded"),
-        ([], ["--format", "alembic"], 1, "alembic.ini"),
+        ([], ["--format", "alembic"], 1, "there is no alembic.ini here"),
+        ([], ["-o", "svc.py"], 1, "neither alembic.ini nor manage.py"),
         ([], ["--format", "django"], 1, "the Django project cannot be loaded"),
     ],
 )
@@ -406,6 +407,18 @@ def test_a_second_alembic_revision_follows_the_first(alembic: Project) -> None:
     assert alembic.status().startswith("ok")
     alembic.alembic("downgrade", "first")
     alembic.alembic("upgrade", "head")
+
+
+def test_the_folders_of_flask_migrate_and_of_alembics_pyproject_are_found(alembic: Project) -> None:
+    ini, versions = alembic.folder / "alembic.ini", alembic.folder / "migrations" / "versions"
+    ini.write_text("[alembic]\n", encoding="utf-8")
+    (alembic.folder / "pyproject.toml").write_text('[tool.alembic]\nscript_location = "migrations"\n', encoding="utf-8")
+    assert alembic.run("migrate", "-o", "toml.py").returncode == 0
+    ini.rename(versions.parent / "alembic.ini")
+    assert alembic.run("migrate").returncode == 0
+    [written] = versions.glob("*_svc_pg.py")
+    assert "down_revision = 'first'" in written.read_text(encoding="utf-8")
+    assert "hint: Run it: flask db upgrade" in alembic.run("migrate").stderr
 
 
 def test_alembic_writes_the_revision_as_sql_too(alembic: Project) -> None:
