@@ -22,6 +22,7 @@ from svc_pg.webhooks.worker.connections import Connection, connected
 _log = logging.getLogger(__name__)
 
 _LONGEST_SLEEP: Final = timedelta(seconds=5)
+_LONGEST_ANSWER: Final = 10.0  # seconds; not below the longest sleep, which is a wait for the server too
 _AGAIN: Final = 5.0  # seconds after which a connection to listen on is tried again
 _WAKE: Final = "select pg_advisory_unlock(%s, %s), pg_advisory_unlock(%s, %s)"
 # The server then notices within a minute that a sleeper's machine is gone, and releases its locks
@@ -68,6 +69,7 @@ class Wakeup:
                         return
                     await conn.execute(_NOTICE_LOSS)
                     await conn.execute("listen svc_webhooks")
+                    conn.longest = _LONGEST_ANSWER
                     if is_told:
                         _log.info("the worker listens now")
                     self._conn = conn

@@ -15,6 +15,7 @@ import psycopg
 import pytest
 
 from svc_pg import webhooks
+from svc_pg.advisory_locks import Lock
 from svc_pg.conninfo import Conninfo
 from svc_pg.maintenance import Maintenance
 from svc_pg.query import scalar
@@ -79,6 +80,29 @@ def test_a_worker_is_not_ready_while_its_database_is_silent_and_goes_on_afterwar
             send(database)
             wait_until(lambda: set(statuses(database)) == {"delivered"}, "all are delivered")
         assert len(receiver.requests) == 1 + is_busy
+
+
+def test_a_connection_to_listen_on_that_falls_silent_holds_up_no_delivery_for_long(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("svc_pg.webhooks.worker.wakeup._LONGEST_SLEEP", timedelta(seconds=0.5))
+    monkeypatch.setattr("svc_pg.webhooks.worker.wakeup._LONGEST_ANSWER", 1.0)
+    with forwarding(database) as (way, conninfo), receiving() as receiver:
+        endpoint(database, CONFIG, receiver.url)
+        way.open()
+        with working(database, CONFIG, listen_conninfo=conninfo), psycopg.connect(database, autocommit=True) as conn:
+            wait_until(lambda: is_asleep(conn), "it sleeps")
+            way.is_silent = True
+            send(database)
+            receiver.wait_for(1)  # it has waited long enough for news, and tells that it sleeps no longer
+            send(database)
+            receiver.wait_for(2)
+            way.is_silent = False  # for the end of the worker
+
+
+def is_asleep(conn: psycopg.Connection[Any]) -> bool:
+    keys = Lock.SLEEPER.key
+    return bool(scalar(conn, "select exists (select from pg_locks where (classid, objid) = (%s, %s))", keys))
 
 
 @pytest.mark.usefixtures("impatient")
