@@ -19,12 +19,12 @@ from .database import connect
 # Some of the functions that the worker and the console call
 _IS_INSTALLED: Final = """
 select bool_and(to_regproc(name) is not null)
-  from unnest(array[
+  from pg_catalog.unnest(array[
       'svc.webhook_next_due', 'svc.audit_ensure_partitions', 'svc.webhook_prune', 'svc.console_prune'
   ]) name
 """
 _UNRECORDED: Final = """
-select t.name from unnest(%s::text[]) t(name)
+select t.name from pg_catalog.unnest(%s::text[]) t(name)
  where not exists (select from svc.installed_objects o where o.kind = 'trigger' and o.audited_table = t.name)
 """
 

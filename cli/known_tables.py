@@ -32,7 +32,9 @@ _AUDITED_ELSEWHERE: Final = {
     True: "select distinct audited_table from svc_installed_objects where audited_table is not null",
     False: "select distinct audited_table from svc.installed_objects where audited_table is not null",
 }
-_AUDITED: Final = "select array_agg(distinct audited_table) from svc.installed_objects where audited_table is not null"
+_AUDITED: Final = """
+select pg_catalog.array_agg(distinct audited_table) from svc.installed_objects where audited_table is not null
+"""
 
 
 def warn_of_unknown(conn: Any, tables: Iterable[str] | None) -> None:

@@ -113,7 +113,7 @@ def _check(text: str, *, hint: str | None) -> None:
 
 def _nearest(conn: Connection[Any], event: str) -> str | None:
     try:
-        known: list[str] = scalar(conn, "select array_agg(name) from svc.webhook_event_types") or []
+        known: list[str] = scalar(conn, "select pg_catalog.array_agg(name) from svc.webhook_event_types") or []
     except InsufficientPrivilege:  # a sender may lack the right to read
         return None
     near = get_close_matches(event, known, n=1)

@@ -117,14 +117,14 @@ def _alone(conn: Connection[Any]) -> Iterator[bool]:
     _check_autocommit(conn)
     if scalar(conn, "select pg_backend_pid()") != conn.info.backend_pid:
         yield True
-    elif not scalar(conn, "select pg_try_advisory_lock(%s, %s)", Lock.MAINTENANCE.key):
+    elif not scalar(conn, "select pg_catalog.pg_try_advisory_lock(%s, %s)", Lock.MAINTENANCE.key):
         yield False
     else:
         try:
             yield True
         finally:
             if not conn.closed:
-                scalar(conn, "select pg_advisory_unlock(%s, %s)", Lock.MAINTENANCE.key)
+                scalar(conn, "select pg_catalog.pg_advisory_unlock(%s, %s)", Lock.MAINTENANCE.key)
 
 
 def _check_autocommit(conn: Connection[Any]) -> None:

@@ -27,8 +27,8 @@ _ROWS: Final = SQL('select past.* from {}(%s::timestamptz, %s::text) past("svc k
 _ROWS_AGO: Final = SQL('select past.* from {}(now() - %s::interval, %s::text) past("svc key")')
 _JSON: Final = SQL("""
 select past."svc key", (
-           select json_agg(json_build_array(e.key, e.value::text) order by e.n)
-             from json_each(row_to_json(past)) with ordinality e(key, value, n)
+           select pg_catalog.json_agg(pg_catalog.json_build_array(e.key, e.value::text) order by e.n)
+             from json_each(pg_catalog.row_to_json(past)) with ordinality e(key, value, n)
        ) as members
   from {}({}, %s::text) past("svc key")""")
 _AT: Final = SQL("%s::timestamptz")

@@ -20,11 +20,11 @@ _FOLLOW: Final = "select '{}'::jsonb as tables, null::bigint as known from svc.a
 _FOUND: Final = """
 with found as materialized (select * from svc.audit_erasable(%(table)s, %(key)s)),
 refused as materialized (
-    select svc.audit_refuse_held(%(table)s, %(key)s, array_agg(f.entry_id), array_agg(f.entry_timestamp),
-                                 array_agg(f.known_as))
+    select svc.audit_refuse_held(%(table)s, %(key)s, pg_catalog.array_agg(f.entry_id),
+                                 pg_catalog.array_agg(f.entry_timestamp), pg_catalog.array_agg(f.known_as))
       from found f where not f.is_erased
 )
-select coalesce(jsonb_object_agg(e.table_name, e.entries) filter (where e.entries > 0), '{}') as tables,
+select coalesce(pg_catalog.jsonb_object_agg(e.table_name, e.entries) filter (where e.entries > 0), '{}') as tables,
        coalesce(sum(e.known), 0)::bigint as known
   from refused
   left join (
@@ -33,11 +33,11 @@ select coalesce(jsonb_object_agg(e.table_name, e.entries) filter (where e.entrie
   ) e on true
 """
 _ERASE: Final = """
-select coalesce(jsonb_object_agg(e.of_table, e.entries), '{}') as tables, null::bigint as known
+select coalesce(pg_catalog.jsonb_object_agg(e.of_table, e.entries), '{}') as tables, null::bigint as known
   from svc.erase(%(table)s, %(key)s) e
 """
 _OTHER_KEYS: Final = """
-select coalesce(array_agg(distinct key.id order by key.id), '{}') as keys
+select coalesce(pg_catalog.array_agg(distinct key.id order by key.id), '{}') as keys
   from svc.audit_logs l cross join lateral (values (l.record_id), (l.moved_from)) key(id)
  where l.table_name = %(table)s and %(key)s in (l.record_id, l.moved_from) and l.moved_from is not null
    and l.erased_leaf is null and key.id <> %(key)s

@@ -38,11 +38,11 @@ def csv_cell(name: LiteralString, value: LiteralString) -> LiteralString:
 
 
 def _cell(name: LiteralString, value: LiteralString) -> LiteralString:
-    return "to_json(" + value + ")" if name in ARRAYS else value
+    return "pg_catalog.to_json(" + value + ")" if name in ARRAYS else value
 
 
 def _json_value(name: LiteralString, value: LiteralString) -> LiteralString:
-    return value if name in _PLAIN or name in _JSON else "to_json(" + value + ")"
+    return value if name in _PLAIN or name in _JSON else "pg_catalog.to_json(" + value + ")"
 
 
 def _copy(cell: Callable[[LiteralString, LiteralString], LiteralString], options: LiteralString) -> _Statement:

@@ -57,7 +57,7 @@ async def export_pages(connect: Connect, query: AuditQuery, *, format: TextForma
 
 def _json_line() -> LiteralString:
     cells = ", ".join([value + ' as "' + name + '"' for name, value in FIELDS.items()])
-    return "(select row_to_json(entry)::text from (select " + cells + ") entry)"  # noqa: S608 - only constants
+    return "(select pg_catalog.row_to_json(entry)::text from (select " + cells + ") entry)"  # noqa: S608 - only constants
 
 
 def _csv_line() -> LiteralString:

@@ -25,7 +25,7 @@ counted as (
      group by grouping sets ((table_name), (actor_id), (tenant_id), (operation), (severity), (label))
     union all
     select 'compliance', tag, count(*)
-      from looked_at cross join unnest(compliance) t(tag)
+      from looked_at cross join pg_catalog.unnest(compliance) t(tag)
      where is_selected and compliance is not null
      group by tag
     union all

@@ -27,7 +27,7 @@ DEFAULT_CHANGES: Final = 5
 # One text, so that drivers agree on all of it. Texts are cut here: a value may have megabytes. Each snapshot is taken
 # apart once, because it may have to be decompressed each time.
 _COLUMNS: Final[LiteralString] = """
-select json_build_object(
+select pg_catalog.json_build_object(
            'id', audit_logs.id::text,
            'timestamp', audit_logs."timestamp",
            'seconds', extract(epoch from clock_timestamp() - audit_logs."timestamp"),
@@ -37,15 +37,17 @@ select json_build_object(
            'label', left(audit_logs.label, 201),
            'severity', audit_logs.severity,
            'description', left(audit_logs.description, 201),
-           'field_count', cardinality(audit_logs.changed_fields),
+           'field_count', pg_catalog.cardinality(audit_logs.changed_fields),
            'fields', (
-               select json_agg(json_build_object(
+               select pg_catalog.json_agg(pg_catalog.json_build_object(
                           'name', left(c.name, 201),
                           'before', left(b.value, 201),
                           'after', left(a.value, 201),
-                          'is_redacted', coalesce(audit_logs.redacted_fields && array[c.name, '*'], false)
+                          'is_redacted', coalesce(
+                              audit_logs.redacted_fields operator(pg_catalog.&&) array[c.name, '*'], false
+                          )
                       ) order by c.position)
-                 from unnest(audit_logs.changed_fields) with ordinality c(name, position)
+                 from pg_catalog.unnest(audit_logs.changed_fields) with ordinality c(name, position)
                  left join jsonb_each_text(
                      case jsonb_typeof(audit_logs.before_data) when 'object' then audit_logs.before_data end
                  ) b on b.key = c.name

@@ -90,7 +90,7 @@ def _with(found: Filter, condition: Condition) -> Filter:
         case Among(column, values, is_excluded):
             return found.where(*_among(column, [*values], is_excluded=is_excluded))
         case Overlaps(column, values, is_excluded):
-            overlaps: LiteralString = column + " && %s::text[]"
+            overlaps: LiteralString = column + " operator(pg_catalog.&&) %s::text[]"
             return found.where("not coalesce(" + overlaps + ", false)" if is_excluded else overlaps, [*values])
         case AtLeast(severity):
             return found.where("severity >= %s::svc.audit_severity", severity)

@@ -28,27 +28,28 @@ select n.nspname as schema, c.relname as "table",
               where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
                 and (t.typname in ('json', 'jsonb') or t.typtype = 'd' and t.typcategory = 'U')) as json_columns,
        coalesce((
-           select array_agg(a.attname::text order by k.position)
+           select pg_catalog.array_agg(a.attname::text order by k.position)
              from (
                select i.indkey, i.indnkeyatts from pg_index i
                 where i.indrelid = c.oid and i.indisunique and i.indpred is null and i.indexprs is null
                 order by i.indisprimary desc, i.indnkeyatts, i.indexrelid limit 1
              ) i
-            cross join lateral unnest(i.indkey::smallint[]) with ordinality k(attnum, position)
+            cross join lateral pg_catalog.unnest(i.indkey::smallint[]) with ordinality k(attnum, position)
              join pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum
             where k.position <= i.indnkeyatts
        ), '{}') as key,
-       (select coalesce(json_agg(json_build_object(
+       (select coalesce(pg_catalog.json_agg(pg_catalog.json_build_object(
                    'schema', cn.nspname, 'table', cc.relname, 'deletes', f.confdeltype <> all ('{a,r}'),
-                   'columns', array(select a.attname from unnest(f.conkey) with ordinality k(attnum, position)
+                   'columns', array(select a.attname
+                                      from pg_catalog.unnest(f.conkey) with ordinality k(attnum, position)
                                       join pg_attribute a on a.attrelid = f.conrelid and a.attnum = k.attnum
                                      order by k.position),
-                   'of', array(select a.attname from unnest(f.confkey) with ordinality k(attnum, position)
+                   'of', array(select a.attname from pg_catalog.unnest(f.confkey) with ordinality k(attnum, position)
                                  join pg_attribute a on a.attrelid = f.confrelid and a.attnum = k.attnum
                                 order by k.position)) order by f.oid), '[]')
           from pg_constraint f join pg_class cc on cc.oid = f.conrelid join pg_namespace cn on cn.oid = cc.relnamespace
          where f.confrelid = c.oid and f.contype = 'f' and f.conparentid = 0) as referring
-  from unnest(%s::text[], %s::text[]) wanted(schema, "table")
+  from rows from (pg_catalog.unnest(%s::text[]), pg_catalog.unnest(%s::text[])) wanted(schema, "table")
   join pg_namespace n on n.nspname = wanted.schema
   join pg_class c on c.relnamespace = n.oid and c.relname = wanted."table" and c.relkind in ('r', 'p')
 """

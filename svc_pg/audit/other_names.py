@@ -7,9 +7,9 @@ from svc_pg.query import Query
 
 _OTHER_NAMES: Final = """
 select svc.audit_other_names(%(table)s) as names, (
-           select coalesce(array_agg(distinct c.oid::regclass::text), '{}')
+           select coalesce(pg_catalog.array_agg(distinct c.oid::regclass::text), '{}')
              from svc.audit_names_of(%(table)s) a
-            cross join lateral unnest(a.others) o(oid) join pg_class c on c.oid = o.oid
+            cross join lateral pg_catalog.unnest(a.others) o(oid) join pg_class c on c.oid = o.oid
             where not c.relispartition and exists (
                       select from svc.audit_logs l
                        where l.table_name = a.name and l."timestamp" >= coalesce(a.since, '-infinity')

@@ -132,7 +132,9 @@ def _unreferred(rows: Sequence[RevertedRow], by_table: RowsByTable) -> Iterator[
     """Only rows that are taken back too may refer to rows that go, by a key that would delete or change them."""
     table = rows[0].table
     names = [SQL("t.{}").format(Identifier(name)) for name in table.key]
-    record = SQL("{}::text" if len(names) == 1 else "jsonb_build_array({})::text").format(SEPARATOR.join(names))
+    record = SQL("{}::text" if len(names) == 1 else "pg_catalog.jsonb_build_array({})::text").format(
+        SEPARATOR.join(names)
+    )
     for key in table.referring:
         if not key.deletes:
             continue  # it refuses

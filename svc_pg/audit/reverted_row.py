@@ -98,5 +98,5 @@ def value_sql(table: TableFacts, name: str, value: Any) -> Composable:
     if isinstance(value, dict | list):
         row = Literal(encode({name: value}).decode())
         row_type = Identifier(table.schema, table.table)
-        return SQL("(jsonb_populate_record(null::{}, {})).{}").format(row_type, row, Identifier(name))
+        return SQL("(pg_catalog.jsonb_populate_record(null::{}, {})).{}").format(row_type, row, Identifier(name))
     return Literal(value if type(value) is str else encode(value).decode())

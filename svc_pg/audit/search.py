@@ -30,7 +30,7 @@ _INDEXED: Final = """
 select c.relname::text as name
   from pg_index i join pg_class c on c.oid = i.indexrelid
  where i.indrelid = 'svc.audit_logs'::regclass and i.indisvalid
-   and c.relname = any (select 'audit_logs_' || s from unnest(%s::text[]) s)
+   and c.relname = any (select 'audit_logs_' || s from pg_catalog.unnest(%s::text[]) s)
 """
 _END: Final = """
 select y."timestamp", y.id::text
@@ -38,7 +38,8 @@ select y."timestamp", y.id::text
     select x."timestamp", x.id, x.n, sum(x.bytes) over (order by x.n) as bytes
       from (
         select audit_logs."timestamp", audit_logs.id,
-               coalesce(pg_column_size(before_data), 0) + coalesce(pg_column_size(after_data), 0) as bytes,
+               coalesce(pg_catalog.pg_column_size(before_data), 0)
+                   + coalesce(pg_catalog.pg_column_size(after_data), 0) as bytes,
                row_number() over ("""
 _LOOKED_AT: Final = """) as n
           from svc.audit_logs"""

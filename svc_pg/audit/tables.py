@@ -29,12 +29,12 @@ select a.name, a.capture
         select t.oid, t.tgenabled, t.tgname || ' on ' || (
                    select string_agg(case when part ~ '[."]' then '"' || replace(part, '"', '""') || '"' else part end,
                                      '.' order by ordinality)
-                     from unnest(array[n.nspname::text, c.relname::text]) with ordinality u(part, ordinality)
+                     from pg_catalog.unnest(array[n.nspname::text, c.relname::text]) with ordinality u(part, ordinality)
                ) as identity
           from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
          where t.tgname like '00\_svc\_audit\_%%'
       ) t on t.identity = o.identity
-      full join unnest(%s::text[]) w(name) on w.name = o.audited_table
+      full join pg_catalog.unnest(%s::text[]) w(name) on w.name = o.audited_table
      group by o.audited_table, w.name
   ) a"""
 

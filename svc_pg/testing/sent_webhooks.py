@@ -13,7 +13,7 @@ _MOST: Final = 10_000
 # In a transaction the ids are in no order within a millisecond; its commands are
 _SENT: Final = """
 select m.id::text, m.event_name as event, m.payload, m.tenant, m.key, m.idempotency_key,
-       coalesce((select json_agg(e.url order by e.id)
+       coalesce((select pg_catalog.json_agg(e.url order by e.id)
                    from svc.webhook_deliveries d join svc.webhook_endpoints e on e.id = d.endpoint_id
                   where d.message_id = m.id), '[]') as endpoints
   from svc.webhook_messages m

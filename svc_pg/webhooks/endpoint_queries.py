@@ -100,7 +100,7 @@ class EndpointQuery(Listing[Endpoint]):
 
     def event(self, name: str) -> Self:
         """Endpoints that receive this event."""
-        return self._where("events && svc.webhook_patterns(%s)", name)
+        return self._where("events operator(pg_catalog.&&) svc.webhook_patterns(%s)", name)
 
 
 _NEWEST: Final = Keyset(

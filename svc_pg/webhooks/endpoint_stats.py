@@ -27,14 +27,14 @@ attempt as materialized (
     select a.outcome, a.duration_ms from recent r join svc.webhook_delivery_attempts a on a.delivery_id = r.id
 )
 select e.id::text as endpoint_id, %(window)s as "window",
-       (select coalesce(json_object_agg(status, n), '{}')
+       (select coalesce(pg_catalog.json_object_agg(status, n), '{}')
           from (select status, count(*) as n from recent group by status order by status) s) as deliveries,
-       (select coalesce(json_object_agg(outcome, n), '{}')
+       (select coalesce(pg_catalog.json_object_agg(outcome, n), '{}')
           from (select outcome, count(*) as n from attempt group by outcome order by outcome) o) as attempts,
        (select percentile_cont(0.5) within group (order by duration_ms) / 1000 from attempt) as p50,
        (select percentile_cont(0.95) within group (order by duration_ms) / 1000 from attempt) as p95,
        coalesce((select d.created_at
-          from unnest(enum_range(null::svc.webhook_lane)) r(lane)
+          from pg_catalog.unnest(pg_catalog.enum_range(null::svc.webhook_lane)) r(lane)
          cross join lateral (
             select q.delivery_id, q.next_attempt_at from svc.webhook_queue q
              where q.lane = r.lane and q.endpoint_id = e.id order by q.next_attempt_at, q.delivery_id limit 1

@@ -29,7 +29,7 @@ select case when e.schema is null or e.sha256 = %s
        case when e.sha256 <> %s then e.schema::text end as schema
 """
 _EVENT: Final = """
-  from (select s.schema, encode(sha256(convert_to(s.schema::text, 'UTF8')), 'hex') as sha256
+  from (select s.schema, encode(pg_catalog.sha256(pg_catalog.convert_to(s.schema::text, 'UTF8')), 'hex') as sha256
           from svc.webhook_event_schema(%s) s(schema)) e
 """
 _AT_ONCE: Final = timedelta(0)

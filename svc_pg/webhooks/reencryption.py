@@ -20,7 +20,9 @@ select id, array[
   from svc.webhook_endpoints
  where id > %(after)s
    and exists (
-       select from unnest(array[secret, previous_secret, headers, tls, signing_key, previous_signing_key]) sealed
+       select from pg_catalog.unnest(
+           array[secret, previous_secret, headers, tls, signing_key, previous_signing_key]
+       ) sealed
         where substring(sealed for length(%(mark)s)) <> %(mark)s
    )
  order by id limit %(batch)s for no key update

@@ -11,14 +11,14 @@ from typing import Final, LiteralString
 # the time in an id is that of its first 48 bits, in milliseconds
 _SAMPLES: Final = """
 with sampled as (
-    select e.id as endpoint_id, b.at, t.starts, t.ends, s.*, count(s.earliest) over () as full_ones
+    select e.id as endpoint_id, b.at, t.starts, t.ends, s.*, pg_catalog.count(s.earliest) over () as full_ones
       from (select %(first)s::timestamptz + n * %(length)s::interval as at from generate_series(0, %(buckets)s - 1) n) b
      cross join lateral (
         select b.at + part * %(length)s::interval / %(parts)s as starts,
                least(b.at + (part + 1) * %(length)s::interval / %(parts)s, %(until)s) as ends
           from generate_series(0, %(parts)s - 1) part
      ) t
-     cross join unnest(%(endpoints)s::uuid[]) e(id)
+     cross join pg_catalog.unnest(%(endpoints)s::uuid[]) e(id)
      cross join lateral svc.webhook_sample(e.id, t.starts, t.ends, %(most)s, %(timed)s) s
      where t.starts < %(until)s
 ),
@@ -47,21 +47,23 @@ bucket as (
      group by s.endpoint_id, s.at
 )
 """
-_COLUMNS: Final = """array_agg(b.at order by b.at) as at, array_agg(b.sent order by b.at) as sent,
-       array_agg(b.delivered order by b.at) as delivered, array_agg(b.failed order by b.at) as failed,
-       array_agg(b.failed_attempts order by b.at) as failed_attempts, bool_or(b.is_estimate) as is_estimate
+_COLUMNS: Final = """pg_catalog.array_agg(b.at order by b.at) as at, pg_catalog.array_agg(b.sent order by b.at) as sent,
+       pg_catalog.array_agg(b.delivered order by b.at) as delivered,
+       pg_catalog.array_agg(b.failed order by b.at) as failed,
+       pg_catalog.array_agg(b.failed_attempts order by b.at) as failed_attempts, bool_or(b.is_estimate) as is_estimate
 """
 TRAFFIC: Final[LiteralString] = (
     _SAMPLES  # noqa: S608 - constants
     + """,
 took as (
     select s.at, percentile_cont(array[0.5, 0.95]) within group (order by d.milliseconds) as times
-      from sample s cross join lateral unnest(s.durations) d(milliseconds)
+      from sample s cross join lateral pg_catalog.unnest(s.durations) d(milliseconds)
      group by grouping sets ((s.at), ())
 )
 select """
     + _COLUMNS
-    + """, array_agg(t.times[1] / 1000 order by b.at) as p50s, array_agg(t.times[2] / 1000 order by b.at) as p95s,
+    + """, pg_catalog.array_agg(t.times[1] / 1000 order by b.at) as p50s,
+       pg_catalog.array_agg(t.times[2] / 1000 order by b.at) as p95s,
        (select w.times[1] / 1000 from took w where w.at is null) as p50,
        (select w.times[2] / 1000 from took w where w.at is null) as p95
   from bucket b left join took t on t.at = b.at

@@ -1,6 +1,8 @@
 """The SQL below sql/ can be read beside other things: no long lines, and what is pinned is pinned in one place."""
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -46,3 +48,38 @@ def test_a_snapshot_is_taken_with_the_settings_of_a_capture() -> None:
     local = [line for line in FILES["capture/snapshot.sql.j2"].splitlines() if line.startswith("set local ")]
     assert local.pop() == "set local row_security = off;"
     assert local == [line.replace("set ", "set local ") + ";" for line in pinned if "search_path" not in line]
+
+
+# PostgreSQL prefers a function for exactly the types of a call, in any schema of the path, to its own for any type
+PINNED = re.compile(r"set search_path|_settings\.sql\.j2")
+ANY_TYPE = re.compile(
+    r"(?<![.\w])(array_(?:agg|append|cat|length|lower|positions?|prepend|remove|replace|to_json|to_string|upper)|cardinality"
+    r"|concat(?:_ws)?|count(?!\(\*)|enum_(?:first|last|range)|first_value|format|jsonb?_(?:agg|build_array|build_object"
+    r"|object_agg|populate_record(?:set)?)|lag|last_value|lead|num_n(?:on)?nulls|percentile_disc|pg_column_size|pg_typeof"
+    r"|row_to_json|to_jsonb?|unnest|width_bucket)\("
+)
+
+
+def statements(file: Path) -> Iterator[str]:
+    """The texts in a module of Python that may be a part of a statement, which are not those of ``str.format``."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    described = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in described:
+            yield node.value
+
+
+def test_a_function_for_any_type_is_postgresqls_own_in_the_session_of_whoever_calls() -> None:
+    """Other statements are executed, and other functions are run, with a search_path of their own."""
+    pinned = ("schema/postgres", "capture/", "mysql", "sqlite", "portable", "demo/")
+    modules = [file for folder in ("svc_pg", "cli") for file in (SQL.parent / folder).rglob("*.py")]
+    texts = {
+        str(file): "\n".join(statements(file)) for file in modules if not any(each in str(file) for each in pinned)
+    }
+    texts |= {
+        name: text
+        for name, text in FILES.items()
+        if "create or replace function" in text and not PINNED.search(text) and not name.startswith(("mysql", "sqlite"))
+    }
+    assert len(texts) > 100
+    assert {name: found for name, text in texts.items() if (found := ANY_TYPE.findall(text))} == {}

@@ -39,9 +39,9 @@ select min(l.id) as lowest_id, count(*) as entries, clock_timestamp() as at from
 # The digests are made before the sort, which so moves 48 bytes an entry and no snapshots
 _LEAVES: Final = """
 select x.position, string_agg(x.leaf, ''::bytea order by x.id) as leaves,
-       array_agg(x.erased order by x.id) filter (where x.erased is not null) as erased
+       pg_catalog.array_agg(x.erased order by x.id) filter (where x.erased is not null) as erased
   from (
-    select width_bucket(l.xact_id, %(from_xact_ids)s::bigint[]) as position, l.id,
+    select pg_catalog.width_bucket(l.xact_id, %(from_xact_ids)s::bigint[]) as position, l.id,
            case when l.erased_leaf is not null then array[l.id::text, l.table_name, l.context ->> 'erasure'] end
                as erased,
            {leaf} as leaf

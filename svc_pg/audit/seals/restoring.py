@@ -19,9 +19,12 @@ _LONGEST: Final = 80
 # %b, because psycopg writes bytes in a list as a text that depends on standard_conforming_strings
 _RESTORED: Final = """
 with forged (id, digest, entry) as (
-    select f.id, f.digest, l from unnest(%s::bigint[], %b::bytea[]) f(id, digest) join svc.audit_logs l on l.id = f.id
+    select f.id, f.digest, l
+      from rows from (pg_catalog.unnest(%s::bigint[]), pg_catalog.unnest(%b::bytea[])) f(id, digest)
+      join svc.audit_logs l on l.id = f.id
 )
-select distinct on (f.id) f.id, c.field, c.value as sealed, coalesce(to_jsonb(f.entry) -> c.field, 'null') as present
+select distinct on (f.id) f.id, c.field, c.value as sealed,
+       coalesce(pg_catalog.to_jsonb(f.entry) -> c.field, 'null') as present
   from forged f
  cross join lateral (
     select v.field, v.value
@@ -33,16 +36,16 @@ select distinct on (f.id) f.id, c.field, c.value as sealed, coalesce(to_jsonb(f.
           order by n."timestamp" desc limit 50)
       ) near (entry)
      cross join lateral (
-        select j.key, j.value from jsonb_each(to_jsonb(near.entry)) j
+        select j.key, j.value from jsonb_each(pg_catalog.to_jsonb(near.entry)) j
         union all
         select 'before_data', (near.entry).after_data
         union all
         select 'after_data', (near.entry).before_data
      ) v(field, value)
     union
-    select j.key, 'null' from jsonb_each(to_jsonb(f.entry)) j
+    select j.key, 'null' from jsonb_each(pg_catalog.to_jsonb(f.entry)) j
  ) c
- cross join lateral jsonb_populate_record(f.entry, jsonb_build_object(c.field, c.value)) l
+ cross join lateral pg_catalog.jsonb_populate_record(f.entry, pg_catalog.jsonb_build_object(c.field, c.value)) l
  where c.field not in ('id', 'timestamp', 'erased_leaf')
    and {digest} = f.digest
  order by f.id

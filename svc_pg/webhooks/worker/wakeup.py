@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 _LONGEST_SLEEP: Final = timedelta(seconds=5)
 _LONGEST_ANSWER: Final = 10.0  # seconds; not below the longest sleep, which is a wait for the server too
 _AGAIN: Final = 5.0  # seconds after which a connection to listen on is tried again
-_WAKE: Final = "select pg_advisory_unlock(%s, %s), pg_advisory_unlock(%s, %s)"
+_WAKE: Final = "select pg_catalog.pg_advisory_unlock(%s, %s), pg_catalog.pg_advisory_unlock(%s, %s)"
 # The server then notices within a minute that a sleeper's machine is gone, and releases its locks
 _NOTICE_LOSS: Final = """
 select set_config('tcp_keepalives_idle', '15', false), set_config('tcp_keepalives_interval', '5', false),
@@ -87,8 +87,8 @@ class Wakeup:
             self._tell("a pooler is in front of PostgreSQL; give a direct listen address")
             return False
         async with conn.transaction():
-            await _scalar(conn, "select pg_advisory_xact_lock(%s, %s)", Lock.LISTENER.key)
-            if await _scalar(claiming, "select pg_try_advisory_xact_lock_shared(%s, %s)", Lock.LISTENER.key):
+            await _scalar(conn, "select pg_catalog.pg_advisory_xact_lock(%s, %s)", Lock.LISTENER.key)
+            if await _scalar(claiming, "select pg_catalog.pg_try_advisory_xact_lock_shared(%s, %s)", Lock.LISTENER.key):
                 self._tell("the listen address leads to another database")
                 return False
         return True
@@ -103,9 +103,9 @@ class Wakeup:
         """
         if not self._listens.is_set():
             return False
-        granted = bool(await _scalar(self._conn, "select pg_try_advisory_lock(%s, %s)", Lock.WAKEUP.key))
+        granted = bool(await _scalar(self._conn, "select pg_catalog.pg_try_advisory_lock(%s, %s)", Lock.WAKEUP.key))
         if granted:
-            await _scalar(self._conn, "select pg_advisory_lock(%s, %s)", Lock.SLEEPER.key)
+            await _scalar(self._conn, "select pg_catalog.pg_advisory_lock(%s, %s)", Lock.SLEEPER.key)
         return granted
 
     async def wake_up(self) -> None:
@@ -127,7 +127,9 @@ class Wakeup:
                     await self._listens.wait()
             return
         # a lock of the statement alone, released at its end
-        is_alone = await _scalar(self._conn, "select pg_try_advisory_xact_lock_shared(%s, %s)", Lock.SLEEPER.key)
+        is_alone = await _scalar(
+            self._conn, "select pg_catalog.pg_try_advisory_xact_lock_shared(%s, %s)", Lock.SLEEPER.key
+        )
         jitter = random.uniform(0.02, 0.05)  # noqa: S311 - only so that several workers do not poll in step
         await _notified(self._conn, timedelta(seconds=jitter if is_alone else 40 * jitter))
 

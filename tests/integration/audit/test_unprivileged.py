@@ -1,15 +1,20 @@
 """The capture as an application role sees it that has rights on its own tables and none on svc."""
 
 from collections.abc import Iterator
-from typing import Any, Final, LiteralString
+from datetime import timedelta
+from io import BytesIO
+from typing import Any, Final, LiteralString, get_args
 
 import psycopg
 import pytest
 from psycopg import sql
 
-from svc_pg import schema
+from svc_pg import audit, schema, webhooks
+from svc_pg.audit.export_fields import Format
 from svc_pg.query import scalar
-from tests.support.hooks import hooks_config, install
+from svc_pg.settings import Settings
+from svc_pg.webhooks import backlog
+from tests.support.hooks import KEYS_TEXT, hooks_config, install
 from tests.support.postgres import Prepare
 from tests.support.roles import as_role, execute, new_role
 from tests.support.tables import audited, log
@@ -22,6 +27,7 @@ create table app.stock (id int primary key, n int);
 create table app.event (id int, n int, primary key (id)) partition by range (id);
 create table app.event_low partition of app.event for values from (0) to (10);
 """
+SETTINGS: Final = Settings(encryption_keys=KEYS_TEXT)
 
 
 @pytest.fixture(scope="module")
@@ -177,6 +183,63 @@ def test_functions_and_operators_of_the_role_do_not_run_inside_the_capture(
     db.execute("update stock set n = 2")
     db.commit()
     assert len(entries(shop)) == 4
+
+
+# PostgreSQL prefers a function for exactly these types to its own for any type, wherever it finds both
+OVERLOADS: LiteralString = """
+do $$
+declare
+    v_type text;
+    v_name text;
+begin
+    foreach v_type in array array['text', 'bigint', 'uuid', 'timestamptz', 'jsonb', 'text[]', 'bigint[]', 'uuid[]',
+                                  'smallint[]', 'float8[]', 'svc.audit_logs'] loop
+        execute format('create function public.hostile(text, %s) returns text language plpgsql '
+                       'as $f$ begin raise ''hostile''; end $f$', v_type);
+        foreach v_name in array array['array_agg', 'json_agg', 'lag', 'lead', 'count'] loop
+            execute format('create aggregate public.%s(%s) (sfunc = public.hostile, stype = text)', v_name, v_type);
+        end loop;
+        foreach v_name in array array['to_json', 'to_jsonb', 'row_to_json', 'unnest', 'cardinality', 'enum_range',
+                                      'pg_column_size'] loop
+            execute format('create function public.%s(%s) returns text language plpgsql '
+                           'as $f$ begin raise ''hostile''; end $f$', v_name, v_type);
+        end loop;
+        execute format('create function public.hostile_operator(%1$s, %1$s) returns boolean language plpgsql '
+                       'as $f$ begin raise ''hostile''; end $f$', v_type);
+        foreach v_name in array array['&&', '@>', '<@', '='] loop
+            execute format('create operator public.%1$s (leftarg = %2$s, rightarg = %2$s, '
+                           'function = public.hostile_operator)', v_name, v_type);
+        end loop;
+    end loop;
+    create function public.hostile(text, text, bigint) returns text language plpgsql
+        as $f$ begin raise 'hostile'; end $f$;
+    create aggregate public.json_object_agg(text, bigint) (sfunc = public.hostile, stype = text);
+end
+$$
+"""
+
+
+def test_functions_and_operators_of_the_role_do_not_run_with_the_rights_of_those_who_read(
+    db: psycopg.Connection[Any], shop: str, app: str
+) -> None:
+    with psycopg.connect(shop) as conn:
+        hook = webhooks.endpoints.create(conn, url="https://hooks.example/", events=["*"], settings=SETTINGS)
+    execute(shop, "grant create on schema public to {0}", app)
+    execute(shop, "grant usage on schema svc to {0}", app)
+    db.execute("insert into app.customer values (1, 'a', 's')")
+    db.execute("update app.customer set email = 'b'")
+    db.execute(OVERLOADS)
+    db.commit()
+    with psycopg.connect(shop) as conn:
+        assert len(audit.query().changed("email").list(conn).data) == 1
+        assert len(audit.last_changes(conn, "app.customer", 1)) == 2
+        assert len(audit.as_of("app.customer", timedelta(milliseconds=1)).list(conn).data) == 1
+        for form in get_args(Format):
+            assert audit.export(conn, audit.query(), format=form, out=BytesIO()).entries >= 2
+        assert [each.id for each in webhooks.endpoints.list(conn, event="order.created").data] == [hook.id]
+        webhooks.endpoints.stats(conn, hook.id)
+        webhooks.traffic.of_endpoints(conn, [hook.id])
+        backlog.read(conn)
 
 
 def test_temporary_tables_named_as_ours_are_not_written_to(db: psycopg.Connection[Any], shop: str) -> None:
