@@ -121,7 +121,7 @@ class ResponseReader:
         if self._fields > _MOST_FIELDS or len(name) > _MOST_OF_FIELD or len(value) > _MOST_OF_FIELD:
             raise BrokenResponse
         if self.status is None:
-            self.fields.append((name, value))
+            self.fields.append((name, value.rstrip(b" \t")))  # RFC 9112, 5; llhttp leaves what follows a value
 
     def on_headers_complete(self) -> None:
         """At the empty line."""

@@ -318,8 +318,8 @@ async def test_whatever_a_receiver_answers_there_is_a_result(transport: Transpor
 
 @pytest.mark.parametrize("before", [b"", b"".join(b"X-%d: 1\r\n" % number for number in range(40))])
 async def test_retry_after_is_read(transport: Transport, before: bytes) -> None:
-    """Also after as many headers as are kept."""
-    busy = b"HTTP/1.1 503 Busy\r\n" + before + b"Retry-After: 120\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n"
+    """Also after as many headers as are kept, and with spaces around it."""
+    busy = b"HTTP/1.1 503 Busy\r\n" + before + b"Retry-After:\t120 \t\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n"
     async with receiver(saying(busy)) as address:
         assert (await send(transport, request(address))).retry_after == timedelta(seconds=120)
 
