@@ -1,5 +1,5 @@
--- The images that are more often after than before: with one, a walk over these entries ends there; with none, it ends
--- where it began.
+-- The images with which more entries end than begin. A walk over the entries ends at the only one; if there is none,
+-- it ends where it began.
 create or replace function svc.audit_ends(p_before text[], p_after text[]) returns text[]
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp

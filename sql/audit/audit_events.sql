@@ -1,4 +1,4 @@
--- What happened to one record: its own entries, and those of records that took its row over with another key. Before
+-- The events of one record: its own entries, and those of records that took its row over with another key. Before
 -- and after are its images, null for absence. Has no SET, so that it can be inlined: its callers pin the search_path.
 create or replace function svc.audit_events(p_table text, p_record text)
 returns table (id bigint, "timestamp" timestamptz, xact_id bigint, before_data jsonb, after_data jsonb)

@@ -55,8 +55,8 @@ begin
     if v_walk = array(select generate_series(1, v_count)) then
         return v_walk; -- the order of capture: a walk in another one may go around what was ignored in between
     end if;
-    -- What was ignored in between parts an image from the next. It tells equal images apart, but where a walk begins
-    -- only the others tell.
+    -- Ignored columns may differ from one image to the next. They tell equal images apart, but only the other columns
+    -- tell where a walk begins.
     v_whole := svc.audit_walk(v_before, v_after, null);
     return case when v_seen_before[v_whole[1]] = v_seen_before[v_walk[1]] then v_whole else v_walk end;
 end

@@ -1,5 +1,5 @@
--- The last seal of the log, and how old the oldest entry without one is, if its time is infinite as old as can be;
--- no row if there is no seal.
+-- The last seal of the log, and the age of the oldest entry without a seal, which counts from 1970 at the earliest. No
+-- row if there is no seal.
 create or replace function svc.audit_seal_lag()
 returns table (number bigint, sealed_at timestamptz, lag interval)
 language plpgsql stable security definer

@@ -1,4 +1,4 @@
--- An image without the values in whose place it has only their size and SHA-256; see audit_cap and audit_unsupported.
+-- An image without the values of which it has only the size and the SHA-256; see audit_cap and audit_unsupported.
 create or replace function svc.audit_whole(p_image jsonb) returns jsonb
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp

@@ -18,7 +18,7 @@ begin
         outcome := 'unknown_session';
         return;
     end if;
-    if not v_link.is_known_device then -- whose attempts no stranger in its network can use up
+    if not v_link.is_known_device then -- a stranger in its network cannot use up the attempts of a known device
         retry_after := svc.console_hit('verify from ' || svc.console_network(p_ip), 30, '5 min');
     end if;
     if retry_after is not null then

@@ -19,7 +19,7 @@ from svc_pg.errors import TransactionError, translating
 from svc_pg.query import Query, Row, afetch, fetch
 
 _PAUSE: Final = timedelta(milliseconds=250)
-# What is held is decided by locks, and only the snapshot of a statement that begins after a wait shows it
+# Locks decide what is held, and only the snapshot of a statement that begins after a wait shows it
 _ISOLATION: Final = "set transaction isolation level read committed"
 
 Result = TypeVar("Result")
