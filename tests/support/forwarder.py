@@ -8,6 +8,8 @@ from typing import Final
 
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from tests.support.ports import free_port
+
 _BLOCK: Final = 65536
 
 
@@ -21,8 +23,7 @@ class Forwarder:
 
     def __init__(self, host: str, port: int) -> None:
         self._target = (host, port)
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            self.port: int = probe.getsockname()[1]
+        self.port = free_port()
         self._listener: socket.socket | None = None
         self._ends: list[socket.socket] = []
 

@@ -17,7 +17,8 @@ import pytest
 
 from tests import mysql_programs
 from tests.matrix import MatrixError
-from tests.support.server_programs import free_port, memory, server_account
+from tests.support.ports import free_port
+from tests.support.server_programs import memory, server_account
 from tests.support.waiting import wait_until
 
 Kind = Literal["mariadb", "mysql"]

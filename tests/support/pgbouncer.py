@@ -2,7 +2,6 @@
 
 import os
 import pwd
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from tests.support import debian
+from tests.support.ports import free_port
 from tests.support.waiting import wait_until
 
 
@@ -76,9 +76,3 @@ def _ready(process: "subprocess.Popen[bytes]", conninfo: str, output: Path) -> s
 
     wait_until(is_ready, "PgBouncer accepts connections", limit=timedelta(seconds=30))
     return conninfo
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port

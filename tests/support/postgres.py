@@ -17,9 +17,9 @@ from psycopg.conninfo import make_conninfo
 
 from svc_pg.testing.databases import address_beside, create, drop
 from svc_pg.testing.databases import new_database as new_database
+from tests.support.ports import free_port
 from tests.support.server_programs import (
     Account,
-    free_port,
     major,
     memory,
     output,

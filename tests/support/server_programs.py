@@ -4,7 +4,6 @@ import os
 import pwd
 import re
 import shutil
-import socket
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -85,9 +84,3 @@ def wait(process: "subprocess.Popen[bytes]", folder: Path) -> None:
 
 def output(folder: Path) -> str:
     return (folder / OUTPUT).read_text(errors="replace")
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port

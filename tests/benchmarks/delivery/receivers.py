@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any, Final
 
+from tests.support.ports import free_port
 from tests.support.waiting import wait_until
 
 _NGINX: Final = """
@@ -76,7 +77,7 @@ def fast() -> Iterator[tuple[str, str]]:
             yield f"{receiver.url}/ok", "a Python receiver"
         return
     with TemporaryDirectory(prefix="svc-pg-nginx-") as folder:
-        port = _free_port()
+        port = free_port()
         Path(folder, "nginx.conf").write_text(_NGINX.format(port=port))
         process = subprocess.Popen(
             [program, "-p", folder, "-e", "stderr", "-c", "nginx.conf"],
@@ -134,9 +135,3 @@ def _accepts(process: "subprocess.Popen[bytes]", port: int) -> bool:
     except OSError:
         return False
     return True
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from svc_pg.audit import SealKey
 from svc_pg.conninfo import Conninfo
 from tests.support.commands import Process, running, svc_pg
 from tests.support.hooks import KEYS_TEXT, endpoint, hooks_config, rows
+from tests.support.ports import free_port
 from tests.support.postgres import new_database
 from tests.support.receiver import receiving
 from tests.support.waiting import wait_until
@@ -83,8 +83,7 @@ def start(tmp_path: Path, database: str) -> Iterator[Start]:
     outputs = (tmp_path / f"output{number}" for number in count())
 
     def start(*options: str, keys: str = KEYS_TEXT, **variables: str) -> Running:
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-            port: int = listener.getsockname()[1]
+        port = free_port()
         output = next(outputs)
         command = ("worker", "--metrics-port", str(port), *options)
         variables = {"DATABASE_URL": database, "SVC_ENCRYPTION_KEYS": keys, **variables}

@@ -1,7 +1,6 @@
 """The console beside Django, Flask and Litestar, as docs/applications.md shows it, and around lifespans that fail."""
 
 import asyncio
-import socket
 import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
@@ -28,6 +27,7 @@ from svc_pg.console import Console
 from tests.integration.actor import django_shop
 from tests.integration.console.serving import KEY, PREFIX, bearer, new_console, raw_request, serving, settings
 from tests.support.documents import examples
+from tests.support.ports import free_port
 from tests.support.waiting import wait_until
 
 LARGE = b"x" * (1 << 20)
@@ -119,8 +119,7 @@ def documented_nginx(upstream: str, folder: Path) -> Iterator[str]:
         pytest.skip("nginx is not installed")
     [documented] = examples("applications.md", "The console beside Flask", "nginx")
     assert "http://127.0.0.1:8000;" in documented
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     file = folder / "nginx.conf"
     file.write_text(
         NGINX % {"folder": folder, "port": port, "documented": documented.replace("http://127.0.0.1:8000", upstream)}

@@ -15,7 +15,8 @@ from svc_pg.query import scalar
 from tests.integration.console.serving import bearer, serving_installed, settings
 from tests.support import debian
 from tests.support.documents import examples
-from tests.support.pgbouncer import free_port, running
+from tests.support.pgbouncer import running
+from tests.support.ports import free_port
 from tests.support.roles import new_role
 
 PAGE = "howto/poolers-and-replicas.md"

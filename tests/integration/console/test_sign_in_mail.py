@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import smtplib
-import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from svc_pg.console.sign_in import codes
 from svc_pg.console.sign_in.mail import Outbox, SmtpSender, sign_in_mail
 from tests.integration.console.serving import PREFIX, serving
 from tests.integration.console.signing_in import Device, code_in, magic_settings, new_address, rows
+from tests.support.ports import free_port
 from tests.support.smtp import PASSWORD, USER, post_office
 from tests.support.waiting import wait_until
 
@@ -90,11 +90,6 @@ def test_a_mail_that_fails_changes_no_answer_and_is_told_without_address_and_cod
     assert f"session {device.session_id} was not mailed: {told}" in text
     assert email not in text
     assert "no room" not in text
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 def a_mail() -> EmailMessage:

@@ -28,18 +28,13 @@ from svc_pg.webhooks.worker.statistics import Statistics
 from svc_pg.webhooks.worker.worker import Worker
 from tests.support.documents import ROOT
 from tests.support.hooks import KEYS, endpoint, hooks_config, rows
+from tests.support.ports import free_port
 from tests.support.queue import end_leases, postpone
 from tests.support.receiver import receiving
 from tests.support.waiting import wait_until
 
 CONFIG = hooks_config("order.created")
 NOBODY = "http://127.0.0.1:9/hook"
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
 
 
 def send(conninfo: str, number: int = 1) -> None:

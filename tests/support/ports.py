@@ -1,0 +1,10 @@
+"""Ports for servers of tests."""
+
+import socket
+
+
+def free_port() -> int:
+    """A port of 127.0.0.1 at which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
