@@ -16,6 +16,7 @@ from svc_pg.audit.seals.copies import CopyFile, append_new, appending, check_cop
 from svc_pg.conninfo import Conninfo
 from svc_pg.errors import ProofError, SvcError
 from svc_pg.last_runs import note_failure, note_success
+from svc_pg.plurals import counted
 from svc_pg.repeating import Repeating
 from svc_pg.webhooks.worker.statistics import Statistics
 
@@ -86,4 +87,5 @@ class Sealer:
                 append_new(conn, self._copies)
         self._known = newest[0] if newest else None
         if made:
-            _log.debug("sealed %d entries, up to seal %d", sum(seal.entries for seal in made), made[-1].number)
+            entries = counted(sum(seal.entries for seal in made), "entry")
+            _log.debug("sealed %s, up to seal %d", entries, made[-1].number)

@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import Final
 
 from svc_pg.conninfo import Conninfo
+from svc_pg.plurals import counted
 from svc_pg.webhooks.worker import leases, protocol
 from svc_pg.webhooks.worker.attempts import Done
 from svc_pg.webhooks.worker.connections import Connection
@@ -144,7 +145,7 @@ class Dispatcher:
             await self._read_endpoints(conn, held)
             messages |= await self._read_messages(conn, {lease.message_id for lease in held} - messages.keys())
             if time.perf_counter() > started + _LATEST_START:
-                _log.warning("a claim took so long that its %s deliveries are given back unsent", len(held))
+                _log.warning("given back unsent, because the claim took too long: %s", counted(len(held), "delivery"))
                 messages = {}
         finally:  # if the connection is lost, they need not wait for their leases to end
             await self._start_all(deque(held), messages)

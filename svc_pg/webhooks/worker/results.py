@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
+from svc_pg.plurals import counted
 from svc_pg.webhooks.worker import leases
 from svc_pg.webhooks.worker.connections import Connection
 from svc_pg.webhooks.worker.leases import Acknowledgement
@@ -116,11 +117,11 @@ class ResultQueue:
     def _keep(self, locked: Sequence[Acknowledgement]) -> None:
         """Keep those of the batch that are locked; the others have lost their lease."""
         if lost := len(self._batch) - len(locked):
-            _log.warning("%s deliveries had lost their lease; they will be sent again", lost)
+            _log.warning("%s whose lease had ended will be sent again", counted(lost, "delivery"))
             self._statistics.lost_leases += lost
         self._batch.clear()
         if locked and not self._is_told:
-            _log.warning("another transaction has locked %s deliveries; their results are kept", len(locked))
+            _log.warning("another transaction has locked %s; results are kept", counted(len(locked), "delivery"))
         if locked and not self._locked:
             self._again_at = time.monotonic() + _AGAIN
         self._locked += locked

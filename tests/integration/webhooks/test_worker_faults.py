@@ -257,7 +257,7 @@ def test_a_delivery_that_somebody_has_locked_holds_up_no_result_but_its_own(
             wait_until_delivered(database, 4)
         assert (worker.statistics.reconnects, worker.statistics.lost_leases) == (0, 0)
         assert ids(receiver) == [0, 1, 2, 3]
-    assert caplog.text.count("another transaction has locked 1 deliveries; their results are kept") == 1
+    assert caplog.text.count("another transaction has locked 1 delivery; results are kept") == 1
 
 
 def test_a_worker_that_stops_while_a_delivery_is_locked_acknowledges_the_others(
