@@ -12,6 +12,10 @@ _COUNTING = """(tail) => {
     window.renewals = 0
     new MutationObserver(() => { renewals += 1 }).observe(tail.parentNode, {childList: true})
 }"""
+_LOOK = """(state) => {
+    Object.defineProperty(document, "hidden", {value: state === "hidden", configurable: true})
+    dispatchEvent(new Event("visibilitychange"))
+}"""
 _RENEWED = """() => {
     dispatchEvent(new Event("visibilitychange"))
     return document.body.textContent.includes("Nothing at all")
@@ -62,6 +66,17 @@ def test_what_is_renewed_keeps_the_focus_and_what_did_not_change_is_not_renewed(
         page.wait_for_function(_RENEWED)
         assert page.evaluate("renewals") == 1
         page.unroute_all(behavior="wait")
+
+
+def test_a_page_that_nobody_sees_leaves_its_connection_to_others(browser: Browser, shop: Shop) -> None:
+    with person(browser, shop, "read") as somebody:
+        page = somebody.page
+        with page.expect_request("**/changes"):
+            somebody.open("tail")
+        with page.expect_event("requestfailed", lambda request: request.url.endswith("/changes")):
+            page.evaluate(_LOOK, "hidden")
+        with page.expect_request("**/changes"):
+            page.evaluate(_LOOK, "visible")
 
 
 def changed(route: Route, before: str, after: str) -> None:

@@ -153,15 +153,19 @@ function pause(button) {
   say(paused ? "Paused" : "Following")
   if (!paused) renew()
 }
+let stream = null
+function listen() { // while the page is seen: a browser has six connections of HTTP/1.1 to a host, for all tabs together
+  if (document.hidden) return stream?.close()
+  if (!html.dataset.stream || stream && stream.readyState !== EventSource.CLOSED) return
+  stream = new EventSource(html.dataset.stream)
+  stream.addEventListener("open", () => clearTimeout(timer))
+  stream.addEventListener("changed", changed)
+  stream.addEventListener("error", later) // the browser connects again, and until then the page is asked for as before
+}
 if ($("[data-live]")) {
   later()
-  addEventListener("visibilitychange", renew)
-  if (html.dataset.stream) {
-    const stream = new EventSource(html.dataset.stream)
-    stream.addEventListener("open", () => clearTimeout(timer))
-    stream.addEventListener("changed", changed)
-    stream.addEventListener("error", later) // the browser connects again, and until then the page is asked for as before
-  }
+  addEventListener("visibilitychange", () => { renew(); listen() })
+  listen()
 }
 
 // Keys: / find, g and a letter, j k Enter, x select, . actions, r again, ? help. Their switch is kept in this browser.
