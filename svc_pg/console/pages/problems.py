@@ -32,8 +32,13 @@ def problem_page(problem: Problem, visit: Visit) -> Answer:
     symbol, heading = _HEADINGS.get(problem.status, ("warn", "That did not work"))
     if problem.code == "insufficient_scope":
         symbol, heading = "lock", f"This needs the permission {problem.members['required_permission']}"
-    headers = {name: value for name, value in problem.headers.items() if name in ("Retry-After", "Connection")}
-    return Html("problem", {"problem": problem, "symbol": symbol, "heading": heading}, problem.status, headers)
+    values = {"problem": problem, "symbol": symbol, "heading": heading}
+    return Html("problem", values, problem.status, headers_of(problem))
+
+
+def headers_of(problem: Problem) -> dict[str, str]:
+    """The headers of a problem that its page has too."""
+    return {name: value for name, value in problem.headers.items() if name in ("Retry-After", "Connection")}
 
 
 def _to_sign_in(visit: Visit) -> Answer:

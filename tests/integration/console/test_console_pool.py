@@ -33,6 +33,9 @@ def test_an_exhausted_pool_is_503_with_retry_after_and_recovers(client: httpx.Cl
         with ThreadPoolExecutor(CLIENTS) as threads:
             sessions = [bearer("read") for _ in range(CLIENTS)]
             responses = list(threads.map(lambda session: client.get("/audit/entries", headers=session), sessions))
+        cookie = "svc_console=" + sessions[0]["Authorization"].removeprefix("Bearer ")
+        page = client.get("/ui/audit", headers={"Cookie": cookie})
+        assert (page.status_code, page.headers["retry-after"]) == (503, "5")
         blocker.rollback()
     codes = {response.json()["code"] for response in responses}
     assert codes == {"database_busy", "database_timeout"}  # the latter for whoever had the connection

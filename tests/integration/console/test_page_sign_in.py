@@ -110,6 +110,7 @@ def test_another_code_may_be_asked_for_after_half_a_minute(
     assert "Mail me another code" in begun.text
     early = browser.post("/sign-in", {"email": email})
     assert early.status_code == 429
+    assert 0 < int(early.headers["Retry-After"]) <= 30
     assert "A code is on its way already. Ask for another one in" in early.text
     mailbox.code(email)
     move(console_database, "update svc.console_rate set ends_at = now() where key like %s", f"init once for {email} %")

@@ -8,6 +8,7 @@ from svc_pg.audit.facets import MAX_ENTRIES, Facets
 from svc_pg.console.pages.answers import Answer, File, Html
 from svc_pg.console.pages.audit import changes, selection
 from svc_pg.console.pages.audit.selection import FROM_START
+from svc_pg.console.pages.problems import headers_of
 from svc_pg.console.pages.visit import ROWS, Visit
 from svc_pg.console.requests import Problem
 from svc_pg.pagination import Page
@@ -61,7 +62,9 @@ async def listed(visit: Visit) -> Answer:
         "csv": visit.url("audit", "export", query={**selection.without_search(filters), "format": "csv"}),
         "ndjson": visit.url("audit", "export", query={**selection.without_search(filters), "format": "ndjson"}),
     }
-    return Html("audit", values, 200 if problem is None else problem.status)
+    if problem is None:
+        return Html("audit", values)
+    return Html("audit", values, problem.status, headers_of(problem))
 
 
 async def export(visit: Visit) -> Answer:

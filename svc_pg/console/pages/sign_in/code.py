@@ -1,5 +1,6 @@
 """The pages that sign somebody in and out: an address, the mailed code, or on one's own machine one click."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 from http import HTTPStatus
 from typing import Final, cast
@@ -8,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 from svc_pg.console.discovery import Capabilities
 from svc_pg.console.pages import cookies
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
+from svc_pg.console.pages.problems import headers_of
 from svc_pg.console.pages.sign_in import pending
 from svc_pg.console.pages.sign_in.pending import Pending
 from svc_pg.console.pages.visit import Visit
@@ -43,7 +45,8 @@ async def begin(visit: Visit) -> Answer:
     before = pending.read(visit.cookies.read(visit.request, cookies.SIGN_IN))
     if before is not None and before.email == email and (wait := before.wait(visit.now, between=BETWEEN_MAILS)):
         detail = f"A code is on its way already. Ask for another one in {wait} s."
-        return _code_form(before, wanted, problem=detail, status=HTTPStatus.TOO_MANY_REQUESTS)
+        headers = {"Retry-After": str(wait)}
+        return _code_form(before, wanted, problem=detail, status=HTTPStatus.TOO_MANY_REQUESTS, headers=headers)
     try:
         begun = await visit.api.post(object, "console", "session", "init", body=_asked(visit, email))
     except Problem as problem:
@@ -78,7 +81,8 @@ async def finish(visit: Visit) -> Answer:
         if left == 0 or problem.code not in ("invalid_code", "malformed_code", "rate_limited"):
             return await _form(visit, wanted=wanted, email=waiting.email, problem=problem)
         attempts = "" if left is None else f" {left} {'attempts are' if left != 1 else 'attempt is'} left."
-        return _code_form(waiting, wanted, problem=_text(problem) + attempts, status=problem.status)
+        text, headers = _text(problem) + attempts, headers_of(problem)
+        return _code_form(waiting, wanted, problem=text, status=problem.status, headers=headers)
     return signed_in(visit, claimed, wanted)
 
 
@@ -130,15 +134,20 @@ async def _form(visit: Visit, *, wanted: str, email: str = "", problem: Problem 
         "problem": None if problem is None else _text(problem),
         "is_approving": "auto_approve" in capabilities.auth_methods,
     }
-    return Html("sign_in", values, 200 if problem is None else problem.status, _retry_after(problem))
+    if problem is None:
+        return Html("sign_in", values)
+    return Html("sign_in", values, problem.status, headers_of(problem))
 
 
-def _code_form(waiting: Pending, wanted: str, *, problem: str | None = None, status: int = 200) -> Html:
-    return Html("sign_in_code", {"next": wanted, "pending": waiting, "problem": problem}, status)
-
-
-def _retry_after(problem: Problem | None) -> dict[str, str]:
-    return {} if problem is None else {k: v for k, v in problem.headers.items() if k == "Retry-After"}
+def _code_form(
+    waiting: Pending,
+    wanted: str,
+    *,
+    problem: str | None = None,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+) -> Html:
+    return Html("sign_in_code", {"next": wanted, "pending": waiting, "problem": problem}, status, headers or {})
 
 
 def _text(problem: Problem) -> str:
