@@ -1,8 +1,9 @@
 """Capture around Django's migrations: a table that is remade, or whose columns change, gets its triggers anew.
 
 ``SVC_CONFIG`` in the settings, a path or ``module:name`` as for the command line, makes ``manage.py migrate`` install
-into the default database, also into those of tests. On SQLite, MySQL and MariaDB, whose triggers name the columns of
-their tables, capture is removed first if there are migrations to run: what a migration itself writes is not recorded.
+into the default database, also into those of tests; ``SVC_ROLES = False`` does so without roles. On SQLite, MySQL and
+MariaDB, whose triggers name the columns of their tables, capture is removed first if there are migrations to run: what
+a migration itself writes is not recorded.
 """
 
 from typing import Any, Final
@@ -14,7 +15,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models.signals import post_migrate, pre_migrate
 
 from svc_pg.dialects import dialect_of, driver_connection
-from svc_pg.errors import SvcError, UnknownTableError
+from svc_pg.errors import InstallError, SvcError, UnknownTableError
 
 _AFTER_MIGRATIONS: Final = (
     "The migrations have run. Name the tables of SVC_CONFIG as they are called now, or run the migrations that make"
@@ -46,7 +47,11 @@ def _install(using: str, plan: Any = None, **_signal: object) -> None:
 
     if using == DEFAULT_DB_ALIAS and plan is not None:  # flush, which changes no table, sends the signal without one
         try:
-            schema.install(driver_connection(connections[using]), Config.find(str(settings.SVC_CONFIG)))
+            schema.install(
+                driver_connection(connections[using]),
+                Config.find(str(settings.SVC_CONFIG)),
+                roles=getattr(settings, "SVC_ROLES", None),
+            )
         except UnknownTableError as error:
             raise _explained(UnknownTableError(error.message, hint=error.hint or _AFTER_MIGRATIONS)) from error
         except SvcError as error:
@@ -54,4 +59,7 @@ def _install(using: str, plan: Any = None, **_signal: object) -> None:
 
 
 def _explained(error: SvcError) -> CommandError:
-    return CommandError(f"svc-pg: {error.message}" + (f" ({error.hint})" if error.hint else ""))
+    hint = error.hint or ""
+    if isinstance(error, InstallError) and "svc_owner" in error.message:
+        hint += " SVC_ROLES = False in the settings does without roles."
+    return CommandError(f"svc-pg: {error.message}" + (f" ({hint})" if hint else ""))
