@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 
 from svc_pg.capture.dialect import VERBS, Column, Operation, RowName
 from svc_pg.capture.entry_sql import NULL, EntrySql, changed_fields, entry_sql, noticed
@@ -63,12 +64,12 @@ def cascade_objects(dialect: MySql, root: MySqlTable, ways: Sequence[Way], audit
     name = root.table.name
     deletions = _entries(dialect, [way for way in ways if way.event == "DELETE"], audited)
     if deletions:
-        is_hashed, cause = _is_hashed(deletions, audited), str(name)
-        values = {"verb": VERBS["DELETE"], "entries": deletions, "is_hashed": is_hashed, "cause": cause}
-        made.append(_object("keep", name, deletions, dialect, **values))
+        session = _variables(dialect, name)
+        values = {"verb": VERBS["DELETE"], "entries": deletions, "is_hashed": _is_hashed(deletions, audited), **session}
+        made.append(_object("keep", name, deletions, dialect, cause=str(name), **values))
         # on MySQL 9.7, a REPLACE whose row has the key of the one that it deletes leaves the rows below as they were
         spared = [] if dialect.is_mariadb else deletions
-        made.append(_object("cascade_delete", name, deletions, dialect, cause=cause, spared=spared))
+        made.append(_object("cascade_delete", name, deletions, dialect, spared=spared, **session))
     updates = [way for way in ways if way.event == "UPDATE"]
     entries = _entries(dialect, updates, audited)
     if entries:
@@ -87,6 +88,12 @@ def cascade_objects(dialect: MySql, root: MySqlTable, ways: Sequence[Way], audit
             )
         )
     return made
+
+
+def _variables(dialect: MySql, root: TableName) -> dict[str, Sql]:
+    """The variables of a session that have the first and the last number of the entries kept."""
+    digest = sha256(str(root).encode()).hexdigest()[:10]
+    return {name: sql("@{}", dialect.ident(f"svc_{name}_{digest}")) for name in ("first", "last")}
 
 
 def _object(kind: str, root: TableName, told: Sequence[Entries], dialect: MySql, **values: object) -> SchemaObject:

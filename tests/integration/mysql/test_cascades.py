@@ -9,6 +9,7 @@ from svc_pg.dbapi import rows
 from svc_pg.errors import ConfigError
 from svc_pg.schema.mysql.differences import status
 from svc_pg.schema.mysql.install import install
+from tests.support.mysql import MySqlServer
 from tests.support.mysql_tables import Connection, audit, facts, purge, remake, run
 
 TREE = (
@@ -143,6 +144,21 @@ def test_what_did_not_happen_is_not_recorded(tree: Connection) -> None:
         ("note", "DELETE", "3"),
         ("shop", "DELETE", "20"),
     ]
+
+
+def test_deletions_of_other_rows_do_not_wait(mysql_server: MySqlServer, shop: Connection) -> None:
+    below = "create table t (id int primary key, p int, foreign key (p) references p (id) on delete cascade)"
+    audit(shop, "create table p (id int primary key)", below)
+    run(shop, "insert into p values (1), (2), (3), (4)", "insert into t values (10, 1), (20, 2), (30, 3), (40, 4)")
+    purge(shop)
+    [(name,)] = rows(shop, "select database()")
+    with mysql_server.connect(name) as one, mysql_server.connect(name) as other:
+        run(one, "begin", "delete from p where id = 1")
+        run(other, "set innodb_lock_wait_timeout = 1", "begin", "delete from p where id = 3")
+        run(one, "delete from p where id = 2", "commit")
+        run(other, "delete from p where id = 4", "commit")
+    assert sorted(record for _, _, record, *_ in kept(shop)) == ["10", "20", "30", "40"]
+    assert rows(shop, "select * from svc.audit_cascaded") == []
 
 
 def test_a_replace_is_recorded_as_the_server_follows_it(shop: Connection) -> None:
