@@ -153,7 +153,7 @@ async def find_live(conn: AsyncConnection[Any], token: str, *, is_use: bool = Tr
     """The row of a token; its call is counted, and noted if it ``is_use``. Raises TokenError if none is live."""
     found = await afetch(conn, Query(_FIND, (token_hash(token), is_use), LiveToken))
     if not found:
-        raise TokenError("no live service token is this")
+        raise TokenError("no program has this token, or it has ended")
     return found[0]
 
 
