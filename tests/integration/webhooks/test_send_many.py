@@ -139,6 +139,17 @@ def test_one_bad_payload_of_many_is_named(db: psycopg.Connection[Any]) -> None:
         webhooks.send_many(db, "order.creatd", [{}])
 
 
+@pytest.mark.parametrize("name", ["keys", "idempotency_keys"])
+def test_where_nulls_of_lists_are_texts_they_are_refused(db: psycopg.Connection[Any], name: str) -> None:
+    arguments: dict[str, Any] = {name: ["a", None]}
+    db.execute("set local array_nulls = off")
+    with pytest.raises(PayloadError, match="is the text NULL"), db.transaction():
+        webhooks.send_many(db, "order.created", [{}, {}], **arguments)
+    assert messages(db) == {}
+    db.execute("set local array_nulls = on")
+    assert len(webhooks.send_many(db, "order.created", [{}, {}], **arguments)) == 2
+
+
 @pytest.mark.parametrize("name", ["payloads", "keys", "idempotency_keys"])
 @pytest.mark.parametrize("value", [5, "12", b"12", {"1": 1, "2": 2}])
 def test_what_is_no_list_is_refused_before_it_is_sent(db: psycopg.Connection[Any], name: str, value: Any) -> None:
