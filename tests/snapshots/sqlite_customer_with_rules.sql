@@ -227,11 +227,13 @@ begin
      where table_name = 'main.customer' and (
         -- a row that is gone, or has another key, is not gone once more when its number is given anew;
         -- this comes first, so that it is read before any row is deleted
-        record_id in (
-            select record_id from svc_audit_replaced
-             where table_name = 'main.customer' and conflict in ('INSERT 0:' || quote(new."email"), 'INSERT 1:' || quote(new."id"))
+        (
+            record_id in (
+                select record_id from svc_audit_replaced
+                 where table_name = 'main.customer' and conflict in ('INSERT 0:' || quote(new."email"), 'INSERT 1:' || quote(new."id"))
+            )
+            or conflict in ('INSERT 0:' || quote(new."email"), 'INSERT 1:' || quote(new."id"))
         )
-        or conflict in ('INSERT 0:' || quote(new."email"), 'INSERT 1:' || quote(new."id"))
      );
 end;
 
@@ -254,11 +256,13 @@ begin
      where table_name = 'main.customer' and (
         -- a row that is gone, or has another key, is not gone once more when its number is given anew;
         -- this comes first, so that it is read before any row is deleted
-        (old."email" is not new."email" collate binary or old."id" is not new."id" collate binary) and record_id in (
-            select record_id from svc_audit_replaced
-             where table_name = 'main.customer' and conflict in ('UPDATE 0:' || quote(new."email"), 'UPDATE 1:' || quote(new."id"))
+        (old."email" is not new."email" collate binary or old."id" is not new."id" collate binary) and (
+            record_id in (
+                select record_id from svc_audit_replaced
+                 where table_name = 'main.customer' and conflict in ('UPDATE 0:' || quote(new."email"), 'UPDATE 1:' || quote(new."id"))
+            )
+            or conflict in ('UPDATE 0:' || quote(new."email"), 'UPDATE 1:' || quote(new."id"))
         )
-        or conflict in ('UPDATE 0:' || quote(new."email"), 'UPDATE 1:' || quote(new."id"))
         or record_id = iif((old."id" is not new."id" collate binary or typeof(old."id") <> typeof(new."id")), case typeof(old."id") when 'real' then case when abs(old."id") > 1.7976931348623157e308 then iif(old."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', old."id") as real) = old."id" then format('%!.15g', old."id") else format('%!.17g', old."id") end when 'blob' then '\x' || lower(hex(old."id")) else cast(old."id" as text) end, null)
         -- a trigger may change the row that would be replaced; and what the log redacts is not kept
         or record_id is case typeof(old."id") when 'real' then case when abs(old."id") > 1.7976931348623157e308 then iif(old."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', old."id") as real) = old."id" then format('%!.15g', old."id") else format('%!.17g', old."id") end when 'blob' then '\x' || lower(hex(old."id")) else cast(old."id" as text) end and ((old."email" is not new."email" collate binary) and substr(conflict, 1, instr(conflict, ':')) in ('INSERT 0:', 'UPDATE 0:') or (old."id" is not new."id" collate binary) and substr(conflict, 1, instr(conflict, ':')) in ('INSERT 1:', 'UPDATE 1:'))

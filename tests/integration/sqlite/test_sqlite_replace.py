@@ -114,6 +114,19 @@ def test_a_row_that_a_trigger_changes_first_is_replaced_as_it_then_is_or_not_at_
     assert images(conn, "before_data")[5] == images(conn)[4] == {"id": 2, "a": "old", "is_first": None}
 
 
+@pytest.mark.parametrize("change", ["b = b + 1", "b = b + 1, a = a"])
+def test_a_row_that_a_trigger_changes_before_an_update_replaces_it_is_recorded(
+    conn: sqlite3.Connection, change: str
+) -> None:
+    conn.execute("create table t (id integer primary key, a unique, b)")
+    conn.execute(f"""create trigger app before update on t when new.id is 1
+                    begin update t set {change} where a is new.a and id is not 1; end""")
+    audited(conn, "t")
+    run(conn, ["insert into t values (1, 'x', 0), (2, 'y', 0)", "update or replace t set a = 'y' where id = 1"])
+    assert entries(conn)[2:] == [("UPDATE", "2"), ("DELETE", "2"), ("UPDATE", "1")]
+    assert images(conn, "before_data")[3] == {"id": 2, "a": "y", "b": 1}
+
+
 def test_what_ignore_keeps_is_bounded(conn: sqlite3.Connection) -> None:
     conn.execute("create table t (id integer primary key, a)")
     audited(conn, "t")
