@@ -15,7 +15,7 @@ begin
         redacted_fields, label, severity, compliance, description
     )
     select 'main.customer', case when new."id" <> -1 and (victim."id" = new."id" collate "BINARY") then 'INSERT 1:' || quote(new."id") when (victim."email" = new."email" collate "NOCASE") then 'INSERT 0:' || quote(new."email") when (victim."id" = new."id" collate "BINARY") then 'INSERT 1:' || quote(new."id") end, case typeof(victim."id") when 'real' then case when abs(victim."id") > 1.7976931348623157e308 then iif(victim."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."id") as real) = victim."id" then format('%!.15g', victim."id") else format('%!.17g', victim."id") end when 'blob' then '\x' || lower(hex(victim."id")) else cast(victim."id" as text) end,
-           given.v_actor_id, given.v_tenant_id, given.v_context, json_object('id', case typeof(victim."id") when 'text' then victim."id" || '' when 'real' then case when abs(victim."id") > 1.7976931348623157e308 then iif(victim."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."id") as real) = victim."id" then victim."id" else json(format('%!.17g', victim."id")) end when 'blob' then '\x' || lower(hex(victim."id")) else victim."id" end,
+           printf() ->> 'actor_id', printf() ->> 'tenant_id', nullif(printf() -> 'context', 'null'), json_object('id', case typeof(victim."id") when 'text' then victim."id" || '' when 'real' then case when abs(victim."id") > 1.7976931348623157e308 then iif(victim."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."id") as real) = victim."id" then victim."id" else json(format('%!.17g', victim."id")) end when 'blob' then '\x' || lower(hex(victim."id")) else victim."id" end,
                'name', case typeof(victim."name") when 'text' then victim."name" || '' when 'real' then case when abs(victim."name") > 1.7976931348623157e308 then iif(victim."name" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."name") as real) = victim."name" then victim."name" else json(format('%!.17g', victim."name")) end when 'blob' then '\x' || lower(hex(victim."name")) else victim."name" end,
                'email', case typeof(victim."email") when 'text' then victim."email" || '' when 'real' then case when abs(victim."email") > 1.7976931348623157e308 then iif(victim."email" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."email") as real) = victim."email" then victim."email" else json(format('%!.17g', victim."email")) end when 'blob' then '\x' || lower(hex(victim."email")) else victim."email" end,
                'password_hash', case typeof(victim."password_hash") when 'text' then victim."password_hash" || '' when 'real' then case when abs(victim."password_hash") > 1.7976931348623157e308 then iif(victim."password_hash" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."password_hash") as real) = victim."password_hash" then victim."password_hash" else json(format('%!.17g', victim."password_hash")) end when 'blob' then '\x' || lower(hex(victim."password_hash")) else victim."password_hash" end,
@@ -26,19 +26,14 @@ begin
            null,
            null, null, null,
            null
-      from (
-        with asked as materialized (select printf() as v_given)
-        select v_given ->> 'actor_id' as v_actor_id, v_given ->> 'tenant_id' as v_tenant_id,
-               nullif(v_given -> 'context', 'null') as v_context
-          from asked
-      ) given, "customer" victim
+      from "customer" victim
      where (victim."email" = new."email" collate "NOCASE") and ((((coalesce(typeof(victim."status") in ('text', 'blob') and case typeof(victim."status") when 'blob' then '\x' || lower(hex(victim."status")) else victim."status" end = 'live', 1 = 0))) or (1 = 0)));
     insert into svc_audit_replaced (
         table_name, conflict, record_id, actor_id, tenant_id, context, before_data,
         redacted_fields, label, severity, compliance, description
     )
     select 'main.customer', case when new."id" <> -1 and (victim."id" = new."id" collate "BINARY") then 'INSERT 1:' || quote(new."id") when (victim."email" = new."email" collate "NOCASE") then 'INSERT 0:' || quote(new."email") when (victim."id" = new."id" collate "BINARY") then 'INSERT 1:' || quote(new."id") end, case typeof(victim."id") when 'real' then case when abs(victim."id") > 1.7976931348623157e308 then iif(victim."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."id") as real) = victim."id" then format('%!.15g', victim."id") else format('%!.17g', victim."id") end when 'blob' then '\x' || lower(hex(victim."id")) else cast(victim."id" as text) end,
-           given.v_actor_id, given.v_tenant_id, given.v_context, json_object('id', case typeof(victim."id") when 'text' then victim."id" || '' when 'real' then case when abs(victim."id") > 1.7976931348623157e308 then iif(victim."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."id") as real) = victim."id" then victim."id" else json(format('%!.17g', victim."id")) end when 'blob' then '\x' || lower(hex(victim."id")) else victim."id" end,
+           printf() ->> 'actor_id', printf() ->> 'tenant_id', nullif(printf() -> 'context', 'null'), json_object('id', case typeof(victim."id") when 'text' then victim."id" || '' when 'real' then case when abs(victim."id") > 1.7976931348623157e308 then iif(victim."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."id") as real) = victim."id" then victim."id" else json(format('%!.17g', victim."id")) end when 'blob' then '\x' || lower(hex(victim."id")) else victim."id" end,
                'name', case typeof(victim."name") when 'text' then victim."name" || '' when 'real' then case when abs(victim."name") > 1.7976931348623157e308 then iif(victim."name" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."name") as real) = victim."name" then victim."name" else json(format('%!.17g', victim."name")) end when 'blob' then '\x' || lower(hex(victim."name")) else victim."name" end,
                'email', case typeof(victim."email") when 'text' then victim."email" || '' when 'real' then case when abs(victim."email") > 1.7976931348623157e308 then iif(victim."email" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."email") as real) = victim."email" then victim."email" else json(format('%!.17g', victim."email")) end when 'blob' then '\x' || lower(hex(victim."email")) else victim."email" end,
                'password_hash', case typeof(victim."password_hash") when 'text' then victim."password_hash" || '' when 'real' then case when abs(victim."password_hash") > 1.7976931348623157e308 then iif(victim."password_hash" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."password_hash") as real) = victim."password_hash" then victim."password_hash" else json(format('%!.17g', victim."password_hash")) end when 'blob' then '\x' || lower(hex(victim."password_hash")) else victim."password_hash" end,
@@ -49,12 +44,7 @@ begin
            null,
            null, null, null,
            null
-      from (
-        with asked as materialized (select printf() as v_given)
-        select v_given ->> 'actor_id' as v_actor_id, v_given ->> 'tenant_id' as v_tenant_id,
-               nullif(v_given -> 'context', 'null') as v_context
-          from asked
-      ) given, "customer" victim
+      from "customer" victim
      where (victim."id" = new."id" collate "BINARY") and (victim."email" = new."email" collate "NOCASE") is not true and ((((coalesce(typeof(victim."status") in ('text', 'blob') and case typeof(victim."status") when 'blob' then '\x' || lower(hex(victim."status")) else victim."status" end = 'live', 1 = 0))) or (1 = 0)));
 end;
 
@@ -75,7 +65,7 @@ begin
         redacted_fields, label, severity, compliance, description
     )
     select 'main.customer', case when new."id" <> -1 and (victim."id" = new."id" collate "BINARY") then 'UPDATE 1:' || quote(new."id") when (victim."email" = new."email" collate "NOCASE") then 'UPDATE 0:' || quote(new."email") when (victim."id" = new."id" collate "BINARY") then 'UPDATE 1:' || quote(new."id") end, case typeof(victim."id") when 'real' then case when abs(victim."id") > 1.7976931348623157e308 then iif(victim."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."id") as real) = victim."id" then format('%!.15g', victim."id") else format('%!.17g', victim."id") end when 'blob' then '\x' || lower(hex(victim."id")) else cast(victim."id" as text) end,
-           given.v_actor_id, given.v_tenant_id, given.v_context, json_object('id', case typeof(victim."id") when 'text' then victim."id" || '' when 'real' then case when abs(victim."id") > 1.7976931348623157e308 then iif(victim."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."id") as real) = victim."id" then victim."id" else json(format('%!.17g', victim."id")) end when 'blob' then '\x' || lower(hex(victim."id")) else victim."id" end,
+           printf() ->> 'actor_id', printf() ->> 'tenant_id', nullif(printf() -> 'context', 'null'), json_object('id', case typeof(victim."id") when 'text' then victim."id" || '' when 'real' then case when abs(victim."id") > 1.7976931348623157e308 then iif(victim."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."id") as real) = victim."id" then victim."id" else json(format('%!.17g', victim."id")) end when 'blob' then '\x' || lower(hex(victim."id")) else victim."id" end,
                'name', case typeof(victim."name") when 'text' then victim."name" || '' when 'real' then case when abs(victim."name") > 1.7976931348623157e308 then iif(victim."name" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."name") as real) = victim."name" then victim."name" else json(format('%!.17g', victim."name")) end when 'blob' then '\x' || lower(hex(victim."name")) else victim."name" end,
                'email', case typeof(victim."email") when 'text' then victim."email" || '' when 'real' then case when abs(victim."email") > 1.7976931348623157e308 then iif(victim."email" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."email") as real) = victim."email" then victim."email" else json(format('%!.17g', victim."email")) end when 'blob' then '\x' || lower(hex(victim."email")) else victim."email" end,
                'password_hash', case typeof(victim."password_hash") when 'text' then victim."password_hash" || '' when 'real' then case when abs(victim."password_hash") > 1.7976931348623157e308 then iif(victim."password_hash" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."password_hash") as real) = victim."password_hash" then victim."password_hash" else json(format('%!.17g', victim."password_hash")) end when 'blob' then '\x' || lower(hex(victim."password_hash")) else victim."password_hash" end,
@@ -86,19 +76,14 @@ begin
            null,
            null, null, null,
            null
-      from (
-        with asked as materialized (select printf() as v_given)
-        select v_given ->> 'actor_id' as v_actor_id, v_given ->> 'tenant_id' as v_tenant_id,
-               nullif(v_given -> 'context', 'null') as v_context
-          from asked
-      ) given, "customer" victim
+      from "customer" victim
      where (victim."email" = new."email" collate "NOCASE") and (victim."id" is not old."id") and ((((coalesce(typeof(victim."status") in ('text', 'blob') and case typeof(victim."status") when 'blob' then '\x' || lower(hex(victim."status")) else victim."status" end = 'live', 1 = 0))) or (1 = 0)));
     insert into svc_audit_replaced (
         table_name, conflict, record_id, actor_id, tenant_id, context, before_data,
         redacted_fields, label, severity, compliance, description
     )
     select 'main.customer', case when new."id" <> -1 and (victim."id" = new."id" collate "BINARY") then 'UPDATE 1:' || quote(new."id") when (victim."email" = new."email" collate "NOCASE") then 'UPDATE 0:' || quote(new."email") when (victim."id" = new."id" collate "BINARY") then 'UPDATE 1:' || quote(new."id") end, case typeof(victim."id") when 'real' then case when abs(victim."id") > 1.7976931348623157e308 then iif(victim."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."id") as real) = victim."id" then format('%!.15g', victim."id") else format('%!.17g', victim."id") end when 'blob' then '\x' || lower(hex(victim."id")) else cast(victim."id" as text) end,
-           given.v_actor_id, given.v_tenant_id, given.v_context, json_object('id', case typeof(victim."id") when 'text' then victim."id" || '' when 'real' then case when abs(victim."id") > 1.7976931348623157e308 then iif(victim."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."id") as real) = victim."id" then victim."id" else json(format('%!.17g', victim."id")) end when 'blob' then '\x' || lower(hex(victim."id")) else victim."id" end,
+           printf() ->> 'actor_id', printf() ->> 'tenant_id', nullif(printf() -> 'context', 'null'), json_object('id', case typeof(victim."id") when 'text' then victim."id" || '' when 'real' then case when abs(victim."id") > 1.7976931348623157e308 then iif(victim."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."id") as real) = victim."id" then victim."id" else json(format('%!.17g', victim."id")) end when 'blob' then '\x' || lower(hex(victim."id")) else victim."id" end,
                'name', case typeof(victim."name") when 'text' then victim."name" || '' when 'real' then case when abs(victim."name") > 1.7976931348623157e308 then iif(victim."name" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."name") as real) = victim."name" then victim."name" else json(format('%!.17g', victim."name")) end when 'blob' then '\x' || lower(hex(victim."name")) else victim."name" end,
                'email', case typeof(victim."email") when 'text' then victim."email" || '' when 'real' then case when abs(victim."email") > 1.7976931348623157e308 then iif(victim."email" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."email") as real) = victim."email" then victim."email" else json(format('%!.17g', victim."email")) end when 'blob' then '\x' || lower(hex(victim."email")) else victim."email" end,
                'password_hash', case typeof(victim."password_hash") when 'text' then victim."password_hash" || '' when 'real' then case when abs(victim."password_hash") > 1.7976931348623157e308 then iif(victim."password_hash" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', victim."password_hash") as real) = victim."password_hash" then victim."password_hash" else json(format('%!.17g', victim."password_hash")) end when 'blob' then '\x' || lower(hex(victim."password_hash")) else victim."password_hash" end,
@@ -109,12 +94,7 @@ begin
            null,
            null, null, null,
            null
-      from (
-        with asked as materialized (select printf() as v_given)
-        select v_given ->> 'actor_id' as v_actor_id, v_given ->> 'tenant_id' as v_tenant_id,
-               nullif(v_given -> 'context', 'null') as v_context
-          from asked
-      ) given, "customer" victim
+      from "customer" victim
      where (victim."id" = new."id" collate "BINARY") and (victim."email" = new."email" collate "NOCASE") is not true and (victim."id" is not old."id") and ((((coalesce(typeof(victim."status") in ('text', 'blob') and case typeof(victim."status") when 'blob' then '\x' || lower(hex(victim."status")) else victim."status" end = 'live', 1 = 0))) or (1 = 0)));
 end;
 
@@ -126,10 +106,11 @@ begin
         table_name, operation, record_id, actor_id, tenant_id, context, before_data, after_data,
         changed_fields, redacted_fields, label, severity, compliance, description
     )
-    select 'main.customer', 'INSERT', case typeof(new."id") when 'real' then case when abs(new."id") > 1.7976931348623157e308 then iif(new."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', new."id") as real) = new."id" then format('%!.15g', new."id") else format('%!.17g', new."id") end when 'blob' then '\x' || lower(hex(new."id")) else cast(new."id" as text) end,
-           given.v_actor_id, given.v_tenant_id, given.v_context,
-           null,
-           json_object('id', case typeof(new."id") when 'text' then new."id" || '' when 'real' then case when abs(new."id") > 1.7976931348623157e308 then iif(new."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', new."id") as real) = new."id" then new."id" else json(format('%!.17g', new."id")) end when 'blob' then '\x' || lower(hex(new."id")) else new."id" end,
+    values (
+        'main.customer', 'INSERT', case typeof(new."id") when 'real' then case when abs(new."id") > 1.7976931348623157e308 then iif(new."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', new."id") as real) = new."id" then format('%!.15g', new."id") else format('%!.17g', new."id") end when 'blob' then '\x' || lower(hex(new."id")) else cast(new."id" as text) end,
+        printf() ->> 'actor_id', printf() ->> 'tenant_id', nullif(printf() -> 'context', 'null'),
+        null,
+        json_object('id', case typeof(new."id") when 'text' then new."id" || '' when 'real' then case when abs(new."id") > 1.7976931348623157e308 then iif(new."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', new."id") as real) = new."id" then new."id" else json(format('%!.17g', new."id")) end when 'blob' then '\x' || lower(hex(new."id")) else new."id" end,
                'name', case typeof(new."name") when 'text' then new."name" || '' when 'real' then case when abs(new."name") > 1.7976931348623157e308 then iif(new."name" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', new."name") as real) = new."name" then new."name" else json(format('%!.17g', new."name")) end when 'blob' then '\x' || lower(hex(new."name")) else new."name" end,
                'email', case typeof(new."email") when 'text' then new."email" || '' when 'real' then case when abs(new."email") > 1.7976931348623157e308 then iif(new."email" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', new."email") as real) = new."email" then new."email" else json(format('%!.17g', new."email")) end when 'blob' then '\x' || lower(hex(new."email")) else new."email" end,
                'password_hash', case typeof(new."password_hash") when 'text' then new."password_hash" || '' when 'real' then case when abs(new."password_hash") > 1.7976931348623157e308 then iif(new."password_hash" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', new."password_hash") as real) = new."password_hash" then new."password_hash" else json(format('%!.17g', new."password_hash")) end when 'blob' then '\x' || lower(hex(new."password_hash")) else new."password_hash" end,
@@ -137,14 +118,10 @@ begin
                'status', case typeof(new."status") when 'text' then new."status" || '' when 'real' then case when abs(new."status") > 1.7976931348623157e308 then iif(new."status" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', new."status") as real) = new."status" then new."status" else json(format('%!.17g', new."status")) end when 'blob' then '\x' || lower(hex(new."status")) else new."status" end,
                'credit', case typeof(new."credit") when 'text' then new."credit" || '' when 'real' then case when abs(new."credit") > 1.7976931348623157e308 then iif(new."credit" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', new."credit") as real) = new."credit" then new."credit" else json(format('%!.17g', new."credit")) end when 'blob' then '\x' || lower(hex(new."credit")) else new."credit" end,
                'settings', case when typeof(new."settings") = 'text' and json_valid(new."settings") then json(new."settings") else case typeof(new."settings") when 'text' then new."settings" || '' when 'real' then case when abs(new."settings") > 1.7976931348623157e308 then iif(new."settings" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', new."settings") as real) = new."settings" then new."settings" else json(format('%!.17g', new."settings")) end when 'blob' then '\x' || lower(hex(new."settings")) else new."settings" end end),
-           null, null,
-           null, null, null,
-           null
-      from (
-        select printf() ->> 'actor_id' as v_actor_id,
-               printf() ->> 'tenant_id' as v_tenant_id,
-               nullif(printf() -> 'context', 'null') as v_context
-      ) given;
+        null, null,
+        null, null, null,
+        null
+    );
 end;
 
 create trigger main."00_svc_audit_update_customer" after update on "customer"
@@ -155,9 +132,10 @@ begin
         table_name, operation, record_id, actor_id, tenant_id, context, before_data, after_data,
         changed_fields, redacted_fields, label, severity, compliance, description, moved_from
     )
-    select 'main.customer', 'UPDATE', case typeof(new."id") when 'real' then case when abs(new."id") > 1.7976931348623157e308 then iif(new."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', new."id") as real) = new."id" then format('%!.15g', new."id") else format('%!.17g', new."id") end when 'blob' then '\x' || lower(hex(new."id")) else cast(new."id" as text) end,
-           given.v_actor_id, given.v_tenant_id, given.v_context,
-           json_object('id', case typeof(old."id") when 'text' then old."id" || '' when 'real' then case when abs(old."id") > 1.7976931348623157e308 then iif(old."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', old."id") as real) = old."id" then old."id" else json(format('%!.17g', old."id")) end when 'blob' then '\x' || lower(hex(old."id")) else old."id" end,
+    values (
+        'main.customer', 'UPDATE', case typeof(new."id") when 'real' then case when abs(new."id") > 1.7976931348623157e308 then iif(new."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', new."id") as real) = new."id" then format('%!.15g', new."id") else format('%!.17g', new."id") end when 'blob' then '\x' || lower(hex(new."id")) else cast(new."id" as text) end,
+        printf() ->> 'actor_id', printf() ->> 'tenant_id', nullif(printf() -> 'context', 'null'),
+        json_object('id', case typeof(old."id") when 'text' then old."id" || '' when 'real' then case when abs(old."id") > 1.7976931348623157e308 then iif(old."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', old."id") as real) = old."id" then old."id" else json(format('%!.17g', old."id")) end when 'blob' then '\x' || lower(hex(old."id")) else old."id" end,
                'name', case typeof(old."name") when 'text' then old."name" || '' when 'real' then case when abs(old."name") > 1.7976931348623157e308 then iif(old."name" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', old."name") as real) = old."name" then old."name" else json(format('%!.17g', old."name")) end when 'blob' then '\x' || lower(hex(old."name")) else old."name" end,
                'email', case typeof(old."email") when 'text' then old."email" || '' when 'real' then case when abs(old."email") > 1.7976931348623157e308 then iif(old."email" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', old."email") as real) = old."email" then old."email" else json(format('%!.17g', old."email")) end when 'blob' then '\x' || lower(hex(old."email")) else old."email" end,
                'password_hash', case typeof(old."password_hash") when 'text' then old."password_hash" || '' when 'real' then case when abs(old."password_hash") > 1.7976931348623157e308 then iif(old."password_hash" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', old."password_hash") as real) = old."password_hash" then old."password_hash" else json(format('%!.17g', old."password_hash")) end when 'blob' then '\x' || lower(hex(old."password_hash")) else old."password_hash" end,
@@ -165,7 +143,7 @@ begin
                'status', case typeof(old."status") when 'text' then old."status" || '' when 'real' then case when abs(old."status") > 1.7976931348623157e308 then iif(old."status" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', old."status") as real) = old."status" then old."status" else json(format('%!.17g', old."status")) end when 'blob' then '\x' || lower(hex(old."status")) else old."status" end,
                'credit', case typeof(old."credit") when 'text' then old."credit" || '' when 'real' then case when abs(old."credit") > 1.7976931348623157e308 then iif(old."credit" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', old."credit") as real) = old."credit" then old."credit" else json(format('%!.17g', old."credit")) end when 'blob' then '\x' || lower(hex(old."credit")) else old."credit" end,
                'settings', case when typeof(old."settings") = 'text' and json_valid(old."settings") then json(old."settings") else case typeof(old."settings") when 'text' then old."settings" || '' when 'real' then case when abs(old."settings") > 1.7976931348623157e308 then iif(old."settings" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', old."settings") as real) = old."settings" then old."settings" else json(format('%!.17g', old."settings")) end when 'blob' then '\x' || lower(hex(old."settings")) else old."settings" end end),
-           json_object('id', case typeof(new."id") when 'text' then new."id" || '' when 'real' then case when abs(new."id") > 1.7976931348623157e308 then iif(new."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', new."id") as real) = new."id" then new."id" else json(format('%!.17g', new."id")) end when 'blob' then '\x' || lower(hex(new."id")) else new."id" end,
+        json_object('id', case typeof(new."id") when 'text' then new."id" || '' when 'real' then case when abs(new."id") > 1.7976931348623157e308 then iif(new."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', new."id") as real) = new."id" then new."id" else json(format('%!.17g', new."id")) end when 'blob' then '\x' || lower(hex(new."id")) else new."id" end,
                'name', case typeof(new."name") when 'text' then new."name" || '' when 'real' then case when abs(new."name") > 1.7976931348623157e308 then iif(new."name" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', new."name") as real) = new."name" then new."name" else json(format('%!.17g', new."name")) end when 'blob' then '\x' || lower(hex(new."name")) else new."name" end,
                'email', case typeof(new."email") when 'text' then new."email" || '' when 'real' then case when abs(new."email") > 1.7976931348623157e308 then iif(new."email" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', new."email") as real) = new."email" then new."email" else json(format('%!.17g', new."email")) end when 'blob' then '\x' || lower(hex(new."email")) else new."email" end,
                'password_hash', case typeof(new."password_hash") when 'text' then new."password_hash" || '' when 'real' then case when abs(new."password_hash") > 1.7976931348623157e308 then iif(new."password_hash" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', new."password_hash") as real) = new."password_hash" then new."password_hash" else json(format('%!.17g', new."password_hash")) end when 'blob' then '\x' || lower(hex(new."password_hash")) else new."password_hash" end,
@@ -173,14 +151,10 @@ begin
                'status', case typeof(new."status") when 'text' then new."status" || '' when 'real' then case when abs(new."status") > 1.7976931348623157e308 then iif(new."status" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', new."status") as real) = new."status" then new."status" else json(format('%!.17g', new."status")) end when 'blob' then '\x' || lower(hex(new."status")) else new."status" end,
                'credit', case typeof(new."credit") when 'text' then new."credit" || '' when 'real' then case when abs(new."credit") > 1.7976931348623157e308 then iif(new."credit" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', new."credit") as real) = new."credit" then new."credit" else json(format('%!.17g', new."credit")) end when 'blob' then '\x' || lower(hex(new."credit")) else new."credit" end,
                'settings', case when typeof(new."settings") = 'text' and json_valid(new."settings") then json(new."settings") else case typeof(new."settings") when 'text' then new."settings" || '' when 'real' then case when abs(new."settings") > 1.7976931348623157e308 then iif(new."settings" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', new."settings") as real) = new."settings" then new."settings" else json(format('%!.17g', new."settings")) end when 'blob' then '\x' || lower(hex(new."settings")) else new."settings" end end),
-           '[' || substr(iif((old."card_number" is not new."card_number" collate binary or typeof(old."card_number") <> typeof(new."card_number")), ', "card_number"', '') || iif((old."credit" is not new."credit" collate binary or typeof(old."credit") <> typeof(new."credit")), ', "credit"', '') || iif((old."email" is not new."email" collate binary or typeof(old."email") <> typeof(new."email")), ', "email"', '') || iif((old."id" is not new."id" collate binary or typeof(old."id") <> typeof(new."id")), ', "id"', '') || iif((old."name" is not new."name" collate binary or typeof(old."name") <> typeof(new."name")), ', "name"', '') || iif((old."password_hash" is not new."password_hash" collate binary or typeof(old."password_hash") <> typeof(new."password_hash")), ', "password_hash"', '') || iif((old."status" is not new."status" collate binary or typeof(old."status") <> typeof(new."status")), ', "status"', '') || iif((old."settings" is not new."settings" collate binary or typeof(old."settings") <> typeof(new."settings")), ', "settings"', ''), 3) || ']', null,
-           null, null, null,
-           null, iif((old."id" is not new."id" collate binary or typeof(old."id") <> typeof(new."id")), case typeof(old."id") when 'real' then case when abs(old."id") > 1.7976931348623157e308 then iif(old."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', old."id") as real) = old."id" then format('%!.15g', old."id") else format('%!.17g', old."id") end when 'blob' then '\x' || lower(hex(old."id")) else cast(old."id" as text) end, null)
-      from (
-        select printf() ->> 'actor_id' as v_actor_id,
-               printf() ->> 'tenant_id' as v_tenant_id,
-               nullif(printf() -> 'context', 'null') as v_context
-      ) given;
+        '[' || substr(iif((old."card_number" is not new."card_number" collate binary or typeof(old."card_number") <> typeof(new."card_number")), ', "card_number"', '') || iif((old."credit" is not new."credit" collate binary or typeof(old."credit") <> typeof(new."credit")), ', "credit"', '') || iif((old."email" is not new."email" collate binary or typeof(old."email") <> typeof(new."email")), ', "email"', '') || iif((old."id" is not new."id" collate binary or typeof(old."id") <> typeof(new."id")), ', "id"', '') || iif((old."name" is not new."name" collate binary or typeof(old."name") <> typeof(new."name")), ', "name"', '') || iif((old."password_hash" is not new."password_hash" collate binary or typeof(old."password_hash") <> typeof(new."password_hash")), ', "password_hash"', '') || iif((old."status" is not new."status" collate binary or typeof(old."status") <> typeof(new."status")), ', "status"', '') || iif((old."settings" is not new."settings" collate binary or typeof(old."settings") <> typeof(new."settings")), ', "settings"', ''), 3) || ']', null,
+        null, null, null,
+        null, iif((old."id" is not new."id" collate binary or typeof(old."id") <> typeof(new."id")), case typeof(old."id") when 'real' then case when abs(old."id") > 1.7976931348623157e308 then iif(old."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', old."id") as real) = old."id" then format('%!.15g', old."id") else format('%!.17g', old."id") end when 'blob' then '\x' || lower(hex(old."id")) else cast(old."id" as text) end, null)
+    );
 end;
 insert into main.svc_audit_omissions (table_name, ignored, is_conditional)
 values ('main.customer', '["credit", "settings"]', 1)
@@ -205,9 +179,10 @@ begin
         table_name, operation, record_id, actor_id, tenant_id, context, before_data, after_data,
         changed_fields, redacted_fields, label, severity, compliance, description
     )
-    select 'main.customer', 'DELETE', case typeof(old."id") when 'real' then case when abs(old."id") > 1.7976931348623157e308 then iif(old."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', old."id") as real) = old."id" then format('%!.15g', old."id") else format('%!.17g', old."id") end when 'blob' then '\x' || lower(hex(old."id")) else cast(old."id" as text) end,
-           given.v_actor_id, given.v_tenant_id, given.v_context,
-           json_object('id', case typeof(old."id") when 'text' then old."id" || '' when 'real' then case when abs(old."id") > 1.7976931348623157e308 then iif(old."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', old."id") as real) = old."id" then old."id" else json(format('%!.17g', old."id")) end when 'blob' then '\x' || lower(hex(old."id")) else old."id" end,
+    values (
+        'main.customer', 'DELETE', case typeof(old."id") when 'real' then case when abs(old."id") > 1.7976931348623157e308 then iif(old."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', old."id") as real) = old."id" then format('%!.15g', old."id") else format('%!.17g', old."id") end when 'blob' then '\x' || lower(hex(old."id")) else cast(old."id" as text) end,
+        printf() ->> 'actor_id', printf() ->> 'tenant_id', nullif(printf() -> 'context', 'null'),
+        json_object('id', case typeof(old."id") when 'text' then old."id" || '' when 'real' then case when abs(old."id") > 1.7976931348623157e308 then iif(old."id" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', old."id") as real) = old."id" then old."id" else json(format('%!.17g', old."id")) end when 'blob' then '\x' || lower(hex(old."id")) else old."id" end,
                'name', case typeof(old."name") when 'text' then old."name" || '' when 'real' then case when abs(old."name") > 1.7976931348623157e308 then iif(old."name" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', old."name") as real) = old."name" then old."name" else json(format('%!.17g', old."name")) end when 'blob' then '\x' || lower(hex(old."name")) else old."name" end,
                'email', case typeof(old."email") when 'text' then old."email" || '' when 'real' then case when abs(old."email") > 1.7976931348623157e308 then iif(old."email" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', old."email") as real) = old."email" then old."email" else json(format('%!.17g', old."email")) end when 'blob' then '\x' || lower(hex(old."email")) else old."email" end,
                'password_hash', case typeof(old."password_hash") when 'text' then old."password_hash" || '' when 'real' then case when abs(old."password_hash") > 1.7976931348623157e308 then iif(old."password_hash" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', old."password_hash") as real) = old."password_hash" then old."password_hash" else json(format('%!.17g', old."password_hash")) end when 'blob' then '\x' || lower(hex(old."password_hash")) else old."password_hash" end,
@@ -215,15 +190,11 @@ begin
                'status', case typeof(old."status") when 'text' then old."status" || '' when 'real' then case when abs(old."status") > 1.7976931348623157e308 then iif(old."status" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', old."status") as real) = old."status" then old."status" else json(format('%!.17g', old."status")) end when 'blob' then '\x' || lower(hex(old."status")) else old."status" end,
                'credit', case typeof(old."credit") when 'text' then old."credit" || '' when 'real' then case when abs(old."credit") > 1.7976931348623157e308 then iif(old."credit" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', old."credit") as real) = old."credit" then old."credit" else json(format('%!.17g', old."credit")) end when 'blob' then '\x' || lower(hex(old."credit")) else old."credit" end,
                'settings', case when typeof(old."settings") = 'text' and json_valid(old."settings") then json(old."settings") else case typeof(old."settings") when 'text' then old."settings" || '' when 'real' then case when abs(old."settings") > 1.7976931348623157e308 then iif(old."settings" > 0, 'Infinity', '-Infinity') when cast(format('%!.15g', old."settings") as real) = old."settings" then old."settings" else json(format('%!.17g', old."settings")) end when 'blob' then '\x' || lower(hex(old."settings")) else old."settings" end end),
-           null,
-           null, null,
-           null, null, null,
-           null
-      from (
-        select printf() ->> 'actor_id' as v_actor_id,
-               printf() ->> 'tenant_id' as v_tenant_id,
-               nullif(printf() -> 'context', 'null') as v_context
-      ) given;
+        null,
+        null, null,
+        null, null, null,
+        null
+    );
 end;
 
 create trigger main."00_svc_audit_replaced_insert_customer" after insert on "customer"

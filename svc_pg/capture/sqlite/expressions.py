@@ -13,13 +13,9 @@ from svc_pg.config.condition import Scalar, ValueTest
 from svc_pg.errors import RenderError
 from svc_pg.sql_text import Sql, chained, checked, joined, sql
 
-_VARIABLES: Final[dict[Variable, Sql]] = {
-    "actor_id": sql("given.v_actor_id"),
-    "tenant_id": sql("given.v_tenant_id"),
-    "rule": sql("given.v_rule"),
-}
 _OLD: Final = sql("old")
 _NEW: Final = sql("new")
+_NOBODY: Final = sql("null")
 _MEMBERS: Final = 60
 """Members of one call of json_object: a function takes 127 arguments, before SQLite 3.48."""
 _KEYWORDS: Final = {None: sql("null"), True: sql("1"), False: sql("0")}
@@ -35,11 +31,14 @@ _REAL: Final = (
 class Sqlite:
     """The dialect. ``old`` and ``new`` are the names of the rows: REPLACE deletes some that a trigger has no name for.
 
+    ``context`` is the JSON that the connection tells of the actor.
+
     Whatever its declared type, a column holds values of every type: so each value is asked for its own.
     """
 
     old: Sql = _OLD
     new: Sql = _NEW
+    context: Sql = _NOBODY
 
     def ident(self, name: str) -> Sql:
         """Quote one identifier."""
@@ -56,8 +55,13 @@ class Sqlite:
         return Sql(repr(value))
 
     def variable(self, name: Variable) -> Sql:
-        """A column of the subquery ``given``."""
-        return _VARIABLES[name]
+        """A part of the context."""
+        return sql("{} ->> {}", self.context, self.literal(name))
+
+    def actor(self) -> Sql:
+        """The ids of actor and tenant, and the context. To ask three times costs less than a place for one answer."""
+        ids = self.variable("actor_id"), self.variable("tenant_id")
+        return sql("{}, {}, nullif({} -> 'context', 'null')", *ids, self.context)
 
     def json(self, row: RowName, column: Column) -> Sql:
         """The value: of a blob its hexadecimal text, as PostgreSQL writes it, of a real all its digits."""

@@ -16,7 +16,6 @@ from svc_pg.schema_objects import SchemaObject, Trigger
 from svc_pg.sql_text import Sql, chained, joined, sql
 
 _DIALECT: Final = Sqlite()
-_REPLACED: Final = Sqlite(old=sql("victim"))
 _STORED: Final = Sqlite(new=sql('"svc row"'))
 _REPLACING: Final[tuple[Operation, ...]] = ("INSERT", "UPDATE")
 # printf() without arguments is documented to be NULL, so a connection that svc-pg does not wrap is recorded without an
@@ -58,7 +57,8 @@ def snapshot_sql(table: SqliteTable, rules: TableRules, *, unattributed: Unattri
 
 
 def _after(table: SqliteTable, rules: TableRules, operation: Operation, context: Sql) -> SchemaObject:
-    entry = entry_sql(_DIALECT, rules, table.columns, operation)
+    dialect = Sqlite(context=context)
+    entry = entry_sql(dialect, rules, table.columns, operation, has_variable=False)
     parts = changed_fields(_DIALECT, entry.changed)
     return _trigger(
         rules,
@@ -68,7 +68,7 @@ def _after(table: SqliteTable, rules: TableRules, operation: Operation, context:
         e=entry,
         condition=_condition(entry, rules),
         changed_fields=sql("'[' || substr({}, 3) || ']'", chained(" || ", parts)) if parts else NULL,
-        context_function=context,
+        actor=dialect.actor(),
         is_kept=_is_kept(table, rules) if operation == "DELETE" and table.unique else None,
         ignored=json.dumps(rules.ignored) if rules.leaves_out and operation == "UPDATE" else None,
         is_conditional=int(rules.audited.record_when is not None),
@@ -102,6 +102,7 @@ def _replaced(table: SqliteTable, rules: TableRules, operation: Operation) -> Sc
 
 def _before(table: SqliteTable, rules: TableRules, operation: Operation, context: Sql) -> SchemaObject:
     """The trigger that keeps the rows which REPLACE may delete."""
+    dialect = Sqlite(old=sql("victim"), context=context)
     is_update = operation == "UPDATE"
     matches = [_matches(key) for key in table.unique]
     found = [_only(matches[number], matches[:number]) for number in range(len(matches))]
@@ -111,12 +112,12 @@ def _before(table: SqliteTable, rules: TableRules, operation: Operation, context
         f"before_{operation.lower()}",
         "sqlite/capture/replace_trigger.sql.j2",
         verb=VERBS[operation],
-        e=entry_sql(_REPLACED, rules, table.columns, "DELETE", has_variable=False),
+        e=entry_sql(dialect, rules, table.columns, "DELETE", has_variable=False),
         victims=[sql("{} and {}", each, _is_another(table)) for each in found] if is_update else found,
         moves=_moves(table) if is_update else None,
         conflict=sql("case {} end", joined(" ", [sql("when {} then {}", *branch) for branch in branches])),
         conflicts=_conflicts(table, operation),
-        context_function=context,
+        actor=dialect.actor(),
     )
 
 
