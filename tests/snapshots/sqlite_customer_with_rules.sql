@@ -46,7 +46,7 @@ begin
      where (victim."id" = new."id" collate "BINARY") and (victim."email" = new."email" collate "NOCASE") is not true;
 end;
 
-create trigger main."00_svc_audit_before_update_customer" before update on "customer"
+create trigger main."00_svc_audit_before_update_customer" before update of "email", "id", "rowid", "_rowid_", "oid" on "customer"
     when (old."email" is not new."email" collate binary or old."id" is not new."id" collate binary) and (
         exists (select 1 from "customer" victim where (victim."email" = new."email" collate "NOCASE") and (victim."id" is not old."id"))
         or exists (select 1 from "customer" victim where (victim."id" = new."id" collate "BINARY") and (victim."email" = new."email" collate "NOCASE") is not true and (victim."id" is not old."id"))

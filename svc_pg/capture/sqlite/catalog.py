@@ -8,14 +8,13 @@ from typing import Any, Final
 from svc_pg.capture.dialect import Column, Kind
 from svc_pg.capture.sqlite.definitions import json_columns, names_in_column
 from svc_pg.capture.sqlite.own_tables import OWN_TABLES
-from svc_pg.capture.sqlite.table import SqliteTable, UniqueKey, trigger_name
+from svc_pg.capture.sqlite.table import ROWIDS, SqliteTable, UniqueKey, trigger_name
 from svc_pg.capture.table import Table, did_you_mean, refuse_unknown
 from svc_pg.errors import UnknownTableError
 from svc_pg.table_names import TableName
 
 SCHEMA: Final = "main"
 _KINDS: Final = {"view": "a view", "virtual": "a virtual table", "shadow": "a part of a virtual table"}
-_ROWIDS: Final = ("rowid", "_rowid_", "oid")
 _HIDDEN: Final = 1
 """table_xinfo's ``hidden`` of a column that only virtual tables have; generated ones have 2 and 3."""
 _EXPRESSION: Final = -2
@@ -134,7 +133,7 @@ def _rowid(cursor: sqlite3.Cursor, table: str, columns: list[str], key: list[Any
     if len(key) == 1 and key[0][2].upper() == "INTEGER" and not _has_index_of_key(cursor, table):
         return str(key[0][1])
     taken = {column.lower() for column in columns}
-    return next((name for name in _ROWIDS if name not in taken), None)
+    return next((name for name in ROWIDS if name not in taken), None)
 
 
 def _has_index_of_key(cursor: sqlite3.Cursor, table: str) -> bool:

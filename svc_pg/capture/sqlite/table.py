@@ -8,6 +8,8 @@ from svc_pg.capture.dialect import Column
 from svc_pg.capture.table import Table
 from svc_pg.table_names import TableName
 
+ROWIDS: Final = ("rowid", "_rowid_", "oid")
+"""The names of the rowid, where no column has them."""
 TRIGGER_PREFIX: Final = "00_svc_audit_"
 
 

@@ -9,7 +9,7 @@ from svc_pg.capture.dialect import OPERATIONS, VERBS, Column, Operation
 from svc_pg.capture.entry_sql import NULL, EntrySql, changed_fields, entry_sql, moved_from, noticed, record_id, snapshot
 from svc_pg.capture.rules import TableRules
 from svc_pg.capture.sqlite.expressions import Sqlite
-from svc_pg.capture.sqlite.table import SqliteTable, UniqueKey, trigger_name
+from svc_pg.capture.sqlite.table import ROWIDS, SqliteTable, UniqueKey, trigger_name
 from svc_pg.config.audit import Unattributed
 from svc_pg.render import render_for
 from svc_pg.schema_objects import SchemaObject, Trigger
@@ -111,7 +111,7 @@ def _before(table: SqliteTable, rules: TableRules, operation: Operation, context
         rules,
         f"before_{operation.lower()}",
         "sqlite/capture/replace_trigger.sql.j2",
-        verb=VERBS[operation],
+        event=_event(table, operation),
         e=entry_sql(dialect, rules, table.columns, "DELETE", has_variable=False),
         victims=[sql("{} and {}", each, _is_another(table)) for each in found] if is_update else found,
         moves=_moves(table) if is_update else None,
@@ -147,15 +147,32 @@ def _is_another(table: SqliteTable) -> Sql:
     return sql("({})", chained(" or ", parts))
 
 
+def _event(table: SqliteTable, operation: Operation) -> Sql:
+    """What fires the trigger: of updates those alone that may change a key. The others would pay for its size.
+
+    SQLite compares names, and the rowid has several.
+    """
+    if operation != "UPDATE":
+        return VERBS[operation]
+    rowids = ROWIDS if any(key.is_rowid for key in table.unique) else ()
+    names = dict.fromkeys([*_key_columns(table), *rowids])
+    return sql("update of {}", joined(", ", [_DIALECT.ident(name) for name in names]))
+
+
 def _moves(table: SqliteTable) -> Sql:
-    """True if an update changes a key, or what one is computed from.
+    """True if an update changes a key, or what one is computed from."""
+    return sql("({})", _changes(_key_columns(table)))
+
+
+def _key_columns(table: SqliteTable) -> Sequence[str]:
+    """The columns of all keys, and those that they are computed from.
 
     SQLite computes a column for a BEFORE UPDATE trigger from those that its program names: of others it takes NULL.
     """
     names = {name for key in table.unique for name, _ in key.columns}
     while computed := {source for name in names for source in table.table.generated.get(name, ())} - names:
         names |= computed
-    return sql("({})", _changes(sorted(names)))
+    return sorted(names)
 
 
 def _changes(names: Sequence[str]) -> Sql:

@@ -127,6 +127,17 @@ def test_a_row_that_a_trigger_changes_before_an_update_replaces_it_is_recorded(
     assert images(conn, "before_data")[3] == {"id": 2, "a": "y", "b": 1}
 
 
+@pytest.mark.parametrize("name", ["id", "ID", "rowid", "oid", "_rowid_", '"RowId"'])
+def test_rows_are_replaced_by_any_name_of_their_number(conn: sqlite3.Connection, name: str) -> None:
+    conn.execute("create table t (id integer primary key, b)")
+    audited(conn, "t")
+    run(conn, ["insert into t values (1, 'x'), (2, 'y')", f"update or replace t set {name} = 2 where id = 1"])
+    assert entries(conn)[2:] == [("DELETE", "2"), ("UPDATE", "2")]
+    run(conn, ["alter table t rename id to number", "insert into t values (1, 'z')"])
+    run(conn, [f"update or replace t set {'number' if name.lower() == 'id' else name} = 1 where number = 2"])
+    assert entries(conn)[4:] == [("INSERT", "1"), ("DELETE", "1"), ("UPDATE", "1")]
+
+
 def test_what_ignore_keeps_is_bounded(conn: sqlite3.Connection) -> None:
     conn.execute("create table t (id integer primary key, a)")
     audited(conn, "t")

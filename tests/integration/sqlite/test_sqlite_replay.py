@@ -20,7 +20,7 @@ SHAPES = {
     "without rowid": "id text collate nocase, a, b unique, primary key (id, a)) without rowid",
     "no key": "id, a unique, b)",
     "numbers": "id numeric primary key, a real unique, b integer)",
-    "generated": "id integer primary key, a, b, c as (a || '!') stored unique)",
+    "generated": "id integer primary key, a, b, c as (a || '!') stored unique, d text as (b) virtual)",
     "strict": "id integer primary key, a text unique, b any) strict",
 }
 TRIGGERS = [
@@ -50,6 +50,7 @@ steps = st.lists(
         ),
         st.tuples(st.just("update or {} t set id = ?, a = ?, b = ? where id is ?"), policies, ids, values, values, ids),
         st.tuples(st.just("update or {} t set b = ?, a = ?"), policies, values, values),
+        st.tuples(st.just("update or {} t set b = ? where id is ?"), policies, values, ids),
         st.tuples(st.just("delete from t {}"), st.just("where id is ?"), ids),
         st.tuples(st.just("{}"), st.sampled_from(["delete from t", "begin", "commit", "rollback"])),
     ),
