@@ -72,9 +72,10 @@ def statements(file: Path) -> Iterator[str]:
 def test_a_function_for_any_type_is_postgresqls_own_in_the_session_of_whoever_calls() -> None:
     """Other statements are executed, and other functions are run, with a search_path of their own."""
     pinned = ("schema/postgres", "capture/", "mysql", "sqlite", "portable", "demo/")
-    modules = [file for folder in ("svc_pg", "cli") for file in (SQL.parent / folder).rglob("*.py")]
+    root = SQL.parent
+    modules = {str(file.relative_to(root)): file for each in ("svc_pg", "cli") for file in (root / each).rglob("*.py")}
     texts = {
-        str(file): "\n".join(statements(file)) for file in modules if not any(each in str(file) for each in pinned)
+        name: "\n".join(statements(file)) for name, file in modules.items() if not any(each in name for each in pinned)
     }
     texts |= {
         name: text
