@@ -185,7 +185,7 @@ def _chosen_app(project: DjangoProject, folder: Path, label: str | None, path: P
 
 def _refuse_repetition(upgrade: str, last: Path | None, path: Path | None, *, run: str) -> None:
     """Raise ConfigError if the last migration has these statements, or if the file exists and is a migration itself."""
-    if last is not None and last.is_file() and f"UPGRADE = {upgrade}" in last.read_text(encoding="utf-8"):
+    if last is not None and last.is_file() and f"UPGRADE = {upgrade}".encode() in last.read_bytes():
         raise ConfigError(
             f"{last} has these changes already, so nothing is written",
             hint=f"Run it: {run}. If it has run, the database was changed since: svc-pg install puts it right.",
@@ -196,8 +196,8 @@ def _refuse_repetition(upgrade: str, last: Path | None, path: Path | None, *, ru
 
 def _refuse_unrun(script: Script, folder: Path, *, run: str) -> None:
     """Raise ConfigError if a migration was made for the same state of the database: after it, another would not fit."""
-    for file in folder.glob("*.py") if script.made_for else ():
-        if _made_for(script) in file.read_text(encoding="utf-8"):
+    for file in filter(Path.is_file, folder.glob("*.py")):  # an editor's lock is a link to nothing
+        if script.made_for and script.made_for.encode() in file.read_bytes():
             raise ConfigError(
                 f"{file} has not run in this database, so nothing is written",
                 hint=f"Run it first: {run}. Or delete it, and write one for all changes.",
