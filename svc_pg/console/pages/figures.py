@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from svc_pg.console.built_in.webhook_traffic import QueueState
 from svc_pg.console.pages.charts import label
-from svc_pg.console.pages.numbers import figure
+from svc_pg.console.pages.numbers import duration, figure
 from svc_pg.times import relative
 from svc_pg.webhooks.backlog import MOST_COUNTED
 from svc_pg.webhooks.traffic_queries import Traffic
@@ -71,13 +71,13 @@ def _duration(now: Traffic, before: Traffic) -> Figure:
     name = "Attempt time, p95"
     if now.p95 is None:
         return Figure(name, "—", note="no attempts")
-    value = figure(now.p95)
+    value, unit = duration(now.p95).split()
     if not before.p95 or not now.p95:
-        return Figure(name, value, "s")
+        return Figure(name, value, unit)
     times = now.p95 / before.p95
     if times >= _TIMES:
-        return Figure(name, value, "s", f"{_times(times)} times as slow", "wait")
-    return Figure(name, value, "s", "as before" if times > 1 / _TIMES else f"{_times(1 / times)} times as fast")
+        return Figure(name, value, unit, f"{_times(times)} times as slow", "wait")
+    return Figure(name, value, unit, "as before" if times > 1 / _TIMES else f"{_times(1 / times)} times as fast")
 
 
 def _times(factor: float) -> str:

@@ -16,6 +16,7 @@ from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.audit.changes import OPERATIONS, short, who
 from svc_pg.console.pages.charts import Bars, Lines
 from svc_pg.console.pages.figures import figures
+from svc_pg.console.pages.numbers import duration
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.pages.webhooks.activity import HOURS
 from svc_pg.console.pages.webhooks.attention import needing
@@ -155,10 +156,7 @@ def _drawn(traffic: Traffic, period: Period) -> Drawn:
             for name, each in zip(names, buckets, strict=True)
         ],
         duration_rows=[
-            [name, _seconds(each.p95), _seconds(each.p50)] for name, each in zip(names, buckets, strict=True)
+            [name, *(None if time is None else duration(time) for time in (each.p95, each.p50))]
+            for name, each in zip(names, buckets, strict=True)
         ],
     )
-
-
-def _seconds(value: float | None) -> str | None:
-    return None if value is None else f"{value:.2f}"

@@ -11,7 +11,7 @@ from svc_pg import __version__
 from svc_pg.bidi import isolated
 from svc_pg.console.clients import browser
 from svc_pg.console.pages import assets, states
-from svc_pg.console.pages.numbers import figure
+from svc_pg.console.pages.numbers import duration, figure
 from svc_pg.console.pages.visit import Visit
 from svc_pg.plurals import counted
 from svc_pg.times import exact, instant, left, relative
@@ -25,7 +25,13 @@ ENVIRONMENT: Final = Environment(
     auto_reload=False,
 )
 ENVIRONMENT.globals |= {"version": __version__, "states": states}
-ENVIRONMENT.filters |= {"number": "{:,}".format, "counted": counted, "figure": figure, "browser": browser}
+ENVIRONMENT.filters |= {
+    "number": "{:,}".format,
+    "counted": counted,
+    "figure": figure,
+    "duration": duration,
+    "browser": browser,
+}
 
 _BDI: Final = re.compile(r"(<bdi\b[^>]*>)(.*?)(?=</bdi>)", re.DOTALL)
 

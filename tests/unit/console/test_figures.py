@@ -53,17 +53,19 @@ def test_the_share_that_was_delivered_is_compared_in_points(
 
 
 @pytest.mark.parametrize(
-    ("p95", "before", "note", "tone"),
+    ("p95", "before", "shown_as", "note", "tone"),
     [
-        (1.2, 0.5, "2.4 times as slow", "wait"),
-        (0.5, 1.2, "2.4 times as fast", ""),
-        (0.5, 0.5, "as before", ""),
-        (0.004, None, "", ""),
+        (1.2, 0.5, ("1.2", "s"), "2.4 times as slow", "wait"),
+        (0.5, 1.2, ("500", "ms"), "2.4 times as fast", ""),
+        (0.9996, 0.9996, ("1", "s"), "as before", ""),
+        (0.00412, None, ("4.12", "ms"), "", ""),
     ],
 )
-def test_the_time_of_attempts_is_compared_in_times(p95: float, before: float | None, note: str, tone: str) -> None:
+def test_the_time_of_attempts_is_compared_in_times(
+    p95: float, before: float | None, shown_as: tuple[str, str], note: str, tone: str
+) -> None:
     figure = shown(traffic(1, p95), traffic(1, before))["Attempt time, p95"]
-    assert (figure.value, figure.unit, figure.note, figure.tone) == (f"{p95:g}", "s", note, tone)
+    assert ((figure.value, figure.unit), figure.note, figure.tone) == (shown_as, note, tone)
 
 
 def test_the_busiest_bucket_is_named() -> None:

@@ -9,7 +9,7 @@ from svc_pg.audit.entry import Entry
 from svc_pg.console import preconditions
 from svc_pg.console.pages import charts
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
-from svc_pg.console.pages.numbers import figure
+from svc_pg.console.pages.numbers import duration
 from svc_pg.console.pages.problems import needs_write
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.pages.webhooks.deliveries import rows
@@ -48,7 +48,13 @@ async def shown(visit: Visit) -> Answer:
         "bars": charts.bars(delivered, failed),
         "labels": charts.labels([each.at for each in traffic.buckets], _HOUR),
         "table": [
-            (charts.label(each.at, _HOUR), each.sent, each.delivered, each.failed_attempts, _text(each.p95))
+            (
+                charts.label(each.at, _HOUR),
+                each.sent,
+                each.delivered,
+                each.failed_attempts,
+                None if each.p95 is None else duration(each.p95),
+            )
             for each in traffic.buckets
         ],
         "rows": await rows(visit, latest.data),
@@ -169,7 +175,3 @@ async def _changes(visit: Visit, endpoint: Endpoint) -> Sequence[Entry]:
         Page[Entry], "audit", "records", _TABLE, endpoint.id, query={"limit": "3", "fields": _OF_CHANGES}
     )
     return found.data
-
-
-def _text(seconds: float | None) -> str | None:
-    return None if seconds is None else f"{figure(seconds)} s"
