@@ -58,7 +58,7 @@ begin
             v_changed := v_changed || svc.audit_changed(v_before - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[], v_newer);
             v_moved_from := nullif(case when v_before ?& array['id']::text[] then v_before ->> 'id' else svc.audit_record_id(tg_relid, v_before) end, case when v_after ?& array['id']::text[] then v_after ->> 'id' else svc.audit_record_id(tg_relid, v_after) end);
         end if;
-        if not (case v_changed <> '{}' when true then not (v_changed <@ array['credit', 'settings']::text[]) when false then (v_before - array['credit', 'settings']::text[])::text is distinct from (v_after - array['credit', 'settings']::text[])::text else true end and ((((coalesce((v_before -> 'status') = '"live"'::jsonb, false)) or (coalesce((v_after -> 'status') = '"live"'::jsonb, false)))) or not coalesce(v_after, v_before) ?& array['status']::text[])) then
+        if not ((v_changed <@ array['credit', 'settings']::text[] and v_changed <> '{}') is not true and ((((coalesce((v_before -> 'status') = '"live"'::jsonb, false)) or (coalesce((v_after -> 'status') = '"live"'::jsonb, false)))) or not coalesce(v_after, v_before) ?& array['status']::text[])) then
             return null;
         end if;
         insert into svc."record_public_customer" (

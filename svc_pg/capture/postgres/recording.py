@@ -30,19 +30,19 @@ def _other_than_ignored(rules: TableRules) -> Composable:
     """True if an update changed more than ignored columns.
 
     One that only changes how values are written has no changed fields. At level ``row`` the trigger compares the rows,
-    except if an ignored column is of a domain, which rows keep.
+    except if an ignored column is json of a domain: rows keep it, so only the images tell.
     """
-    others = [column for column in rules.table.json_columns if column not in rules.ignored]
+    table, ignored = rules.table, texts(rules.ignored)
+    others = [column for column in table.json_columns if column not in rules.ignored]
     # 1.0 and 1.00 are equal in JSON, and snapshots tell them apart
     same = [SQL("v_before ->> {0} is not distinct from v_after ->> {0}").format(column) for column in others]
-    only_ignored = SQL(" and ").join([SQL("v_changed <@ {}").format(texts(rules.ignored)), *same])
-    if set(rules.ignored).intersection(rules.table.domains):
-        ignored = texts(rules.ignored)
+    only_ignored = SQL(" and ").join([SQL("v_changed <@ {}").format(ignored), *same])
+    empty = without_ignored(rules)
+    if set(rules.ignored).intersection(table.domains).intersection(table.json_columns):
         differ = SQL("(v_before - {0})::text is distinct from (v_after - {0})::text").format(ignored)
-    elif rules.audited.level == "row":
+    elif rules.audited.level == "row" or empty is None:
         return SQL("({} and v_changed <> '{{}}') is not true").format(only_ignored)
     else:
-        empty = without_ignored(rules)
         rows = (SQL("jsonb_populate_record({}, {})").format(row, empty) for row in (SQL("v_old"), SQL("v_new")))
         differ = SQL(" operator(pg_catalog.*<>) ").join(rows)
     return SQL("case v_changed <> '{{}}' when true then not ({}) when false then {} else true end").format(

@@ -78,6 +78,19 @@ def test_ignored_columns_may_be_unrecorded_json_or_of_a_domain(connect: Connect)
     assert log(conn)[1]["after_data"] == {"id": 1, "a": 2}
 
 
+def test_a_change_that_no_image_shows_is_recorded_beside_an_ignored_column_of_a_domain_too(connect: Connect) -> None:
+    conn = connect(
+        "create domain touched as timestamptz not null default now();"
+        "create table t (id int primary key, a jsonb, f float8, at touched)",
+        ignore=["at"],
+    )
+    conn.execute("insert into t values (1, null, 0)")
+    conn.execute("update t set a = 'null'")
+    conn.execute("update t set f = '-0'")
+    conn.execute("update t set at = at + interval '1 day'")
+    assert brief(conn)[1:] == [("UPDATE", "1", [])] * 2
+
+
 def test_an_ignored_change_hides_no_number_that_is_written_another_way(connect: Connect) -> None:
     conn = connect("create table t (id int primary key, j jsonb, seen int)", ignore=["seen"])
     conn.execute("insert into t values (1, '[1.0]', 1); alter table t add newer numeric default 1.0")
