@@ -17,7 +17,7 @@ class Background:
         return len(self._tasks)
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do the work as soon as there is nothing else to do. It handles its own errors."""
+        """Do the work, which handles its own errors, as soon as there is nothing else to do."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

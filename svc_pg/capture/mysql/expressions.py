@@ -99,9 +99,8 @@ class MySql:
                 value = self.text(row, column)
             case "json":  # a text with a constraint that a session can switch off
                 value = sql("if(json_valid({0}), {0}, json_quote({0}))", x)
-            case (
-                "number" | "text"
-            ):  # or the other one, if the column has changed since: json_quote() of a number is null
+            case "number" | "text":
+                # or the other one, if the column has changed since; of a number, json_quote() makes null
                 given = value_sql.number(x, column) if column.kind == "number" else self.text(row, column)
                 value = sql("coalesce(json_quote({0}), {0})", given)
             case _:

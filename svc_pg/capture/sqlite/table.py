@@ -9,7 +9,7 @@ from svc_pg.capture.table import Table
 from svc_pg.table_names import TableName
 
 ROWIDS: Final = ("rowid", "_rowid_", "oid")
-"""The names of the rowid, where no column has them."""
+"""The names of the rowid, each unless a column has it."""
 TRIGGER_PREFIX: Final = "00_svc_audit_"
 
 

@@ -148,9 +148,9 @@ def _is_another(table: SqliteTable) -> Sql:
 
 
 def _event(table: SqliteTable, operation: Operation) -> Sql:
-    """What fires the trigger: of updates those alone that may change a key. The others would pay for its size.
+    """The event of the trigger: of updates those alone that may change a key. The others would pay for its size.
 
-    SQLite compares names, and the rowid has several.
+    SQLite compares the names in a statement with these, and the rowid has several.
     """
     if operation != "UPDATE":
         return VERBS[operation]

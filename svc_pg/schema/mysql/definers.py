@@ -103,7 +103,7 @@ def _accounts(conn: DbApiConnection) -> set[str] | None:
 
 
 def _rights(conn: DbApiConnection, server: Server, accounts: Sequence[str]) -> Mapping[str, _Rights]:
-    """What these accounts may do, of those whose rights the user may see.
+    """The rights of these accounts, of those alone whose rights the user may see.
 
     MariaDB gives triggers no rights of roles. MySQL gives them those of default roles: who has some is left out.
     """
