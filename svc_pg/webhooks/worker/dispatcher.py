@@ -70,6 +70,7 @@ class Dispatcher:
     async def claim_all(self, conn: Connection) -> None:
         """Claim on ``conn`` until the worker stops. Raises ProtocolError."""
         await protocol.check(conn)
+        self._endpoints.clear()  # a standby that lost a change gives its version to another one
         async with waking(self._listen_conninfo, claiming=conn, interval=self._interval) as wakeup:
             while not self._stopping.is_set():
                 await self._wait_for_slots()

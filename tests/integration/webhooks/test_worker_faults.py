@@ -111,6 +111,22 @@ def test_a_delivery_under_way_is_sent_once_whichever_connection_is_lost_meanwhil
     assert [row["outcome"] for row in rows(database, "webhook_delivery_attempts")] == ["success"] * 3
 
 
+def test_an_endpoint_is_read_anew_from_another_server_where_its_version_may_be_another(database: str) -> None:
+    with receiving() as old, receiving() as new:
+        key, _ = endpoint(database, CONFIG, old.url)
+        with working(database, CONFIG) as worker:
+            send(database, 0)
+            wait_until_delivered(database, 1)
+            pids = wait_until_all_are_up(database, worker)
+            with psycopg.connect(database) as conn:  # a standby that lost a change gives its version to the next one
+                conn.execute("update svc.webhook_endpoints set url = %s where id = %s", [new.url, key])
+            for pid in pids:
+                terminate(database, pid)
+            send(database, 1)
+            wait_until_delivered(database, 2)
+        assert (ids(old), ids(new)) == ([0], [1])
+
+
 def test_a_stopping_worker_outlives_the_loss_of_its_connections_and_forgets_nothing(database: str) -> None:
     may_answer = Event()
     with receiving(answer(may_answer)) as receiver:
