@@ -29,6 +29,7 @@ _MOST_ENDPOINTS: Final = 10_000
 _SLACK: Final = 200  # results that may wait for acknowledgement before they occupy slots
 _LATEST_START: Final = 10.0  # seconds after the claim was asked for; a lease outlives its attempt by 15
 _SLICE: Final = 20  # deliveries that are started in one go
+_PAUSE: Final = 1.0  # seconds without claims while results cannot be acknowledged
 _GATHER: Final = 0.02  # seconds to wait for more free slots, so that claims stay batches under load
 
 Attempt = Callable[[Lease, Message, EndpointSnapshot, Done], None]
@@ -74,10 +75,10 @@ class Dispatcher:
         async with waking(self._listen_conninfo, claiming=conn, interval=self._interval) as wakeup:
             while not self._stopping.is_set():
                 await self._wait_for_slots()
-                if pause := self._faults.pause:
+                self._results.acknowledged.clear()
+                if pause := self._pause:
                     await self._until_news(asyncio.sleep(pause))
                     continue
-                self._results.acknowledged.clear()
                 if self._stopping.is_set() or await self._claim(conn):
                     continue
                 if not await wakeup.fall_asleep():
@@ -93,12 +94,17 @@ class Dispatcher:
         """Tell senders that nobody sleeps, and claim meanwhile: an idle worker's first POST is a round trip earlier."""
         waking = asyncio.create_task(wakeup.wake_up())
         try:
-            if not self._stopping.is_set() and not self._faults.pause:
+            if not self._stopping.is_set() and not self._pause:
                 await self._claim(conn)
             await waking
         finally:
             waking.cancel()
             await asyncio.gather(waking, return_exceptions=True)
+
+    @property
+    def _pause(self) -> float:
+        """Seconds until claims make sense again. Deliveries whose results are stuck would be sent again."""
+        return _PAUSE if self._results.are_stuck else self._faults.pause
 
     async def finish(self) -> None:
         """Wait until the attempts under way have ended."""

@@ -18,6 +18,7 @@ _log = logging.getLogger(__name__)
 _BATCH: Final = 200
 _FEW: Final = 16  # results in a batch; after a larger one, the next is gathered
 _GATHER: Final = 0.005  # seconds; a call costs the server 1.6 ms, whatever it carries
+_STUCK: Final = 10.0  # seconds without an acknowledgement, fewer than any lease has
 _AGAIN: Final = 1.0  # seconds after which locked deliveries are tried again
 
 
@@ -37,11 +38,14 @@ class ResultQueue:
         self._batch: list[Acknowledgement] = []
         self._locked: list[Acknowledgement] = []
         self._again_at = 0.0
+        self._moved_at = 0.0
         self._is_told = False
         self._is_closed = False
 
     def put(self, item: Acknowledgement) -> None:
         """Add a result to the next batch."""
+        if not self._waiting and not self._batch:
+            self._moved_at = time.monotonic()
         self._waiting.append(item)
         if len(self._waiting) in (1, _BATCH):
             self._news.set()
@@ -60,6 +64,11 @@ class ResultQueue:
     def __len__(self) -> int:
         return len(self._waiting) + len(self._batch) + len(self._locked)
 
+    @property
+    def are_stuck(self) -> bool:
+        """True if results have waited long for a connection or its answer. Those of locked deliveries do not count."""
+        return bool(self._waiting or self._batch) and time.monotonic() - self._moved_at > _STUCK
+
     async def acknowledge_all(self, conn: Connection) -> None:
         """Acknowledge until it is closed and empty."""
         while len(self) or not self._is_closed:
@@ -73,6 +82,7 @@ class ResultQueue:
                 # if the connection breaks here it may have been done: the lease fences the second time
                 self._note(await leases.acknowledge(conn, self._batch))
                 self._keep(await leases.held(conn, self._batch) if self._batch else [])
+                self._moved_at = time.monotonic()
                 self.acknowledged.set()
 
     def _take(self, results: list[Acknowledgement]) -> list[Acknowledgement]:

@@ -27,8 +27,10 @@ from svc_pg.webhooks.worker.statistics import Statistics
 from svc_pg.webhooks.worker.worker import Worker
 from tests.support.forwarder import forwarding
 from tests.support.hooks import KEYS, endpoint, hooks_config, rows, working
+from tests.support.leases import shorten_leases
 from tests.support.postgres import embedded_programs, server
 from tests.support.receiver import Receiver, receiving
+from tests.support.roles import execute, new_role
 from tests.support.waiting import wait_until
 
 CONFIG = hooks_config("order.created")
@@ -125,6 +127,34 @@ def test_an_endpoint_is_read_anew_from_another_server_where_its_version_may_be_a
             send(database, 1)
             wait_until_delivered(database, 2)
         assert (ids(old), ids(new)) == ([0], [1])
+
+
+def test_a_worker_that_finds_no_connection_for_its_results_sends_nothing_again(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("svc_pg.webhooks.worker.results._STUCK", 0.5)
+    acknowledging = "select pid from pg_stat_activity where query ~ 'webhook_acknowledge' and pid <> pg_backend_pid()"
+    ended = "select bool_and(lease_until < now() - interval '1 s') from svc.webhook_leases"
+    with (
+        receiving() as receiver,
+        new_role(database) as role,
+        psycopg.connect(database, autocommit=True) as conn,
+    ):
+        endpoint(database, CONFIG, receiver.url)
+        shorten_leases(database)
+        execute(database, "grant svc_admin to {}", role)
+        with working(make_conninfo(database, user=role), CONFIG) as worker:
+            wait_until_all_are_up(database, worker)
+            send(database, 0)
+            wait_until_delivered(database, 1)
+            execute(database, "alter role {} connection limit 2", role)
+            terminate(database, scalar(conn, acknowledging))
+            send(database, 1)
+            receiver.wait_for(2)
+            wait_until(lambda: scalar(conn, ended), "the lease has ended")
+            execute(database, "alter role {} connection limit -1", role)
+            wait_until_delivered(database, 2)
+    assert ids(receiver) == [0, 1]
 
 
 def test_a_stopping_worker_outlives_the_loss_of_its_connections_and_forgets_nothing(database: str) -> None:
