@@ -18,6 +18,7 @@ from svc_pg.conninfo import NEVER_PREPARE, Conninfo
 Answer = TypeVar("Answer")
 
 _LONGEST_CONNECT: Final = 300.0  # seconds for all hosts and addresses; connect_timeout bounds each
+_LONGEST_CANCEL: Final = 1.0  # seconds
 _LONGEST_STATEMENT: Final = 30.0  # seconds; those that wait for a lock end after 5
 
 
@@ -44,6 +45,14 @@ class Connection(AsyncConnection[Any]):
             timer.cancel()
         self.answered_at = time.monotonic()
         return answer
+
+    async def cancel_safe(self, *, timeout: float = _LONGEST_CANCEL) -> None:  # noqa: ASYNC109 - psycopg's
+        """As AsyncConnection.cancel_safe, for a limited time. If it fails, the connection is broken off."""
+        try:
+            await super().cancel_safe(timeout=min(timeout, _LONGEST_CANCEL))
+        except psycopg.Error:
+            break_off(self)
+            raise
 
     def _give_up(self) -> None:
         self._is_silent = True

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
-from typing import Final
+from typing import Final, TypeVar
 
 from svc_pg.conninfo import Conninfo
 from svc_pg.plurals import counted
@@ -31,6 +31,8 @@ _LATEST_START: Final = 10.0  # seconds after the claim was asked for; a lease ou
 _SLICE: Final = 20  # deliveries that are started in one go
 _PAUSE: Final = 1.0  # seconds without claims while results cannot be acknowledged
 _GATHER: Final = 0.02  # seconds to wait for more free slots, so that claims stay batches under load
+
+Answer = TypeVar("Answer")
 
 Attempt = Callable[[Lease, Message, EndpointSnapshot, Done], None]
 
@@ -81,25 +83,41 @@ class Dispatcher:
                     continue
                 if self._stopping.is_set() or await self._claim(conn):
                     continue
-                if not await wakeup.fall_asleep():
+                is_asleep = await self._unless_stopped(wakeup.fall_asleep())
+                if self._stopping.is_set():
+                    break
+                if not is_asleep:
                     await self._until_news(wakeup.wait_briefly())
                     continue
                 if await self._claim(conn):
-                    await wakeup.wake_up()
+                    await self._unless_stopped(wakeup.wake_up())
                 else:
                     await self._until_news(wakeup.wait(within=await leases.next_due(conn)))
                     await self._wake_up(conn, wakeup)
 
     async def _wake_up(self, conn: Connection, wakeup: Wakeup) -> None:
         """Tell senders that nobody sleeps, and claim meanwhile: an idle worker's first POST is a round trip earlier."""
+        if self._stopping.is_set():
+            return
         waking = asyncio.create_task(wakeup.wake_up())
         try:
-            if not self._stopping.is_set() and not self._pause:
+            if not self._pause:
                 await self._claim(conn)
-            await waking
+            await self._unless_stopped(waking)
         finally:
             waking.cancel()
             await asyncio.gather(waking, return_exceptions=True)
+
+    async def _unless_stopped(self, telling: Awaitable[Answer]) -> Answer | None:
+        """Tell senders; None if the worker stops first: the end of the connection tells them too."""
+        told, stopping = asyncio.ensure_future(telling), asyncio.create_task(self._stopping.wait())
+        try:
+            await asyncio.wait({told, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            return told.result() if told.done() else None
+        finally:
+            for task in (told, stopping):
+                task.cancel()
+            await asyncio.gather(told, stopping, return_exceptions=True)
 
     @property
     def _pause(self) -> float:

@@ -21,9 +21,10 @@ from svc_pg.maintenance import Maintenance
 from svc_pg.query import scalar
 from svc_pg.webhooks.worker.connections import connected
 from svc_pg.webhooks.worker.database_state import StateReader
+from svc_pg.webhooks.worker.worker import Worker
 from tests.support.commands import environment
 from tests.support.forwarder import forwarding
-from tests.support.hooks import KEYS_TEXT, endpoint, hooks_config, rows, working
+from tests.support.hooks import KEYS, KEYS_TEXT, endpoint, hooks_config, rows, working
 from tests.support.receiver import receiving
 from tests.support.waiting import wait_until
 
@@ -103,6 +104,36 @@ def test_a_connection_to_listen_on_that_falls_silent_holds_up_no_delivery_for_lo
 def is_asleep(conn: psycopg.Connection[Any]) -> bool:
     keys = Lock.SLEEPER.key
     return bool(scalar(conn, "select exists (select from pg_locks where (classid, objid) = (%s, %s))", keys))
+
+
+@pytest.mark.parametrize("is_told", [False, True], ids=["asleep", "waking up"])
+def test_a_worker_that_stops_while_its_connection_to_listen_on_is_silent_ends_soon(
+    database: str, monkeypatch: pytest.MonkeyPatch, *, is_told: bool
+) -> None:
+    monkeypatch.setattr("svc_pg.webhooks.worker.wakeup._LONGEST_ANSWER", 30.0)
+    monkeypatch.setattr("svc_pg.webhooks.worker.reconnecting._LAST", 30.0)
+    if is_told:
+        monkeypatch.setattr("svc_pg.webhooks.worker.wakeup._LONGEST_SLEEP", timedelta(seconds=0.5))
+
+    async def run(listen_conninfo: str) -> None:
+        worker = Worker(database, keys=KEYS, config=CONFIG, listen_conninfo=listen_conninfo)
+        await worker.start()
+        await asyncio.to_thread(wait_until, lambda: is_asleep(conn), "it sleeps")
+        way.is_silent = True
+        if is_told:
+            send(database)
+            await asyncio.to_thread(receiver.wait_for, 1)  # it has claimed while it tells that it sleeps no longer
+        await asyncio.wait_for(worker.stop(), 10)
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    with (
+        forwarding(database) as (way, conninfo),
+        receiving() as receiver,
+        psycopg.connect(database, autocommit=True) as conn,
+    ):
+        endpoint(database, CONFIG, receiver.url)
+        way.open()
+        asyncio.run(run(conninfo))
 
 
 @pytest.mark.usefixtures("impatient")
