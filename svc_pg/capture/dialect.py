@@ -23,7 +23,7 @@ VERBS: Final[dict[Operation, Sql]] = {"INSERT": sql("insert"), "UPDATE": sql("up
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column that triggers can see. ``digits`` are those of bits, or of the fraction of a second.
+    """A column that triggers can see. ``digits``: how many bits, or how many digits of a fraction of a second.
 
     On SQLite a column is of kind ``any`` unless it is boolean or JSON: it holds values of every type.
     """
@@ -34,7 +34,7 @@ class Column:
 
 
 class Dialect(Protocol):
-    """The SQL of one database. A ``row`` is the trigger's old or new one, and what tests is never null."""
+    """The SQL of one database. A ``row`` is the trigger's old or new one. Tests are true or false, never null."""
 
     def ident(self, name: str) -> Sql:
         """Quote one identifier."""

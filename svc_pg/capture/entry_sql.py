@@ -58,8 +58,8 @@ def entry_sql(
     by_name = {column.name: column for column in columns}
     key = [by_name[name] for name in rules.key]
     possible = [rule for rule in rules.audited.enrich if rule.operation in (operation, "*")]
-    words = _Words(dialect, rules, Rows(by_name, operation))
-    conditions = [applies(dialect, rule.when, words.rows) for rule in possible]
+    rows = Rows(by_name, operation)
+    conditions = [applies(dialect, rule.when, rows) for rule in possible]
     is_known = not possible or conditions[0] is None
     chosen = possible[:1] if is_known else possible
     redacted = sorted(rules.redactions)
@@ -72,7 +72,7 @@ def entry_sql(
         before=NULL if operation == "INSERT" else snapshot(dialect, "old", rules, columns),
         after=NULL if operation == "DELETE" else snapshot(dialect, "new", rules, columns),
         changed=_changed(dialect, columns) if operation == "UPDATE" else [],
-        recorded=applies(dialect, rules.audited.record_when, words.rows),
+        recorded=applies(dialect, rules.audited.record_when, rows),
         redacted=dialect.literal(json_list(redacted)) if redacted else NULL,
         rule=choice if has_variable else None,
         label=chooses([dialect.literal(rule.label) for rule in chosen]),
@@ -80,7 +80,7 @@ def entry_sql(
         compliance=chooses(
             [dialect.literal(json_list(rule.compliance)) if rule.compliance else NULL for rule in chosen]
         ),
-        description=chooses([words.describe(rule) for rule in chosen]),
+        description=chooses([_description(dialect, rules, rows, rule) for rule in chosen]),
     )
 
 
@@ -100,7 +100,7 @@ def moved_from(dialect: Dialect, key: Sequence[Column]) -> Sql:
 
 
 def snapshot(dialect: Dialect, row: RowName, rules: TableRules, columns: Sequence[Column]) -> Sql:
-    """The JSON object of the part of a row that may be recorded: a column that nobody named is not in it."""
+    """The JSON object of the columns of a row that may be recorded."""
     members = []
     for column in columns:
         how = rules.redactions.get(column.name)
@@ -116,7 +116,7 @@ def json_list(texts: Sequence[str]) -> str:
 
 
 def changed_fields(dialect: Dialect, changed: Sequence[tuple[str, Sql]]) -> list[Sql]:
-    """Texts whose concatenation, without its first two characters, is the inside of a JSON array of the changed."""
+    """Texts whose concatenation, without its first two characters, is the inside of a JSON array of changed fields."""
     empty = dialect.literal("")
     return [
         dialect.if_else(differs, dialect.literal(", " + json_list([name])[1:-1]), empty) for name, differs in changed
@@ -154,28 +154,23 @@ def _chosen(dialect: Dialect, number: Sql | None, expressions: Sequence[Sql]) ->
     if number is None:
         return expressions[0] if expressions else NULL
     branches = [
-        sql("when {} then {}", dialect.literal(place), each) for place, each in enumerate(expressions) if each != NULL
+        sql("when {} then {}", dialect.literal(index), each) for index, each in enumerate(expressions) if each != NULL
     ]
     return sql("case {} {} end", number, joined(" ", branches)) if branches else NULL
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
-    dialect: Dialect
-    rules: TableRules
-    rows: Rows
+def _description(dialect: Dialect, rules: TableRules, rows: Rows, rule: EnrichmentRule) -> Sql:
+    if rule.description is None:
+        return NULL
+    return dialect.concat([_part(dialect, rules, rows, part) for part in description.parse(rule.description)])
 
-    def describe(self, rule: EnrichmentRule) -> Sql:
-        if rule.description is None:
-            return NULL
-        return self.dialect.concat([self._part(part) for part in description.parse(rule.description)])
 
-    def _part(self, part: str | description.Value) -> Sql:
-        if isinstance(part, str):
-            return self.dialect.literal(part)
-        if part.column is None:
-            return self.dialect.variable("actor_id" if part.source == "actor_id" else "tenant_id")
-        row = self.rows.named("before" if part.source == "before" else "after")
-        if row is None:
-            return NULL
-        return _capped(self.dialect, row, self.rows.columns[part.column], self.rules, is_text=True)
+def _part(dialect: Dialect, rules: TableRules, rows: Rows, part: str | description.Value) -> Sql:
+    if isinstance(part, str):
+        return dialect.literal(part)
+    if part.column is None:
+        return dialect.variable("actor_id" if part.source == "actor_id" else "tenant_id")
+    row = rows.named("before" if part.source == "before" else "after")
+    if row is None:
+        return NULL
+    return _capped(dialect, row, rows.columns[part.column], rules, is_text=True)

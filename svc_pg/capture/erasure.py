@@ -15,9 +15,9 @@ _TEXTS: Final = ("text", "character")  # may have any key as the application wri
 
 
 def check_erasure(references: Iterable[Reference], recorded: Mapping[TableName, TableRules]) -> None:
-    """Raise ConfigError if a rule names a table that is not audited, or a column that shows nobody.
+    """Raise ConfigError if a rule names a table that is not audited, or a column whose values tell of nobody.
 
-    The log does not have the values of such a column, or writes them otherwise than the key.
+    The log does not have these values, or writes them otherwise than the key.
     """
     for reference in references:
         for name in (reference.of, reference.table):

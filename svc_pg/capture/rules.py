@@ -120,7 +120,7 @@ def _check_columns(table: Table, audited: AuditedTable) -> None:
     if audited.record_when is not None:
         named.append(("record_when", sorted(audited.record_when.columns())))
     named += [("when", sorted(rule.when.columns())) for rule in audited.enrich if rule.when]
-    named += [("description", _described(audited))]
+    named.append(("description", _described(audited)))
     for option, columns in named:
         for column in columns:
             check_column(table, option, column)

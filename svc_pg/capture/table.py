@@ -10,16 +10,20 @@ from svc_pg.table_names import TableName
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The facts of one table. ``key`` is the primary key's columns in order, empty if there is none.
+    """The facts of one table.
 
-    ``json_columns`` are those of type json and jsonb. ``virtual`` columns are computed when read, and triggers see NULL
-    in their place. ``unique`` holds the columns of every unique index that lets no NULL in. ``partitions`` are all
-    below the table except foreign tables, ``parent`` is the table of which it is a partition. A table ``holds_json`` if
-    a column of type json is anywhere in its rows, and ``has_simple_types`` if no setting of a session but the time zone
-    and the digits of floats changes a snapshot. ``generated`` has the columns from which each stored generated column
-    is computed. ``domains`` are the columns whose type is a domain. A table ``inherits`` if it has rows that a
-    statement on another table changes too, or such rows of others: by INHERITS, not as a partition. ``keys_may_repeat``
-    within a transaction, if a primary key or a unique constraint is deferrable.
+    ``json_columns``: those of type json and jsonb.
+    ``key``: the primary key's columns in order; empty if there is none.
+    ``virtual``: columns that are computed when read; triggers see NULL in their place.
+    ``unique``: the columns of every unique index that lets no NULL in.
+    ``partitions``: all below the table except foreign tables.
+    ``parent``: the table of which this one is a partition.
+    ``holds_json``: a column of type json is anywhere in its rows.
+    ``has_simple_types``: of a session's settings, only the time zone and the digits of floats change a snapshot.
+    ``generated``: the columns from which each stored generated column is computed.
+    ``domains``: the columns whose type is a domain.
+    ``inherits``: it is a parent or a child by INHERITS, so that a statement on one of them changes rows of the other.
+    ``keys_may_repeat``: within a transaction, because a primary key or a unique constraint is deferrable.
     """
 
     name: TableName

@@ -57,8 +57,8 @@ def roots(
 def cascade_objects(dialect: MySql, root: MySqlTable, ways: Sequence[Way], audited: Audited) -> list[SchemaObject]:
     """The triggers of one table above.
 
-    Before a deletion the rows below are still there, but it is not known yet if it happens: so their entries are kept,
-    and move to the log after it. After an update their references are the new ones, which tells them.
+    Before a deletion the rows below are still there, but the deletion may yet fail: so their entries are kept, and move
+    to the log after it. After an update the rows below are those whose references are the new ones.
     """
     made = []
     name = root.table.name
@@ -96,10 +96,10 @@ def _variables(dialect: MySql, root: TableName) -> dict[str, Sql]:
     return {name: sql("@{}", dialect.ident(f"svc_{name}_{digest}")) for name in ("first", "last")}
 
 
-def _object(kind: str, root: TableName, told: Sequence[Entries], dialect: MySql, **values: object) -> SchemaObject:
+def _object(kind: str, root: TableName, caused: Sequence[Entries], dialect: MySql, **values: object) -> SchemaObject:
     """A trigger, which belongs to the first of the audited tables below."""
     made = trigger_object(dialect, kind, root, f"mysql/capture/{kind}.sql.j2", **values)
-    return replace(made, audited_table=str(min(each.table for each in told)))
+    return replace(made, audited_table=str(min(each.table for each in caused)))
 
 
 def _is_hashed(entries: Sequence[Entries], audited: Audited) -> bool:
@@ -124,7 +124,7 @@ def _entries(dialect: MySql, ways: Sequence[Way], audited: Audited) -> list[Entr
 def _changes(
     dialect: MySql, audited: tuple[MySqlTable, TableRules], ways: Sequence[Way], gone: Sequence[Sql]
 ) -> Entries:
-    """The entries of rows whose references change. One of rows that go too is not: the deletion tells of them."""
+    """The entries of rows whose references change, without those of rows that are deleted as well."""
     table, _ = audited
     values: dict[tuple[RowName, str], Sql] = {}
     reached = []
@@ -163,7 +163,7 @@ def _of_rows(
 
 
 def _reached(dialect: MySql, way: Way, row: RowName) -> Sql:
-    """True if a row below, ``child``, hangs at the row above by this way: from below, one table in the other."""
+    """True if the row ``child`` refers to the row above by this way: from below, one table in the other."""
     names = [sql("{}", _CHILD), *(sql("{}", dialect.ident(f"above{n}")) for n in range(1, len(way.steps)))]
     names.append(sql("old") if row == "old" else sql("new"))
     condition: Sql | None = None
@@ -202,7 +202,7 @@ def _sources(dialect: MySql, way: Way) -> list[tuple[str, Sql]]:
 
 
 def _refuse_computed(table: MySqlTable, column: str, way: Way) -> None:
-    """A column that is computed from a reference has another value before, which nobody knows any more."""
+    """Raise ConfigError if a column is computed from a reference: its value before the change is lost."""
     for computed, sources in table.table.generated.items():
         if column in sources:
             raise ConfigError(

@@ -26,7 +26,7 @@ _KINDS: Final[dict[str, Kind]] = {
     "time": "time",
     "bit": "bits",
 }
-"""All others, such as uuid and inet6 of MariaDB, are texts too."""
+"""Values of other types, such as MariaDB's uuid and inet6, are texts."""
 _LARGE: Final = ("mediumblob", "longblob", "mediumtext", "longtext", "json")
 _JSON_CHECK: Final = re.compile(r"json_valid\(`((?:[^`]|``)+)`\)")
 """JSON is a text with this constraint on MariaDB."""
@@ -42,7 +42,7 @@ select table_schema, table_name, column_name, data_type, column_type, character_
  where table_schema in ({}) and coalesce(generation_expression, '') not in ('ROW START', 'ROW END')
  order by table_schema, table_name, ordinal_position
 """
-"""Not those of the period of a system-versioned table, which tell when a row was written: the log does."""
+"""Without the period of a system-versioned table, which tells when a row was written: the log does."""
 _KEYS: Final = """
 select table_schema, table_name, index_name, column_name, nullable, sub_part
   from information_schema.statistics
@@ -56,7 +56,7 @@ _CHECKS: Final = """
 select constraint_schema, table_name, check_clause from information_schema.check_constraints
  where constraint_schema in ({})
 """
-_TABLE_KINDS: Final = ("BASE TABLE", "SYSTEM VERSIONED")  # the latter of MariaDB, which keeps the rows of before
+_TABLE_KINDS: Final = ("BASE TABLE", "SYSTEM VERSIONED")  # of MariaDB, which keeps their old rows
 _SYSTEM: Final = ("svc", "mysql", "information_schema", "performance_schema", "sys")
 
 

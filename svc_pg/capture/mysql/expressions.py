@@ -25,6 +25,7 @@ _NEW: Final = sql("new")
 _KEYWORDS: Final = {None: sql("null"), True: sql("1"), False: sql("0")}
 _SIZED: Final = ("text", "bytes", "json", "shape")
 """Kinds of values that may be large."""
+_IS_LARGE: Final = "{} > @@max_allowed_packet div 4"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class MySql:
     JSON_OBJECT alone writes base64 of blobs and bits on MySQL, invalid JSON of them on MariaDB, and 1 and 0 of
     booleans. On MariaDB, where JSON is a text, an object is put together of texts, in half the time: its members are
     JSON, and never null. A trigger pays for each part of an expression, evaluated or not. Texts are compared as bytes,
-    because collations call ``a`` and ``A`` equal. If it is not ``is_careful``, no value may be ``large``.
+    because collations call ``a`` and ``A`` equal. Unless it ``is_careful``, no value may be ``large``.
     """
 
     is_mariadb: bool = False
@@ -66,12 +67,12 @@ class MySql:
         return _VARIABLES[name]
 
     def json(self, row: RowName, column: Column) -> Sql:
-        """The value as ``json_object`` takes it. A value that it could not write is told by its size and SHA-256."""
+        """The value as ``json_object`` takes it; the size and SHA-256 of one that is too large for it."""
         value = self._json(row, column)
         if not (self.is_careful and isinstance(column, MySqlColumn) and column.is_large):
             return value
         x = self._value(row, column)
-        return self._unless_large(sql(_LARGE, sql("octet_length({})", x)), x, value, column)
+        return self._unless_large(sql(_IS_LARGE, sql("octet_length({})", x)), x, value, column)
 
     def large(self, rows: Sequence[RowName], columns: Sequence[MySqlColumn]) -> Sql | None:
         """True if a value of these rows may be too long for the functions that write JSON; None if none can be."""
@@ -81,7 +82,7 @@ class MySql:
             for column in columns
             if column.is_large
         ]
-        return sql(_LARGE, joined(" + ", sizes)) if sizes else None
+        return sql(_IS_LARGE, joined(" + ", sizes)) if sizes else None
 
     def _json(self, row: RowName, column: Column) -> Sql:
         x = self._value(row, column)
@@ -100,7 +101,7 @@ class MySql:
             case "json":  # a text with a constraint that a session can switch off
                 value = sql("if(json_valid({0}), {0}, json_quote({0}))", x)
             case "number" | "text":
-                # or the other one, if the column has changed since; of a number, json_quote() makes null
+                # the type may have changed since from one to the other: json_quote() of a number is null
                 given = value_sql.number(x, column) if column.kind == "number" else self.text(row, column)
                 value = sql("coalesce(json_quote({0}), {0})", given)
             case _:
@@ -167,7 +168,7 @@ class MySql:
     def same(self, column: Column) -> Sql:
         """True if the column did not change. One binary side makes a comparison binary.
 
-        Moments are compared and not their local times, in which an hour of autumn comes twice.
+        Timestamps are compared as points in time, because an hour of local time comes twice in autumn.
         """
         old, new = self._value("old", column), self._value("new", column)
         if column.kind == "timestamp":
@@ -179,7 +180,7 @@ class MySql:
         return sql("{} <=> {}", old, new)
 
     def test(self, row: RowName, column: Column, test: ValueTest) -> Sql:
-        """The tests of a value. The type of a column's values is known beforehand, that of JSON's is not."""
+        """True if the value satisfies all tests: see ``value_sql.satisfies``."""
         return value_sql.satisfies(self, test, self._value(row, column), column, text=self.text(row, column))
 
     def object(self, members: Sequence[tuple[str, Sql]]) -> Sql:
@@ -189,8 +190,8 @@ class MySql:
             return sql("json_object({})", joined(", ", pairs))
         names = [json.dumps(name, ensure_ascii=False) + ": " for name, _ in members]
         parts = [
-            sql("{}, {}", self.literal((", " if place else "{") + name), value)
-            for place, (name, (_, value)) in enumerate(zip(names, members, strict=True))
+            sql("{}, {}", self.literal((", " if index else "{") + name), value)
+            for index, (name, (_, value)) in enumerate(zip(names, members, strict=True))
         ]
         return sql("concat({})", joined(", ", [*parts, sql("'}}'")])) if parts else sql("'{{}}'")
 
@@ -212,9 +213,6 @@ class MySql:
     def _value(self, row: RowName, column: Column) -> Sql:
         instead = self.values.get((row, column.name))
         return instead or sql("{}.{}", self.old if row == "old" else self.new, self.ident(column.name))
-
-
-_LARGE: Final = "{} > @@max_allowed_packet div 4"
 
 
 def _or_null(value: Sql) -> Sql:

@@ -77,8 +77,8 @@ def read_foreign_keys(conn: DbApiConnection) -> dict[TableName, list[ForeignKey]
 def ways_to(table: TableName, keys: Mapping[TableName, Sequence[ForeignKey]]) -> list[Way]:
     """All ways by which rows of ``table`` are changed.
 
-    Raises ConfigError if there are some that no trigger of a table above can tell: of a table that refers to itself,
-    through rows that lose a reference which is itself referred to, and of ON UPDATE SET NULL.
+    Raises ConfigError for changes that no trigger of a table above can record: if a table refers to itself, if a
+    reference that is set to NULL is itself referred to, and for ON UPDATE SET NULL.
     """
     found = []
     for key in keys.get(table, ()):

@@ -56,16 +56,16 @@ def _trigger(dialect: MySql, table: MySqlTable, rules: TableRules, operation: Op
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """An update did not happen if it ``moves`` a key, and a row ``is_kept`` that has the old one."""
+    """An update did not happen if it ``moves`` a key, and a row with the old key ``is_kept``."""
 
     moves: Sql
     is_kept: Sql
 
 
 def undone(dialect: MySql, table: MySqlTable) -> Undone | None:
-    """MariaDB fires the trigger too if UPDATE IGNORE leaves a row as it was, over a unique index or a foreign key.
+    """How to tell an UPDATE IGNORE that a unique index or a foreign key stopped, for which MariaDB fires the trigger.
 
-    None if there is neither, or no primary key by which to find the row.
+    None if the table has neither, or no primary key by which to find the row.
     """
     columns = [column for column in table.columns if column.name in table.constrained]
     if not table.table.key or not columns:

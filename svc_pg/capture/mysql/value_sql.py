@@ -8,7 +8,7 @@ from svc_pg.capture.mysql.table import MySqlColumn
 from svc_pg.config.condition import Scalar, ValueTest
 from svc_pg.sql_text import Sql, sql
 
-_MOMENT: Final = """if({0} = 0, '0000-00-00T00:00:00+00:00',
+_TIMESTAMP: Final = """if({0} = 0, '0000-00-00T00:00:00+00:00',
         date_format('1970-01-01' + interval unix_timestamp({0}) second, '%Y-%m-%dT%H:%i:%s+00:00'))"""
 _JSON_NUMBERS: Final = "'INTEGER', 'UNSIGNED INTEGER', 'DOUBLE', 'DECIMAL'"
 _JSON_SCALAR: Final = """case json_type({0}) when 'NULL' then null
@@ -32,7 +32,7 @@ def text(dialect: Dialect, x: Sql, column: Column, *, is_mariadb: bool) -> Sql:
             return _trimmed(sql("date_format({}, {})", x, _stamp(column)), column)
         case "timestamp":
             if not column.digits:
-                return sql(_MOMENT, x)
+                return sql(_TIMESTAMP, x)
             utc = sql("date_format('1970-01-01' + interval unix_timestamp({}) second, {})", x, _stamp(column))
             zero = "concat(if({} = 0, '0000-00-00T00:00:00', {}), '+00:00')"
             return sql(zero, x, _trimmed(utc, column))
@@ -47,7 +47,7 @@ def text(dialect: Dialect, x: Sql, column: Column, *, is_mariadb: bool) -> Sql:
 
 
 def number(x: Sql, column: Column) -> Sql:
-    """A float as a double, because MariaDB prints six digits of it, and JSON knows no zeros before a number."""
+    """A float as a double, because MariaDB prints six digits of a float; no zeros before it, which JSON forbids."""
     if isinstance(column, MySqlColumn) and column.is_float:
         return sql("{} + 0e0", x)
     return sql("{} + 0", x) if isinstance(column, MySqlColumn) and column.is_padded else x

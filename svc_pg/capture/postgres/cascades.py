@@ -68,7 +68,7 @@ class _Twice:
 
 
 def check_cascades(conn: Connection[Any], tables: Sequence[TableName]) -> None:
-    """Raise ConfigError if one statement can change a row of one of these tables twice; they are captured by it."""
+    """Raise ConfigError if one statement can change a row of one of these tables, audited by statement, twice."""
     if not tables:
         return
     names = ([name.schema for name in tables], [name.table for name in tables])

@@ -62,7 +62,7 @@ def for_operation(table: Table, rule: OnChange, operation: ChangeOperation, reda
     )
 
 
-# By its hash if it is longer than svc.send takes: no endpoint has such a tenant, and the write must not fail
+# A tenant longer than svc.send takes is sent as its hash: no endpoint has such a tenant, and the write must not fail
 _TENANT: Final = SQL("""case when octet_length({0}) <= 1024 then {0}
                             else 'sha256:' || encode(sha256(convert_to({0}, 'UTF8')), 'hex') end""")
 
@@ -109,7 +109,7 @@ def _columns(row: Row, columns: Iterable[str]) -> Composable:
     return SQL(", ").join(_value(RowValue(row, column), row) for column in columns)
 
 
-# Null, so that only the key is sent, if a redacted column is gone: it may have the name of another
+# Null if a redacted column is gone, which may have another name now; then only the key is sent
 _GUARDED: Final = SQL("""case when svc.webhook_row(row_to_json({}.*), '{{}}', {}) is not null then {} end""")
 
 

@@ -70,7 +70,7 @@ select f.oid::regclass::text"""
 
 
 def check_planned(conn: Connection[Any], table: TableName) -> None:
-    """Raise InstallError if to plan a query of this table, which the caller has locked, may run code of others."""
+    """Raise InstallError if planning a query of this table, which the caller has locked, may run code of others."""
     for code in fetch(conn, Query(_PLANNED + _CALLED, tuple(table), _Code)):
         raise InstallError(
             f'{code.user} calls {code.function}, which belongs to role "{code.owner}" and would run with your rights',

@@ -34,7 +34,7 @@ select l.name
        )
  order by l.name
 """
-"""Partial ones, and those on expressions."""
+"""Unique indexes that are partial or on expressions."""
 
 
 def read_tables(cursor: sqlite3.Cursor, names: Iterable[TableName]) -> dict[TableName, SqliteTable]:
@@ -88,12 +88,12 @@ def _read(
     checked = json_columns(definition)
     columns, key, generated = [], [], {}
     rows = cursor.execute("select * from pragma_table_xinfo(?, 'main')", (name.table,)).fetchall()
-    for _, column, declared, _, _, place, hidden in rows:
+    for _, column, declared, _, _, position, hidden in rows:
         if hidden == _HIDDEN:
             continue
         columns.append(Column(column, _kind(column, declared, checked, is_strict=bool(is_strict))))
-        if place:
-            key.append((place, column, declared))
+        if position:
+            key.append((position, column, declared))
         if hidden:
             names = names_in_column(definition, column)
             generated[column] = [other for _, other, *_ in rows if other.lower() in names]

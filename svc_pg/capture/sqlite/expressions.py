@@ -131,7 +131,7 @@ class Sqlite:
         )
 
     def differs(self, column: Column) -> Sql:
-        """Also in its type, because 1 = 1.0."""
+        """True if the column changed, or only its type: 1 = 1.0."""
         old, new = self._value("old", column), self._value("new", column)
         if column.kind == "number":
             return sql("{} is not {}", old, new)
@@ -161,8 +161,8 @@ class Sqlite:
         if column.kind == "json":
             scalar = sql("case when {0} then {1} ->> '$' else {1} end", _is_json_text(x), x)
             return value_tests(self, test, scalar, is_of_json_type)
-        texts = [test.eq, test.ne, test.gt, test.ge, test.lt, test.le, *(test.one_of or [])]
-        if any(isinstance(limit, str) for limit in texts):
+        limits = [test.eq, test.ne, test.gt, test.ge, test.lt, test.le, *(test.one_of or [])]
+        if any(isinstance(limit, str) for limit in limits):
             x_as_text = sql("case typeof({0}) when 'blob' then '\\x' || lower(hex({0})) else {0} end", x)
             return value_tests(self, test, x_as_text, is_of_type)
         return value_tests(self, test, sql("{} collate binary", x), is_of_type)

@@ -148,7 +148,7 @@ def _is_another(table: SqliteTable) -> Sql:
 
 
 def _event(table: SqliteTable, operation: Operation) -> Sql:
-    """The event of the trigger: of updates those alone that may change a key. The others would pay for its size.
+    """The event that fires the trigger. Updates that change no key do not: they would pay for its size.
 
     SQLite compares the names in a statement with these, and the rowid has several.
     """
@@ -160,14 +160,14 @@ def _event(table: SqliteTable, operation: Operation) -> Sql:
 
 
 def _moves(table: SqliteTable) -> Sql:
-    """True if an update changes a key, or what one is computed from."""
+    """True if an update changes a key, or a column from which one is computed."""
     return sql("({})", _changes(_key_columns(table)))
 
 
 def _key_columns(table: SqliteTable) -> Sequence[str]:
     """The columns of all keys, and those that they are computed from.
 
-    SQLite computes a column for a BEFORE UPDATE trigger from those that its program names: of others it takes NULL.
+    For a BEFORE UPDATE trigger, SQLite computes a column from the columns that the trigger names, and NULL for others.
     """
     names = {name for key in table.unique for name, _ in key.columns}
     while computed := {source for name in names for source in table.table.generated.get(name, ())} - names:
@@ -209,7 +209,7 @@ def _key(table: SqliteTable, rules: TableRules) -> Sequence[Column]:
 
 
 def _has_lost_key(table: SqliteTable, rules: TableRules) -> Sql:
-    """True of what is kept by a key that the updated row has no longer, by which REPLACE does not delete it."""
+    """True of an entry kept by a key that the updated row has no longer, by which REPLACE does not delete the row."""
     lost = [
         sql(
             "({}) and substr(conflict, 1, instr(conflict, ':')) in ({})",
@@ -222,7 +222,7 @@ def _has_lost_key(table: SqliteTable, rules: TableRules) -> Sql:
 
 
 def _is_kept(table: SqliteTable, rules: TableRules) -> Sql:
-    """True of what is kept of the row as it was."""
+    """True of the entry that is kept of the row as it was."""
     if key := _key(table, rules):
         return sql("record_id is {}", record_id(_DIALECT, "old", key))
     return sql("before_data = {}", snapshot(_DIALECT, "old", rules, table.columns))
@@ -233,7 +233,7 @@ def _conflicts(table: SqliteTable, operation: Operation) -> Sql:
 
 
 def _each_conflict(table: SqliteTable, operation: Operation) -> Sequence[Sql]:
-    """The new row's value of each key, as text. An INSERT that becomes an UPDATE of the row that it met has others."""
+    """The new row's value of each key, as text, different for the INSERT and for the UPDATE of one upsert."""
     return [
         sql(
             "{} || {}",
