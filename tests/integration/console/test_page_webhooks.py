@@ -195,6 +195,21 @@ def test_many_are_changed_only_after_their_number_was_shown(writer: Browser, ins
         assert writer.get(f"/deliveries/change?{wrong}").status_code == 422
 
 
+@pytest.mark.usefixtures("endpoint")
+def test_the_pages_of_deliveries_lead_on_and_back(
+    reader: Browser, installed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("svc_pg.console.pages.visit.ROWS", 1)
+    newest_first = [send(installed) for _ in range(3)][::-1]
+    page, shown = reader.get("/deliveries?event=order.created"), []
+    for word in ("Older", "Older", "Newer", "Newer", None):
+        shown += [delivery for delivery in newest_first if f"/deliveries/{delivery}" in page.text]
+        if word:
+            [link] = re.findall(rf'href="([^"]+)">(?:<svg[^>]*>.*?</svg>)?{word}', page.text)
+            page = reader.get(unescape(link).partition("/ui")[2])
+    assert shown == [*newest_first, *newest_first[1::-1]]
+
+
 def test_nothing_is_changed_if_nothing_is_selected(writer: Browser) -> None:
     assert "Nothing is selected." in writer.get("/deliveries/change?do=cancel").text
     assert writer.post("/deliveries/change", {"do": "cancel"}).status_code == 422

@@ -19,7 +19,6 @@ from svc_pg.webhooks.delivery_rows import Changed, Delivery
 from svc_pg.webhooks.endpoint_rows import Endpoint
 from svc_pg.webhooks.message_queries import Message
 
-SIZE: Final = 50
 PERIODS: Final = (("", "Any time"), ("1h", "Last hour"), ("1d", "Last 24 hours"), ("7d", "Last 7 days"))
 
 _FILTERS: Final = ("event", "tenant", "since", "endpointId", "messageId", "transaction")
@@ -51,14 +50,11 @@ async def listed(visit: Visit) -> Answer:
     """Deliveries, newest first, with the number of those in each state."""
     filters = chosen(visit)
     status = visit.query.get("status", "")
-    wanted = filters | ({"status": status} if status else {}) | {"limit": str(SIZE)}
-    cursor = visit.query.get("cursor")
+    wanted = visit.list_query(**filters, **({"status": status} if status else {}))
     problem: Problem | None = None
     page, counts = _EMPTY, list[StatusCount]()
     try:
-        page = await visit.api.get(
-            Page[Delivery], "webhooks", "deliveries", query=wanted | ({"cursor": cursor} if cursor else {})
-        )
+        page = await visit.api.get(Page[Delivery], "webhooks", "deliveries", query=wanted)
         counts = await visit.api.get(list[StatusCount], "webhooks", "deliveries", "counts", query=filters)
     except Problem as refused:
         if refused.status != HTTPStatus.UNPROCESSABLE_ENTITY:
@@ -82,10 +78,10 @@ async def listed(visit: Visit) -> Answer:
 async def confirm(visit: Visit) -> Answer:
     """The number of deliveries that a change would reach, and the button that makes it."""
     needs_write(visit)
-    change, body = _change(visit.query.get("do")), _body(visit.query)
-    counted = await _post(visit, change, body | {"dryRun": True}) if body else Changed(0, is_complete=True)
+    verb, body = _change(visit.query.get("do")), _body(visit.query)
+    counted = await _post(visit, verb, body | {"dryRun": True}) if body else Changed(0, is_complete=True)
     values = {
-        "change": change,
+        "change": verb,
         "counted": counted,
         "fields": _fields(body),
         "filters": [
@@ -97,7 +93,7 @@ async def confirm(visit: Visit) -> Answer:
 
 
 async def change(visit: Visit) -> Answer:
-    """Change them, 10,000 at most; if there are more, ask again for the rest."""
+    """Change the deliveries, 10,000 at most; if there are more, ask again for the rest."""
     needs_write(visit)
     verb, body = _change(visit.form.get("do")), _body(visit.form)
     changed = await _post(visit, verb, body)
@@ -107,7 +103,7 @@ async def change(visit: Visit) -> Answer:
 
 
 async def rows(visit: Visit, deliveries: Sequence[Delivery]) -> Sequence[Row]:
-    """The deliveries with their endpoints and tenants, by one call for each of both."""
+    """The deliveries with their endpoints and tenants, by one call for each."""
     if not deliveries:
         return []
     found = await visit.api.get(
@@ -172,7 +168,7 @@ def _fields(body: Mapping[str, object]) -> Sequence[tuple[str, str]]:
 
 
 def _query(body: Mapping[str, object]) -> dict[str, str | Sequence[str]]:
-    """The filters as the address of the list has them; selected ones have no list of their own."""
+    """The filters as the address of the list has them; selected deliveries have none."""
     return {name: str(value) for name, value in body.items() if name != "ids"}
 
 
