@@ -86,16 +86,19 @@ select (select count(*) from (select from svc.webhook_queue q where q.lane = 'du
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """``oldest_due_seconds`` is the age of the oldest due delivery that could start now: its endpoint has room.
+    """The endpoints by state, the age of what is due, and the transactions that hold readers up.
 
-    An endpoint that has reached its rate has none, and of one that was paused or failing no time counts before its
-    resume, or before its breaker closed. Only the first 1,000 endpoints with pending deliveries count.
+    ``oldest_due_seconds`` is the age of the oldest due delivery that could start now, because its endpoint has room
+    and has not reached its rate. The time before an endpoint was resumed, or before its breaker closed, does not count.
+    Only the first 1,000 endpoints with pending deliveries count.
+
     ``failing`` are active endpoints whose last attempt failed, ``open_breakers`` those of them that their circuit
-    breaker pauses, and ``ending_certificates`` those whose client certificate ends within 30 days.
+    breaker pauses, and ``ending_certificates`` active ones whose client certificate ends within 30 days.
+
     ``oldest_snapshot_transactions`` is the number of transactions begun since the oldest snapshot that is held, and
     ``unsettled_transactions`` since the oldest one that still runs, in any database: readers of the log stop there.
 
-    A worker is seen by its connections, and while it delivers; on a standby one always counts as seen. It
+    A worker is seen by its connections, and while it delivers; on a standby one always counts as seen. The backlog
     ``needs_attention`` if a delivery is due for more than a minute and no worker is seen, or for more than 15 minutes.
     """
 

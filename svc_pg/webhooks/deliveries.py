@@ -164,7 +164,7 @@ async def arequest(
 def retry(conn: Connection[Any], delivery_id: str) -> Delivery:
     """Make a failed or canceled delivery due now, with the attempts that it had left or at least one more.
 
-    A pending one need not wait for its next attempt, or for the end of its delay, any longer. Raises ConflictError if
+    A pending one becomes due too, without waiting for its next attempt or the end of its delay. Raises ConflictError if
     it is delivered, due already or under way, or its endpoint is disabled or was deleted.
     """
     return fetch_one(conn, delivery_queries.retry(delivery_id))

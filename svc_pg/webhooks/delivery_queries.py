@@ -75,7 +75,7 @@ _OF_OPEN_ENDPOINT: Final = " from svc.webhook_open_endpoint(%s)"
 
 @dataclass(frozen=True, slots=True)
 class DeliveryQuery(Listing[Delivery]):
-    """A query of the queue. Every method returns a new one; ``list`` or ``alist`` runs it."""
+    """A query of deliveries. Every method returns a new one; ``list`` or ``alist`` runs it."""
 
     def endpoint(self, endpoint_id: str) -> Self:
         """Deliveries to one endpoint."""
@@ -174,7 +174,7 @@ class DeliveryQuery(Listing[Delivery]):
 
 
 def query() -> DeliveryQuery:
-    """A query of the queue, with no conditions yet."""
+    """A query of deliveries, with no conditions yet."""
     return DeliveryQuery(NEWEST)
 
 
@@ -190,7 +190,7 @@ def matching(
     since: PointInTime | None = None,
     until: PointInTime | None = None,
 ) -> DeliveryQuery:
-    """A query of the queue with a condition for each argument that is not None. Raises QueryError."""
+    """A query of deliveries with a condition for each argument that is not None. Raises QueryError."""
     wanted = query()
     wanted = wanted if endpoint is None else wanted.endpoint(endpoint)
     wanted = wanted if message is None else wanted.message(message)
@@ -221,7 +221,7 @@ def attempts(delivery_id: str) -> Query[DeliveryAttempt]:
 def retry(delivery_id: str) -> Query[Delivery]:
     """Make a failed or canceled delivery due now, with the attempts that it had left or at least one more.
 
-    A pending one need not wait for its next attempt, or for the end of its delay, any longer.
+    A pending one becomes due too, without waiting for its next attempt or the end of its delay.
 
     Running it raises NotFoundError, and ConflictError if its state or that of its endpoint forbids it.
     """
@@ -252,6 +252,6 @@ def recover(endpoint_id: str, *, since: PointInTime | None = None, dry_run: bool
     Running it raises NotFoundError, and ConflictError if the endpoint is disabled.
     """
     key = endpoint_key(endpoint_id)
-    matching = query().endpoint(endpoint_id) if since is None else query().endpoint(endpoint_id).since(since)
-    text, params = matching._change(*_RETRY_MANY, dry_run=dry_run)
+    wanted = matching(endpoint=endpoint_id, since=since)
+    text, params = wanted._change(*_RETRY_MANY, dry_run=dry_run)
     return Query(text + _OF_OPEN_ENDPOINT, (*params, key), Changed)

@@ -74,7 +74,7 @@ class Changes(Options, total=False):
 
 
 def needs_keys(changes: Changes) -> bool:
-    """True if a field must be sealed."""
+    """True if one of these fields must be sealed."""
     return bool(changes.get("headers") or changes.get("tls") or "v1a" in (changes.get("signatures") or ()))
 
 
@@ -156,7 +156,7 @@ def in_json(content: bytes) -> str:
 
 
 def check_text(what: str, text: str) -> str:
-    """The text. Raises EndpointError if it is none or too long, or PostgreSQL cannot store it."""
+    """The text. Raises EndpointError if it is no str or too long, or if PostgreSQL cannot store it."""
     if not isinstance(text, str):
         raise EndpointError(f"{what} is {text!r}, not a str", hint="Write str(...).")
     if len(text) > _MAX_CHARACTERS:

@@ -205,7 +205,7 @@ def delete(endpoint_id: str) -> Query[Endpoint]:
 
 
 def rotate_secret(endpoint_id: str, *, keys: KeyRing, overlap: timedelta = OVERLAP) -> Query[EndpointWithSecret]:
-    """Give it a new secret, and a new key pair if it has one.
+    """Give an endpoint a new secret, and a new key pair if it has one.
 
     During ``overlap`` the previous ones sign too, so receivers can change over.
     """

@@ -89,7 +89,7 @@ async def aupdate(
 def rotate_secret(
     conn: Connection[Any], endpoint_id: str, *, settings: "Settings", overlap: timedelta = OVERLAP
 ) -> EndpointWithSecret:
-    """Give it a new ``secret``, which can be read only now, and a new key pair if it has one.
+    """Give an endpoint a new ``secret``, which can be read only now, and a new key pair if it has one.
 
     During ``overlap``, at most 30 days, the previous ones sign too, so receivers can change over. Raises EndpointError
     for another overlap, EncryptionKeyError if ``settings`` have no key.

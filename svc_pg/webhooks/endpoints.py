@@ -101,7 +101,10 @@ async def alist(
 
 
 def stats(conn: Connection[Any], endpoint_id: str, *, window: timedelta = WINDOW) -> EndpointStats:
-    """Its health now, and the results of its deliveries in the last ``window``, at most 7 days. Raises QueryError."""
+    """The health of an endpoint now, and the results of its latest deliveries.
+
+    Those of the last ``window`` count, at most 7 days. Raises QueryError.
+    """
     return fetch_one(conn, endpoint_stats.stats(endpoint_id, window=window))
 
 
@@ -178,7 +181,7 @@ async def adelete(conn: AsyncConnection[Any], endpoint_id: str) -> Endpoint:
 
 
 def ping(conn: Connection[Any], endpoint_id: str) -> Delivery:
-    """Send the event ``webhook.ping`` to it, with one attempt. Raises ConflictError if it is not active."""
+    """Send the event ``webhook.ping`` to an endpoint, with one attempt. Raises ConflictError if it is not active."""
     return fetch_one(conn, delivery_queries.ping(endpoint_id))
 
 
@@ -190,11 +193,12 @@ async def aping(conn: AsyncConnection[Any], endpoint_id: str) -> Delivery:
 def recover(
     conn: Connection[Any], endpoint_id: str, *, since: PointInTime | None = None, dry_run: bool = False
 ) -> Changed:
-    """Try its failed and canceled deliveries again, for example after an outage; with ``dry_run`` only count them.
+    """Try the failed and canceled deliveries of an endpoint again, for example after an outage.
 
-    Deliveries that wait for another attempt after a failed one become due too. 10,000 at a time: call it again, in a
-    transaction of its own, while ``is_complete`` is False. ``since`` is the earliest time of their creation: an aware
-    datetime, or a duration before now, for example ``6h``. Raises ConflictError if the endpoint is disabled.
+    Deliveries that wait for another attempt after a failed one become due too; with ``dry_run`` all are only counted.
+    10,000 at a time: call it again, in a transaction of its own, while ``is_complete`` is False. ``since`` is the
+    earliest time of their creation: an aware datetime, or a duration before now, for example ``6h``. Raises
+    ConflictError if the endpoint is disabled.
     """
     return fetch_one(conn, delivery_queries.recover(endpoint_id, since=since, dry_run=dry_run))
 

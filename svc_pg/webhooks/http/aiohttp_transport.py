@@ -19,7 +19,7 @@ from svc_pg.errors import EndpointError
 from svc_pg.webhooks.http import open_files
 from svc_pg.webhooks.http.aiohttp_attempt import Attempt, Response, current
 from svc_pg.webhooks.http.connector import Connector, only_new
-from svc_pg.webhooks.http.contexts import Contexts, UnusableTls
+from svc_pg.webhooks.http.contexts import Contexts
 from svc_pg.webhooks.http.failures import failure, proxy_fault
 from svc_pg.webhooks.http.guard import BlockedAddress, Guard, UrlBy, check_headers
 from svc_pg.webhooks.http.local_faults import ResolverProbe, is_no_answer, local_fault
@@ -32,12 +32,7 @@ _log = logging.getLogger(__name__)
 _MOST_IDLE = 1000
 _URLS = 1000  # their checks are cached
 _NO_CREDENTIALS = 407
-
-
-_FAILURES = (
-    *(aiohttp.ClientError, HttpProcessingError, EndpointError, UnusableTls),
-    *(OSError, ValueError, MemoryError),
-)
+_FAILURES = (aiohttp.ClientError, HttpProcessingError, EndpointError, OSError, ValueError, MemoryError)
 
 
 class AiohttpTransport:

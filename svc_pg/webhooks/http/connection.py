@@ -11,7 +11,7 @@ from svc_pg.webhooks.http.route import Site
 
 
 class Exchange(Protocol):
-    """The request that a connection carries; it is told once how that ended."""
+    """The request that a connection carries. Its connection calls one of these once, at the end."""
 
     def answered(self, connection: "Connection") -> None:
         """The response is complete."""
@@ -71,7 +71,7 @@ class Connection(asyncio.Protocol):
         self._transport.write(data)
 
     def abort(self) -> None:
-        """Close it at once, without a word to its exchange. Closing properly would wait for a receiver to read."""
+        """Close it at once, without telling its exchange. Closing properly would wait for a receiver to read."""
         self._exchange = None
         self._transport.abort()
 

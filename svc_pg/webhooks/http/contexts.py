@@ -51,7 +51,7 @@ def usable_until(tls: Tls) -> datetime | None:
     if tls.ca_bundle is not None:
         return _private(tls).ends_at
     ends_at = check_tls(tls)
-    _show(tls, ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))  # to read the authorities of the system takes 20 ms
+    _load_certificate(tls, ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))  # to read the authorities of the system takes 20 ms
     return ends_at
 
 
@@ -75,11 +75,11 @@ def _private(tls: Tls) -> _Private:
         context = _context(tls.ca_bundle)
     except ssl.SSLError as error:
         raise UnusableTls(f"the CA bundle cannot be used: {error.reason}") from None
-    _show(tls, context)
+    _load_certificate(tls, context)
     return _Private(context, ends_at)
 
 
-def _show(tls: Tls, context: ssl.SSLContext) -> None:
+def _load_certificate(tls: Tls, context: ssl.SSLContext) -> None:
     if tls.client_certificate is None or tls.client_key is None:
         return
     try:

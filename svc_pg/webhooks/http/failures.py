@@ -1,4 +1,4 @@
-"""The outcome and the words of a request that failed, and the faults of the egress proxy, which no receiver pays."""
+"""The outcome and error of a request that failed, and the faults of the egress proxy, for which no receiver pays."""
 
 import os
 import ssl

@@ -93,10 +93,10 @@ class Http1Transport:
         self._under_way.add(exchange)
         destination = exchange.request.destination
         try:
-            way = self._routes.get(destination)
-            if way is None:
-                way = self._routes[destination] = route(destination, self._guard)
-            exchange.begin(way)
+            known = self._routes.get(destination)
+            if known is None:
+                known = self._routes[destination] = route(destination, self._guard)
+            exchange.begin(known)
         except EndpointError as error:
             self._loop.call_soon(exchange.fail, "blocked", error.message)
         except Exception:  # noqa: BLE001 - a bug must not lose the request
@@ -104,13 +104,13 @@ class Http1Transport:
             self._loop.call_soon(exchange.fail, "connect_error", _FAILED)
 
     async def _connect(self, exchange: Exchange) -> None:
-        way = exchange.route
-        dial = Dial(way.site)
-        within, late = way.connect_timeout, f"no connection within {way.connect_timeout:g} s"
+        site, within = exchange.route.site, exchange.route.connect_timeout
+        dial = Dial(site)
+        late = f"no connection within {within:g} s"
         if exchange.remaining < within:
             within, late = exchange.remaining, exchange.late
         try:
-            connection = await self._dialer.open(dial, partial(Connection, way.site, self.pool), within, late)
+            connection = await self._dialer.open(dial, partial(Connection, site, self.pool), within, late)
             exchange.post(connection)
         except NoConnection as error:
             exchange.fail(error.outcome, error.error, dial.remote_ip)

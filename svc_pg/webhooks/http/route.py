@@ -1,4 +1,4 @@
-"""The way to a destination: where its connections end, and the head of its requests, written once."""
+"""The route to a destination: the other end of its connections, and the head of its requests, written once."""
 
 from collections.abc import Mapping
 from functools import lru_cache

@@ -179,7 +179,7 @@ class Dispatcher:
     def _note_exhausted(self, exhausted: Sequence[Lease]) -> None:
         self._statistics.deliveries["failed"] += len(exhausted)
         for lease in exhausted:
-            _log.error("delivery %s failed: its last attempt, the %s., was lost", lease.delivery_id, lease.attempt)
+            _log.error("delivery %s failed: its last attempt, number %s, was lost", lease.delivery_id, lease.attempt)
 
     async def _read_endpoints(self, conn: Connection, held: Sequence[Lease]) -> None:
         """Read the endpoints that are new or have changed since they were read."""

@@ -187,7 +187,7 @@ async def held(conn: AsyncConnection[Any], batch: Sequence[Acknowledgement]) -> 
     return [item for item in batch if found.get(item.lease.delivery_id) == item.lease.lease_id]
 
 
-def _noted(result: Result) -> str | None:
+def _error(result: Result) -> str | None:
     return "; ".join(filter(None, (result.error, _REPEATED if result.repeated else None))) or None
 
 
@@ -200,7 +200,7 @@ def _columns(batch: Sequence[Acknowledgement]) -> list[str]:
         _array([str(item.wait.total_seconds()) if item.wait else "0" for item in batch]),
         _array([result.outcome if result else None for result in results]),
         _array([str(result.status) if result and result.status is not None else None for result in results]),
-        _array([_quoted(_noted(result)) if result else None for result in results]),
+        _array([_quoted(_error(result)) if result else None for result in results]),
         _array([str(result.duration_ms) if result else None for result in results]),
         _array([_quoted_json(tuple(result.headers.items())) if result else None for result in results]),
         _array([_quoted(result.body) if result else None for result in results]),

@@ -139,7 +139,7 @@ def test_a_delivery_whose_last_attempt_was_lost_is_counted_and_logged(
     watching(database, look)
     [failed] = rows(database, "webhook_deliveries")
     assert failed["status"] == "failed"
-    assert f"delivery {failed['id']} failed: its last attempt, the 20., was lost" in caplog.text
+    assert f"delivery {failed['id']} failed: its last attempt, number 20, was lost" in caplog.text
 
 
 def test_a_worker_with_its_database_is_alive_and_ready(database: str) -> None:
