@@ -13,7 +13,7 @@ from svc_pg.webhooks.endpoint_health import EndpointHealth
 SECONDS: Final = 10.0
 """The time for which a count is shown: however many look at pages, the database is asked once."""
 MOST: Final = 9
-"""Above it, there are only more."""
+"""The greatest count that is shown; a greater one is shown as 9+."""
 
 _LONGEST_SECONDS: Final = 0.5
 _MOST_TENANTS: Final = 1000

@@ -66,7 +66,7 @@ async def overview(visit: Visit) -> Answer:
 
 
 async def _both(first: Coroutine[Any, Any, Values], second: Coroutine[Any, Any, Values]) -> tuple[Values, Values]:
-    """The values of both halves, each asked for while the other is. Raises what one of them does."""
+    """The values of both halves, asked for at the same time. Raises the first error of either."""
     try:
         async with asyncio.TaskGroup() as group:
             halves = group.create_task(first), group.create_task(second)

@@ -1,4 +1,4 @@
-"""The page Search: one field, and each reading of what was typed that leads somewhere, or the only one's page."""
+"""The page Search: one field, and each reading of its text that leads somewhere; if all lead to one page, that page."""
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Sign-ins that the shell begins, for the day that there is no mail: a link, good for ten minutes, once."""
+"""Sign-ins that the shell begins, for the day when there is no mail: a link, good for ten minutes, once."""
 
 import secrets
 from dataclasses import dataclass

@@ -29,7 +29,7 @@ async def new(visit: Visit) -> Answer:
 
 
 async def add(visit: Visit) -> Answer:
-    """Make a token, and show it, this once: the page that follows could not."""
+    """Make a token, and show it: no later page can."""
     typed = {name: visit.form.get(name, usual).strip() for name, usual in _USUAL.items()}
     days = next((days for days in DAYS if typed["days"] == str(days)), 90)
     body = {

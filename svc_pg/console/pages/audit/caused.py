@@ -19,8 +19,8 @@ _MOST_ENDPOINTS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A delivery, and the name of the endpoint to which it goes; None if that is gone."""
+class NamedDelivery:
+    """A delivery, and the name of its endpoint; None if the endpoint was deleted."""
 
     delivery: Delivery
     endpoint: str | None
@@ -46,7 +46,7 @@ async def entries_of(visit: Visit, entries: Iterable[Entry]) -> Mapping[str, Pag
     return found
 
 
-async def deliveries_of(visit: Visit, entries: Iterable[Entry]) -> Mapping[str, Sequence[Told]]:
+async def deliveries_of(visit: Visit, entries: Iterable[Entry]) -> Mapping[str, Sequence[NamedDelivery]]:
     """The deliveries of what each of these transactions sent, if this person may see deliveries."""
     found: dict[str, Sequence[Delivery]] = {}
     if not visit.has("deliveries"):
@@ -61,6 +61,6 @@ async def deliveries_of(visit: Visit, entries: Iterable[Entry]) -> Mapping[str, 
         endpoints = await visit.api.get(Page[Endpoint], "webhooks", "endpoints", query=query)
         names = {endpoint.id: endpoint_name(endpoint.description, endpoint.url) for endpoint in endpoints}
     return {
-        xact_id: [Told(delivery, names.get(delivery.endpoint_id)) for delivery in deliveries]
+        xact_id: [NamedDelivery(delivery, names.get(delivery.endpoint_id)) for delivery in deliveries]
         for xact_id, deliveries in found.items()
     }

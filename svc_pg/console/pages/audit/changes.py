@@ -20,7 +20,7 @@ _FACT: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Operated:
+class OperationWords:
     """The words and the icon of an operation."""
 
     word: str
@@ -29,12 +29,12 @@ class Operated:
     verb: str
 
 
-OPERATIONS: Final[dict[Operation, Operated]] = {
-    "INSERT": Operated("Created", "plus", "ok", "created"),
-    "UPDATE": Operated("Changed", "edit", "", "changed"),
-    "DELETE": Operated("Deleted", "minus", "bad", "deleted"),
-    "TRUNCATE": Operated("Emptied", "minus", "bad", "emptied"),
-    "SNAPSHOT": Operated("Recorded", "copy", "", "recorded as it was"),
+OPERATIONS: Final[dict[Operation, OperationWords]] = {
+    "INSERT": OperationWords("Created", "plus", "ok", "created"),
+    "UPDATE": OperationWords("Changed", "edit", "", "changed"),
+    "DELETE": OperationWords("Deleted", "minus", "bad", "deleted"),
+    "TRUNCATE": OperationWords("Emptied", "minus", "bad", "emptied"),
+    "SNAPSHOT": OperationWords("Recorded", "copy", "", "recorded as it was"),
 }
 
 

@@ -13,7 +13,7 @@ from svc_pg.console.pages.visit import ROWS, Visit
 from svc_pg.console.requests import Problem
 from svc_pg.pagination import Page
 
-_PLACES: Final = ("cursor", "before", "around")
+_POSITIONS: Final = ("cursor", "before", "around")
 _IN_FORM: Final = ("text", "resource", "operation", "minSeverity", "since")
 _PERIODS: Final = {"1h": "Last hour", "24h": "Last 24 hours", "7d": "Last 7 days", "30d": "Last 30 days"}
 _MEDIA_TYPES: Final = {
@@ -26,12 +26,12 @@ _MEDIA_TYPES: Final = {
 async def listed(visit: Visit) -> Answer:
     """A page of entries; a filter that cannot be read stays in the form, with what is wrong with it."""
     filters = selection.used(visit)
-    place = {name: visit.query[name] for name in _PLACES if visit.query.get(name)}
+    position = {name: visit.query[name] for name in _POSITIONS if visit.query.get(name)}
     problem: Problem | None = None
     page: Page[Entry] = Page([], None)
     facets: Facets | None = None
     try:
-        query = {"limit": str(ROWS), "fields": changes.LIST, **place, **filters}
+        query = {"limit": str(ROWS), "fields": changes.LIST, **position, **filters}
         page = await visit.api.get(Page[Entry], "audit", "entries", query=query)
         facets = await visit.api.get(Facets, "audit", "facets", query=selection.without_search(filters))
     except Problem as error:
@@ -56,7 +56,7 @@ async def listed(visit: Visit) -> Answer:
         "periods": _PERIODS,
         "changes": changes,
         "cleared": visit.to.entries(),
-        "around": place.get("around"),
+        "around": position.get("around"),
         "other": {name: given for name, given in filters.items() if name not in _IN_FORM},
         "newest": visit.same_page(**FROM_START),
         "csv": visit.url("audit", "export", query={**selection.without_search(filters), "format": "csv"}),

@@ -20,8 +20,8 @@ _HOLDS: Final = "5"
 async def shown(visit: Visit) -> Answer:
     """The record as the log knows it."""
     table, record_id = visit.params["table"], visit.params["id"]
-    place = {name: visit.query[name] for name in ("cursor", "before") if visit.query.get(name)}
-    query = {"limit": str(_CHANGES), **place}
+    position = {name: visit.query[name] for name in ("cursor", "before") if visit.query.get(name)}
+    query = {"limit": str(_CHANGES), **position}
     page = await visit.api.get(Page[Entry], "audit", "records", table, record_id, query=query)
     filters = {"resource": table, "record": record_id}
     facets = await visit.api.get(Facets, "audit", "facets", query=filters)
@@ -31,7 +31,7 @@ async def shown(visit: Visit) -> Answer:
         "table": table,
         "record_id": record_id,
         "page": page,
-        "newest": page.data[0] if page.data and not place else None,
+        "newest": page.data[0] if page.data and not position else None,
         "facets": facets,
         "actors": [(actor, charts.share(actor.entries, most)) for actor in actors],
         "entries_of": await caused.entries_of(visit, page),
@@ -41,7 +41,7 @@ async def shown(visit: Visit) -> Answer:
         "holds": await _holds(visit, filters) if page.data else [],
         "export": visit.url("audit", "export", query={**filters, "format": "ndjson"}),
     }
-    return Html("record", values, 200 if page.data or place else 404)
+    return Html("record", values, 200 if page.data or position else 404)
 
 
 async def _holds(visit: Visit, filters: Mapping[str, str]) -> Sequence[Hold]:

@@ -11,7 +11,7 @@ from svc_pg.console.pages.states import SEVERITIES
 from svc_pg.console.pages.visit import Visit
 
 FROM_START: Final = {"cursor": None, "before": None, "around": None}
-"""The parameters that a changed filter takes out of the address: those of a place in the list."""
+"""The parameters that a changed filter takes out of the address: those of a position in the list."""
 
 _WORDS: Final = {
     "resource": "Table",

@@ -1,4 +1,4 @@
-"""The page of a record as it was at a time: its fields then and now, who set them last, and the way through time."""
+"""The page of a record as it was at a time: its fields then and now, who set them last, and the changes around it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -109,7 +109,7 @@ def _asked(visit: Visit) -> _Asked:
 
 
 async def _changes(visit: Visit, time: datetime | None) -> tuple[Sequence[Entry], Sequence[Entry]]:
-    """As ``_changes_around``, none for what is no name of a table."""
+    """As ``_changes_around``; none if the address names no table."""
     try:
         return await _changes_around(visit, time)
     except Problem as problem:

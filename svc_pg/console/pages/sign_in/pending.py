@@ -32,9 +32,8 @@ class Pending:
 
     def wait(self, now: datetime, *, between: timedelta) -> int:
         """The seconds until another code may be asked for, if codes come at this interval."""
-        return max(
-            0, min(int(between.total_seconds()), self.begun_at + int(between.total_seconds()) - int(now.timestamp()))
-        )
+        seconds = int(between.total_seconds())
+        return max(0, min(seconds, self.begun_at + seconds - int(now.timestamp())))
 
     def cookie(self) -> str:
         """The sign-in in the characters that a cookie may have."""

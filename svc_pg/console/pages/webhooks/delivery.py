@@ -70,19 +70,19 @@ async def shown(visit: Visit) -> Answer:
 
 
 async def retry(visit: Visit) -> Answer:
-    """Make it due again."""
+    """Make the delivery due again."""
     await visit.api.call("POST", "webhooks", "deliveries", visit.params["id"], "retry")
     return SeeOther(visit.to.delivery(visit.params["id"]))
 
 
 async def cancel(visit: Visit) -> Answer:
-    """Send it no more."""
+    """Cancel the delivery."""
     await visit.api.call("POST", "webhooks", "deliveries", visit.params["id"], "cancel")
     return SeeOther(visit.to.delivery(visit.params["id"]))
 
 
 async def _causes(visit: Visit, delivery: DeliveryDetail) -> Sequence[tuple[Entry, str]]:
-    """Entries of the transaction that sent it, each with what it says in a few words."""
+    """Entries of the transaction that sent the delivery, each with its title."""
     if delivery.xact_id is None or not visit.has("audit") or not visit.is_log_here:
         return []
     query = {"transaction": delivery.xact_id, "limit": str(_CAUSES + 1), "order": "oldest", "fields": changes.LIST}

@@ -100,7 +100,7 @@ async def pause(visit: Visit) -> Answer:
 
 
 async def resume(visit: Visit) -> Answer:
-    """Make it active again, and forget its failures."""
+    """Make the endpoint active again, and forget its failures."""
     return await _done(visit, "resume")
 
 
@@ -117,7 +117,7 @@ async def rotation(visit: Visit) -> Answer:
 
 
 async def rotate(visit: Visit) -> Answer:
-    """Give it a new secret, and show that, this once."""
+    """Give the endpoint a new secret, and show it: no later page can."""
     needs_write(visit)
     overlap = visit.form.get("overlap", "")
     if overlap not in {seconds for seconds, _ in OVERLAPS}:
@@ -129,7 +129,7 @@ async def rotate(visit: Visit) -> Answer:
 
 
 async def ending(visit: Visit) -> Answer:
-    """The consequences of disabling or deleting it, with the buttons for both."""
+    """The consequences of disabling or deleting the endpoint, with the buttons for both."""
     endpoint = await _endpoint(visit)
     waiting = await visit.api.post(
         Changed, "webhooks", "deliveries", "cancel", body={"endpointId": endpoint.id, "dryRun": True}
@@ -138,7 +138,7 @@ async def ending(visit: Visit) -> Answer:
 
 
 async def disable(visit: Visit) -> Answer:
-    """Send nothing more, and cancel what waits."""
+    """Send nothing more, and cancel the pending deliveries."""
     reason = visit.form.get("reason", "").strip()
     body = {"reason": reason} if reason else {}
     await visit.api.call("POST", "webhooks", "endpoints", visit.params["id"], "disable", body=body)
@@ -146,7 +146,7 @@ async def disable(visit: Visit) -> Answer:
 
 
 async def delete(visit: Visit) -> Answer:
-    """Delete it, and cancel what waits."""
+    """Delete the endpoint, and cancel its pending deliveries."""
     await visit.api.call("DELETE", "webhooks", "endpoints", visit.params["id"])
     return SeeOther(visit.to.endpoints())
 

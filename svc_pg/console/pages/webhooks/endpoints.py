@@ -74,7 +74,7 @@ async def new(visit: Visit) -> Answer:
 
 
 async def add(visit: Visit) -> Answer:
-    """Register an endpoint, and show its secret, this once."""
+    """Register an endpoint, and show its secret: no later page can."""
     needs_write(visit)
     given = EndpointForm.read(visit.form)
     errors = given.errors()
@@ -120,7 +120,7 @@ async def _of_ids(visit: Visit, ids: list[str]) -> Page[Endpoint]:
 
 
 async def endpoint_rows(visit: Visit, page: Page[Endpoint]) -> list[Row]:
-    """The endpoints with their health, and with what was sent to them, by one call for each of both."""
+    """The endpoints with their health, and with what was sent to them, by one call for each."""
     if not page.data:
         return []
     ids = {"ids": ",".join(each.id for each in page)}
