@@ -1,4 +1,4 @@
-"""The place to which an export has followed the log, and the options by which it did."""
+"""The position to which an export has followed the log, and the options by which it did."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -56,9 +56,9 @@ def sign_in(
     url: Url = None,
     database_url: PostgresUrl = None,
 ) -> None:
-    """Print a link that signs somebody in, once, within ten minutes: for the day that there is no mail.
+    """Print a link that signs somebody in, once, within ten minutes: for the day when there is no mail.
 
-    Needs the settings of the console. Opening the link is not enough: its page asks.
+    Needs the settings of the console. Opening the link is not enough: its page has the button that signs in.
     """
     settings = Settings.load(**({} if database_url is None else {"database_url": database_url}))
     base = base_of(url)

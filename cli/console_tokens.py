@@ -24,13 +24,13 @@ tokens = typer.Typer(help="Manage the tokens of programs that call the console."
 def add(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The program; the log names it as token:NAME.")],
     *,
-    permission: Annotated[Permission, typer.Option(help="What it may do.")] = "read",
-    tenant: Annotated[str | None, typer.Option(metavar="TENANT", help="Only what is this tenant's.")] = None,
+    permission: Annotated[Permission, typer.Option(help="What the program may do.")] = "read",
+    tenant: Annotated[str | None, typer.Option(metavar="TENANT", help="Limit it to what is this tenant's.")] = None,
     expires: Annotated[timedelta, duration(meaning="How long it lasts, at most 3650d.")] = program_tokens.LIFETIME,
     database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:
-    """Make a token, and print it, this once."""
+    """Make a token, and print it. It is not shown again."""
     with connect(database_url) as conn, operator(conn):
         made = program_tokens.add(conn, name, permission=permission, tenant=tenant, lifetime=expires)
     if json:

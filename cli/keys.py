@@ -22,9 +22,7 @@ _keys.add_typer(_new, name="new")
 @_new.command()
 def encryption(
     *,
-    key_id: Annotated[
-        str, typer.Option("--id", help="The name of the key, unlike those of the keys before it.")
-    ] = "k1",
+    key_id: Annotated[str, typer.Option("--id", help="The name of the key, which no earlier key has.")] = "k1",
 ) -> None:
     """Make a key that seals the secrets of webhook endpoints. Keep it: nothing else opens secrets that it sealed."""
     try:
@@ -37,9 +35,7 @@ def encryption(
 @_new.command()
 def seal(
     *,
-    key_id: Annotated[
-        str, typer.Option("--id", help="The name of the key, unlike those of the keys before it.")
-    ] = "s1",
+    key_id: Annotated[str, typer.Option("--id", help="The name of the key, which no earlier key has.")] = "s1",
 ) -> None:
     """Make a key that signs the seals of the audit log, and its public key, which verifies them."""
     try:

@@ -80,7 +80,7 @@ def show_traffic(
         str | None,
         point_in_time(meaning="The beginning. Default: the last hour by minute, day by hour, week by day."),
     ] = None,
-    endpoint: Annotated[str | None, typer.Option(metavar="ENDPOINT", help="Only what was sent to it.")] = None,
+    endpoint: Annotated[str | None, typer.Option(metavar="ENDPOINT", help="Only deliveries to this endpoint.")] = None,
     database_url: PostgresUrl = None,
     json: Json = False,
 ) -> None:

@@ -95,7 +95,7 @@ def health(
     """Show endpoints that need attention: they fail, or their client certificate ends within 30 days.
 
     Tells too if deliveries are late: due for more than a minute while no worker is seen, or for more than 15 minutes.
-    Exits with 3 if there is anything of this.
+    Exits with 3 if an endpoint needs attention, or deliveries are late.
     """
     wanted = endpoint_health.matching(needs_attention=not everything).limit(limit)
     wanted = wanted if after is None else wanted.after(after)

@@ -1,4 +1,4 @@
-"""The results of the demo's webhooks: one receiver answers, one fails since a while, and one is paused."""
+"""The results of the demo's webhooks: one receiver answers, one has been failing for a while, and one is paused."""
 
 import random
 from collections.abc import Sequence

@@ -64,7 +64,7 @@ def steps() -> list[Step]:
 
 
 class _Shop:
-    """Draws the hour. The numbers are of no generator that keeps secrets, so that each run draws the same."""
+    """Draws the hour, with a seeded generator, so that each run draws the same."""
 
     def __init__(self) -> None:
         self._random = random.Random(1187)  # noqa: S311
