@@ -13,8 +13,6 @@ from . import output
 app = typer.Typer()
 _keys = typer.Typer(help="Make keys.", no_args_is_help=True)
 _new = typer.Typer(help="Make a key and print it as a line for the environment.", no_args_is_help=True)
-
-
 app.add_typer(_keys, name="keys")
 _keys.add_typer(_new, name="new")
 

@@ -131,7 +131,7 @@ def _what_was_sent(conn: Connection[Any], message: UUID) -> _Sent | None:
 
 def _summary(sent: _Sent | None) -> str:
     if sent is None:
-        return "Sent. To how many endpoints, this role may not read."
+        return "Sent. This role may not read to how many endpoints."
     to = counted(sent.endpoints, "endpoint")
     if not sent.is_new:
         return f"This idempotency key was used before, so nothing more is sent; the first message went to {to}."

@@ -141,7 +141,7 @@ def cancel(
 ) -> None:
     """Cancel a pending delivery, or a failed one that blocks its key; or all pending ones that the options name.
 
-    Of many, those with an attempt under way are left out.
+    With options, deliveries with an attempt under way are left out.
     """
     is_named = any(value is not None for value in (endpoint, event, tenant, since))
     if (delivery is None) != is_named or (dry_run and not is_named):
@@ -152,7 +152,7 @@ def cancel(
     start = None if since is None else durations.point_in_time(since)
     wanted = deliveries.matching(endpoint=endpoint, event=event, tenant=tenant, since=start)
     batch = wanted.cancel(dry_run=dry_run)
-    _change_many(batch, database_url, dry_run=dry_run, as_json=json, would="would be canceled", did="are canceled")
+    _change_many(batch, database_url, dry_run=dry_run, as_json=json, result="canceled")
 
 
 @app.command()
@@ -167,7 +167,7 @@ def recover(
     """Make all failed and canceled deliveries of an endpoint due now, and those that wait for another attempt."""
     start = None if since is None else durations.point_in_time(since)
     batch = deliveries.recover(endpoint, since=start, dry_run=dry_run)
-    _change_many(batch, database_url, dry_run=dry_run, as_json=json, would="would be tried again", did="are due again")
+    _change_many(batch, database_url, dry_run=dry_run, as_json=json, result="due again")
     if not json:
         _tell_of_breaker(endpoint, database_url)
 
@@ -187,9 +187,7 @@ def _tell_of_breaker(endpoint_id: str, database_url: str | None) -> None:
         output.words(f"The circuit breaker is open until {records.text(until)}. {advice}")
 
 
-def _change_many(
-    batch: Query[Changed], database_url: str | None, *, dry_run: bool, as_json: bool, would: str, did: str
-) -> None:
+def _change_many(batch: Query[Changed], database_url: str | None, *, dry_run: bool, as_json: bool, result: str) -> None:
     """Change batch after batch, each in a transaction of its own, and print the number."""
     count, is_done, is_complete = 0, False, False
     with connect(database_url) as conn, acting_as_operator(conn):
@@ -203,7 +201,8 @@ def _change_many(
         records.show_json({"count": count, "isComplete": is_complete, "isDryRun": dry_run})
         return
     least = "" if is_complete else "At least "
-    output.words(f"{least}{counted(count, 'delivery')} {would if dry_run else did}.")
+    verb = "would be" if dry_run else "is" if count == 1 else "are"
+    output.words(f"{least}{counted(count, 'delivery')} {verb} {result}.")
 
 
 @app.command()

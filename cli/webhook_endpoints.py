@@ -33,9 +33,10 @@ Headers = Annotated[
     list[str] | None,
     typer.Option(metavar="HEADER", help='Send this too, for example "Authorization: Bearer x". Repeat it for more.'),
 ]
-Timeout = Annotated[timedelta | None, duration(meaning="The limit of an attempt, 1s to 60s. Default: 15s.")]
+Timeout = Annotated[timedelta | None, duration(meaning="The limit of an attempt, 1s to 60s. A new endpoint has 15s.")]
 MaxInFlight = Annotated[
-    int | None, typer.Option(metavar="N", help="The most attempts under way at a time, 1 to 1000. Default: 8.")
+    int | None,
+    typer.Option(metavar="N", help="The most attempts under way at a time, 1 to 1000. A new endpoint has 8."),
 ]
 Filter = Annotated[
     str | None,
@@ -47,7 +48,8 @@ Order = Annotated[
     str | None,
     typer.Option(
         metavar="ORDERING",
-        help="Write key to send the messages of a key in order, strict to block a key if one fails. Default: none.",
+        help="Write key to send the messages of a key in order, strict to block a key if one fails, none for no order."
+        " A new endpoint has none.",
         autocompletion=one_of(*ORDERINGS),
     ),
 ]
@@ -57,7 +59,7 @@ Signatures = Annotated[
     typer.Option(
         "--signature",
         metavar="VERSION",
-        help="Sign with v1 (a secret) or v1a (a key pair). Repeat it for both. Default: v1.",
+        help="Sign with v1 (a secret) or v1a (a key pair). Repeat it for both. A new endpoint has v1.",
         autocompletion=one_of(*SIGNATURES),
     ),
 ]
@@ -70,7 +72,8 @@ UrlByOption = Annotated[
     typer.Option(
         "--url-by",
         metavar="WHO",
-        help="Write customer for the URL of a customer, which leads to public addresses alone. Default: operator.",
+        help="Write customer for the URL of a customer, which leads to public addresses alone. Default for a new URL: "
+        "operator.",
         autocompletion=one_of(*URL_BY),
     ),
 ]
@@ -150,7 +153,7 @@ def update(
     config: ConfigReference = None,
     json: Json = False,
 ) -> None:
-    """Change fields of an endpoint. Events, headers, signatures and TLS files replace all that there were."""
+    """Change the fields of an endpoint that options name. Events, headers, signatures and TLS files replace all."""
     changes = _given(
         url=url,
         events=event,

@@ -177,7 +177,7 @@ def ping(endpoint: EndpointId, *, database_url: PostgresUrl = None, json: Json =
 
 @_webhooks.command()
 def reencrypt(*, database_url: PostgresUrl = None) -> None:
-    """Seal all secrets again, with the first key of SVC_ENCRYPTION_KEYS. The other keys can go then."""
+    """Seal all secrets again, with the first key of SVC_ENCRYPTION_KEYS. The others can then be removed."""
     with connect(database_url) as conn:
         conn.autocommit = True
         count = reencryption.reencrypt(conn, KeyRing.of(Settings.load()))

@@ -1,4 +1,4 @@
-"""The work of one process of the command ``worker``: deliveries, maintenance and seals, or both."""
+"""The work of one process of the command ``worker``: deliveries, or maintenance with seals, or both."""
 
 import asyncio
 from datetime import timedelta
@@ -15,7 +15,10 @@ from svc_pg.webhooks.worker.worker import Worker
 
 
 class Work:
-    """Delivers if there are ``keys``, maintains if asked to, and then seals if there is a key; if one ends, all end."""
+    """Delivers if there are ``keys``; maintains if asked to, and then seals if there is a ``seal_key``.
+
+    If one of these jobs ends, all end.
+    """
 
     def __init__(
         self,

@@ -349,7 +349,7 @@ def test_a_dry_run_says_that_it_stopped_counting_and_the_real_one_goes_to_the_en
     counted = run("recover", endpoint, "--dry-run", "--json", "--since", "2020-01-31T12:00:00Z")
     assert json.loads(counted) == {"count": deliveries.BULK, "isComplete": False, "isDryRun": True}
     words = svc_pg("webhooks", "recover", endpoint, "--dry-run", folder=tmp_path, variables={"DATABASE_URL": database})
-    assert words.stderr == f"At least {deliveries.BULK:,} deliveries would be tried again.\n"
+    assert words.stderr == f"At least {deliveries.BULK:,} deliveries would be due again.\n"
     done = json.loads(run("recover", endpoint, "--json"))
     assert done == {"count": deliveries.BULK + 1, "isComplete": True, "isDryRun": False}
 
