@@ -15,7 +15,7 @@ from svc_pg.sql_text import Sql
 class Fingerprint(NamedTuple):
     """A migration or trigger with the fingerprint of its source before and after the script; None if it is not there.
 
-    Before a script runs again after its own reversal, what that kept has the one of after.
+    If the script runs again after its own downgrade, what the downgrade kept has ``source_after`` already.
     """
 
     kind: str

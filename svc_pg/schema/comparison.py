@@ -101,12 +101,12 @@ def _state(item: SchemaObject, found: Found | None, note: Recorded | None) -> St
 
 def _moved(found: Iterable[Found], notes: Mapping[Key, Recorded]) -> dict[str, str]:
     """The audited tables that were renamed, with their names now: most of their triggers are there."""
-    places: dict[str, Counter[str]] = {}
+    tables_now: dict[str, Counter[str]] = {}
     for item in found:
         note = notes.get(item.recorded_key)
         if note and note.audited_table and item.table:
-            places.setdefault(note.audited_table, Counter())[item.table] += 1
-    return {table: names.most_common(1)[0][0] for table, names in places.items() if table not in names}
+            tables_now.setdefault(note.audited_table, Counter())[item.table] += 1
+    return {table: names.most_common(1)[0][0] for table, names in tables_now.items() if table not in names}
 
 
 def _orphan(

@@ -14,18 +14,18 @@ Kind = ObjectKind | InventoryKind | ForeignKind | Literal["role", "migration", "
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """One role, migration, function, view, trigger, partition, event type or object's access rights, and its state;
-    or a rule, policy, default or setting of somebody else's that ends or falsifies captures.
+    """An object and its state: one of ours, or one of somebody else's that ends or falsifies captures.
 
-    ``state`` is ``ok``; ``missing``; ``outdated``, if the configuration or svc-pg has changed since; ``tampered``, if
+    ``state``: ``ok``; ``missing``; ``outdated``, if the configuration or svc-pg has changed since; ``tampered``, if
     somebody else changed it; ``disabled``, for a trigger that does not fire; or ``orphan``, if the configuration does
-    not name it. ``sql`` is the statement by which install corrects it, and ``audited_table`` the table whose changes
-    it records or sends. Install keeps what ``is_foreign``: others made it, or have to decide. An orphan
-    ``is_superseded`` if its table is now audited, or has change events, in another way, also under another name, to
-    which it ``moved_to``, or as a partition; ``recorded_as`` is its identity before it moved, if that is another.
-    ``note`` tells a limit of the table's capture that no state tells.
-    Tables, columns, indexes and constraints of ours are listed only if they are missing, with an empty ``sql`` if only
-    a backup has them.
+    not name it. Our tables, columns, indexes and constraints are listed only if they are missing or tampered.
+    ``sql``: the statement by which install corrects it; empty if only a backup can.
+    ``audited_table``: the table whose changes it records or sends.
+    ``is_foreign``: install keeps it, because others made it, or have to decide.
+    ``is_superseded``: for an orphan; other objects now record or send the changes of its table.
+    ``moved_to``: the name of its table now, if that was renamed.
+    ``recorded_as``: its identity before its table was renamed, if that is another.
+    ``note``: a limit of the table's capture that no state tells.
     """
 
     kind: Kind

@@ -89,10 +89,10 @@ def _address() -> str | None:
     if connection.vendor == "mysql":
         user, password, name = (quote(database[part], safe="") for part in ("USER", "PASSWORD", "NAME"))
         host = database["HOST"]
-        place = f"/{name}" if host.startswith("/") else f"{host}:{database['PORT']}/{name}"
+        location = f"/{name}" if host.startswith("/") else f"{host}:{database['PORT']}/{name}"
         who = f"{user}:{password}" if password else user
         options = _tls(connection.settings_dict["OPTIONS"]) | ({"unix_socket": host} if host.startswith("/") else {})
-        return f"mysql://{who}@{place.replace(':/', '/')}?{urlencode(options, quote_via=quote)}"
+        return f"mysql://{who}@{location.replace(':/', '/')}?{urlencode(options, quote_via=quote)}"
     return None
 
 

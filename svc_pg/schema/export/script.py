@@ -33,7 +33,7 @@ class Script:
     that ``upgrade`` added and keeps the data: of the first script all triggers, views and functions, of a later one the
     captures that it added. After it ``upgrade`` fits again. ``tables`` are the audited tables that must exist
     before. ``opening`` and ``closing`` stand around it in a file, and ``split`` takes the statements apart.
-    ``made_for`` is a fingerprint of the database's state, if it has one: of two scripts with the same one can run.
+    ``made_for`` is a fingerprint of the database's state, if it has one: of scripts with the same, only one can run.
     """
 
     upgrade: str

@@ -47,8 +47,8 @@ def _write_once(conn: DbApiConnection, dialect: MySql, name: TableName, table: M
     """Lock all rows, and only then look at the log: its entries are those of the rows as they are."""
     execute(conn, "set transaction isolation level read committed")  # each statement sees what is committed before it
     execute(conn, "start transaction")
-    place = sql("{}.{}", dialect.ident(name.schema), dialect.ident(name.table))
-    rows(conn, sql("select count(*) from {} lock in share mode", place).text)
+    quoted = sql("{}.{}", dialect.ident(name.schema), dialect.ident(name.table))
+    rows(conn, sql("select count(*) from {} lock in share mode", quoted).text)
     [(truncated,)] = rows(conn, _TRUNCATED, (str(name),))
     written = execute(conn, snapshot_sql(dialect, table, rules, truncated=int(truncated)))
     execute(conn, "commit")

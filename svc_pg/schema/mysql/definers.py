@@ -63,12 +63,12 @@ def check_own(conn: DbApiConnection, server: Server, wanted: Iterable[Trigger]) 
 def powerless(conn: DbApiConnection, server: Server, schemas: Iterable[str]) -> dict[str, str]:
     """The triggers by which every write fails, each with the reason: their definer was dropped, or lacks a right.
 
-    Of other accounts than one's own only a user knows who may read schema ``mysql``.
+    Whether other accounts than their own were dropped, only users know who may read schema ``mysql``.
     """
-    places = [*dict.fromkeys((*schemas, "svc"))]
+    databases = [*dict.fromkeys((*schemas, "svc"))]
     found = [
         (Trigger(name, TableName(schema, table)), definer)
-        for schema, name, table, definer in rows(conn, holes(_DEFINERS, places), places)
+        for schema, name, table, definer in rows(conn, holes(_DEFINERS, databases), databases)
     ]
     definers = sorted({definer for _, definer in found})
     known = _rights(conn, server, definers)
@@ -86,9 +86,9 @@ def powerless(conn: DbApiConnection, server: Server, schemas: Iterable[str]) -> 
 
 
 def _lack(rights: _Rights, table: TableName) -> str | None:
-    for place, needed in ((TableName("svc", "audit_logs"), _OF_LOG), (table, _OF_TABLE)):
-        if missing := rights.missing(place, needed):
-            return f"{', '.join(missing)} on {place}"
+    for name, needed in ((TableName("svc", "audit_logs"), _OF_LOG), (table, _OF_TABLE)):
+        if missing := rights.missing(name, needed):
+            return f"{', '.join(missing)} on {name}"
     return None
 
 
@@ -103,9 +103,10 @@ def _accounts(conn: DbApiConnection) -> set[str] | None:
 
 
 def _rights(conn: DbApiConnection, server: Server, accounts: Sequence[str]) -> Mapping[str, _Rights]:
-    """The rights of these accounts, of those alone whose rights the user may see.
+    """The rights of these accounts, without accounts whose rights the user may not see.
 
-    MariaDB gives triggers no rights of roles. MySQL gives them those of default roles: who has some is left out.
+    MariaDB gives triggers no rights of roles. MySQL gives them those of default roles, so accounts with roles are left
+    out.
     """
     names = {_grantee(account): account for account in accounts}
     found: dict[str, _Rights] = {}

@@ -119,12 +119,12 @@ def _note_of_function(trigger: _Found, notes: Mapping[Key, _Recorded]) -> _Recor
 
 def _moved(found: Iterable[_Found], notes: Mapping[Key, _Recorded]) -> dict[str, str]:
     """The audited tables that were renamed, with their names now: most triggers that call the function are there."""
-    places: dict[str, Counter[str]] = {}
+    tables_now: dict[str, Counter[str]] = {}
     for trigger in found:
         note = _note_of_function(trigger, notes)
         if note and note.audited_table:
-            places.setdefault(note.audited_table, Counter())[trigger.table] += 1
-    return {table: names.most_common(1)[0][0] for table, names in places.items() if table not in names}
+            tables_now.setdefault(note.audited_table, Counter())[trigger.table] += 1
+    return {table: names.most_common(1)[0][0] for table, names in tables_now.items() if table not in names}
 
 
 def _state(item: SchemaObject, found: _Found | None, note: _Recorded | None) -> State:

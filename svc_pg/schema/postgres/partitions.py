@@ -45,7 +45,10 @@ select format('%s on %s', guard, i.inhrelid::regclass) as identity,
 
 @dataclass(frozen=True, slots=True)
 class PartitionState:
-    """The log, if this month's partition is missing or the default one has rows (outdated); or a lost guard or part."""
+    """The state of the log, of a detached partition, or of a guard.
+
+    The log is ``missing`` this month's partition, or ``outdated`` if the default partition has rows.
+    """
 
     identity: str
     state: Literal["ok", "missing", "outdated", "tampered", "disabled"]

@@ -48,7 +48,7 @@ def name(search: str) -> str:
 def ensure(conn: Connection[Any], wanted: Sequence[Search], present: Mapping[str, bool], *, prune: bool) -> list[str]:
     """Build the wanted indexes, partition by partition, and with ``prune`` drop the others; return their names.
 
-    ``present`` tells of each that there is whether it is complete. Writes go on: only the entry for the log as a whole,
+    ``present`` tells for each existing index whether it is complete. Writes go on: only the index of the parent table,
     which is empty, waits for those under way. Waits for all transactions that are older. ``conn`` must be outside a
     transaction. Raises InstallError; what was built stays, and the next call goes on.
     """

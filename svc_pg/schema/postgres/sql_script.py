@@ -60,7 +60,8 @@ def script(conn: Connection[Any], config: Config, *, prune: bool = False, roles:
         *(_step(step) for step in steps if step.kind not in ("role", "partition", "access")),
         *([inventory.RECORD] if any(step.kind == "migration" for step in steps) else []),
         *_record([step.item for step in objects if step.item is not None]),
-        *_access(target.access),
+        access_sql(target.access),
+        _finish(target.access),
         render("script/end.sql"),
     ]
     tables = [step.audited_table for step in objects if step.audited_table and step.item is not None]
@@ -85,21 +86,16 @@ def _source_sha256(step: Status) -> str | None:
     return None if step.item is None else step.item.source_sha256
 
 
-def _roles(access: Access | None, tampered: list[Status]) -> Iterator[str]:
-    if access and access.has_roles:
+def _roles(access: Access, tampered: list[Status]) -> Iterator[str]:
+    if access.has_roles:
         yield render("script/roles.sql.j2", roles=ROLES, owners=OWNERS)
     yield from (step.sql for step in tampered)
 
 
-def _access(access: Access | None) -> Iterator[str]:
-    if access:
-        yield access_sql(access)
-        yield render(
-            "script/finish.sql.j2",
-            version=__version__,
-            has_roles=access.has_roles,
-            access_sha256=fingerprint(access),
-        )
+def _finish(access: Access) -> str:
+    return render(
+        "script/finish.sql.j2", version=__version__, has_roles=access.has_roles, access_sha256=fingerprint(access)
+    )
 
 
 def _record(made: list[SchemaObject]) -> Iterator[str]:

@@ -18,14 +18,14 @@ from svc_pg.table_names import TableName
 
 
 @dataclass(frozen=True, slots=True)
-class AuditedTable:
+class CapturedTable:
     """A table and its rules."""
 
     facts: SqliteTable
     rules: TableRules
 
 
-def audited_tables(cursor: sqlite3.Cursor, config: Config) -> Mapping[TableName, AuditedTable]:
+def audited_tables(cursor: sqlite3.Cursor, config: Config) -> Mapping[TableName, CapturedTable]:
     """The tables to record, by name. Raises ConfigError, and UnknownTableError that names every missing table."""
     refuse_unsupported(
         config,
@@ -40,7 +40,7 @@ def audited_tables(cursor: sqlite3.Cursor, config: Config) -> Mapping[TableName,
     found = read_tables(cursor, wanted)
     for pattern in config.audit.tables:
         check_pattern(pattern, [found[name].table for name in wanted if wanted[name] is pattern])
-    return {name: AuditedTable(found[name], rules_for(found[name].table, rules)) for name, rules in wanted.items()}
+    return {name: CapturedTable(found[name], rules_for(found[name].table, rules)) for name, rules in wanted.items()}
 
 
 class Target(NamedTuple):
@@ -62,7 +62,7 @@ def target_of(cursor: sqlite3.Cursor, config: Config) -> Target:
     return Target([*guards(), *captured], {name: text for name, text in limits.items() if text})
 
 
-def _limits(table: AuditedTable) -> Iterator[str]:
+def _limits(table: CapturedTable) -> Iterator[str]:
     if table.rules.is_hashed:
         yield 'redact = "hash" needs with_audit: on other connections every write fails, because SQLite has no SHA-256'
     if table.facts.unseen:
