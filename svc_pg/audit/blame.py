@@ -27,8 +27,8 @@ class FieldOrigin:
     """A field of a record as it is now, and the entry that last changed it.
 
     Without an entry, the log does not tell who did: it knows the field, by this name, only since ``known_since``, which
-    is None if no entry has it. The operation SNAPSHOT means that it was so when capture began. If ``is_redacted``, the
-    log has no value, or a disguised one.
+    is None if no entry has it. The operation SNAPSHOT means that it had this value when capture began. If
+    ``is_redacted``, the log has no value, or a disguised one.
     """
 
     field: str

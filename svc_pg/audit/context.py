@@ -65,7 +65,7 @@ def current_actor() -> Actor | None:
 
 
 def actor_named(actor: Id | Actor, tenant: Id | None, context: Mapping[str, object] | None) -> Actor:
-    """The actor with this id, or the one that is given itself, which has its tenant and context."""
+    """The actor with this id, tenant and context; an ``Actor``, which has its own, is returned as it is."""
     if not isinstance(actor, Actor):
         return Actor(actor, tenant, context)
     if tenant is not None or context is not None:

@@ -16,7 +16,7 @@ LOG: Final = " from svc.audit_logs"
 
 _JSON: Final = frozenset({"beforeData", "afterData", "context"})
 _PLAIN: Final = frozenset({"id", "timestamp", "operation", "xactId"})
-"""Those that are never missing, and in which nothing needs an escape."""
+"""The fields that are never missing, and whose values need no escape."""
 # JSON contains none of these control characters, so its values come as they are; but a null that was stored in quotes
 _VALUE_END: Final = b"\x01"
 _QUOTE: Final = b"\x02"

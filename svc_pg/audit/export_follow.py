@@ -91,7 +91,7 @@ def _lines(records: Sequence[bytes], cursor: str, *, is_end: bool) -> Lines:
 
 
 def _row(record: bytes) -> str:
-    """The place of a record in the log, as the key of a page."""
+    """The position of a record in the log, as the cursor of a page."""
     match = _EDGE.match(record)
     assert match, "an object begins with its id and its time"  # noqa: S101
     return encode((match[2].decode(), match[1].decode()))

@@ -23,7 +23,7 @@ def identity(conn: Any, known: str | None = None) -> str:
     if known not in (None, found):
         raise QueryError(
             f"the log of another database was read, whose first install was at {known}",
-            hint="Name the database that it was, or a new file with --cursor.",
+            hint="Name that database, or a new file with --cursor.",
         )
     return found
 

@@ -19,12 +19,14 @@ YOUNGEST_AGE: Final = timedelta(days=1)
 class PurgeReport:
     """The entries that were removed, or would be.
 
-    Those of most tables are from before ``before``, which is None if only tables with ``retention_days`` of their own
-    are purged. ``partitions`` were dropped as a whole; ``entries`` counts those removed one by one, and ``tables`` the
-    same by table. ``postponed`` names the partitions that readers or writers kept locked; the next purge continues with
-    them. ``held`` names the holds that keep entries which would be removed otherwise. ``unsealed_since`` is the time of
-    the oldest entry without a seal, if entries from then on are old enough to go and stay until they are sealed.
-    ``partition_entries`` tells about how many entries each of ``partitions`` had; None if that is not known.
+    - ``before``: the time before which they are; None if only tables with ``retention_days`` of their own are purged
+    - ``partitions``: those that were dropped as a whole
+    - ``entries``: the number of entries removed one by one
+    - ``postponed``: the partitions that readers or writers kept locked; the next purge continues with them
+    - ``tables``: the number of entries removed one by one, by table
+    - ``held``: the holds that keep entries which would be removed otherwise
+    - ``unsealed_since``: the time of the oldest entry without a seal, if old entries stay until they are sealed
+    - ``partition_entries``: about how many entries each of ``partitions`` had; None if that is not known
     """
 
     before: datetime | None

@@ -109,12 +109,12 @@ def _reverted(what: str, changes: Sequence[NetChange], facts: Sequence[TableFact
 
 
 def _rejoined(changes: Sequence[NetChange]) -> list[NetChange]:
-    """The changes, of which the end of one key and the beginning of another are one row that moved."""
+    """The changes; a row that moved is one, though the log has the end of its old key and the beginning of its new."""
     left = {(change.table_name, change.record_id): change for change in changes}
-    for place in list(left):
-        while (change := left.get(place)) and (before := _moved(change, left)):
+    for key in list(left):
+        while (change := left.get(key)) and (before := _moved(change, left)):
             del left[before.table_name, before.record_id]
-            left[place] = replace(
+            left[key] = replace(
                 change,
                 before_data=before.before_data,
                 changed_fields=[*(before.changed_fields or ()), *(change.changed_fields or ())],

@@ -1,8 +1,8 @@
 """The actor on SQLite: functions of the connection, which the triggers call as they write a row.
 
-Nothing is set, reset or left behind. SQLite's own ``printf()`` without arguments is NULL, so a connection that does not
-register another is recorded without an actor; ``svc_context()`` it does not know, so its writes are refused if the
-triggers call that.
+Nothing is set, reset or left behind. A connection that does not register them has SQLite's own ``printf()``, which
+without arguments is NULL, so its entries have no actor. It has no ``svc_context()``, so if the triggers call that, its
+writes are refused.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Follow the log: every entry once, in looks at it of which each continues at the end of the one before."""
+"""Follow the log: every entry once, by looking again and again, each time from where the last look ended."""
 
 import time
 from collections.abc import Iterator

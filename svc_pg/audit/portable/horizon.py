@@ -19,14 +19,14 @@ from svc_pg.pagination import Filter
 
 _CURSOR: Final = re.compile(r"(id|time)\.([0-9TZ:.-]{1,40})")
 _IN_TRANSACTION: Final = 1568
-"""MySQL's number of an answer: the characteristics of a transaction that runs cannot be changed."""
+"""MySQL's error when the characteristics of a running transaction would be changed."""
 
 _HIGHEST_ID: Final = "select coalesce(max(seq), 0) from sqlite_sequence where name = 'svc_audit_logs'"
 _NOW: Final = "select cast(utc_timestamp(6) as char), @@global.read_only, @@global.innodb_read_only"
 _STATUS: Final = "show engine innodb status"
 _TRANSACTION: Final = re.compile(r"^---TRANSACTION [^,\n]+, ACTIVE [^\n]*?([0-9]+) sec", re.MULTILINE)
 _RECOVERED: Final = re.compile(r"^---TRANSACTION [^\n]*\(PREPARED\)[^\n]* recovered trx$", re.MULTILINE)
-"""One of XA that has outlived its session: after a start of the server, its age is counted from there."""
+"""A transaction of XA that has outlived its session: after a restart of the server, its age is counted from there."""
 _CUT: Final = "... truncated..."
 _MARGIN: Final = timedelta(seconds=1)
 

@@ -1,4 +1,4 @@
-"""The places of entries in the log, which a page is made of before anything large is read."""
+"""The positions of entries in the log, by which a page is chosen before anything large is read."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _LONG: Final[Sequence[LiteralString]] = ("before_data", "after_data", "context",
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """The place of an entry in the log, with its record and the bytes of its long texts."""
+    """The position of an entry in the log, its record, and the size of its long texts in bytes."""
 
     id: int
     timestamp: datetime
@@ -35,7 +35,7 @@ def within(keys: Sequence[Key], max_bytes: int | None) -> Sequence[Key]:
 
 
 def beyond(phrases: Phrases, found: Filter, edge: tuple[datetime, int] | None, *, is_falling: bool) -> Filter:
-    """The conditions, and that the entry comes after this one."""
+    """The conditions, and that the entry comes after the edge."""
     if edge is None:
         return found
     time = phrases.time(edge[0])
@@ -46,7 +46,7 @@ def beyond(phrases: Phrases, found: Filter, edge: tuple[datetime, int] | None, *
 
 
 def in_order(phrases: Phrases, found: Filter, *, is_falling: bool, limit: int | None = None) -> Steps[list[Key]]:
-    """The places of the entries in the order of the log."""
+    """The keys of the entries in the order of the log."""
     size: LiteralString = " + ".join([phrases.size(column) for column in _LONG])
     text: LiteralString = "select id, " + phrases.timestamp + ", table_name, " + phrases.text("record_id") + ", " + size
     text += " from " + phrases.log + found.clause

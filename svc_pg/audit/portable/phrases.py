@@ -36,17 +36,23 @@ Phrase = tuple[LiteralString, tuple[object, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Phrases:
-    """The words that differ. ``log_name`` is the log's own name in an entry, and ``timestamp`` the time of one.
+    """The words that differ.
 
-    ``equals`` compares exactly, whatever the collation says, ``has`` looks for a text in a JSON array, ``ago`` is a
-    time before the database's now, ``time`` writes one as the log has it, ``size`` is that of a text in bytes, and
-    ``text`` reads one that applications made, as bytes: on SQLite it need not be valid UTF-8. ``context`` are
-    the actor, the tenant and the context of the session, as triggers read them.
-
-    ``begin`` begins a transaction that may write, in which ``open_guard`` lets entries from before a time go and
-    ``close_guard`` ends that; ``undo`` takes back what the transaction did, the open guard included. ``delete_old``
-    removes some entries of a table from before a time, the oldest first, ``deleted`` tells how many, and ``last_id`` is
-    that of the entry written last.
+    - ``log_name``: the log's own name in an entry
+    - ``timestamp``: the time of an entry
+    - ``equals``: compares exactly, whatever the collation says
+    - ``has``: looks for a text in a JSON array
+    - ``ago``: a time before the database's now
+    - ``time``: writes a time as the log has it
+    - ``size``: the size of a text in bytes
+    - ``text``: reads a text that applications made, as bytes: on SQLite it need not be valid UTF-8
+    - ``context``: the actor, the tenant and the context of the session, as triggers read them
+    - ``begin``: begins a transaction that may write
+    - ``open_guard``, ``close_guard``: from the one to the other, entries from before a time may be deleted
+    - ``undo``: takes back what the transaction did, the open guard included
+    - ``delete_old``: deletes some entries of a table from before a time, the oldest first
+    - ``deleted``: the number of those entries
+    - ``last_id``: the id of the entry written last
     """
 
     log: LiteralString
@@ -95,7 +101,7 @@ SQLITE: Final = Phrases(
     ),
     time=lambda time: _naive(time).replace(" ", "T") + "Z",
     size=lambda column: "coalesce(length(cast(" + column + " as blob)), 0)",
-    # bytes, which no driver decodes; those of a database in UTF-16 are no UTF-8, but SQLite makes its texts such
+    # bytes, which no driver decodes; but a database in UTF-16 gives texts, which SQLite turns into UTF-8
     text=lambda column: "case cast('a' as blob) when x'61' then cast(" + column + " as blob) else " + column + " end",
     no_compliance="case when json_valid(compliance) then json_array_length(compliance) else 0 end = 0",
     context="json_extract(printf(), '$.actor_id'), json_extract(printf(), '$.tenant_id'),"

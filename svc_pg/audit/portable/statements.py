@@ -1,4 +1,4 @@
-"""Run statements on connections of any driver, sync or async: what a call does are steps, which take each answer."""
+"""Run the steps of a call, statements that each take the answer to the one before, on any driver, sync or async."""
 
 import inspect
 from collections.abc import Generator, Sequence
@@ -78,7 +78,7 @@ def _text(statement: Statement, *, is_sqlite: bool) -> str:
 
 
 def _values(row: Any) -> Sequence[Any]:
-    """The values of a row, texts as str: SQLite stores texts that are no UTF-8, which audited tables may have had."""
+    """The values of a row, bytes as texts: audited tables of SQLite may have had texts that are not valid UTF-8."""
     return [
         bytes(value).decode(errors="replace") if isinstance(value, bytes | bytearray) else value
         for value in values_of(row)

@@ -26,7 +26,7 @@ class Elsewhere:
 
 @dataclass(slots=True)
 class Differences:
-    """All entries that differ, each with the number of the seal that knows it or has it too many."""
+    """All entries that differ from their seals, each with the number of its seal."""
 
     missing: dict[int, tuple[Leaf, int]] = field(default_factory=dict)
     extra: list[tuple[Leaf, int]] = field(default_factory=list)

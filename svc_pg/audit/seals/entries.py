@@ -44,7 +44,7 @@ class SealedEntries:
         self._began_at: datetime | None = None
 
     def __len__(self) -> int:
-        """The number of all that differs, which a finding tells or two."""
+        """The number of differences, each of which one finding or two tell."""
         return len(self.differences) + len(self._findings)
 
     def begin(self) -> Steps[None]:
