@@ -34,7 +34,8 @@ class Transaction(Listing[Entry]):
 def transaction(xact_id: str | int) -> Transaction:
     """The entries of a transaction, the oldest first, on PostgreSQL; ``xact_id`` is the one in an entry.
 
-    After a dump and restore the numbers may begin anew: entries of two transactions with one number tell their times.
+    After a dump and restore the numbers may begin anew: then two transactions may have one number, and their entries
+    differ in time.
     Raises QueryError if this is no number of a transaction.
     """
     number = transaction_number(xact_id)

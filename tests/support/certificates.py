@@ -24,7 +24,7 @@ class Authority:
     certificate: x509.Certificate
 
     def server(self, address: str = "127.0.0.1", *, expires: timedelta = DAY) -> ssl.SSLContext:
-        """The TLS context of a server with a certificate for this IP address, from now or before until then."""
+        """The TLS context of a server with a certificate for this address, expired if ``expires`` is negative."""
         key = ec.generate_private_key(ec.SECP256R1())
         certificate = (
             _builder(address, key, issuer=self.certificate.subject, expires=expires)
@@ -42,7 +42,7 @@ class Authority:
         return context
 
     def client(self, name: str = "sender", *, expires: timedelta = DAY) -> tuple[str, str]:
-        """A certificate for a client and its key, in PEM, valid from now or before until then."""
+        """A certificate for a client and its key, in PEM; expired if ``expires`` is negative."""
         key = ec.generate_private_key(ec.SECP256R1())
         certificate = _builder(name, key, issuer=self.certificate.subject, expires=expires).sign(self.key, SHA256())
         return _pem(certificate).decode(), _private_pem(key).decode()

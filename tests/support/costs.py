@@ -26,7 +26,7 @@ class Cost:
 
 
 def settled_cost(conn: psycopg.Connection[Any], text: LiteralString) -> Cost:
-    """The least of what it costs in five runs, the queue vacuumed of what each has left: the first make plans."""
+    """The least cost of five runs, each after a vacuum of the queue: the first runs also make plans."""
     return min((_vacuumed_cost(conn, text) for _ in range(5)), key=lambda cost: cost.pages)
 
 

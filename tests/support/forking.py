@@ -2,7 +2,7 @@
 
     python -P forking.py SOCKET MODULE|FILE ...
 
-A command so takes a tenth of the processor's time that a new interpreter takes, in a process of its own all the same.
+So a command takes a tenth of the processor's time that a new interpreter takes, in a process of its own all the same.
 Received: a line of JSON for each, with the arguments of ``become``, and four files: the standard ones, and one to
 report to. Written to that: the id of the process, and at its end the exit code, as ``subprocess`` gives it.
 """
@@ -98,7 +98,7 @@ def noting(exit_codes: list[int]) -> Iterator[None]:
 
 
 def leave(exit_codes: list[int]) -> None:
-    """Spare a forked process to take down all the modules, which would copy most of its memory."""
+    """Spare a forked process the end of all its modules, which would copy most of its memory."""
     if exit_codes:
         gc.collect()  # for what it may say, as of a coroutine that nobody awaited
         sys.stdout.flush()

@@ -50,7 +50,7 @@ def appending(file: Path, *, before: "CopyFile | None" = None) -> Iterator["Copy
 
     ``before`` is the file as it was closed last: it is read again only if somebody has written since.
 
-    Raises ConflictError if somebody else does, ProofError as ``read_copies``, and OSError.
+    Raises ConflictError if another process appends to it, ProofError as ``read_copies``, and OSError.
     """
     with file.open("a+b") as opened:
         try:

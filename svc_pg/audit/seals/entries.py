@@ -19,7 +19,7 @@ _BEFORE_ALL: Final = -(2**63)
 
 
 @dataclass(slots=True)
-class _Told:
+class _Gone:
     """The entries of one table that one erasure or the purges must tell of, and the first of them."""
 
     entry: str
@@ -39,8 +39,8 @@ class SealedEntries:
         self._progress = progress
         self._claims = Claims()
         self._proven: dict[int, bytes] = {}
-        self._erased: dict[tuple[str, str], _Told] = {}
-        self._removed: dict[str, _Told] = {}
+        self._erased: dict[tuple[str, str], _Gone] = {}
+        self._removed: dict[str, _Gone] = {}
         self._began_at: datetime | None = None
 
     def __len__(self) -> int:
@@ -104,7 +104,7 @@ class SealedEntries:
             if table is None or not self._claims.has_removed(leaf, table):
                 rest.append(leaf)
                 continue
-            self._removed.setdefault(table, _Told(str(leaf.id), number)).entries += 1
+            self._removed.setdefault(table, _Gone(str(leaf.id), number)).entries += 1
         return rest
 
     def _read_claims(self) -> Steps[None]:
@@ -139,9 +139,9 @@ class SealedEntries:
         for entry, table, erasure in comparison.erased:
             self.erased += 1
             key = (erasure or "", table)
-            told = self._erased.setdefault(key, _Told(entry, comparison.seal.number))
-            told.entries += 1
-            told.is_late |= comparison.seal.sealed_at != self._began_at
+            gone = self._erased.setdefault(key, _Gone(entry, comparison.seal.number))
+            gone.entries += 1
+            gone.is_late |= comparison.seal.sealed_at != self._began_at
 
     def _removed_by_nobody(self) -> Iterator[Finding]:
         for table, gone in self._removed.items():
@@ -155,7 +155,7 @@ class SealedEntries:
 
     def _claimed_by_nobody(self, last_seal: int) -> Iterator[Finding]:
         # the entry of an erasure may have been purged before there were seals: then its entries are in the first ones
-        late = {erasure for (erasure, _), told in self._erased.items() if told.is_late}
+        late = {erasure for (erasure, _), gone in self._erased.items() if gone.is_late}
         unproven = [
             entry
             for entry in sorted(self._claims.unproven(self._proven))

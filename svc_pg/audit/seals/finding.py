@@ -25,10 +25,10 @@ FindingKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One difference, in a sentence: of the entry with this id, or else of the seal itself. A removal that is claimed
-    comes with the last seal.
+    """One difference, in a sentence: of the entry with this id, or else of the seal itself.
 
-    ``timestamp`` is the time that the entry had when it was sealed, or of an inserted one the time that it has.
+    The ``seal`` of a claimed removal is the last one. ``timestamp`` is the time that the entry had when it was sealed;
+    of an inserted entry, the time that it has.
     """
 
     kind: FindingKind

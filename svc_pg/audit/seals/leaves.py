@@ -55,7 +55,7 @@ select x.position, string_agg(x.leaf, ''::bytea order by x.id) as leaves,
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One entry as its seal knows it: ``time`` is in microseconds since 2000, ``digest`` the one of its fields."""
+    """One entry as its seal knows it: ``time`` is in microseconds since 2000, ``digest`` that of its fields."""
 
     id: int
     time: int
@@ -80,8 +80,10 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class FoundLeaves:
-    """The leaves of one of several stretches, the first at position 1. Of erased entries, ``erased`` has the
-    id, the table and the id of the erasure."""
+    """The leaves of one of several stretches, the first at position 1.
+
+    ``erased`` has the id of each erased entry, its table, and the id of the erasure.
+    """
 
     position: int
     leaves: bytes

@@ -83,8 +83,13 @@ def removed(leaves: Sequence[Leaf]) -> Query[RemovedLeaf]:
 
 @dataclass(slots=True)
 class Claims:
-    """All removals that are claimed: partitions that were dropped, from one time to before another; by table what
-    purges removed beside; and of each erasure and table the number of entries. ``digests`` are those of the contents.
+    """All removals that are claimed.
+
+    - ``digests``: the digest of each content, by the id of its entry
+    - ``dropped``: the partitions that were dropped, each from one time to before another
+    - ``batches``: by table, what purges removed one by one
+    - ``erasures``: the ids of the entries that tell of erasures
+    - ``erased``: the number of erased entries, by erasure and table
     """
 
     digests: dict[int, bytes] = field(default_factory=dict)

@@ -125,7 +125,7 @@ def _require_signed(key: SealKey, last: Seal | None) -> None:
 
 
 def _next(parts: Sequence[Stretch], present: Epoch, oldest_running: int) -> Stretch | None:
-    """The first of the parts that has no seal yet: of an epoch that has ended all of it, else what is settled."""
+    """What of the parts to seal next: the first, all of it if its epoch has ended, else what is settled of it."""
     if not parts:
         return None
     part = parts[0]

@@ -107,7 +107,7 @@ def sealing_of(entry_id: int) -> Query[Seal]:
 
 
 def end_of(epochs: Sequence[Epoch], began_at: datetime | None) -> datetime | None:
-    """The time at which the epoch after the one that began then begins, if there is one; ``epochs`` are in order."""
+    """The end of the epoch that began then: the beginning of the next, if there is one. ``epochs`` are in order."""
     return next((epoch.began_at for epoch in _later(epochs, began_at)), None)
 
 

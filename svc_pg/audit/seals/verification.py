@@ -31,11 +31,16 @@ _KEPT: Final = "select seal, leaves from svc.audit_seal_leaves where seal betwee
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """The result: ``findings`` are the differences in the order of the seals. After a thousand it is not complete.
+    """The result of a verification.
 
-    ``entries`` are as the ``seals`` seals have them. ``unsealed`` are newer than the last one, so nothing is known of
-    them. ``purged`` and ``erased`` ones are gone, or their contents are, as the log's own entries say. ``is_recorded``
-    is false if the role may only read, or the database is read-only: then ``last_verification`` does not know of it.
+    - ``seals``: the number of seals that were read
+    - ``entries``: the number of entries that are as they were sealed
+    - ``unsealed``: the number of entries newer than the last seal, of which nothing is known
+    - ``purged``, ``erased``: the numbers of entries that are gone, or whose contents are, as the log's own entries say
+    - ``findings``: the differences in the order of the seals
+    - ``is_complete``: false if the verification ended early, after a thousand findings
+    - ``is_recorded``: false if the role may only read, or the database is read-only: then ``last_verification`` does
+      not know of it
     """
 
     seals: int = 0
