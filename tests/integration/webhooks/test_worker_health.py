@@ -48,7 +48,9 @@ def read(conninfo: str) -> Backlog:
 
 
 def read_state(conninfo: str) -> DatabaseState:
-    found = asyncio.run(StateReader(Conninfo.parse(conninfo)).state())
+    # by another name than a worker's, for whose session it would be taken until that has ended
+    reader = StateReader(Conninfo.parse(make_conninfo(conninfo, application_name="reader")))
+    found = asyncio.run(reader.state())
     assert found is not None
     return found
 
