@@ -7,7 +7,9 @@ as $svc$
         pg_catalog.gen_random_uuid()::pg_catalog.text,
         pg_catalog.overlay(
             pg_catalog.lpad(
-                pg_catalog.to_hex((extract(epoch from pg_catalog.clock_timestamp()) * 1000)::pg_catalog.int8), 12, '0'
+                pg_catalog.to_hex(
+                    (extract(epoch from pg_catalog.clock_timestamp()) operator(pg_catalog.*) 1000)::pg_catalog.int8
+                ), 12, '0'
             ),
             '-', 9, 0
         ) || '-7',

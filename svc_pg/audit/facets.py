@@ -31,7 +31,7 @@ counted as (
     union all
     select 'compliance', null, count(*)
       from looked_at
-     where is_selected and coalesce(compliance, '{}') = '{}'
+     where is_selected and coalesce(compliance, '{}') operator(pg_catalog.=) '{}'
     having count(*) > 0
 )
 select c.name, c.value, c.entries, w.looked_at, w.selected, w.oldest, w.first

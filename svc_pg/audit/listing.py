@@ -38,11 +38,11 @@ _WITHOUT: Final[dict[Missable, LiteralString]] = {
     "record": "record_id is null",
     "label": "label is null",
     "severity": "severity is null",
-    "compliance": "coalesce(compliance, '{}') = '{}'",
+    "compliance": "coalesce(compliance, '{}') operator(pg_catalog.=) '{}'",
 }
 _CONTAINS: Final[LiteralString] = "(before_data @> %s::jsonb or after_data @> %s::jsonb)"
 _HAS_WORDS: Final[LiteralString] = (
-    "svc.audit_words(before_data, after_data, description) @@ websearch_to_tsquery('pg_catalog.simple', %s)"
+    "svc.audit_words(before_data, after_data, description) @@ websearch_to_tsquery('pg_catalog.simple'::regconfig, %s)"
 )
 
 
@@ -101,9 +101,9 @@ def _with(found: Filter, condition: Condition) -> Filter:
         case Until(time):
             return found.compare('"timestamp" <', time)
         case SinceTransaction(xact_id):
-            return found.where("xact_id >= %s", xact_id)
+            return found.where("xact_id operator(pg_catalog.>=) %s", xact_id)
         case BeforeTransaction(xact_id):
-            return found.where("xact_id < %s", xact_id)
+            return found.where("xact_id operator(pg_catalog.<) %s", xact_id)
         case Contains(text):
             return found.where(_CONTAINS, text, text)
         case HasWords(words):

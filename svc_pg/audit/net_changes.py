@@ -48,7 +48,7 @@ select n.nspname as schema, c.relname as "table",
                                  join pg_attribute a on a.attrelid = f.confrelid and a.attnum = k.attnum
                                 order by k.position)) order by f.oid), '[]')
           from pg_constraint f join pg_class cc on cc.oid = f.conrelid join pg_namespace cn on cn.oid = cc.relnamespace
-         where f.confrelid = c.oid and f.contype = 'f' and f.conparentid = 0) as referring
+         where f.confrelid = c.oid and f.contype = 'f' and f.conparentid = 0::oid) as referring
   from rows from (pg_catalog.unnest(%s::text[]), pg_catalog.unnest(%s::text[])) wanted(schema, "table")
   join pg_namespace n on n.nspname = wanted.schema
   join pg_class c on c.relnamespace = n.oid and c.relname = wanted."table" and c.relkind in ('r', 'p')

@@ -29,7 +29,7 @@ _FEW: Final = 20  # entries, for each row of a page
 _INDEXED: Final = """
 select c.relname::text as name
   from pg_index i join pg_class c on c.oid = i.indexrelid
- where i.indrelid = 'svc.audit_logs'::regclass and i.indisvalid
+ where i.indrelid = 'svc.audit_logs'::regclass::oid and i.indisvalid
    and c.relname = any (select 'audit_logs_' || s from pg_catalog.unnest(%s::text[]) s)
 """
 _END: Final = """

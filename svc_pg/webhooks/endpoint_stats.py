@@ -31,8 +31,8 @@ select e.id::text as endpoint_id, %(window)s as "window",
           from (select status, count(*) as n from recent group by status order by status) s) as deliveries,
        (select coalesce(pg_catalog.json_object_agg(outcome, n), '{}')
           from (select outcome, count(*) as n from attempt group by outcome order by outcome) o) as attempts,
-       (select percentile_cont(0.5) within group (order by duration_ms) / 1000 from attempt) as p50,
-       (select percentile_cont(0.95) within group (order by duration_ms) / 1000 from attempt) as p95,
+       (select pg_catalog.percentile_cont(0.5) within group (order by duration_ms) / 1000::float8 from attempt) as p50,
+       (select pg_catalog.percentile_cont(0.95) within group (order by duration_ms) / 1000::float8 from attempt) as p95,
        coalesce((select d.created_at
           from pg_catalog.unnest(pg_catalog.enum_range(null::svc.webhook_lane)) r(lane)
          cross join lateral (

@@ -12,10 +12,13 @@ from typing import Final, LiteralString
 _SAMPLES: Final = """
 with sampled as (
     select e.id as endpoint_id, b.at, t.starts, t.ends, s.*, pg_catalog.count(s.earliest) over () as full_ones
-      from (select %(first)s::timestamptz + n * %(length)s::interval as at from generate_series(0, %(buckets)s - 1) n) b
+      from (
+        select %(first)s::timestamptz + n::float8 * %(length)s::interval as at
+          from generate_series(0, %(buckets)s - 1) n
+      ) b
      cross join lateral (
-        select b.at + part * %(length)s::interval / %(parts)s as starts,
-               least(b.at + (part + 1) * %(length)s::interval / %(parts)s, %(until)s) as ends
+        select b.at + part::float8 * %(length)s::interval / %(parts)s::float8 as starts,
+               least(b.at + (part + 1)::float8 * %(length)s::interval / %(parts)s::float8, %(until)s) as ends
           from generate_series(0, %(parts)s - 1) part
      ) t
      cross join pg_catalog.unnest(%(endpoints)s::uuid[]) e(id)
@@ -24,10 +27,10 @@ with sampled as (
 ),
 sample as (
     select s.endpoint_id, s.at, s.sent, s.delivered, s.failed, s.failed_attempts, s.durations,
-           coalesce((s.sent + c.number)::float8 / s.sent * case when c.earliest is null then 1 else greatest(
-               extract(epoch from s.ends - s.starts)::float8 * 1000
-               / greatest(extract(epoch from s.ends)::float8 * 1000
-                          - ('x' || left(replace(c.earliest::text, '-', ''), 12))::bit(48)::bigint, 1),
+           coalesce((s.sent + c.number)::float8 / s.sent::float8 * case when c.earliest is null then 1 else greatest(
+               extract(epoch from s.ends - s.starts)::float8 * 1000::float8
+               / greatest(extract(epoch from s.ends)::float8 * 1000::float8
+                          - ('x' || left(replace(c.earliest::text, '-', ''), 12))::bit(48)::bigint::float8, 1),
                1) end, 1) as factor
       from sampled s
       left join lateral (
@@ -39,10 +42,11 @@ sample as (
       ) c on true
 ),
 bucket as (
-    select s.endpoint_id, s.at, round(sum(s.sent * s.factor))::bigint as sent,
-           round(sum(s.delivered * s.factor))::bigint as delivered, round(sum(s.failed * s.factor))::bigint as failed,
-           round(sum(s.failed_attempts * s.factor))::bigint as failed_attempts,
-           bool_or(s.factor > 1) as is_estimate
+    select s.endpoint_id, s.at, round(sum(s.sent::float8 * s.factor))::bigint as sent,
+           round(sum(s.delivered::float8 * s.factor))::bigint as delivered,
+           round(sum(s.failed::float8 * s.factor))::bigint as failed,
+           round(sum(s.failed_attempts::float8 * s.factor))::bigint as failed_attempts,
+           bool_or(s.factor > 1::float8) as is_estimate
       from sample s
      group by s.endpoint_id, s.at
 )
@@ -56,16 +60,16 @@ TRAFFIC: Final[LiteralString] = (
     _SAMPLES  # noqa: S608 - constants
     + """,
 took as (
-    select s.at, percentile_cont(array[0.5, 0.95]) within group (order by d.milliseconds) as times
+    select s.at, pg_catalog.percentile_cont(array[0.5, 0.95]) within group (order by d.milliseconds) as times
       from sample s cross join lateral pg_catalog.unnest(s.durations) d(milliseconds)
      group by grouping sets ((s.at), ())
 )
 select """
     + _COLUMNS
-    + """, pg_catalog.array_agg(t.times[1] / 1000 order by b.at) as p50s,
-       pg_catalog.array_agg(t.times[2] / 1000 order by b.at) as p95s,
-       (select w.times[1] / 1000 from took w where w.at is null) as p50,
-       (select w.times[2] / 1000 from took w where w.at is null) as p95
+    + """, pg_catalog.array_agg(t.times[1] / 1000::float8 order by b.at) as p50s,
+       pg_catalog.array_agg(t.times[2] / 1000::float8 order by b.at) as p95s,
+       (select w.times[1] / 1000::float8 from took w where w.at is null) as p50,
+       (select w.times[2] / 1000::float8 from took w where w.at is null) as p95
   from bucket b left join took t on t.at = b.at
 """
 )

@@ -55,7 +55,7 @@ PINNED = re.compile(r"set search_path|_settings\.sql\.j2")
 ANY_TYPE = re.compile(
     r"(?<![.\w])(array_(?:agg|append|cat|length|lower|positions?|prepend|remove|replace|to_json|to_string|upper)|cardinality"
     r"|concat(?:_ws)?|count(?!\(\*)|enum_(?:first|last|range)|first_value|format|jsonb?_(?:agg|build_array|build_object"
-    r"|object_agg|populate_record(?:set)?)|lag|last_value|lead|num_n(?:on)?nulls|percentile_disc|pg_column_size|pg_typeof"
+    r"|object_agg|populate_record(?:set)?)|lag|last_value|lead|num_n(?:on)?nulls|percentile_(?:cont|disc)|pg_column_size|pg_typeof"
     r"|row_to_json|to_jsonb?|unnest|width_bucket)\("
 )
 

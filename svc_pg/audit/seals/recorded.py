@@ -19,7 +19,7 @@ _MOST_KEYS: Final = 100
 _MAY_RECORD: Final = """
 select coalesce(has_function_privilege(to_regprocedure(
            'svc.audit_add_verification(bigint, bigint, bigint, bigint, integer, boolean, boolean, text[])'
-       ), 'execute'), false) and current_setting('transaction_read_only') = 'off' as is_allowed
+       )::oid, 'execute'), false) and current_setting('transaction_read_only') = 'off' as is_allowed
 """
 _RECORD: Final = "select svc.audit_add_verification(%s, %s, %s, %s, %s, %s, %s, %s::text[])::text as nothing"
 

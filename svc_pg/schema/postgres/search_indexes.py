@@ -21,13 +21,13 @@ _METHODS: Final[dict[Search, LiteralString]] = {
 }
 # An index that broke off while it was built is there and not valid
 _LACKING: Final = """
-select c.relname::text as partition, concat(c.relname, '_', %s::text) as index,
-       to_regclass(concat('svc.', c.relname, '_', %s::text)) is not null as is_left_over
+select c.relname::text as partition, pg_catalog.concat(c.relname, '_', %s::text) as index,
+       to_regclass(pg_catalog.concat('svc.', c.relname, '_', %s::text)) is not null as is_left_over
   from pg_inherits p join pg_class c on c.oid = p.inhrelid
- where p.inhparent = 'svc.audit_logs'::regclass
+ where p.inhparent = 'svc.audit_logs'::regclass::oid
    and not exists (
        select from pg_inherits i join pg_index x on x.indexrelid = i.inhrelid
-        where i.inhparent = %s::regclass and x.indrelid = p.inhrelid
+        where i.inhparent = %s::regclass::oid and x.indrelid = p.inhrelid
    )
  order by p.inhrelid
 """

@@ -1,7 +1,8 @@
 """The capture as an application role sees it that has rights on its own tables and none on svc."""
 
+import asyncio
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from typing import Any, Final, LiteralString, get_args
 
@@ -9,10 +10,18 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from svc_pg import audit, schema, webhooks
+from svc_pg import Config, audit, schema, webhooks
+from svc_pg.attribution import attribution
+from svc_pg.audit import net_changes, tables
 from svc_pg.audit.export_fields import Format
-from svc_pg.query import scalar
+from svc_pg.audit.facets import afacets
+from svc_pg.audit.stats import astats
+from svc_pg.config.audit import AuditConfig
+from svc_pg.console import system_status
+from svc_pg.console.drift import Drift
+from svc_pg.query import fetch, scalar
 from svc_pg.settings import Settings
+from svc_pg.table_names import TableName
 from svc_pg.webhooks import backlog
 from tests.support.hooks import KEYS_TEXT, hooks_config, install
 from tests.support.postgres import Prepare
@@ -28,6 +37,7 @@ create table app.event (id int, n int, primary key (id)) partition by range (id)
 create table app.event_low partition of app.event for values from (0) to (10);
 """
 SETTINGS: Final = Settings(encryption_keys=KEYS_TEXT)
+SEAL_KEY: Final = audit.SealKey("s1", b"k" * 32)
 
 
 @pytest.fixture(scope="module")
@@ -217,6 +227,47 @@ begin
 end
 $$
 """
+# An operator for exactly these types too is preferred to its own, which takes them by a cast or is one for any type
+OPERATORS: LiteralString = """
+do $$
+declare
+    v_types text[] := array['smallint', 'integer', 'bigint', 'numeric', 'float8', 'text', 'name', 'oid', 'regclass',
+                            'regnamespace', 'interval', 'text[]'];
+    v_left text;
+    v_right text;
+    v_name text;
+begin
+    foreach v_left in array v_types loop
+        foreach v_right in array v_types loop
+            execute format('create function public.hostile_mixed(%s, %s) returns boolean language plpgsql '
+                           'as $f$ begin raise ''hostile''; end $f$', v_left, v_right);
+            foreach v_name in array array['=', '<>', '<', '<=', '>', '>=', '+', '-', '*', '/', '||', '~~'] loop
+                begin
+                    execute format('select null::%s operator(pg_catalog.%s) null::%s', v_left, v_name, v_right);
+                    execute format('create operator public.%s (leftarg = %s, rightarg = %s, '
+                                   'function = public.hostile_mixed)', v_name, v_left, v_right);
+                exception when undefined_function or ambiguous_function or duplicate_function then null;
+                end;
+            end loop;
+        end loop;
+    end loop;
+    create function public.pg_total_relation_size(oid) returns bigint language plpgsql
+        as $f$ begin raise 'hostile'; end $f$;
+    create function public.has_function_privilege(regprocedure, text) returns boolean language plpgsql
+        as $f$ begin raise 'hostile'; end $f$;
+    create function public.websearch_to_tsquery(text, text) returns tsquery language plpgsql
+        as $f$ begin raise 'hostile'; end $f$;
+    create function public.hostile_percentile(text, integer) returns text language plpgsql
+        as $f$ begin raise 'hostile'; end $f$;
+    create aggregate public.percentile_cont(numeric order by integer) (
+        sfunc = public.hostile_percentile, stype = text);
+    create function public.hostile_percentile(text, float8) returns text language plpgsql
+        as $f$ begin raise 'hostile'; end $f$;
+    create aggregate public.percentile_cont(numeric[] order by float8) (
+        sfunc = public.hostile_percentile, stype = text);
+end
+$$
+"""
 
 
 def test_functions_and_operators_of_the_role_do_not_run_with_the_rights_of_those_who_read(
@@ -229,6 +280,7 @@ def test_functions_and_operators_of_the_role_do_not_run_with_the_rights_of_those
     db.execute("insert into app.customer values (1, 'a', 's')")
     db.execute("update app.customer set email = 'b'")
     db.execute(OVERLOADS)
+    db.execute(OPERATORS)
     db.commit()
     with psycopg.connect(shop) as conn:
         assert len(audit.query().changed("email").list(conn).data) == 1
@@ -239,7 +291,27 @@ def test_functions_and_operators_of_the_role_do_not_run_with_the_rights_of_those
         assert [each.id for each in webhooks.endpoints.list(conn, event="order.created").data] == [hook.id]
         webhooks.endpoints.stats(conn, hook.id)
         webhooks.traffic.of_endpoints(conn, [hook.id])
+        webhooks.traffic.read(conn, endpoint=hook.id)
+        webhooks.deliveries.replay(conn, hook.id, since=timedelta(days=1), dry_run=True)
         backlog.read(conn)
+        chosen = audit.query().operation("UPDATE").severity(at_least="low").missing("compliance")
+        chosen = chosen.transactions(since=1, before=2**63)
+        assert chosen.list(conn).data == []
+        assert len(audit.query().operation("INSERT", "UPDATE").with_words("b").list(conn).data) == 1
+        assert tables.query(AuditConfig()).list(conn).data != []
+        fetch(conn, net_changes.facts_of([TableName("app", "customer")]))
+        fetch(conn, attribution())
+        conn.commit()
+        audit.seal(conn, key=SEAL_KEY)
+        assert audit.verify(conn, public_keys=SEAL_KEY.public).is_intact
+    asyncio.run(read_console(shop))
+
+
+async def read_console(shop: str) -> None:
+    async with await psycopg.AsyncConnection.connect(shop) as conn:
+        await afacets(conn, audit.query())
+        await astats(conn, audit.query())
+        await system_status.read(conn, Config(), Drift(datetime.now(UTC), 0, 0, []))
 
 
 def test_temporary_tables_named_as_ours_are_not_written_to(db: psycopg.Connection[Any], shop: str) -> None:
