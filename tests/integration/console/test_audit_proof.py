@@ -88,10 +88,13 @@ def test_an_entry_has_a_seal_when_it_was_made_and_a_proof_that_needs_no_database
         assert_problem(client.get(f"/audit/entries/{unknown}/proof"), 404, "unknown_entry")
 
 
-def test_who_may_only_read_sees_the_seal_and_gets_no_proof(client: httpx.Client) -> None:
-    [entry] = client.get("/audit/entries?resource=t&record=1").json()["data"]
+def test_who_may_only_read_sees_the_seal_and_gets_no_proof(client: httpx.Client, installed: str) -> None:
+    with psycopg.connect(installed, autocommit=True) as conn:
+        conn.execute("insert into t values (2, 'x')")
+        audit.seal(conn, key=KEY)
+    [entry] = client.get("/audit/entries?resource=t&record=2").json()["data"]
     read = bearer("read")
-    assert client.get(f"/audit/entries/{entry['id']}/seal", headers=read).json()["seal"]["number"] == 1
+    assert client.get(f"/audit/entries/{entry['id']}/seal", headers=read).json()["seal"]["keyId"] == "s1"
     assert_problem(client.get(f"/audit/entries/{entry['id']}/proof", headers=read), 403, "insufficient_scope")
     reader = signed_in(client, "read")
     assert "proof.json" not in reader.get(f"/audit/entries/{entry['id']}").text
