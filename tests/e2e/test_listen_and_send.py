@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.commands import PROGRAM, environment, svc_pg
 from tests.support.listening import listening
+from tests.support.waiting import wait_until
 
 CONFIG = """
 [webhooks]
@@ -44,7 +45,7 @@ def test_a_webhook_is_sent_refused_by_a_receiver_that_is_broken_and_verified_by_
     worker = subprocess.Popen([PROGRAM, "worker"], cwd=tmp_path, env=environment(**variables), stderr=subprocess.PIPE)
     try:
         with listening(tmp_path, "--json", "--status", "500") as listener:
-            [register] = [line for line in listener.words.splitlines() if "webhooks add" in line]
+            [register] = wait_until(lambda: [line for line in listener.words.splitlines() if "webhooks add" in line])
             name, *arguments = shlex.split(register)
             assert name == "svc-pg"
             secret = json.loads(run(*arguments, "--json"))["secret"]
