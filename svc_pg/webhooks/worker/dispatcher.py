@@ -110,14 +110,7 @@ class Dispatcher:
 
     async def _unless_stopped(self, telling: Awaitable[Answer]) -> Answer | None:
         """Tell senders; None if the worker stops first: the end of the connection tells them too."""
-        told, stopping = asyncio.ensure_future(telling), asyncio.create_task(self._stopping.wait())
-        try:
-            await asyncio.wait({told, stopping}, return_when=asyncio.FIRST_COMPLETED)
-            return told.result() if told.done() else None
-        finally:
-            for task in (told, stopping):
-                task.cancel()
-            await asyncio.gather(told, stopping, return_exceptions=True)
+        return await _before(telling, self._stopping)
 
     @property
     def _pause(self) -> float:
@@ -239,13 +232,17 @@ class Dispatcher:
 
     async def _until_news(self, waiting: Awaitable[object]) -> None:
         """Wait, at most until the worker stops or an acknowledgement has made room at a full endpoint."""
-        news = (self._stopping.wait(), self._results.acknowledged.wait())
-        tasks = {asyncio.ensure_future(waiting), *map(asyncio.create_task, news)}
-        try:
-            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                task.result()
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+        await _before(waiting, self._stopping, self._results.acknowledged)
+
+
+async def _before(waiting: Awaitable[Answer], *events: asyncio.Event) -> Answer | None:
+    """Wait for an answer; None if one of the events comes first."""
+    answering = asyncio.ensure_future(waiting)
+    tasks = {answering, *(asyncio.create_task(event.wait()) for event in events)}
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        return answering.result() if answering.done() else None
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
