@@ -125,7 +125,7 @@ def _require_signed(key: SealKey, last: Seal | None) -> None:
 
 
 def _next(parts: Sequence[Stretch], present: Epoch, oldest_running: int) -> Stretch | None:
-    """What of the parts to seal next: the first, all of it if its epoch has ended, else what is settled of it."""
+    """The part to seal next: the first, all of it if its epoch has ended, else its settled entries."""
     if not parts:
         return None
     part = parts[0]

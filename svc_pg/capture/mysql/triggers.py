@@ -63,7 +63,7 @@ class Undone:
 
 
 def undone(dialect: MySql, table: MySqlTable) -> Undone | None:
-    """How to tell an UPDATE IGNORE that a unique index or a foreign key stopped, for which MariaDB fires the trigger.
+    """The conditions of an UPDATE IGNORE that an index or a foreign key stopped: MariaDB fires its trigger still.
 
     None if the table has neither, or no primary key by which to find the row.
     """
