@@ -49,7 +49,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 def pytest_xdist_auto_num_workers() -> int:
     """More processes than cores: a case waits for a third of its time."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return cores + (cores + 1) // 2
+    return cores + 2
 
 
 def pytest_configure(config: pytest.Config) -> None:
