@@ -36,10 +36,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Run the whole suite on all cores; files and folders of the command line run in one process unless told."""
+    """Run the whole suite on all cores; files and folders of the command line run in one process unless told.
+
+    On a server that SVC_TEST_DATABASE_URL names, the whole suite does too: seals wait for all transactions of a server.
+    """
     if not config.pluginmanager.hasplugin("xdist") or hasattr(config, "workerinput"):  # not there, or one of its own
         return
-    if config.option.numprocesses is None and config.args_source is not pytest.Config.ArgsSource.ARGS:
+    is_whole = config.args_source is not pytest.Config.ArgsSource.ARGS
+    if config.option.numprocesses is None and is_whole and not os.environ.get(URL_VARIABLE):
         config.option.numprocesses = "auto"
     if config.option.numprocesses and config.option.dist == "no":
         config.option.dist = "worksteal"  # keeps the cases of a module together, which share what they prepare
