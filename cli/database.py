@@ -1,5 +1,6 @@
 """The database of a command: its address, and the error if it cannot be opened."""
 
+import logging
 import re
 import sqlite3
 import stat
@@ -69,6 +70,8 @@ def open_database(database_url: str | None) -> Iterator[Any]:
 
 
 def _postgres(database: Conninfo) -> "psycopg.Connection[Any]":
+    # A signal between sending a statement and waiting for it makes the rollback fail, of which psycopg would warn
+    logging.getLogger("psycopg").addHandler(logging.NullHandler())
     try:
         conn = psycopg.connect(database.bounded, application_name="svc-pg", prepare_threshold=NEVER_PREPARE)
         time_formats.choose(conn)

@@ -1,5 +1,7 @@
 """Each command imports what it needs. Other cases fork from a process that has imported every command already."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -7,7 +9,7 @@ from typing import Final
 import psycopg
 import pytest
 
-from tests.support.commands import PROGRAM, forked, program, svc_pg
+from tests.support.commands import PROGRAM, environment, forked, program, svc_pg
 from tests.support.hooks import KEYS_TEXT
 from tests.support.postgres import new_database
 
@@ -103,3 +105,23 @@ def test_a_forked_command_says_what_a_process_of_its_own_says(tmp_path: Path, co
     arguments = command.split()
     ours, started = (run(*arguments, folder=tmp_path) for run in (svc_pg, program))
     assert (ours.returncode, ours.stdout, ours.stderr) == (started.returncode, started.stdout, started.stderr)
+
+
+INTERRUPTED = """
+from svc_pg.cli.database import open_database
+
+try:
+    with open_database(None) as conn:
+        conn.pgconn.send_query(b"select pg_sleep(60)")
+        raise KeyboardInterrupt
+except KeyboardInterrupt:
+    print("ended")
+"""
+
+
+def test_an_interrupt_while_a_statement_is_sent_is_no_warning(database: str, tmp_path: Path) -> None:
+    variables = environment(DATABASE_URL=database)
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], cwd=tmp_path, env=variables, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ended\n", "")
