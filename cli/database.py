@@ -18,6 +18,9 @@ from svc_pg.database_addresses import DatabaseAddress, MySqlServer, SqliteFile
 from svc_pg.errors import SvcError
 from svc_pg.settings import Settings
 
+# A signal between sending a statement and waiting for it makes the rollback fail, of which psycopg would warn
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
+
 _ANOTHER: Final = "For another: --database-url, DATABASE_URL or libpq's PGHOST, PGPORT, PGDATABASE."
 _ATTEMPT: Final = re.compile(r"(- host: .*?, hostaddr: \S+: )?(connection (failed|is bad): )?(?P<words>.*)")
 _CONNECT_SECONDS: Final = 10
@@ -70,8 +73,6 @@ def open_database(database_url: str | None) -> Iterator[Any]:
 
 
 def _postgres(database: Conninfo) -> "psycopg.Connection[Any]":
-    # A signal between sending a statement and waiting for it makes the rollback fail, of which psycopg would warn
-    logging.getLogger("psycopg").addHandler(logging.NullHandler())
     try:
         conn = psycopg.connect(database.bounded, application_name="svc-pg", prepare_threshold=NEVER_PREPARE)
         time_formats.choose(conn)

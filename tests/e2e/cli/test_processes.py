@@ -9,7 +9,7 @@ from typing import Final
 import psycopg
 import pytest
 
-from tests.support.commands import PROGRAM, environment, forked, program, svc_pg
+from tests.support.commands import LIMIT_SECONDS, PROGRAM, environment, forked, program, svc_pg
 from tests.support.hooks import KEYS_TEXT
 from tests.support.postgres import new_database
 
@@ -120,8 +120,13 @@ except KeyboardInterrupt:
 
 
 def test_an_interrupt_while_a_statement_is_sent_is_no_warning(database: str, tmp_path: Path) -> None:
-    variables = environment(DATABASE_URL=database)
     done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED], cwd=tmp_path, env=variables, capture_output=True, text=True, check=False
+        [sys.executable, "-c", INTERRUPTED],
+        cwd=tmp_path,
+        env=environment(DATABASE_URL=database),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_SECONDS,
+        check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "ended\n", "")
