@@ -294,8 +294,8 @@ def test_a_worker_appends_copies_and_compares_with_them_after_a_restart(database
         without_seals(conn)
         sealer = Sealer(database, key=key, copies=file, every=SOON)
         with running(sealer):
-            wait_until(lambda: sealer.statistics.sealing_refusals > 0, "it refuses")
-            assert "seal 4 of the file is not in this log" in sealing_problem(conn)
+            wait_until(lambda: "seal 4 of the file is not in this log" in sealing_problem(conn))
+            assert sealer.statistics.sealing_refusals > 0
             file.write_bytes(whole[:-1])
             wait_until(lambda: "is cut: its line 4 does not end" in sealing_problem(conn))
             wait_until(is_folder, "no copy is made in between")
