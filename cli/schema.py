@@ -136,7 +136,7 @@ def status(
                 if now is not None:
                     output.words(f"{table} is now {now}. To go on recording it, name it so.")
             for entry in differing:
-                if entry.action == "keep":
+                if entry.is_left:
                     output.words(f"An install keeps {entry.kind} {entry.identity}. To change it: {entry.sql}")
         else:
             output.words(f"ok: all {len(found)} objects are as they should be.")
@@ -202,7 +202,7 @@ def uninstall(
 
 def _advice(differing: list[Status], config: str | None) -> str:
     if not any(entry.needs_prune for entry in differing):
-        return "To put them right: svc-pg install" if any(entry.action != "keep" for entry in differing) else ""
+        return "To put them right: svc-pg install" if not all(entry.is_left for entry in differing) else ""
     if not _is_configured(config):
         return _NO_CONFIGURATION
     return "To put them right, and to remove what the configuration does not name: svc-pg install --prune"

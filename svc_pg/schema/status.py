@@ -50,6 +50,11 @@ class Status:
         return "remove" if self.state == "orphan" else "replace"
 
     @property
+    def is_left(self) -> bool:
+        """True if an install leaves it to people. An index of the log is not: it is built after the transactions."""
+        return self.is_foreign and not (self.kind == "index" and self.state in ("missing", "tampered"))
+
+    @property
     def leaves_out(self) -> str | None:
         """The changes of the table that are not recorded by it, for people; None if it records all."""
         return None if self.item is None else self.item.leaves_out

@@ -335,6 +335,8 @@ create table svc.installed_inventory (
     identity text not null,
     of_table text not null,
     sql text,
+    definition text,
+    postgres_major integer default ((current_setting('server_version_num'::text))::integer / 10000) not null,
     constraint installed_inventory_kind_check CHECK ((kind = ANY (ARRAY['table'::text, 'column'::text, 'index'::text, 'constraint'::text]))),
     constraint installed_inventory_pkey PRIMARY KEY (kind, identity)
 );

@@ -22,6 +22,7 @@ from svc_pg.schema.postgres.access import Access
 from svc_pg.schema.postgres.events import compare_events
 from svc_pg.schema.postgres.installation import Installation
 from svc_pg.schema.postgres.installed import ObjectState
+from svc_pg.schema.postgres.inventory import AlteredObject
 from svc_pg.schema.postgres.target import Target, target_of
 from svc_pg.schema.postgres.transactions import transaction
 from svc_pg.schema.status import Status
@@ -50,7 +51,7 @@ def look(conn: Connection[Any], present: Installation, target: Target) -> list[S
     numbered = migrations.states(present)
     wanted_roles = roles.compare(present.around) if target.access.has_roles else []
     found = [Status("role", role.name, role.state, role.sql) for role in wanted_roles]
-    found += [Status(gone.kind, gone.identity, "missing", gone.sql or "") for gone in inventory.missing(conn, present)]
+    found += [_altered(each) for each in inventory.altered(conn, present)]
     found += numbered
     made = objects(conn, present, target)
     found += [entry for entry in made if not entry.audited_table]
@@ -99,10 +100,16 @@ def objects(conn: Connection[Any], present: Installation, target: Target) -> lis
     ]
 
 
+def _altered(each: AlteredObject) -> Status:
+    """An install builds indexes of the log after its transactions, and leaves columns to people: they may have data."""
+    is_kept = each.is_of_log or (each.kind == "column" and each.state == "tampered")
+    return Status(each.kind, each.identity, each.state, each.sql or "", is_foreign=is_kept)
+
+
 def _searches(present: Installation, target: Target) -> list[Status]:
     """The indexes of searches that are not as they should be; install builds them after its transactions."""
     built = present.around.search_indexes
-    lacking = [search for search in target.search if not built.get(search, False)]
+    lacking = search_indexes.lacking(target.search, built)
     found = [Status("index", search_indexes.name(each), "missing", "", is_foreign=True) for each in lacking]
     unwanted = [search_indexes.name(each) for each in sorted(built) if each not in target.search]
     return found + [Status("index", each, "orphan", f"drop index {each};", is_foreign=True) for each in unwanted]

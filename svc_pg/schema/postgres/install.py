@@ -51,8 +51,8 @@ def install(
     them to the installer, and whoever connects as that role can switch the log's guards off. Default: as it was
     installed, and with roles in a new database.
 
-    Last, outside a transaction, the indexes of ``config.audit.search`` are built without stopping captures, which waits
-    for all older transactions.
+    Last, outside a transaction, lost indexes of the log and those of ``config.audit.search`` are built without stopping
+    captures, which waits for all older transactions.
 
     Raises, before anything is changed: TransactionError; ConfigError and UnknownTableError; RemovalRefusedError if
     ``prune`` is missing; DatabaseNewerError, MigrationChangedError and InstallError if this program, the server and
@@ -81,6 +81,8 @@ def install(
     is_replaced = any(step.kind == "function" and step.audited_table and step.state != "missing" for step in done)
     if is_replaced or plan.removals(prune=prune):
         done += unit(lambda: _remove(conn, plan, prune=prune))
+    rebuilt = inventory.build_indexes(conn, plan.present) if plan.lacks_log_indexes else []
+    done += [Status(each.kind, each.identity, each.state, each.sql or "") for each in rebuilt]
     built = search_indexes.ensure(conn, config.audit.search, plan.present.around.search_indexes, prune=prune)
     return done + rights + [Status("index", name, "missing", "") for name in built]
 
@@ -121,6 +123,8 @@ def _install_schema(
     done = take(conn, [step for step in steps if step.action != "remove"])
     if any(step.kind == "migration" for step in done):
         inventory.record(conn)
+    else:
+        conn.execute(inventory.RENEW)
     left = {table: steps for table, steps in plan.by_table.items() if table not in own}
     return replace(plan, by_table=left, revision=_finish_schema(conn, present, plan, done)), done
 

@@ -26,8 +26,8 @@ class Surroundings:
     ``roles`` are all of the cluster. ``excess`` has, for each role of svc with powers that it should not have, the
     options that take them away. ``lacking`` are the owners that exist and that the installer cannot act as.
     ``relations`` are the tables of schema ``svc``. ``has_user_types`` is true if a role that is no superuser owns a
-    type outside that schema that is no domain, no array and no row. ``search_indexes`` tells of each index of searches
-    in the log if it is complete: every partition has its part.
+    type outside that schema that is no domain, no array and no row. ``search_indexes`` has the method of each index of
+    searches in the log, None if it is not complete: every partition has its part.
     """
 
     server_version: int
@@ -47,7 +47,7 @@ class Surroundings:
     has_guard: bool
     sees_hash_key: bool
     has_user_types: bool
-    search_indexes: dict[str, bool]
+    search_indexes: dict[str, str | None]
 
     @property
     def has_options(self) -> bool:
@@ -107,7 +107,9 @@ select current_setting('server_version_num')::integer as server_version,
        exists (select from pg_type t join pg_roles r on r.oid = t.typowner and not r.rolsuper
                 where t.typtype in ('b', 'e', 'm', 'r') and t.typcategory <> 'A'
                   and t.typnamespace is distinct from n.oid) as has_user_types,
-       (select coalesce(jsonb_object_agg(right(c.relname, -11), i.indisvalid), '{}')
+       (select coalesce(jsonb_object_agg(
+                   right(c.relname, -11), case when i.indisvalid
+                       then substring(pg_get_indexdef(i.indexrelid) from ' svc[.]audit_logs (.*)$') end), '{}')
           from pg_class c join pg_index i on i.indexrelid = c.oid
          where c.relnamespace = n.oid and c.relname in ('audit_logs_contains', 'audit_logs_text')) as search_indexes
   from pg_roles me left join pg_namespace n on n.nspname = 'svc'

@@ -21,8 +21,9 @@ from svc_pg.schema_objects import OBJECT_KINDS
 class Plan:
     """The target, the steps to it, also by the table whose changes they concern, and the installation before them.
 
-    ``revision`` is the one that was looked at, or counted since. As long as nobody else installs, the steps hold, so
-    one look is enough for all transactions of an install.
+    ``lacks_log_indexes`` is true if indexes of the log have to be built after the transactions, other than those of
+    searches. ``revision`` is the one that was looked at, or counted since. As long as nobody else installs, the steps
+    hold, so one look is enough for all transactions of an install.
     """
 
     target: Target
@@ -30,15 +31,18 @@ class Plan:
     by_table: dict[str | None, list[Status]]
     present: Installation
     revision: int
+    lacks_log_indexes: bool = False
 
     @classmethod
     def of(cls, conn: Connection[Any], present: Installation, target: Target) -> "Plan":
         """Look at the database. Raises the errors of ``look``."""
-        steps = steps_of(look(conn, present, target))
+        found = look(conn, present, target)
+        steps = steps_of(found)
         by_table: dict[str | None, list[Status]] = {}
         for step in steps:
             by_table.setdefault(_table(step, target), []).append(step)
-        return cls(target, steps, by_table, present, present.revision)
+        lacks = any(entry.is_foreign and not entry.is_left for entry in found)
+        return cls(target, steps, by_table, present, present.revision, lacks)
 
     def removals(self, *, prune: bool) -> list[Status]:
         """The steps that are taken last: all removals but those beside something new of the same table."""

@@ -1,6 +1,6 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 import pytest
@@ -167,6 +167,68 @@ def test_a_lost_index_or_constraint_is_missing_and_comes_back(installed: psycopg
         "webhook_endpoints_pkey on svc.webhook_endpoints": "missing",
     }
     assert len(schema.install(installed, Config())) == 4
+    assert differing(installed, Config()) == {}
+
+
+def test_an_index_of_the_log_that_is_not_whole_is_built_again_on_every_partition(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as conn:
+        schema.install(conn, Config())
+        definition = scalar(conn, "select pg_get_indexdef('svc.audit_logs_record'::regclass)")
+        conn.execute("drop index svc.audit_logs_record, svc.audit_logs_actor, svc.audit_logs_severity")
+        conn.execute(definition.encode())  # ON ONLY, as the catalog says it: not valid, and without children
+        conn.execute("create index audit_logs_actor on svc.audit_logs (tenant_id)")
+        assert differing(conn, Config()) == {
+            "svc.audit_logs_record": "tampered",
+            "svc.audit_logs_actor": "tampered",
+            "svc.audit_logs_severity": "missing",
+        }
+        assert len(schema.install(conn, Config())) == 3
+        assert differing(conn, Config()) == {}
+        assert scalar(conn, "select pg_get_indexdef('svc.audit_logs_record'::regclass)") == definition
+        lacking = """
+            select count(*) from pg_index i join pg_inherits p on p.inhparent = i.indrelid
+             where i.indexrelid in ('svc.audit_logs_record'::regclass, 'svc.audit_logs_actor'::regclass)
+               and not exists (select from pg_inherits q join pg_index x on x.indexrelid = q.inhrelid and x.indisvalid
+                                where q.inhparent = i.indexrelid and x.indrelid = p.inhrelid)"""
+        assert scalar(conn, lacking) == 0
+        assert schema.install(conn, Config()) == []
+
+
+ALTERED: list[tuple[LiteralString, str, bool]] = [
+    (
+        "drop index svc.webhook_queue_later; create index webhook_queue_later on svc.webhook_deliveries (status)",
+        "svc.webhook_queue_later",
+        False,
+    ),
+    (
+        "alter table svc.audit_seals drop constraint audit_seals_entries_check,"
+        " add constraint audit_seals_entries_check check (entries >= -1)",
+        "audit_seals_entries_check on svc.audit_seals",
+        False,
+    ),
+    (
+        "alter table svc.audit_seal_leaves disable trigger all",
+        "audit_seal_leaves_seal_fkey on svc.audit_seal_leaves",
+        False,
+    ),
+    ("alter table svc.audit_holds alter reason drop not null", "reason of svc.audit_holds", True),
+    ("alter table svc.webhook_messages alter xact_id drop default", "xact_id of svc.webhook_messages", True),
+]
+
+
+@pytest.mark.parametrize(("change", "identity", "is_left"), ALTERED)
+def test_an_object_of_the_same_name_that_is_another_is_tampered(
+    installed: psycopg.Connection[Any], change: LiteralString, identity: str, *, is_left: bool
+) -> None:
+    installed.execute(change)
+    installed.commit()
+    assert differing(installed, Config())[identity] == "tampered"
+    schema.install(installed, Config())
+    left = [entry for entry in schema.status(installed, Config()) if entry.state != "ok"]
+    assert [entry.identity for entry in left] == ([identity] if is_left else [])
+    for entry in left:
+        installed.execute(entry.sql.encode())
+    installed.commit()
     assert differing(installed, Config()) == {}
 
 
