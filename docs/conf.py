@@ -1,16 +1,20 @@
 """The site: ``sphinx-build -W --keep-going docs site``. Pages are Markdown, references come from the program."""
 
 import sys
+import tomllib
+from pathlib import Path
 
 import django
 from django.conf import settings
+from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
 
 import svc_pg
 
 project = "svc-pg"
 release = svc_pg.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton"]
 exclude_patterns = ["images"]
 highlight_language = "none"
 myst_heading_anchors = 4
@@ -21,6 +25,8 @@ python_maximum_signature_line_length = 88
 python_use_unqualified_type_names = True
 
 html_theme = "furo"  # its fonts, styles and scripts are files of the site
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_title = f"svc-pg {release}"
 html_copy_source = False
 html_show_copyright = False
@@ -39,3 +45,16 @@ def setup(app: Sphinx) -> None:
         source[0] = fill(source[0])
 
     app.connect("source-read", fill_page)
+    app.connect("doctree-read", add_search_terms)
+
+
+def add_search_terms(app: Sphinx, page: nodes.document) -> None:
+    """Give a page and its headings the index entries that docs/search_terms.toml has for them."""
+    terms = tomllib.loads(Path(app.confdir, "search_terms.toml").read_text(encoding="utf-8"))
+    name = app.env.docname
+    for section in page.findall(nodes.section):
+        heading = section["ids"][0]
+        words = terms.get(name if section.parent is page else f"{name}#{heading}", ())
+        if words:
+            entries = [("single", word, heading, "main", None) for word in words]
+            section.insert(0, addnodes.index(entries=entries))

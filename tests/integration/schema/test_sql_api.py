@@ -93,8 +93,15 @@ def _blocks(conn: psycopg.Connection[Any]) -> Iterator[tuple[str, str]]:
             yield heading, f"{heading}\n\n{comment}\n\n| Column | Type | Meaning |\n|---|---|---|\n{''.join(rows)}"
     for name, arguments, result, comment in conn.execute(_FUNCTIONS, (PUBLIC,)).fetchall():
         heading = f"### `svc.{name}`"
-        listed = ",\n".join(f"    {argument}" for argument in re.split(r", (?=\w+ \w)", arguments))
-        yield heading, f"{heading}\n\n{comment}\n\n```sql\nsvc.{name}(\n{listed}\n) returns {result}\n```\n"
+        columns = re.fullmatch(r"TABLE\((.*)\)", result)
+        returned = f"table (\n{one_a_line(columns[1])}\n)" if columns else result
+        signature = f"svc.{name}(\n{one_a_line(arguments)}\n) returns {returned}"
+        yield heading, f"{heading}\n\n{comment}\n\n```sql\n{signature}\n```\n"
+
+
+def one_a_line(declarations: str) -> str:
+    """A list of arguments or columns, which PostgreSQL prints on one line."""
+    return ",\n".join(f"    {declaration}" for declaration in re.split(r", (?=\w+ \w)", declarations))
 
 
 def test_a_reader_may_read_every_column_that_is_documented(conn: psycopg.Connection[Any]) -> None:
