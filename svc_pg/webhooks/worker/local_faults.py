@@ -6,12 +6,13 @@ import time
 from datetime import timedelta
 from typing import Final
 
+from svc_pg.webhooks.worker.reminders import Reminders
+
 _log = logging.getLogger(__name__)
 
 _WAIT: Final = timedelta(seconds=5)
 _PAUSE: Final = 1.0  # seconds without claims, so that a worker does not claim and give back all the time
 _FORGOTTEN: Final = 30.0  # seconds without a fault after which the machine counts as sound
-_REMIND_EVERY: Final = 60.0  # seconds
 
 
 class LocalFaults:
@@ -19,15 +20,16 @@ class LocalFaults:
 
     def __init__(self) -> None:
         self._last: str | None = None
-        self._met_at = self._logged_at = float("-inf")
+        self._met_at = float("-inf")
+        self._reminders = Reminders()
 
     def note(self, fault: str) -> timedelta:
         """Note a fault that an attempt met, and return the wait until its next try."""
-        now = time.monotonic()
-        if self.current is None or now - self._logged_at > _REMIND_EVERY:
+        if self.current is None:
+            self._reminders.clear()
+        if self._reminders.is_due(fault):
             _log.error("deliveries are given back unsent, because this machine cannot send them: %s", fault)
-            self._logged_at = now
-        self._last, self._met_at = fault, now
+        self._last, self._met_at = fault, time.monotonic()
         return _WAIT * random.uniform(0.8, 1.2)  # noqa: S311 - only so that they do not come back in step
 
     @property

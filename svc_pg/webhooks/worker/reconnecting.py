@@ -11,13 +11,13 @@ import psycopg
 
 from svc_pg.conninfo import Conninfo
 from svc_pg.webhooks.worker.connections import Connection, break_off, connected
+from svc_pg.webhooks.worker.reminders import Reminders, reason
 from svc_pg.webhooks.worker.statistics import Statistics
 
 _log = logging.getLogger(__name__)
 
 _WAITS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 _SETTLED: Final = 10.0  # seconds after which a connection counts as good, and the next loss as a new one
-_REMIND_EVERY: Final = 12  # failures: about once a minute
 _BEAT: Final = 5.0  # seconds without an answer after which the server is asked for one
 _STALE: Final = 15.0  # seconds without an answer after which the connection does not count
 _LAST: Final = 5.0  # seconds for the statement under way when the worker stops
@@ -76,12 +76,14 @@ class Reconnecting:
 
     async def _run(self, work: Callable[[Connection], Awaitable[None]], patience: Callable[[], float]) -> None:
         failures = 0
+        reminders = Reminders()
 
         def settle() -> None:
             nonlocal failures
             if failures:
                 _log.info("connected to the database again")
             failures = 0
+            reminders.clear()
 
         while True:
             settling = None
@@ -94,8 +96,9 @@ class Reconnecting:
             except psycopg.Error as error:
                 if not _can_heal(error):
                     raise
-                if failures % _REMIND_EVERY == 0:
-                    _log.warning(_LOST if settling else _NONE, str(error).partition("\n")[0])
+                message = (_LOST if settling else _NONE) % reason(error)
+                if reminders.is_due(message):
+                    _log.warning("%s", message)
                 failures += 1
                 if self._is_given_up or (self._stopping.is_set() and not patience()):
                     return None

@@ -18,6 +18,7 @@ from psycopg.rows import scalar_row
 from svc_pg.advisory_locks import Lock
 from svc_pg.conninfo import Conninfo
 from svc_pg.webhooks.worker.connections import Connection, connected
+from svc_pg.webhooks.worker.reminders import Reminders, reason
 
 _log = logging.getLogger(__name__)
 
@@ -62,6 +63,7 @@ class Wakeup:
         another database than the one that ``claiming`` leads to.
         """
         is_told = False
+        reminders = Reminders()
         while True:
             try:
                 async with connected(conninfo) as conn:
@@ -76,9 +78,9 @@ class Wakeup:
                     self._listens.set()
                     await asyncio.Event().wait()  # whoever waits on the connection notices its loss
             except psycopg.Error as error:
-                if not is_told:
-                    self._tell("it cannot listen: " + str(error).partition("\n")[0])
                 is_told = True
+                if reminders.is_due(message := f"it cannot listen: {reason(error)}"):
+                    self._tell(message)
             await asyncio.sleep(_AGAIN)
 
     async def _can_listen(self, conn: Connection, claiming: Connection) -> bool:

@@ -157,6 +157,20 @@ def test_a_worker_that_finds_no_connection_for_its_results_sends_nothing_again(
     assert ids(receiver) == [0, 1]
 
 
+def test_the_log_tells_at_once_why_the_server_refuses_after_a_loss(
+    database: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with new_role(database) as role:
+        execute(database, "grant svc_admin to {}", role)
+        with working(make_conninfo(database, user=role), CONFIG) as worker:
+            pids = wait_until_all_are_up(database, worker)
+            execute(database, "alter role {} nologin", role)
+            for pid in pids:
+                terminate(database, pid)
+            wait_until(lambda: "is not permitted to log in" in caplog.text, "it says why", limit=timedelta(seconds=3))
+    assert "the database fails" in caplog.text
+
+
 def test_a_stopping_worker_outlives_the_loss_of_its_connections_and_forgets_nothing(database: str) -> None:
     may_answer = Event()
     with receiving(answer(may_answer)) as receiver:
