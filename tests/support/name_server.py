@@ -8,6 +8,7 @@ from typing import Final, cast
 
 SERVFAIL: Final = 2
 NXDOMAIN: Final = 3
+REFUSED: Final = 5
 Addresses = Callable[[str], Sequence[str] | int | None]
 """The addresses of a name, of either version; the code of an error; None if the server shall never answer."""
 

@@ -4,14 +4,14 @@ import asyncio
 import errno
 import os
 import socket
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Set
 from secrets import token_hex
-from typing import Final
+from typing import Final, Literal
 
 from aiodns import error as dns
 
 _FRESH: Final = 5.0  # seconds
-_LONGEST_PROBE: Final = 2.0  # seconds; a lease outlives its attempt by 15
+_LONGEST_PROBE: Final = 2.0  # seconds for each of two questions; a lease outlives its attempt by 15
 _NO_NAMES: Final = "invalid"  # none below it exists (RFC 6761)
 
 _EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS})
@@ -26,8 +26,8 @@ _NO_RESOLVER: Final = frozenset(
         dns.ARES_ECANCELLED,
     }
 )
-# SERVFAIL is the answer of a forwarder that reaches no other, too; one that refuses may know its own names alone
-_NO_ANSWER: Final = frozenset({dns.ARES_ETIMEOUT, dns.ARES_ESERVFAIL})
+_NO_ANSWER: Final = frozenset({dns.ARES_ETIMEOUT, dns.ARES_ESERVFAIL})  # SERVFAIL: also of a forwarder without another
+_REFUSED: Final = frozenset({dns.ARES_EREFUSED, dns.ARES_ENOTIMP, dns.ARES_EFORMERR, dns.ARES_EBADRESP})
 # Documentation addresses (RFC 5737, RFC 3849). To connect a UDP socket sends nothing: the kernel looks for a route.
 _SOMEWHERE: Final = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
 
@@ -58,9 +58,7 @@ def local_fault(error: BaseException) -> str | None:
 
 def is_no_answer(error: BaseException) -> bool:
     """True if no name server told whether the name exists."""
-    return any(
-        isinstance(cause, dns.DNSError) and cause.args[:1] and cause.args[0] in _NO_ANSWER for cause in _causes(error)
-    )
+    return _is_one_of(_NO_ANSWER | _REFUSED, error)
 
 
 def has_route(only: socket.AddressFamily | None = None) -> bool:
@@ -84,33 +82,51 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         cause = cause.__cause__
 
 
+def _is_one_of(codes: Set[int], error: BaseException) -> bool:
+    return any(isinstance(cause, dns.DNSError) and cause.args[:1] and cause.args[0] in codes for cause in _causes(error))
+
+
 class ResolverProbe:
     """Tells whether any name server answers, when a name got no answer: that name's own servers may be at fault.
 
     Each question is for another name. Otherwise c-ares, or a name server, would give the answer from before the fault.
+    A name server may know the names of its own network alone, and refuse all others. ``known_name`` is the name that
+    was last resolved: if a question below it is refused as well, everything is.
     """
 
     def __init__(self, resolve: Callable[[str], Awaitable[object]]) -> None:
+        self.known_name: str | None = None
         self._resolve = resolve
         self._asking = asyncio.Lock()
         self._asked_at = float("-inf")
         self._fault: str | None = None
 
     async def fault(self) -> str | None:
-        """The fault of the resolver, if it is one. At most one question in 5 s, and at most 2 s for it."""
+        """The fault of the resolver, if it is one. It is asked once in 5 s at most, with up to two questions of up to 2 s."""
         async with self._asking:
             clock = asyncio.get_running_loop().time
             if clock() - self._asked_at > _FRESH:
-                self._fault = None if await self._is_answered() else "no name server answers"
+                self._fault = await self._ask()
                 self._asked_at = clock()
             return self._fault
 
-    async def _is_answered(self) -> bool:
+    async def _ask(self) -> str | None:
+        match await self._answer(_NO_NAMES):
+            case "none":
+                return "no name server answers"
+            case "refused" if self.known_name is None or await self._answer(self.known_name) == "refused":
+                return "the name server refuses all questions"
+        return None
+
+    async def _answer(self, domain: str) -> Literal["given", "refused", "none"]:
+        """The answer to a question for a name below this domain; that it does not exist is an answer."""
         try:
             async with asyncio.timeout(_LONGEST_PROBE):
-                await self._resolve(f"{token_hex(8)}.{_NO_NAMES}")
+                await self._resolve(f"{token_hex(8)}.{domain}")
         except TimeoutError:
-            return False
-        except OSError as error:  # that it does not exist is an answer
-            return not is_no_answer(error) and local_fault(error) is None
-        return True
+            return "none"
+        except OSError as error:
+            if _is_one_of(_REFUSED, error):
+                return "refused"
+            return "none" if is_no_answer(error) or local_fault(error) is not None else "given"
+        return "given"

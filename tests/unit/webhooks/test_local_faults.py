@@ -15,7 +15,7 @@ import pytest
 from svc_pg.webhooks.http import open_files
 from svc_pg.webhooks.http.guard import AddrInfo, Guard
 from svc_pg.webhooks.http.local_faults import local_fault
-from tests.support.name_server import NXDOMAIN, SERVFAIL, name_server
+from tests.support.name_server import NXDOMAIN, REFUSED, SERVFAIL, name_server
 from tests.support.raw_receiver import OK, Answer, read_request, receiver, request, saying, silence
 from tests.support.transports import send
 from tests.unit.webhooks.conftest import Making
@@ -178,6 +178,36 @@ async def test_a_name_server_that_fails_for_every_name_is_no_fault_of_a_receiver
     async with name_server(lambda name: SERVFAIL if name == "shop.test" else others) as names:
         result = await send(making(loopback, names=names), request("shop.test"))
     assert result.outcome == outcome
+
+
+async def test_a_name_server_that_refuses_every_question_is_no_fault_of_a_receiver(
+    making: Making, loopback: Guard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("svc_pg.webhooks.http.local_faults._FRESH", 0.0)
+    monkeypatch.setattr("svc_pg.webhooks.http.resolver._KEPT", 0.0)
+    is_open = False
+    async with receiver(saying(OK)) as address, name_server(lambda _: ["127.0.0.1"] if is_open else REFUSED) as names:
+        transport = making(loopback, names=names)
+        at_its_start = await send(transport, request("shop.test"))
+        is_open = True
+        when_open = await send(transport, request(f"shop.test:{address.rpartition(':')[2]}"))
+        is_open = False
+        later = await send(transport, request("other.test"))
+    assert [result.outcome for result in (at_its_start, when_open, later)] == ["local_error", "success", "local_error"]
+    assert later.error == "the name server refuses all questions"
+
+
+@pytest.mark.parametrize("kind", ["http1"])  # a proxy's name is the only one that aiohttp resolves
+async def test_a_name_server_that_knows_its_own_names_alone_refuses_a_receiver(making: Making, loopback: Guard) -> None:
+    def own(name: str) -> list[str] | int:
+        return REFUSED if not name.endswith("own.test") else ["127.0.0.1"] if name == "own.test" else NXDOMAIN
+
+    async with receiver(saying(OK)) as address, name_server(own) as names:
+        transport = making(loopback, names=names)
+        inside = await send(transport, request(f"own.test:{address.rpartition(':')[2]}"))
+        outside = await send(transport, request("shop.test"))
+    assert (inside.outcome, outside.outcome) == ("success", "dns_error")
+    assert "refused" in str(outside.error)
 
 
 async def test_a_name_server_that_is_not_there_is_no_fault_of_a_receiver(making: Making, loopback: Guard) -> None:
