@@ -25,13 +25,14 @@ AddrInfo = tuple[int, int, int, str, tuple[Any, ...]]
 # Not ipaddress.is_global: it calls 64:ff9b::7f00:1, 2002:7f00:1::, ::127.0.0.1 and multicast global.
 _DENIED_IPV4 = (
     "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 "
-    "192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4"
+    "192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4 "
+    "168.63.129.16/32"  # the host of a machine in Azure
 )
-_DENIED_IPV6 = (
-    "::/8 64:ff9b::/96 64:ff9b:1::/48 100::/64 2001::/23 2001:db8::/32 2002::/16 3fff::/20 5f00::/16 "
-    "fc00::/7 fe80::/10 fec0::/10 ff00::/8"
-)
+# All but 2000::/3, the only one that is allotted: loopback, NAT64, discard-only, private, link-local, multicast, others
+_DENIED_IPV6 = "::/3 4000::/2 8000::/1 2001::/23 2001:db8::/32 2002::/16 3fff::/20"
 _DENIED = [ip_network(text) for text in (*_DENIED_IPV4.split(), *_DENIED_IPV6.split())]
+# Routers of a site turn [::5efe:10.0.0.1] of any prefix into 10.0.0.1 (ISATAP; RFC 5214, 6.1, with the bit u or not)
+_ISATAP, _ISATAP_MASK = 0x0000_5EFE_0000_0000, 0xFDFF_FFFF_0000_0000
 _MAX_URL = 2048
 _DEFAULT_PORT = {"http": 80, "https": 443}
 _URL = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/?#]+)(?P<rest>.*)", re.IGNORECASE)
@@ -114,7 +115,10 @@ class Guard:
             return False
         if isinstance(ip, IPv6Address):
             ip = ip.ipv4_mapped or ip
-        return any(ip in network for network in self.allow_cidrs) or not any(ip in network for network in _DENIED)
+        if any(ip in network for network in self.allow_cidrs):
+            return True
+        is_isatap = isinstance(ip, IPv6Address) and int(ip) & _ISATAP_MASK == _ISATAP
+        return not is_isatap and not any(ip in network for network in _DENIED)
 
     def socket_factory(self, addr_info: AddrInfo) -> socket.socket:
         """A socket for this address. Raises BlockedAddress.
