@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from datetime import timedelta
 from typing import Annotated, Any, Final
 
 from fastapi import Depends, HTTPException
@@ -11,6 +10,7 @@ from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from svc_pg.errors import WebhookSignatureError
 from svc_pg.webhooks.signing import Envelope as Envelope
 from svc_pg.webhooks.signing import assert_webhook_signature, check_secret
+from svc_pg.webhooks.signing_times import TOLERANCE, Tolerance, seconds_of
 
 MAX_BYTES: Final = 1024 * 1024
 """The default limit of a body. svc-pg sends at most 256 KiB of payload in it."""
@@ -46,14 +46,16 @@ def acting_as(
 
 
 def signed_webhook(
-    *, secret: str | Sequence[str], tolerance: timedelta = timedelta(minutes=5), max_bytes: int = MAX_BYTES
+    *, secret: str | Sequence[str], tolerance: Tolerance | None = TOLERANCE, max_bytes: int = MAX_BYTES
 ) -> Callable[[Request], Awaitable[Envelope]]:
     """A dependency that gives the envelope of an authentic webhook: ``Annotated[Envelope, Depends(...)]``.
 
     With several secrets any one may match. Every other request is answered 401, or 413 if its body has more than
-    ``max_bytes``; only the log tells why. Raises WebhookSignatureError at once if a secret is unusable.
+    ``max_bytes``; only the log tells why. Raises WebhookSignatureError at once if a secret or the ``tolerance`` is
+    unusable.
     """
     check_secret(secret)
+    seconds_of(tolerance)
 
     async def verified(request: Request) -> Envelope:
         body = await limited_body(request, max_bytes=max_bytes)

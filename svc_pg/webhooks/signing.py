@@ -3,11 +3,12 @@
 import json
 import re
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any, NoReturn, Protocol
 
 from svc_pg.errors import WebhookSignatureError
 from svc_pg.webhooks.signing_keys import Signer, Verifier, signer, verifier
+from svc_pg.webhooks.signing_times import TOLERANCE, Tolerance, seconds_of, unix_time_of
 
 Envelope = dict[str, Any]
 """A delivery's body: the message's ``id``, ``type`` (its event), ``timestamp`` (RFC 3339), ``data`` (its payload).
@@ -58,15 +59,19 @@ def assert_webhook_signature(
     headers: HeaderMap,
     body: bytes | str,
     secret: str | Sequence[str],
-    tolerance: timedelta = timedelta(minutes=5),
-    now: datetime | None = None,
+    tolerance: Tolerance | None = TOLERANCE,
+    now: datetime | float | None = None,
 ) -> Envelope:
     """The envelope of an authentic delivery.
 
     ``body`` is the raw body, as it came. ``secret`` is the secret or the public key of the endpoint; with several any
-    one may match. ``tolerance`` bounds the timestamp in both directions. Whatever the arguments hold, the only error is
-    WebhookSignatureError; its message is the reason.
+    one may match. ``tolerance`` bounds the timestamp in both directions: a timedelta, or seconds; None is the default,
+    because no limit would let anybody send an old delivery again. ``now`` is the time to compare with: with a time
+    zone, or in unix seconds. Whatever the arguments hold, the only error is WebhookSignatureError; its message is the
+    reason.
     """
+    tolerated = seconds_of(tolerance)
+    present = unix_time_of(now)
     verifiers = _verifiers(secret)
     raw = _bytes(body)
     delivery_id, timestamp, signatures = _signature_headers(headers)
@@ -77,10 +82,9 @@ def assert_webhook_signature(
             "no signature matches",
             hint="Verify the raw body, before any parser, with the secret or public key of this endpoint.",
         )
-    sent_at = timedelta(seconds=int(timestamp))
-    if abs(timedelta(seconds=(now or datetime.now(UTC)).timestamp()) - sent_at) > tolerance:
+    if abs(present - int(timestamp)) > tolerated:
         raise WebhookSignatureError(
-            f"the timestamp {timestamp} is more than {tolerance} from now", hint="Check the clock of this machine."
+            f"the timestamp {timestamp} is more than {tolerated:g} s from now", hint="Check the clock of this machine."
         )
     return _envelope(raw)
 
@@ -90,8 +94,8 @@ def verify_webhook_signature(
     headers: HeaderMap,
     body: bytes | str,
     secret: str | Sequence[str],
-    tolerance: timedelta = timedelta(minutes=5),
-    now: datetime | None = None,
+    tolerance: Tolerance | None = TOLERANCE,
+    now: datetime | float | None = None,
 ) -> bool:
     """True if ``assert_webhook_signature`` accepts the same arguments."""
     try:
@@ -112,14 +116,18 @@ def _encode(text: str) -> bytes:
 def _verifiers(secrets: str | Iterable[str]) -> list[Verifier]:
     if isinstance(secrets, str):
         return [verifier(secrets)]
-    verifiers = [verifier(secret) for secret in secrets] if isinstance(secrets, Iterable) else []
+    try:
+        given = list(secrets) if isinstance(secrets, Iterable) else []
+    except Exception:  # noqa: BLE001 - the code of another's collection
+        given = []
+    verifiers = [verifier(secret) for secret in given]
     if not verifiers:
         raise WebhookSignatureError("there is no secret", hint="Give the text that creating the endpoint returned.")
     return verifiers
 
 
 def _bytes(body: object) -> bytes:
-    if isinstance(body, bytes | bytearray):
+    if isinstance(body, bytes | bytearray | memoryview):
         return bytes(body)
     if isinstance(body, str):
         return _encode(body)
@@ -132,7 +140,7 @@ def _signature_headers(headers: HeaderMap) -> tuple[str, str, str]:
     """Identifier, timestamp and signatures from whichever set of names is complete."""
     try:
         values = {_text(name).lower(): _text(value) for name, value in headers.items()}
-    except (AttributeError, TypeError, ValueError) as error:
+    except Exception as error:  # the code of another's mapping
         raise WebhookSignatureError("the headers are not a mapping of names to values") from error
     for prefix in ("webhook-", "x-webhook-"):
         found = [values.get(prefix + name, "") for name in ("id", "timestamp", "signature")]

@@ -83,7 +83,9 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _is_one_of(codes: Set[int], error: BaseException) -> bool:
-    return any(isinstance(cause, dns.DNSError) and cause.args[:1] and cause.args[0] in codes for cause in _causes(error))
+    return any(
+        isinstance(cause, dns.DNSError) and cause.args[:1] and cause.args[0] in codes for cause in _causes(error)
+    )
 
 
 class ResolverProbe:
@@ -102,7 +104,7 @@ class ResolverProbe:
         self._fault: str | None = None
 
     async def fault(self) -> str | None:
-        """The fault of the resolver, if it is one. It is asked once in 5 s at most, with up to two questions of up to 2 s."""
+        """The fault of the resolver, if it is one. At most two questions in 5 s, and at most 2 s for each."""
         async with self._asking:
             clock = asyncio.get_running_loop().time
             if clock() - self._asked_at > _FRESH:

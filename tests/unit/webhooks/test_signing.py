@@ -5,16 +5,18 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from email.message import Message
 from types import SimpleNamespace
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from svc_pg.errors import WebhookSignatureError
+from svc_pg.integrations.fastapi import signed_webhook
 from svc_pg.webhooks.signing import assert_webhook_signature, check_secret, sign, verify_webhook_signature
 from svc_pg.webhooks.signing_keys import new_secret, new_signing_key, public_key, signer
 
@@ -156,10 +158,54 @@ def test_signatures_of_other_versions_do_not_count(version: str) -> None:
 def test_the_tolerance_holds_in_both_directions(sign_of: int) -> None:
     within, beyond = NOW + sign_of * timedelta(minutes=5), NOW + sign_of * timedelta(minutes=5, seconds=1)
     assert verify_webhook_signature(headers=HEADERS, body=BODY, secret=SECRET, now=within)
-    assert "is more than 0:05:00 from now" in reason(now=beyond)
+    assert "is more than 300 s from now" in reason(now=beyond)
     assert verify_webhook_signature(
         headers=HEADERS, body=BODY, secret=SECRET, tolerance=timedelta(minutes=6), now=beyond
     )
+
+
+@pytest.mark.parametrize("tolerance", [360, 360.5, timedelta(minutes=6), timedelta.max])
+def test_the_tolerance_is_a_duration_or_seconds(tolerance: Any) -> None:
+    beyond = NOW + timedelta(minutes=5, seconds=30)
+    assert verify_webhook_signature(headers=HEADERS, body=BODY, secret=SECRET, tolerance=tolerance, now=beyond)
+    assert "more than 300 s" in reason(tolerance=300, now=beyond)
+    assert "more than 300 s" in reason(tolerance=None, now=beyond), "a missing setting is no lack of a limit"
+
+
+@pytest.mark.parametrize(
+    "tolerance", ["5m", "300", True, float("nan"), float("inf"), -1, -0.5, 10**400, timedelta(seconds=-1), b"", [300]]
+)
+def test_a_tolerance_that_is_no_duration_is_refused_whatever_comes(tolerance: Any) -> None:
+    assert "the tolerance is not a duration" in reason(tolerance=tolerance, body=b"another", now=NOW)
+    with pytest.raises(WebhookSignatureError, match="tolerance"):
+        signed_webhook(secret=SECRET, tolerance=tolerance)
+
+
+@pytest.mark.parametrize("now", [TIMESTAMP, TIMESTAMP + 299.5, NOW.astimezone(timezone(timedelta(hours=5)))])
+def test_now_is_a_time_with_its_zone_or_unix_seconds(now: Any) -> None:
+    assert verify_webhook_signature(headers=HEADERS, body=BODY, secret=SECRET, now=now)
+
+
+class BrokenZone(ZoneInfo):
+    def utcoffset(self, when: datetime | None) -> timedelta:
+        raise KeyError(when)
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        NOW.replace(tzinfo=None),
+        NOW.replace(tzinfo=BrokenZone("UTC")),
+        NOW.date(),
+        "now",
+        float("nan"),
+        10**400,
+        True,
+        [],
+    ],
+)
+def test_another_now_is_refused(now: Any) -> None:
+    assert "now is not a time with its zone" in reason(now=now)
 
 
 @pytest.mark.parametrize(
@@ -237,13 +283,20 @@ anything = st.recursive(
     headers=st.dictionaries(names | names.map(str.encode) | st.text() | st.none(), values) | anything,
     body=st.text(st.characters()) | st.binary() | anything,
     secret=keys | public_keys | st.lists(keys | public_keys) | anything,
+    tolerance=st.just(300) | st.timedeltas() | anything,
+    now=st.just(NOW) | st.datetimes() | anything,
 )
-@example(headers=HEADERS | {"webhook-id": "\ud800"}, body=BODY, secret=SECRET)
-@example(headers=HEADERS | {"webhook-signature": "v1,\ud800"}, body="\ud800", secret=SECRET)
-@example(headers=HEADERS, body=BODY, secret="\ud800")
-@example(headers=HEADERS | {"webhook-signature": "v1a,\ud800 v1a, v1a"}, body=BODY, secret=PUBLIC)
-def test_whatever_comes_in_the_result_is_true_or_false(headers: Any, body: Any, secret: Any) -> None:
-    assert verify_webhook_signature(headers=headers, body=body, secret=secret, now=NOW) in (True, False)
+@example(headers=HEADERS | {"webhook-id": "\ud800"}, body=BODY, secret=SECRET, tolerance=300, now=NOW)
+@example(headers=HEADERS | {"webhook-signature": "v1,\ud800"}, body="\ud800", secret=SECRET, tolerance=None, now=NOW)
+@example(headers=HEADERS, body=BODY, secret="\ud800", tolerance=300, now=NOW)
+@example(
+    headers=HEADERS | {"webhook-signature": "v1a,\ud800 v1a, v1a"}, body=BODY, secret=PUBLIC, tolerance=300, now=NOW
+)
+def test_whatever_comes_in_the_result_is_true_or_false(
+    headers: Any, body: Any, secret: Any, tolerance: Any, now: Any
+) -> None:
+    found = verify_webhook_signature(headers=headers, body=body, secret=secret, tolerance=tolerance, now=now)
+    assert found in (True, False)
 
 
 @given(body=st.binary())
