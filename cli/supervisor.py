@@ -17,6 +17,8 @@ _log = logging.getLogger(__name__)
 
 _REPORT_EVERY: Final = 1.0  # seconds
 _SILENT: Final = 30.0  # seconds without a report after which a process counts as hanging
+_GRACE: Final = 5.0  # seconds for a process that hangs when it is told to end
+_LONGEST_END: Final = 85.0  # seconds: the longest timeout of an endpoint, the last acknowledgements, and some more
 _STARTING: Final = "a process is being started"
 _WAITS: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 _SETTLED: Final = 60.0  # seconds after which a process counts as stable, and its next death as the first
@@ -62,7 +64,7 @@ class Supervisor:
         return next((slot.problem for slot in self._slots if slot.problem is not None), None)
 
     def stop(self) -> None:
-        """Let all processes finish their current work and end."""
+        """Let all processes finish their current work and end; those that hang, or take more than 85 s, are killed."""
         self._stopping.set()
         for slot in self._slots:
             if slot.process is not None:
@@ -108,17 +110,31 @@ class Supervisor:
         slot.heard_at = asyncio.get_running_loop().time()
         if self._stopping.is_set():
             slot.process.terminate()
+        ending = asyncio.create_task(self._end(slot, slot.process))
         try:
             with suppress(ConnectionError):
                 while (line := await reader.readline()).endswith(b"\n"):  # else it was killed while it wrote
                     _note(slot, line)
             return await slot.process.wait()
         finally:
+            ending.cancel()
             writer.close()
             slot.process = None
             slot.problem = _STARTING
             slot.past += replace(slot.present, in_flight=0)
             slot.present = Statistics()
+
+    async def _end(self, slot: _Slot, process: asyncio.subprocess.Process) -> None:
+        """Once ``stop`` is called, kill the process if it neither ends nor reports that it is about to."""
+        await self._stopping.wait()
+        clock = asyncio.get_running_loop().time
+        told_at = now = clock()
+        while now < (until := min(max(slot.heard_at + _SILENT, told_at + _GRACE), told_at + _LONGEST_END)):
+            await asyncio.sleep(until - now)
+            now = clock()
+        _log.error("worker process %s does not end and is killed; what it was sending is sent again", process.pid)
+        with suppress(ProcessLookupError):
+            process.kill()
 
 
 def _note(slot: _Slot, line: bytes) -> None:
