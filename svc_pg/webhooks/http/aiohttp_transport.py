@@ -177,10 +177,7 @@ class AiohttpTransport:
         if fault is None and self._has_proxy:
             fault = proxy_fault(exc, is_reached=attempt.is_connected)
         if fault is None:
-            destination = request.destination
-            return failure(
-                exc, timeout=destination.timeout, connect_timeout=destination.connect_timeout, blocked=attempt.blocked
-            )
+            return failure(exc, request.destination, attempt)
         self._connector.close_idle()
         return "local_error", fault
 

@@ -11,6 +11,7 @@ from typing import Final
 
 import aiohappyeyeballs
 
+from svc_pg.webhooks.http import hang_ups
 from svc_pg.webhooks.http.connection import Connection
 from svc_pg.webhooks.http.contexts import Contexts, UnusableTls
 from svc_pg.webhooks.http.guard import AddrInfo, BlockedAddress, Guard
@@ -91,7 +92,7 @@ class Dialer:
             )
             _, connection = await self._loop.create_connection(make, sock=connected)
             if context is not None:
-                await connection.encrypt(context, host)
+                await _encrypted(connection, context, dial.site)
         except ssl.SSLError as error:
             raise NoConnection("tls_error", f"no TLS connection to {host}: {error.strerror or error}") from error
         except (OSError, RuntimeError) as error:  # uvloop's may be a RuntimeError
@@ -125,3 +126,10 @@ class Dialer:
             raise
         made.setsockopt(SOL_SOCKET, SO_RCVBUF, MAX_BODY_BYTES)  # so that a flood costs little until it is cut off
         return made
+
+
+async def _encrypted(connection: Connection, context: ssl.SSLContext, site: Site) -> None:
+    try:
+        await connection.encrypt(context, site.host)
+    except ConnectionError as error:
+        raise NoConnection("tls_error", hang_ups.in_handshake(site.host, site.tls)) from error

@@ -9,6 +9,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, Protocol
 
+from svc_pg.webhooks.http import hang_ups
 from svc_pg.webhooks.http.connection import Connection
 from svc_pg.webhooks.http.local_faults import local_fault
 from svc_pg.webhooks.http.pool import Pool
@@ -24,7 +25,6 @@ _LONGEST_REMEMBERED: Final = 2048  # bytes
 
 _NOT_HTTP: Final = "the response is not HTTP, or its headers are too many or too large"
 _NOT_HTTP_ANY_MORE: Final = "the rest of the response is not HTTP, or too large"
-_LOST: Final = "the connection was lost before the response was complete"
 
 
 class Owner(Protocol):
@@ -102,8 +102,10 @@ class Exchange:
             self._repeat(connection)
         elif isinstance(error, ssl.SSLError) and not has_status:
             self._finish(connection, "tls_error", f"the receiver ended the TLS connection: {error.strerror or error}")
+        elif connection.site.is_tls and not connection.reader.size:
+            self._finish(connection, "connect_error", hang_ups.without_answer(connection.site.tls))
         else:
-            self._finish(connection, "connect_error", _LOST)
+            self._finish(connection, "connect_error", hang_ups.LOST)
 
     def fail(self, outcome: Outcome, error: str, remote_ip: str | None = None) -> None:
         """End it without a connection."""

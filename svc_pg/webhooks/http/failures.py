@@ -2,20 +2,23 @@
 
 import os
 import ssl
-from datetime import timedelta
+from typing import Final
 
 import aiohttp
 
 from svc_pg.errors import EndpointError
+from svc_pg.webhooks.http import hang_ups
+from svc_pg.webhooks.http.aiohttp_attempt import Attempt
 from svc_pg.webhooks.http.contexts import UnusableTls
-from svc_pg.webhooks.http.guard import BlockedAddress
-from svc_pg.webhooks.http.transport import Outcome
+from svc_pg.webhooks.http.transport import Destination, Outcome
+
+_HANG_UPS: Final = (ConnectionResetError, ConnectionAbortedError, BrokenPipeError)  # to connect raises others
 
 
-def failure(
-    exc: Exception, *, timeout: timedelta, connect_timeout: timedelta, blocked: BlockedAddress | None
-) -> tuple[Outcome, str]:
-    """The outcome and error of an exception of aiohttp. ``blocked`` is the address that the guard refused, if any."""
+def failure(exc: Exception, destination: Destination, attempt: Attempt) -> tuple[Outcome, str]:
+    """The outcome and error of an exception of aiohttp."""
+    blocked, timeout, connect_timeout = attempt.blocked, destination.timeout, destination.connect_timeout
+    is_tls = destination.url.lower().startswith("https:")
     match exc:
         case aiohttp.ConnectionTimeoutError():
             return "timeout", f"no connection within {connect_timeout.total_seconds():g} s"
@@ -33,12 +36,16 @@ def failure(
             return "tls_error", f"no TLS connection to {exc.host}: {exc.strerror}"
         case aiohttp.ClientConnectorError() if blocked:
             return "blocked", str(blocked.strerror)
+        case aiohttp.ClientConnectorError() if is_tls and isinstance(exc.os_error, _HANG_UPS):
+            return "tls_error", hang_ups.in_handshake(exc.host, destination.tls)
         case aiohttp.ClientConnectorError():
             return "connect_error", f"cannot connect to {exc.host}: {_reason(exc)}"
         case aiohttp.ClientOSError() if isinstance(exc.__cause__, ssl.SSLError):  # such as a refused client certificate
             return "tls_error", f"the receiver ended the TLS connection: {exc.__cause__.strerror}"
+        case aiohttp.ClientConnectionError() if is_tls and attempt.is_connected and attempt.status is None:
+            return "connect_error", hang_ups.without_answer(destination.tls)
         case aiohttp.ClientConnectionError() | aiohttp.ClientPayloadError() | OSError():
-            return "connect_error", "the connection was lost before the response was complete"
+            return "connect_error", hang_ups.LOST
     return "http_error", "the response is not HTTP, or its headers are too many or too large"
 
 

@@ -93,6 +93,28 @@ async def test_a_sender_that_cannot_prove_who_it_is_is_told_so(
     assert "alert" in str(result.error).lower()
 
 
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+@pytest.mark.parametrize("is_shown", [False, True], ids=["no certificate", "one of somebody else"])
+async def test_a_receiver_that_refuses_a_certificate_by_hanging_up_is_suspected_of_it(
+    transport: Transport, ours: Authority, tmp_path: Path, version: ssl.TLSVersion, *, is_shown: bool
+) -> None:
+    (tmp_path / "other").mkdir()
+    shown = authority(tmp_path / "other").client() if is_shown else (None, None)
+    server = ours.asking_server()
+    server.minimum_version = server.maximum_version = version
+    async with receiver(saying(OK), tls=server) as address:  # asyncio sends no alert
+        result = await send(transport, post(f"https://{address}/", tls=Tls(ours.pem, *shown)))
+    when, outcome = {
+        ssl.TLSVersion.TLSv1_2: ("no TLS connection to 127.0.0.1: the receiver hung up during", "tls_error"),
+        ssl.TLSVersion.TLSv1_3: ("the receiver hung up after the TLS handshake, without an answer", "connect_error"),
+    }[version]
+    assert (result.outcome, result.remote_ip) == (outcome, "127.0.0.1")
+    assert str(result.error).startswith(when)
+    assert str(result.error).endswith(
+        "it may refuse the client certificate" if is_shown else "it may ask for a client certificate"
+    )
+
+
 async def test_the_bundle_takes_the_place_of_the_authorities_of_the_system(
     transport: Transport, ours: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
