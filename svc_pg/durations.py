@@ -1,4 +1,4 @@
-"""Durations and points in time as people write them: ``30s``, ``1h30m``, ``7d``, ``1y``, ``PT15M``, or a time."""
+"""Durations and points in time as people write them: ``250ms``, ``30s``, ``1h30m``, ``7d``, ``PT15M``, or a time."""
 
 import re
 from datetime import UTC, date, datetime, time, timedelta
@@ -13,6 +13,7 @@ _UNITS = {
     "h": timedelta(hours=1),
     "m": timedelta(minutes=1),
     "s": timedelta(seconds=1),
+    "ms": timedelta(milliseconds=1),
 }
 _SHORT = re.compile("".join(f"(?:([0-9]{{1,9}}){unit})?" for unit in _UNITS))
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -27,13 +28,15 @@ def parse(value: object) -> timedelta:
     except (ValidationError, OverflowError):
         duration = None
     if duration is None or duration <= timedelta(0):
-        raise ValueError(f"{value!r} is not a duration; write 30s, 15m, 1h30m, 7d, 2w, 1y or ISO 8601 such as PT15M")
+        raise ValueError(
+            f"{value!r} is not a duration; write 30s, 15m, 1h30m, 250ms, 7d, 2w, 1y or ISO 8601 such as PT15M"
+        )
     return duration
 
 
 def text(duration: timedelta) -> str:
     """Write a duration in the largest unit up to days that needs no fraction, such as ``15s``; ``parse`` reads it."""
-    for unit in "dhms":
+    for unit in ("d", "h", "m", "s", "ms"):
         count, rest = divmod(duration, _UNITS[unit])
         if count and not rest:
             return f"{count}{unit}"
