@@ -1,9 +1,11 @@
 """The rules of one audited table: its capture, redaction and enrichment."""
 
+from datetime import timedelta
 from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
+from svc_pg import durations
 from svc_pg.config import description as descriptions
 from svc_pg.config.condition import Condition
 from svc_pg.config.model import StrictModel, TableText
@@ -11,7 +13,23 @@ from svc_pg.config.model import StrictModel, TableText
 Operation = Literal["INSERT", "UPDATE", "DELETE", "TRUNCATE", "*"]
 Severity = Literal["low", "medium", "high", "critical"]
 Redaction = Literal["remove", "mask", "hash", "last4"]
-RetentionDays = Annotated[int, Field(strict=True, ge=1, le=36500)]
+
+
+def _whole_days(value: object) -> object:
+    """The number of days of a text such as 30d; a number stays as it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        days, rest = divmod(durations.parse(value), timedelta(days=1))
+    except ValueError:
+        days, rest = 0, timedelta()
+    if rest or not days:
+        raise ValueError(f"{value!r} is not a number of days; write 30 or 30d")
+    return days
+
+
+RetentionDays = Annotated[int, Field(strict=True, ge=1, le=36500), BeforeValidator(_whole_days)]
+"""Days, or a duration of whole days such as 30d or 1y."""
 
 MIN_VALUE_BYTES: Final = 256
 

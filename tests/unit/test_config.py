@@ -74,6 +74,10 @@ def test_a_file_and_python_give_the_same_configuration(tmp_path: Path) -> None:
         ("[webhooks.events.Order]", "webhooks.events.Order: not an event name; write lower-case words with dots"),
         ('[webhooks]\nretry = "soon"', "webhooks.retry: 'soon' is not a retry policy; write \"default\""),
         ('[webhooks]\nretry = ["soon"]', "webhooks.retry: 'soon' is not a duration; write 30s"),
+        ('[audit]\nretention_days = "36h"', "audit.retention_days: '36h' is not a number of days; write 30 or 30d"),
+        ('[audit]\nretention_days = "30"', "audit.retention_days: '30' is not a number of days; write 30 or 30d"),
+        ('[audit]\nretention_days = "101y"', "audit.retention_days: write 36500 or less"),
+        ("[audit]\nretention_days = 1.5", "audit.retention_days: write a whole number"),
         ('[webhooks]\nallow_cidrs = ["10.0.0.1/8"]', "webhooks.allow_cidrs[0]: 10.0.0.1/8 has host bits set; write "),
         ("[webhooks]\nallow_http = 3", "webhooks.allow_http: write true or false"),
         *(
@@ -258,3 +262,11 @@ def test_erasure_names_tables_and_the_columns_that_refer(
 def test_erasure_that_cannot_be_followed_is_refused(erasure: dict[str, list[str]], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         validated(Config, {"audit": {"erasure": erasure}}, source="svc-pg.toml")
+
+
+@pytest.mark.parametrize(("written", "days"), [("30", 30), ('"30d"', 30), ('"2w"', 14), ('"1y"', 365), ('"P30D"', 30)])
+def test_a_retention_is_a_number_of_days_or_a_duration_of_whole_days(tmp_path: Path, written: str, days: int) -> None:
+    path = tmp_path / "svc-pg.toml"
+    path.write_text(f'[audit]\nretention_days = {written}\n[[audit.tables]]\nname = "a"\nretention_days = {written}\n')
+    config = Config.from_toml(path)
+    assert (config.audit.retention_days, config.audit.tables[0].retention_days) == (days, days)

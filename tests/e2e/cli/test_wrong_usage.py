@@ -106,7 +106,7 @@ def test_a_wrong_file_is_explained_key_by_key_before_anything_is_connected_to(tm
     done = svc_pg("status", "--database-url", "host=127.0.0.1 port=9", folder=tmp_path)
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
-        "error: svc-pg.toml: audit.retention_days: write a whole number",
+        "error: svc-pg.toml: audit.retention_days: 'long' is not a number of days; write 30 or 30d",
         "svc-pg.toml: audit.tables[0].name: write a text",
         "svc-pg.toml: audit.tables[0].level: write 'row' or 'statement'",
         "svc-pg.toml: webhooks.allow_http: write true or false",
