@@ -36,7 +36,7 @@ _SCALARS: Mapping[object, Schema] = {
     RawJson: {},
     Snapshot: {},
     bool: {"type": "boolean"},
-    int: {"type": "integer"},
+    int: {"type": "integer", "format": "int64"},
     float: {"type": "number"},
     Decimal: {"type": "number"},
     str: {"type": "string"},

@@ -58,7 +58,7 @@ def send(
     stores nothing and returns the first message's id. Never commits.
 
     ``key``, for example ``"order-7"``, puts the messages of a tenant and key into an order: each carries a
-    ``sequence``, without gaps in the order of commits. Until your transaction ends, other senders of the key wait.
+    ``sequence`` that rises in the order of commits. Until your transaction ends, other senders of the key wait.
 
     Raises QueryError, before anything is sent, if another argument is not acceptable. Raises UnknownEventError,
     PayloadError, also if the payload does not fit the event's JSON Schema, and NotInstalledError: as after any error of

@@ -13,7 +13,7 @@ from svc_pg.webhooks.signing_times import TOLERANCE, Tolerance, seconds_of, unix
 Envelope = dict[str, Any]
 """A delivery's body: the message's ``id``, ``type`` (its event), ``timestamp`` (RFC 3339), ``data`` (its payload).
 
-If it was sent with a key, also ``key`` and ``sequence``, which grows with each message of the key.
+If it was sent with a key, also ``key`` and ``sequence``, which rises with each message of the key.
 """
 
 _UNIX_SECONDS = re.compile(r"[0-9]{1,12}")

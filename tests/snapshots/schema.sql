@@ -1299,6 +1299,9 @@ create function svc.webhook_claim(p_worker text, p_batch integer, p_after uuid D
     set enable_sort=off
     set plan_cache_mode=force_generic_plan;
 
+create function svc.webhook_clock()
+    returns bigint language sql parallel safe;
+
 create function svc.webhook_count_sent(p_endpoint uuid, p_since timestamp with time zone, p_before uuid, p_most integer, OUT number bigint, OUT earliest uuid)
     returns record language plpgsql stable
     set search_path=pg_catalog, pg_temp
@@ -1413,7 +1416,7 @@ create function svc.webhook_next_due()
     set enable_sort=off
     set plan_cache_mode=force_generic_plan;
 
-create function svc.webhook_next_sequences(p_keys text[], p_tenants text[], p_idempotency_keys text[])
+create function svc.webhook_next_sequences(p_keys text[], p_tenants text[])
     returns bigint[] language plpgsql
     set search_path=pg_catalog, pg_temp;
 
@@ -1810,6 +1813,7 @@ grant execute on function svc.webhook_cause to svc_admin;
 grant execute on function svc.webhook_changed_endpoint to svc_admin;
 grant execute on function svc.webhook_checked_filter to svc_admin;
 grant execute on function svc.webhook_claim to svc_admin;
+grant execute on function svc.webhook_clock to svc_admin;
 grant execute on function svc.webhook_count_sent to svc_admin;
 grant execute on function svc.webhook_delete_endpoint to svc_admin;
 grant execute on function svc.webhook_deliver to svc_admin;

@@ -23,6 +23,11 @@ from svc_pg.webhooks.worker.worker import Worker
 
 KEYS_TEXT = new_key("test")
 KEYS = KeyRing.parse(KEYS_TEXT)
+PLACES = """(
+    select *, case when key is not null then dense_rank() over (partition by tenant, key order by sequence) end as place
+      from svc.webhook_messages
+) as places"""
+"""Messages, those with a key with their place among those of their tenant and key; a copy has that of the first."""
 
 
 def hooks_config(*events: str) -> Config:

@@ -124,6 +124,19 @@ def restartable(bin_folder: Path, *, settings: Sequence[str] = QUICK) -> Iterato
 
 
 @contextmanager
+def standby(bin_folder: Path, primary: str) -> Iterator[str]:
+    """A server that follows another one, with a copy of its data; enter to get its conninfo."""
+    with _folders(None, memory()) as (folder, parent):
+        account = server_account()
+        programs = reachable(bin_folder, folder, account) if account else bin_folder
+        data = parent / "data"  # pg_basebackup makes it, with the rights that a server wants
+        source = (f"--pgdata={data}", f"--dbname={primary}", "--checkpoint=fast", "--no-sync", "--write-recovery-conf")
+        wait(run(programs / "pg_basebackup", *source, folder=folder, account=account), folder)
+        with _started(programs, folder, data, account, port=free_port(), settings=QUICK) as conninfo:
+            yield conninfo
+
+
+@contextmanager
 def upgradable(old: Path, new: Path) -> Iterator[tuple[Start, Start]]:
     """Enter to get two functions: one starts a server, the other upgrades it by pg_upgrade, once, and starts it anew.
 

@@ -43,16 +43,13 @@ http {{
 class Counts:
     """The arrivals: POSTs, deliveries by their id, those that came more than once, and the delays since sending.
 
-    A key is complete if its sequences have no gap. ``backwards`` are the deliveries that came for the first time after
-    a later one of their key.
+    ``backwards`` are the deliveries that came for the first time after a later one of their key.
     """
 
     posts: int
     deliveries: int
     repeated: int
     delays_ms: list[float]
-    keys: int
-    complete_keys: int
     backwards: int
 
 

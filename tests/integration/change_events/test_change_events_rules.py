@@ -14,6 +14,7 @@ from svc_pg import schema, webhooks
 from svc_pg.errors import ConfigError, InstallError
 from svc_pg.query import scalar
 from tests.support.change_events import ORDERS, config, install, sent
+from tests.support.hooks import PLACES
 from tests.support.postgres import copied
 
 DEFERRABLE: LiteralString = "create table orders (id int primary key deferrable, status text)"
@@ -332,8 +333,8 @@ def test_a_row_that_jsonb_cannot_hold_is_sent_as_json_or_as_its_key(
 
 
 def ordered(conn: psycopg.Connection[Any]) -> list[tuple[str | None, int | None]]:
-    """The keys and sequences of all messages, by key."""
-    return conn.execute("select key, sequence from svc.webhook_messages order by key, sequence").fetchall()
+    """The keys of all messages and their places in it, by key."""
+    return conn.execute(f"select key, place from {PLACES} order by key, place").fetchall()
 
 
 def test_the_messages_of_a_row_are_numbered_by_its_key(db: psycopg.Connection[Any]) -> None:
@@ -342,7 +343,7 @@ def test_the_messages_of_a_row_are_numbered_by_its_key(db: psycopg.Connection[An
     db.execute("update orders set status = 'paid'")
     db.execute("delete from orders where id = 1")
     assert ordered(db) == [("orders:1", n) for n in (1, 2, 3, 4)] + [("orders:2", n) for n in (1, 2)]
-    last = "select event_name from svc.webhook_messages where key = 'orders:1' and sequence in (3, 4) order by 1"
+    last = f"select event_name from {PLACES} where key = 'orders:1' and place in (3, 4) order by 1"
     assert db.execute(last).fetchall() == [("order.changed",), ("order.deleted",)]
 
 
@@ -393,4 +394,4 @@ def test_large_statements_that_meet_in_other_orders_do_not_deadlock(db: psycopg.
 
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(run, statements))
-    assert scalar(db, "select count(*) from svc.webhook_messages where sequence = 8") == 1500
+    assert scalar(db, f"select count(*) from {PLACES} where place = 8") == 1500

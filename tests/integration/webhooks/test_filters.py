@@ -10,7 +10,7 @@ import pytest
 
 from svc_pg import webhooks
 from svc_pg.query import scalar
-from tests.support.hooks import endpoint, hooks_config, install, working
+from tests.support.hooks import PLACES, endpoint, hooks_config, install, working
 from tests.support.postgres import Prepare
 from tests.support.receiver import receiving
 from tests.support.waiting import wait_until
@@ -219,22 +219,22 @@ def test_what_cannot_be_decided_blocks_what_comes_after_it_in_a_strict_order(
     webhooks.send_many(db, "order.created", [{"n": "2"}, {"n": "2"}])  # without a key they block nothing
 
     def delivered() -> list[int]:
-        """The sequences of what a claim starts, and of what is delivered then."""
-        query = """
-            select c.delivery_id, c.lease_id, m.sequence
-              from svc.webhook_claim('worker', 10) c join svc.webhook_messages m on m.id = c.message_id
+        """The places in their key of what a claim starts, and of what is delivered then."""
+        query = f"""
+            select c.delivery_id, c.lease_id, place
+              from svc.webhook_claim('worker', 10) c join {PLACES} on places.id = c.message_id
         """
         claimed = db.execute(query).fetchall()
         for delivery, lease, _ in claimed:
             done = """select svc.webhook_acknowledge(array[%s], array[%s], '{delivered}', '{0}', '{success}', '{200}',
                                                      '{null}', '{5}', '{null}', '{null}', '{null}')"""
             db.execute(done, (delivery, lease))
-        return [sequence for _, _, sequence in claimed]
+        return [place for _, _, place in claimed]
 
     assert [delivered(), delivered()] == [[1], []]
-    failed = """
-        select d.id::text from svc.webhook_deliveries d join svc.webhook_messages m on m.id = message_id
-         where status = 'failed' and sequence = 2
+    failed = f"""
+        select d.id::text from svc.webhook_deliveries d join {PLACES} on places.id = message_id
+         where status = 'failed' and place = 2
     """
     webhooks.deliveries.retry(db, scalar(db, failed))
     assert [delivered(), delivered(), delivered()] == [[2], [3], []]

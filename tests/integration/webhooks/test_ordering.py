@@ -19,7 +19,7 @@ from svc_pg.query import fetch, scalar
 from svc_pg.webhooks import delivery_queries as deliveries
 from svc_pg.webhooks import endpoints
 from tests.support.costs import settled_cost
-from tests.support.hooks import endpoint, hooks_config, rows
+from tests.support.hooks import PLACES, endpoint, hooks_config, rows
 from tests.support.leases import shorten_leases
 from tests.support.queue import end_leases, misplaced, postpone
 from tests.support.receiver import receiving
@@ -44,28 +44,26 @@ def db(database: str) -> Iterator[Connection]:
 
 @dataclass(frozen=True)
 class Claimed:
-    """A delivery and its lease, with the key and the sequence of its message."""
+    """A delivery and its lease, with the key of its message and its place among those of the key."""
 
     id: UUID
     lease: UUID
     key: str | None
-    sequence: int | None
+    place: int | None
 
     @property
     def name(self) -> str | None:
-        return self.key and f"{self.key}{self.sequence}"
+        return self.key and f"{self.key}{self.place}"
 
 
 def claim(conn: Connection, batch: int = 10) -> list[Claimed]:
     """Ordered by key; the keys in a statement of its own, as it has an older snapshot than a claim that waits."""
     claimed = conn.execute("select delivery_id, lease_id, message_id from svc.webhook_claim('worker', %s)", (batch,))
     leases = claimed.fetchall()
-    messages = conn.execute(
-        "select id, key, sequence from svc.webhook_messages where id = any(%s)", ([row[2] for row in leases],)
-    )
+    messages = conn.execute(f"select id, key, place from {PLACES} where id = any(%s)", ([row[2] for row in leases],))
     of_message = {row[0]: row[1:] for row in messages}
     found = [Claimed(delivery, lease, *of_message[message]) for delivery, lease, message in leases]
-    return sorted(found, key=lambda each: (each.key is None, each.key, each.sequence))
+    return sorted(found, key=lambda each: (each.key is None, each.key, each.place))
 
 
 def names(claimed: list[Claimed]) -> list[str | None]:
@@ -200,7 +198,7 @@ def test_what_somebody_has_locked_is_not_left_behind(database: str, db: Connecti
     a1, b1 = claim(db)
     assert claim(db) == []
     with psycopg.connect(database) as person:
-        waiting = scalar(person, "select delivery_id::text from svc.webhook_queue where sequence = 2 limit 1")
+        waiting = scalar(person, "select delivery_id::text from svc.webhook_queue order by sequence desc limit 1")
         fetch(person, deliveries.cancel(waiting))
         for each in (a1, b1):
             acknowledge(db, each, "delivered")
@@ -243,7 +241,7 @@ def test_no_key_goes_backwards_whatever_senders_and_workers_do(database: str, or
                         conn, "select endpoint_id::text from svc.webhook_deliveries where id = %s", (claimed.id,)
                     )
                     with lock:
-                        received[receiver, claimed.key].append((claimed.sequence, claimed.id))
+                        received[receiver, claimed.key].append((claimed.place, claimed.id))
                     match chance.choices(["delivered", "retry", "failed", "released", "lost"], [12, 3, 1, 1, 1])[0]:
                         case "lost":
                             end_leases(conn, [claimed.id])
@@ -314,14 +312,14 @@ def test_a_worker_that_is_killed_turns_no_key_around(database: str) -> None:
         )
         numbers: dict[str, list[str]] = dict(
             conn.execute(
-                """select d.id::text, array[m.key, m.sequence::text]
-                     from svc.webhook_deliveries d join svc.webhook_messages m on m.id = d.message_id"""
+                f"""select d.id::text, array[places.key, place::text]
+                      from svc.webhook_deliveries d join {PLACES} on places.id = d.message_id"""
             ).fetchall()
         )
     seen = defaultdict(list)
     for request in receiver.requests:
-        key, sequence = numbers[request.headers["webhook-id"]]
-        seen[key].append(int(sequence))
-    for sequences in seen.values():
-        assert sequences == sorted(sequences)
-        assert set(sequences) == set(range(1, 21))
+        key, place = numbers[request.headers["webhook-id"]]
+        seen[key].append(int(place))
+    for places in seen.values():
+        assert places == sorted(places)
+        assert set(places) == set(range(1, 21))

@@ -273,8 +273,8 @@ def test_every_option_arrives(client: Client, shop: str) -> None:
     client.send_many("order.created", [{}, {}], keys=[None, key])
     client.commit()
     with psycopg.connect(shop) as conn:
-        query = "select array_agg(sequence order by sequence) from svc.webhook_messages where key = %s"
-        assert scalar(conn, query, (key,)) == [1, 2]
+        query = "select count(distinct sequence) from svc.webhook_messages where key = %s"
+        assert scalar(conn, query, (key,)) == 2
         query = "select array_agg(next_attempt_at - created_at) from svc.webhook_deliveries where message_id = any (%s)"
         assert scalar(conn, query, (many,)) == [options["delay"]] * 2
 

@@ -142,11 +142,14 @@ def test_a_response_is_described_as_it_is_encoded(made: Any) -> None:
     ("annotation", "schema"),
     [
         (timedelta, {"type": "number", "description": "seconds"}),
-        (dict[str, int], {"type": "object", "additionalProperties": {"type": "integer"}}),
+        (dict[str, int], {"type": "object", "additionalProperties": {"type": "integer", "format": "int64"}}),
         (tuple[bool, ...], {"type": "array", "items": {"type": "boolean"}}),
         (Literal["a", "b"], {"type": "string", "enum": ["a", "b"]}),
         (Annotated[float, "of something"], {"type": "number"}),
-        (list[int] | str, {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "string"}]}),
+        (
+            list[int] | str,
+            {"anyOf": [{"type": "array", "items": {"type": "integer", "format": "int64"}}, {"type": "string"}]},
+        ),
     ],
 )
 def test_other_types_have_one_schema_each(annotation: object, schema: object) -> None:
@@ -155,8 +158,8 @@ def test_other_types_have_one_schema_each(annotation: object, schema: object) ->
 
 def test_a_generic_class_is_described_for_each_use() -> None:
     assert Schemas().of(Pair[int])["properties"] == {
-        "firstItem": {"type": "integer"},
-        "others": {"type": "array", "items": {"type": "integer"}},
+        "firstItem": {"type": "integer", "format": "int64"},
+        "others": {"type": "array", "items": {"type": "integer", "format": "int64"}},
     }
 
 
