@@ -219,7 +219,9 @@ def _say(steps: list[Status], *, verbose: bool) -> None:
 
 
 def _tell_limits(found: list[Status]) -> None:
-    for note in dict.fromkeys(f"note: {entry.audited_table}: {entry.note}." for entry in found if entry.note):
+    for note in dict.fromkeys(
+        f"note: {entry.audited_table or entry.identity}: {entry.note}." for entry in found if entry.note
+    ):
         output.words(note)
 
 

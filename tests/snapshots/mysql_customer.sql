@@ -1,6 +1,15 @@
 create trigger `shop`.`00_svc_audit_insert_customer` after insert on `shop`.`customer` for each row
 svc: begin
 -- made by svc-pg from its configuration for shop.customer; change it there
+    if @@session.binlog_format = 'STATEMENT' and @@log_bin and @@sql_log_bin then
+        signal sqlstate '45000' set mysql_errno = 1665, message_text =
+            'svc-pg: binlog_format is STATEMENT, under which replicas would have other entries; set it to ROW';
+    end if;
+    if @@insert_id <> 0 then
+        set insert_id = 1;
+        insert into svc.audit_insert_ids (connection_id) values (connection_id());
+        delete from svc.audit_insert_ids where connection_id = connection_id();
+    end if;
     insert into svc.audit_logs (
         `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, moved_from,
         before_data, after_data, changed_fields, redacted_fields, label, severity, compliance, description
@@ -36,6 +45,15 @@ svc: begin
     if v_changed = '' then
         leave svc;
     end if;
+    if @@session.binlog_format = 'STATEMENT' and @@log_bin and @@sql_log_bin then
+        signal sqlstate '45000' set mysql_errno = 1665, message_text =
+            'svc-pg: binlog_format is STATEMENT, under which replicas would have other entries; set it to ROW';
+    end if;
+    if @@insert_id <> 0 then
+        set insert_id = 1;
+        insert into svc.audit_insert_ids (connection_id) values (connection_id());
+        delete from svc.audit_insert_ids where connection_id = connection_id();
+    end if;
     insert into svc.audit_logs (
         `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, moved_from,
         before_data, after_data, changed_fields, redacted_fields, label, severity, compliance, description
@@ -58,6 +76,15 @@ end
 create trigger `shop`.`00_svc_audit_delete_customer` after delete on `shop`.`customer` for each row
 svc: begin
 -- made by svc-pg from its configuration for shop.customer; change it there
+    if @@session.binlog_format = 'STATEMENT' and @@log_bin and @@sql_log_bin then
+        signal sqlstate '45000' set mysql_errno = 1665, message_text =
+            'svc-pg: binlog_format is STATEMENT, under which replicas would have other entries; set it to ROW';
+    end if;
+    if @@insert_id <> 0 then
+        set insert_id = 1;
+        insert into svc.audit_insert_ids (connection_id) values (connection_id());
+        delete from svc.audit_insert_ids where connection_id = connection_id();
+    end if;
     insert into svc.audit_logs (
         `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, moved_from,
         before_data, after_data, changed_fields, redacted_fields, label, severity, compliance, description

@@ -4,6 +4,15 @@ svc: begin
     if not (((1 = 0) or ((coalesce(1 = 1 and cast(new.`status` as binary) = 'live', 1 = 0))))) then
         leave svc;
     end if;
+    if @@session.binlog_format = 'STATEMENT' and @@log_bin and @@sql_log_bin then
+        signal sqlstate '45000' set mysql_errno = 1665, message_text =
+            'svc-pg: binlog_format is STATEMENT, under which replicas would have other entries; set it to ROW';
+    end if;
+    if @@insert_id <> 0 then
+        set insert_id = 1;
+        insert into svc.audit_insert_ids (connection_id) values (connection_id());
+        delete from svc.audit_insert_ids where connection_id = connection_id();
+    end if;
     insert into svc.audit_logs (
         `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, moved_from,
         before_data, after_data, changed_fields, redacted_fields, label, severity, compliance, description
@@ -45,6 +54,15 @@ svc: begin
     if not ((((coalesce(1 = 1 and cast(old.`status` as binary) = 'live', 1 = 0))) or ((coalesce(1 = 1 and cast(new.`status` as binary) = 'live', 1 = 0))))) then
         leave svc;
     end if;
+    if @@session.binlog_format = 'STATEMENT' and @@log_bin and @@sql_log_bin then
+        signal sqlstate '45000' set mysql_errno = 1665, message_text =
+            'svc-pg: binlog_format is STATEMENT, under which replicas would have other entries; set it to ROW';
+    end if;
+    if @@insert_id <> 0 then
+        set insert_id = 1;
+        insert into svc.audit_insert_ids (connection_id) values (connection_id());
+        delete from svc.audit_insert_ids where connection_id = connection_id();
+    end if;
     insert into svc.audit_logs (
         `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, moved_from,
         before_data, after_data, changed_fields, redacted_fields, label, severity, compliance, description
@@ -69,6 +87,15 @@ svc: begin
 -- made by svc-pg from its configuration for shop.customer; change it there
     if not ((((coalesce(1 = 1 and cast(old.`status` as binary) = 'live', 1 = 0))) or (1 = 0))) then
         leave svc;
+    end if;
+    if @@session.binlog_format = 'STATEMENT' and @@log_bin and @@sql_log_bin then
+        signal sqlstate '45000' set mysql_errno = 1665, message_text =
+            'svc-pg: binlog_format is STATEMENT, under which replicas would have other entries; set it to ROW';
+    end if;
+    if @@insert_id <> 0 then
+        set insert_id = 1;
+        insert into svc.audit_insert_ids (connection_id) values (connection_id());
+        delete from svc.audit_insert_ids where connection_id = connection_id();
     end if;
     insert into svc.audit_logs (
         `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, moved_from,

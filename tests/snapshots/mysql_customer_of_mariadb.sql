@@ -1,6 +1,13 @@
 create trigger `shop`.`00_svc_audit_insert_customer` after insert on `shop`.`customer` for each row
 svc: begin
 -- made by svc-pg from its configuration for shop.customer; change it there
+    if @@session.binlog_format = 'STATEMENT' and @@log_bin and @@sql_log_bin then
+        signal sqlstate '45000' set mysql_errno = 1665, message_text =
+            'svc-pg: binlog_format is STATEMENT, under which replicas would have other entries; set it to ROW';
+    end if;
+    if @@insert_id <> 0 then
+        set insert_id = 0;
+    end if;
     insert into svc.audit_logs (
         `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, moved_from,
         before_data, after_data, changed_fields, redacted_fields, label, severity, compliance, description
@@ -42,6 +49,13 @@ svc: begin
             leave svc;
         end if;
     end if;
+    if @@session.binlog_format = 'STATEMENT' and @@log_bin and @@sql_log_bin then
+        signal sqlstate '45000' set mysql_errno = 1665, message_text =
+            'svc-pg: binlog_format is STATEMENT, under which replicas would have other entries; set it to ROW';
+    end if;
+    if @@insert_id <> 0 then
+        set insert_id = 0;
+    end if;
     set v_rule = case when ((not (cast(old.`email` as binary) <=> new.`email`)) and not (((coalesce(1 = 1 and cast(new.`status` as binary) = 'test', 1 = 0) or coalesce(1 = 1 and cast(new.`status` as binary) = 'demo', 1 = 0))))) then 0 when ((coalesce(1 = 1 and new.`credit` > 10000, 1 = 0))) then 1 when 1 = 1 then 2 end;
     insert into svc.audit_logs (
         `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, moved_from,
@@ -65,6 +79,13 @@ end
 create trigger `shop`.`00_svc_audit_delete_customer` after delete on `shop`.`customer` for each row
 svc: begin
 -- made by svc-pg from its configuration for shop.customer; change it there
+    if @@session.binlog_format = 'STATEMENT' and @@log_bin and @@sql_log_bin then
+        signal sqlstate '45000' set mysql_errno = 1665, message_text =
+            'svc-pg: binlog_format is STATEMENT, under which replicas would have other entries; set it to ROW';
+    end if;
+    if @@insert_id <> 0 then
+        set insert_id = 0;
+    end if;
     insert into svc.audit_logs (
         `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, moved_from,
         before_data, after_data, changed_fields, redacted_fields, label, severity, compliance, description

@@ -1,7 +1,7 @@
 create trigger `shop`.`00_svc_audit_insert_customer` after insert on `shop`.`customer` for each row
 svc: begin
 -- made by svc-pg from its configuration for shop.customer; change it there
-    declare exit handler for 1205, 1213 resignal;
+    declare exit handler for 1062, 1205, 1213, 1665 resignal;
     declare exit handler for sqlexception
     begin
         declare v_message text;
@@ -9,6 +9,15 @@ svc: begin
         set v_message = left(concat('svc-pg: a change is not on record: ', v_message), 128);
         signal sqlstate '01000' set message_text = v_message;
     end;
+    if @@session.binlog_format = 'STATEMENT' and @@log_bin and @@sql_log_bin then
+        signal sqlstate '45000' set mysql_errno = 1665, message_text =
+            'svc-pg: binlog_format is STATEMENT, under which replicas would have other entries; set it to ROW';
+    end if;
+    if @@insert_id <> 0 then
+        set insert_id = 1;
+        insert into svc.audit_insert_ids (connection_id) values (connection_id());
+        delete from svc.audit_insert_ids where connection_id = connection_id();
+    end if;
     insert into svc.audit_logs (
         `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, moved_from,
         before_data, after_data, changed_fields, redacted_fields, label, severity, compliance, description
@@ -42,7 +51,7 @@ svc: begin
         if(cast(old.`status` as binary) <=> new.`status`, null, '"status"'),
         if(cast(old.`settings` as binary) <=> cast(new.`settings` as binary), null, '"settings"')
     );
-    declare exit handler for 1205, 1213 resignal;
+    declare exit handler for 1062, 1205, 1213, 1665 resignal;
     declare exit handler for sqlexception
     begin
         declare v_message text;
@@ -52,6 +61,15 @@ svc: begin
     end;
     if v_changed = '' then
         leave svc;
+    end if;
+    if @@session.binlog_format = 'STATEMENT' and @@log_bin and @@sql_log_bin then
+        signal sqlstate '45000' set mysql_errno = 1665, message_text =
+            'svc-pg: binlog_format is STATEMENT, under which replicas would have other entries; set it to ROW';
+    end if;
+    if @@insert_id <> 0 then
+        set insert_id = 1;
+        insert into svc.audit_insert_ids (connection_id) values (connection_id());
+        delete from svc.audit_insert_ids where connection_id = connection_id();
     end if;
     set v_rule = case when ((not (cast(old.`email` as binary) <=> new.`email`)) and not (((coalesce(1 = 1 and cast(new.`status` as binary) = 'test', 1 = 0) or coalesce(1 = 1 and cast(new.`status` as binary) = 'demo', 1 = 0))))) then 0 when ((coalesce(1 = 1 and new.`credit` > 10000, 1 = 0))) then 1 when 1 = 1 then 2 end;
     insert into svc.audit_logs (
@@ -76,7 +94,7 @@ end
 create trigger `shop`.`00_svc_audit_delete_customer` after delete on `shop`.`customer` for each row
 svc: begin
 -- made by svc-pg from its configuration for shop.customer; change it there
-    declare exit handler for 1205, 1213 resignal;
+    declare exit handler for 1062, 1205, 1213, 1665 resignal;
     declare exit handler for sqlexception
     begin
         declare v_message text;
@@ -84,6 +102,15 @@ svc: begin
         set v_message = left(concat('svc-pg: a change is not on record: ', v_message), 128);
         signal sqlstate '01000' set message_text = v_message;
     end;
+    if @@session.binlog_format = 'STATEMENT' and @@log_bin and @@sql_log_bin then
+        signal sqlstate '45000' set mysql_errno = 1665, message_text =
+            'svc-pg: binlog_format is STATEMENT, under which replicas would have other entries; set it to ROW';
+    end if;
+    if @@insert_id <> 0 then
+        set insert_id = 1;
+        insert into svc.audit_insert_ids (connection_id) values (connection_id());
+        delete from svc.audit_insert_ids where connection_id = connection_id();
+    end if;
     insert into svc.audit_logs (
         `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, moved_from,
         before_data, after_data, changed_fields, redacted_fields, label, severity, compliance, description

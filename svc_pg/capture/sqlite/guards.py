@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from svc_pg.capture.log_ids import HIGHEST_ID
 from svc_pg.capture.sqlite.expressions import Sqlite
 from svc_pg.render import render_for
 from svc_pg.schema_objects import SchemaObject
@@ -10,8 +11,15 @@ from svc_pg.sql_text import Sql, sql
 _GUARDS: Final[dict[str, tuple[Sql, Sql | None]]] = {
     "UPDATE": (sql("update"), None),
     "DELETE": (sql("delete"), sql("old.timestamp >= coalesce((select max(before) from svc_audit_purge), '')")),
-    # it would delete an entry without firing the trigger above; -1 is an id that SQLite has yet to give
-    "REPLACE": (sql("insert"), sql("new.id <> -1 and exists (select 1 from svc_audit_logs where id = new.id)")),
+    # it would delete an entry without firing the trigger above; -1 is an id that SQLite has yet to give. After the
+    # greatest id there is none left
+    "REPLACE": (
+        sql("insert"),
+        sql(
+            "new.id <> -1 and (new.id > {} or exists (select 1 from svc_audit_logs where id = new.id))",
+            Sqlite().literal(HIGHEST_ID),
+        ),
+    ),
 }
 
 

@@ -7,7 +7,7 @@ from svc_pg.config import Config
 from svc_pg.dbapi import DbApiConnection
 from svc_pg.errors import ConfigError, InstallError
 from svc_pg.schema.comparison import compare
-from svc_pg.schema.mysql import definers, installed, migrations, preflight
+from svc_pg.schema.mysql import definers, installed, log_ids, migrations, preflight
 from svc_pg.schema.mysql.installation import Installation, read_installation
 from svc_pg.schema.mysql.session import Server, pinned
 from svc_pg.schema.mysql.target import target_of
@@ -53,4 +53,5 @@ def look(conn: DbApiConnection, server: Server, present: Installation, wanted: S
         else state
         for state in compare(wanted, [each for each in found if each.recorded_key not in others], ours)
     ]
-    return sorted([*steps, *made], key=lambda entry: entry.action == "remove")
+    ids = log_ids.state(conn) if "audit_logs" in present.tables else []
+    return sorted([*steps, *made, *ids], key=lambda entry: entry.action == "remove")

@@ -10,7 +10,7 @@ from svc_pg.dbapi import DbApiConnection, execute
 from svc_pg.errors import InstallError, SvcError
 from svc_pg.schema.change import Removal
 from svc_pg.schema.migration_files import by_name
-from svc_pg.schema.mysql import definers, installed, migrations, preflight
+from svc_pg.schema.mysql import definers, installed, log_ids, migrations, preflight
 from svc_pg.schema.mysql.diagnosis import diagnose
 from svc_pg.schema.mysql.differences import look
 from svc_pg.schema.mysql.installation import Installation, read_installation
@@ -54,7 +54,10 @@ def install(
         if not prune:
             refuse_removals(steps)
         done = _make_schema(conn, present, steps)
-        return done + _exchange(conn, [step for step in steps if step.kind == "trigger"], server.database, prune=prune)
+        triggers = [step for step in steps if step.kind == "trigger"]
+        done += _exchange(conn, [step for step in triggers if not step.audited_table], server.database, prune=prune)
+        done += log_ids.renumber(conn, steps)  # which the guard of updates lets pass
+        return done + _exchange(conn, [step for step in triggers if step.audited_table], server.database, prune=prune)
 
 
 def _make_schema(conn: DbApiConnection, present: Installation, steps: Iterable[Status]) -> list[Status]:

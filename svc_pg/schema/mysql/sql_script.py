@@ -12,7 +12,7 @@ from svc_pg.errors import InstallError
 from svc_pg.render import render_for
 from svc_pg.schema.change import Change, Removal, change_of, removal_of, reversal_of
 from svc_pg.schema.export.script import Script, statements
-from svc_pg.schema.mysql import installed, migrations, preflight
+from svc_pg.schema.mysql import installed, log_ids, migrations, preflight
 from svc_pg.schema.mysql.differences import look
 from svc_pg.schema.mysql.installation import read_installation
 from svc_pg.schema.mysql.session import COLLATION, SQL_MODE, Server, pinned
@@ -74,7 +74,7 @@ def script(conn: DbApiConnection, config: Config, *, prune: bool = False) -> Scr
     gone = {step.recorded_as or step.identity for step in steps if step.kind == "trigger" and not step.sql}
     back = reversal_of(steps, guards(), is_first=not notes)
     tables = [step.audited_table for step in steps if step.audited_table and step.item is not None]
-    return _script(server, [(change, __version__)], [(back, None)], tables, gone)
+    return _script(server, [(change, __version__)], [(back, None)], tables, gone, log_ids.statements_of(steps))
 
 
 def removal(conn: DbApiConnection, config: Config, tables: Sequence[str]) -> Script:
@@ -94,6 +94,7 @@ def _script(
     downgrade: Sequence[tuple[Change, str | None]],
     tables: Sequence[str],
     gone: set[str],
+    last: Sequence[str] = (),
 ) -> Script:
     items = chain.from_iterable(change.items for change, _ in (*upgrade, *downgrade))
     end = _delimiter(items)
@@ -105,7 +106,7 @@ def _script(
         return [statement.strip() for statement in script.split(end.text) if statement.strip()]
 
     return Script(
-        text(upgrade),
+        text(upgrade) + "".join(f"{statement}{end.text}\n" for statement in last),
         text(downgrade),
         list(dict.fromkeys(tables)),
         opening=f"delimiter {end.text}",
@@ -117,7 +118,9 @@ def _script(
 def _delimiter(items: Iterator[SchemaObject]) -> Sql:
     """A delimiter that no trigger has in it."""
     texts = [item.sql for item in items]
-    return next(end for number in count() if not any((end := Sql(f"$${number or ''}")).text in text for text in texts))
+    return next(
+        end for end in (Sql(f"$${number or ''}") for number in count()) if not any(end.text in t for t in texts)
+    )
 
 
 def _text(server: Server, change: Change, version: str | None, end: Sql, gone: set[str]) -> str:

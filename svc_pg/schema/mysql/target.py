@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from svc_pg.capture.log_ids import HIGHEST_ID
 from svc_pg.capture.mysql.cascades import Audited, cascade_objects, roots
 from svc_pg.capture.mysql.catalog import read_tables, table_names
 from svc_pg.capture.mysql.expressions import MySql
@@ -59,7 +60,12 @@ def guards() -> list[SchemaObject]:
             "trigger",
             f"{name} on svc.audit_logs",
             render_for(
-                MySql(), "mysql/capture/guard_trigger.sql.j2", trigger=("svc", name), verb=verb, is_delete=is_delete
+                MySql(),
+                "mysql/capture/guard_trigger.sql.j2",
+                trigger=("svc", name),
+                verb=verb,
+                is_delete=is_delete,
+                highest_id=HIGHEST_ID,
             ),
         )
         for name, verb, is_delete in (

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from svc_pg.config import Config
 from svc_pg.errors import InstallError
 from svc_pg.schema.migration_files import states
-from svc_pg.schema.sqlite import installed, inventory
+from svc_pg.schema.sqlite import installed, inventory, log_ids
 from svc_pg.schema.sqlite.session import reading
 from svc_pg.schema.sqlite.target import Target, target_of
 from svc_pg.schema.status import Status
@@ -55,6 +55,7 @@ def look(cursor: sqlite3.Cursor, present: Installation, target: Target) -> list[
         *(entry for entry in made if not entry.audited_table),
         *_noted((entry for entry in made if entry.audited_table), target.limits),
         *_open_purge(cursor, present),
+        *(log_ids.state(cursor) if present.migrations and _has(cursor, "svc_audit_logs") else ()),
     ]
     return sorted(found, key=lambda entry: entry.action == "remove")
 

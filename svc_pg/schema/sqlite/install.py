@@ -79,4 +79,5 @@ def _take(cursor: sqlite3.Cursor, steps: Sequence[Status]) -> None:
         elif step.kind == "trigger":
             installed.remove(cursor, [step])
         else:
-            cursor.execute(step.sql)
+            for statement in inventory.statements(step.sql):
+                cursor.execute(statement)

@@ -21,6 +21,7 @@ from svc_pg.errors import (
     TransactionError,
     UnknownTableError,
 )
+from svc_pg.schema.sqlite.sql_script import script
 from tests.support.sqlite import audited, config, connect, entries, run
 
 OURS = "select name from sqlite_schema where name like '%svc\\_%' escape '\\' order by 1"
@@ -129,6 +130,34 @@ def test_what_others_add_to_our_tables_is_told_and_kept(conn: sqlite3.Connection
     assert schema.install(conn, wanted) == []
     run(conn, [found["thief on main.svc_audit_logs"].sql, found["once on svc_audit_logs"].sql])
     assert list(states(conn, wanted)) == ["table svc_audit_purge"]
+
+
+@pytest.mark.parametrize("is_by_script", [False, True], ids=["install", "script"])
+def test_a_counter_at_its_end_is_told_and_mended(conn: sqlite3.Connection, *, is_by_script: bool) -> None:
+    shop(conn)
+    wanted = config("customer")
+    schema.install(conn, wanted)
+    conn.execute("insert into customer values (1, 'a')")
+    last = "insert into svc_audit_logs (id, table_name, operation) values (9223372036854775807, 'x', 'INSERT')"
+    with pytest.raises(conn.IntegrityError, match="append-only"):
+        conn.execute(last)
+    [[guard]] = conn.execute("select sql from sqlite_schema where name = 'svc_audit_guard_replace'").fetchall()
+    run(conn, ["drop trigger svc_audit_guard_replace", last, guard])
+    with pytest.raises(conn.OperationalError, match="full"):
+        conn.execute("insert into customer values (2, 'b')")
+    found = {each.identity: each.note for each in schema.status(conn, wanted) if each.state != "ok"}
+    assert "9223372036854775807" in (found["ids of svc_audit_logs"] or "")
+    if is_by_script:
+        made = script(conn, wanted)
+        assert made is not None
+        run(conn, ["begin", *made.split(made.upgrade), "commit"])
+    else:
+        schema.install(conn, wanted)
+    conn.execute("insert into customer values (2, 'b')")
+    assert entries(conn, "id") == [1, 2, 3]
+    assert states(conn, wanted) == {}
+    with pytest.raises(conn.IntegrityError, match="append-only"):
+        conn.execute("update svc_audit_logs set id = 7 where id = 2")
 
 
 def test_a_purge_that_somebody_left_open_is_told_and_closed(conn: sqlite3.Connection) -> None:

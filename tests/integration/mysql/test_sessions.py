@@ -1,0 +1,102 @@
+"""Settings of a session neither falsify the log of MySQL and MariaDB nor stop its writers."""
+
+import pymysql
+import pytest
+
+from svc_pg.dbapi import rows
+from svc_pg.schema.mysql.differences import status
+from svc_pg.schema.mysql.install import install
+from svc_pg.schema.mysql.sql_script import script
+from tests.support.mysql import MySqlServer
+from tests.support.mysql_tables import Connection, audit, facts, run
+
+TABLE = "create table t (id int primary key, v varchar(20))"
+PARENT = "create table parent (id int primary key)"
+CHILD = "create table child (id int primary key, p int, foreign key (p) references parent (id) on delete cascade)"
+
+
+@pytest.mark.parametrize("chosen", [1, 1000, 2**63, 2**64 - 2, 2**64 - 1])
+def test_a_session_does_not_choose_the_ids_of_entries(shop: Connection, chosen: int) -> None:
+    config = audit(shop, TABLE, PARENT, CHILD, tables=["t", "parent", "child"])
+    run(shop, "insert into t values (0, 'a')")
+    for statement in (
+        "insert into t values (1, 'a'), (2, 'b')",
+        "update t set v = 'c'",
+        "insert into parent values (1)",
+        "insert into child values (1, 1), (2, 1)",
+        "delete from parent",
+        "delete from t",
+    ):
+        run(shop, f"set insert_id = {chosen}", statement)
+    ids = [entry_id for (entry_id,) in facts(shop, "id")]
+    assert (len(ids), ids[-1] - ids[0]) == (15, 14)
+    assert [state.identity for state in status(shop, config) if state.state != "ok"] == []
+
+
+def test_an_insert_id_of_the_application_is_that_of_its_row(shop: Connection) -> None:
+    audit(shop, "create table t (id int auto_increment primary key, n int)", on_error="warn")
+    for chosen in (500, 7):
+        run(shop, f"set insert_id = {chosen}", "insert into t (n) values (1), (2)")
+    assert rows(shop, "select id from t order by id") == [(7,), (8,), (500,), (501,)]
+    assert [record for (record,) in facts(shop, "record_id")] == ["500", "501", "7", "8"]
+    run(shop, "set insert_id = 0", "update t set n = 3 where id = 7", "set insert_id = 0")
+    try:
+        run(shop, "update t set n = 4 where id = 7")
+    except pymysql.IntegrityError:  # MySQL gave 0 to the entry before
+        run(shop, "update t set n = 4 where id = 7")
+    assert [changed for (changed,) in facts(shop, "after_data")].count({"id": 7, "n": 4}) == 1
+
+
+def test_a_counter_at_its_end_is_told_and_mended(shop: Connection) -> None:
+    config = audit(shop, TABLE)
+    run(shop, "insert into t values (1, 'a')")
+    values = "'2026-01-01', 'x.t', 'INSERT'"
+    run(shop, f"insert into svc.audit_logs (id, timestamp, table_name, operation) values ({2**64 - 2}, {values})")
+    with pytest.raises(pymysql.Error, match="auto-increment"):
+        run(shop, "insert into t values (2, 'b')")
+    [wrong] = [state for state in status(shop, config) if state.state != "ok"]
+    assert (wrong.identity, wrong.action) == ("ids of svc.audit_logs", "replace")
+    assert str(2**64 - 1) in (wrong.note or "")
+    assert [step.identity for step in install(shop, config)] == ["ids of svc.audit_logs"]
+    run(shop, "insert into t values (2, 'b')")
+    found = facts(shop, "id", "table_name")
+    assert [found[n + 1][0] - found[n][0] for n in range(2)] == [1, 1]
+    assert found[1][1] == "x.t"
+    assert install(shop, config) == []
+    with pytest.raises(pymysql.Error, match="append-only"):
+        run(shop, "set @svc_renumber = 5", "update svc.audit_logs set actor_id = 'x'")
+    run(shop, "set @svc_renumber = null")
+
+
+def test_a_counter_that_a_rollback_left_at_its_end_is_mended_by_a_script_too(shop: Connection) -> None:
+    config = audit(shop, TABLE)
+    values = f"{2**64 - 2}, '2026-01-01', 'x.t', 'INSERT'"
+    chosen = f"insert into svc.audit_logs (id, timestamp, table_name, operation) values ({values})"
+    run(shop, "begin", chosen, "rollback")
+    with pytest.raises(pymysql.Error, match="auto-increment"):
+        run(shop, "insert into t values (2, 'b')")
+    made = script(shop, config)
+    assert made is not None
+    run(shop, *made.split(made.upgrade))
+    run(shop, "insert into t values (2, 'b')")
+    assert script(shop, config) is None
+
+
+@pytest.mark.parametrize("on_error", ["raise", "warn"])
+def test_a_session_that_logs_statements_is_refused(
+    mysql_server: MySqlServer, mysql_database: str, shop: Connection, on_error: str
+) -> None:
+    audit(shop, TABLE, PARENT, CHILD, tables=["t", "child"], on_error=on_error)
+    run(shop, "insert into t values (1, 'a')", "insert into parent values (1)", "insert into child values (1, 1)")
+    with mysql_server.connect(mysql_database) as conn:
+        run(conn, "set binlog_format = 'STATEMENT'")
+        for statement in (
+            "update t set v = 'b'",
+            "delete from t",
+            "insert into t values (2, 'a')",
+            "delete from parent",
+        ):
+            with pytest.raises(pymysql.Error, match="binlog_format is STATEMENT"):
+                run(conn, statement)
+        run(conn, "set sql_log_bin = 0", "update t set v = 'b'")
+    assert len(facts(shop, "id")) == 3
