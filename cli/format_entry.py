@@ -20,12 +20,18 @@ def line(entry: Entry) -> str:
         f"{entry.timestamp.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z",
         printable(entry.actor_id or (f"({entry.db_user})" if entry.db_user else "(nobody named)")),
         operation,
-        printable(entry.table_name),
+        printable(entry.table_name) + _part(entry),
         printable(entry.record_id or ""),
         *(f"[{printable(text)}]" for text in (entry.severity, entry.label) if text),
         _told(entry),
     ]
     return "  ".join(part for part in parts if part)
+
+
+def _part(entry: Entry) -> str:
+    """The partition that alone was emptied."""
+    is_of_part = entry.operation == "TRUNCATE" and entry.partition is not None
+    return f" (only {printable(entry.partition or '')})" if is_of_part else ""
 
 
 def _told(entry: Entry) -> str:

@@ -4,7 +4,10 @@ create or replace function svc.audit_content(l svc.audit_logs) returns text
 language sql stable parallel safe
 as $svc$
     select pg_catalog.json_build_array(
-        1, l.xact_id, l.table_name, l.table_oid, l.operation, l.record_id, l.moved_from, l.actor_id, l.tenant_id,
+        1, l.xact_id, l.table_name,
+        case when l.partition is null then pg_catalog.to_json(l.table_oid)
+             else pg_catalog.json_build_array(l.table_oid, l.partition) end,
+        l.operation, l.record_id, l.moved_from, l.actor_id, l.tenant_id,
         l.db_user, l.db_role, l.before_data, l.after_data, l.changed_fields, l.label, l.severity, l.compliance,
         l.description, l.redacted_fields, l.context
     )::pg_catalog.text

@@ -17,10 +17,17 @@ declare
     v_omissions svc.audit_omissions;
 begin
     select * into v_omissions from svc.audit_omissions o where o.table_name = p_table;
-    select l.id into v_truncated from svc.audit_logs l
-     where l.table_name = p_table and l.record_id is null and l.operation = 'TRUNCATE'
-       and l."timestamp" <= p_timestamp and l.id < p_id
-     order by l."timestamp" desc, l.id desc limit 1;
+    -- the last one of the table, or of the partition that held the record
+    select t.id into v_truncated from svc.audit_logs t
+     where t.table_name = p_table and t.record_id is null and t.operation = 'TRUNCATE'
+       and t."timestamp" <= p_timestamp and t.id < p_id
+       and (t.partition is null or (
+               select l.table_oid = t.table_oid or l.partition = t.partition from svc.audit_logs l
+                where l.table_name = p_table and l.record_id = p_record
+                  and l."timestamp" <= t."timestamp" and (l."timestamp", l.id) < (t."timestamp", t.id)
+                order by l."timestamp" desc, l.id desc limit 1
+           ))
+     order by t."timestamp" desc, t.id desc limit 1;
     for v_entry in
         select e.id, e.xact_id, coalesce(e.before_data::text, '') as before, coalesce(e.after_data::text, '') as after
           from (

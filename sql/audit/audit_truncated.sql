@@ -11,15 +11,18 @@ begin
         select min(t."timestamp")
           from (
             -- first all of them, which are few: from the order of time the planner would read all of the log
-            select l."timestamp", l.id, l.table_oid from svc.audit_logs l
+            select l."timestamp", l.id, l.table_oid, l.partition from svc.audit_logs l
              where l.table_name = p_table and l.record_id is null and l.operation = 'TRUNCATE'
                and l."timestamp" >= p_timestamp
             offset 0
           ) t
          where (t."timestamp", t.id) > (p_timestamp, p_id)
-           and (not exists (select from pg_class c where c.oid = t.table_oid and c.relispartition)
-                or t.table_oid = (
-                    select l.table_oid from svc.audit_logs l where l."timestamp" = p_timestamp and l.id = p_id
+           and (t.partition is null
+                    and not exists (select from pg_class c where c.oid = t.table_oid and c.relispartition)
+                or exists (
+                    select from svc.audit_logs l
+                     where l."timestamp" = p_timestamp and l.id = p_id
+                       and (l.table_oid = t.table_oid or l.partition = t.partition)
                 ))
     );
 end

@@ -20,6 +20,7 @@ select l.id::text as id,
        l.redacted_fields as "redactedFields",
        l.context,
        l.xact_id::text as "xactId",
+       l.partition,
        l.id as entry_id,
        l."timestamp" as recorded_at
   from svc.audit_logs l;
@@ -47,5 +48,7 @@ comment on column svc.audit_log_export."redactedFields" is
     'The columns whose values are not recorded, or are disguised; {*} if all are.';
 comment on column svc.audit_log_export.context is 'Facts about the request, as the application set them.';
 comment on column svc.audit_log_export."xactId" is 'The transaction: equal for all changes that were made together.';
+comment on column svc.audit_log_export.partition is
+    'The partition that held the row, or that a TRUNCATE emptied alone: public.orders_2026_01. Null of other tables.';
 comment on column svc.audit_log_export.entry_id is 'The id as a number, for conditions and for order.';
 comment on column svc.audit_log_export.recorded_at is 'The timestamp as a timestamptz, for conditions and for order.';

@@ -26,7 +26,9 @@ ALWAYS: Final = ("id", "timestamp", "table_name")
 class Entry:
     """One change of one record. Snapshots are mappings that keep PostgreSQL's text: ``entry.after_data["email"]``.
 
-    On PostgreSQL every entry has a ``db_user`` and an ``xact_id``. SQLite knows neither, and MySQL no ``xact_id``.
+    ``partition`` is the one that held the row, such as ``public.orders_2026_01``, or that a TRUNCATE emptied; a
+    TRUNCATE without it emptied the whole table. On PostgreSQL every entry has a ``db_user`` and an ``xact_id``. SQLite
+    knows neither, and MySQL no ``xact_id``.
     """
 
     id: str
@@ -48,6 +50,7 @@ class Entry:
     redacted_fields: list[str] | None
     context: Snapshot | None
     xact_id: str | None
+    partition: str | None
 
     def __post_init__(self) -> None:
         read_snapshots(self)
@@ -98,6 +101,7 @@ _EXPRESSIONS: Final[dict[str, LiteralString]] = {
     "redacted_fields": "redacted_fields",
     "context": "context",
     "xact_id": "xact_id::text",
+    "partition": "partition",
 }
 
 

@@ -30,10 +30,11 @@ FIELDS: Final[dict[LiteralString, LiteralString]] = {
     "redactedFields": "redacted_fields",
     "context": "context",
     "xactId": "xact_id::text",
+    "partition": "partition",
 }
 ARRAYS: Final = frozenset({"changedFields", "compliance", "redactedFields"})
 FREE_TEXTS: Final = frozenset(
-    {"tableName", "recordId", "actorId", "tenantId", "dbUser", "dbRole", "label", "description"}
+    {"tableName", "recordId", "actorId", "tenantId", "dbUser", "dbRole", "label", "description", "partition"}
 )
 
 

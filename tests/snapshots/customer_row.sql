@@ -2,7 +2,8 @@
 -- who may insert here and nowhere else. Number, time, transaction and user of an entry are always the log's own.
 create or replace view svc."record_public_customer" as
     select table_name, table_oid, operation, record_id, moved_from, actor_id, tenant_id, db_role, before_data,
-           after_data, changed_fields, redacted_fields, context, label, severity, compliance, description
+           after_data, changed_fields, redacted_fields, context, label, severity, compliance, description,
+           partition
       from svc.audit_logs
      where table_name = 'public.customer'
       with check option;

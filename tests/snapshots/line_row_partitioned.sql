@@ -2,7 +2,8 @@
 -- who may insert here and nowhere else. Number, time, transaction and user of an entry are always the log's own.
 create or replace view svc."record_shop_Order Line" as
     select table_name, table_oid, operation, record_id, moved_from, actor_id, tenant_id, db_role, before_data,
-           after_data, changed_fields, redacted_fields, context, label, severity, compliance, description
+           after_data, changed_fields, redacted_fields, context, label, severity, compliance, description,
+           partition
       from svc.audit_logs
      where table_name = 'shop.Order Line'
       with check option;
@@ -50,14 +51,14 @@ begin
         end if;
         insert into svc."record_shop_Order Line" (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
-            changed_fields, redacted_fields, context, moved_from
+            changed_fields, redacted_fields, context, moved_from, partition
         ) values (
             'shop.Order Line', tg_relid, 'UPDATE',
             case when v_after ?& array['order_id', 'place']::text[] then jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text else svc.audit_record_id(tg_relid, v_after) end,
             nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,
-            nullif(current_setting('svc.context', true), '')::jsonb, v_moved_from
+            nullif(current_setting('svc.context', true), '')::jsonb, v_moved_from, tg_table_schema || '.' || tg_table_name
         );
     elsif tg_op = 'INSERT' then
         begin
@@ -67,14 +68,14 @@ begin
         end;
         insert into svc."record_shop_Order Line" (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
-            changed_fields, redacted_fields, context
+            changed_fields, redacted_fields, context, partition
         ) values (
             'shop.Order Line', tg_relid, 'INSERT',
             case when v_after ?& array['order_id', 'place']::text[] then jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text else svc.audit_record_id(tg_relid, v_after) end,
             nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,
-            nullif(current_setting('svc.context', true), '')::jsonb
+            nullif(current_setting('svc.context', true), '')::jsonb, tg_table_schema || '.' || tg_table_name
         );
     elsif tg_op = 'DELETE' then
         begin
@@ -84,26 +85,29 @@ begin
         end;
         insert into svc."record_shop_Order Line" (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
-            changed_fields, redacted_fields, context
+            changed_fields, redacted_fields, context, partition
         ) values (
             'shop.Order Line', tg_relid, 'DELETE',
             case when v_before ?& array['order_id', 'place']::text[] then jsonb_build_array(v_before -> 'order_id', v_before -> 'place')::text else svc.audit_record_id(tg_relid, v_before) end,
             nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,
-            nullif(current_setting('svc.context', true), '')::jsonb
+            nullif(current_setting('svc.context', true), '')::jsonb, tg_table_schema || '.' || tg_table_name
         );
     elsif tg_op = 'TRUNCATE' then
         insert into svc."record_shop_Order Line" (
             table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
-            changed_fields, redacted_fields, context
+            changed_fields, redacted_fields, context, partition
         ) values (
             'shop.Order Line', tg_relid, 'TRUNCATE',
             null::text,
             nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
             nullif(current_setting('role'), 'none'), v_before, v_after,
             v_changed, null,
-            nullif(current_setting('svc.context', true), '')::jsonb
+            nullif(current_setting('svc.context', true), '')::jsonb,
+            -- no name if it is of the whole table; a partition that was detached since keeps the trigger
+            (select tg_table_schema || '.' || tg_table_name from pg_class c
+              where c.oid = tg_relid and (c.relispartition or c.relkind <> 'p'))
         );
     end if;
     return null;
@@ -231,12 +235,14 @@ with truncated as materialized (
      order by leaf, "timestamp" desc, id desc
 )
 insert into svc.audit_logs (
-    table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, after_data, redacted_fields, context
+    table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, after_data, redacted_fields, context, partition
 )
 select 'shop.Order Line', v_table, 'SNAPSHOT', v_record_id,
        nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
        nullif(current_setting('role'), 'none'), v_after,
-       null::text[], nullif(current_setting('svc.context', true), '')::jsonb
+       null::text[], nullif(current_setting('svc.context', true), '')::jsonb,
+       (select n.nspname || '.' || c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
+         where c.oid = v_table)
   from (
     select v_table, v_before, v_after, jsonb_build_array(v_after -> 'order_id', v_after -> 'place')::text as v_record_id
       from (

@@ -82,6 +82,7 @@ create table svc.audit_logs (
     redacted_fields text[],
     context jsonb,
     erased_leaf bytea,
+    partition text collate "C",
     constraint audit_logs_pkey PRIMARY KEY ("timestamp", id)
 ) partition by RANGE ("timestamp");
 CREATE INDEX audit_logs_actor ON ONLY svc.audit_logs USING btree (actor_id, "timestamp") WHERE (actor_id IS NOT NULL);
@@ -648,6 +649,7 @@ create view svc.audit_log_export (
     "redactedFields" text[],
     context jsonb,
     "xactId" text,
+    partition text,
     entry_id bigint,
     recorded_at timestamp with time zone
 ) as ...;
@@ -669,7 +671,8 @@ create view svc.record_svc_audit_holds (
     label text,
     severity svc.audit_severity,
     compliance text[],
-    description text
+    description text,
+    partition text
 ) with (check_option=cascaded) as ...;
 
 create view svc.record_svc_console_sessions (
@@ -689,7 +692,8 @@ create view svc.record_svc_console_sessions (
     label text,
     severity svc.audit_severity,
     compliance text[],
-    description text
+    description text,
+    partition text
 ) with (check_option=cascaded) as ...;
 
 create view svc.record_svc_console_tokens (
@@ -709,7 +713,8 @@ create view svc.record_svc_console_tokens (
     label text,
     severity svc.audit_severity,
     compliance text[],
-    description text
+    description text,
+    partition text
 ) with (check_option=cascaded) as ...;
 
 create view svc.record_svc_tenants (
@@ -729,7 +734,8 @@ create view svc.record_svc_tenants (
     label text,
     severity svc.audit_severity,
     compliance text[],
-    description text
+    description text,
+    partition text
 ) with (check_option=cascaded) as ...;
 
 create view svc.record_svc_webhook_endpoints (
@@ -749,7 +755,8 @@ create view svc.record_svc_webhook_endpoints (
     label text,
     severity svc.audit_severity,
     compliance text[],
-    description text
+    description text,
+    partition text
 ) with (check_option=cascaded) as ...;
 
 create view svc.webhook_delivery_export (

@@ -10,7 +10,7 @@ from psycopg import sql
 Connection = psycopg.Connection[Any]
 
 _ENTRIES = """
-select operation::text, before_data::text, after_data::text from svc.audit_logs
+select operation::text, partition, before_data::text, after_data::text from svc.audit_logs
  where table_name = %s and id > %s order by id
 """
 _INSERT = sql.SQL("insert into {0} select * from jsonb_populate_record(null::{0}, %s::jsonb)")
@@ -34,16 +34,24 @@ def replay(conn: Connection, table_name: str, *, into: sql.Identifier, after: in
     """Bring the entries of a table into the table ``into``, which has its rows from before them.
 
     The law needs no order: the images before are taken out as often as they occur, and those after put in. What came
-    before a TRUNCATE does not count. Every image that is left to be taken out must be found.
+    before a TRUNCATE does not count, of the partition that it names, or of the whole table. Every image that is left to
+    be taken out must be found.
     """
-    images: Counter[str] = Counter()
-    for operation, before, image in conn.execute(_ENTRIES, (table_name, after)).fetchall():
-        if operation == "TRUNCATE":
+    parts: dict[str | None, Counter[str]] = {}
+    for operation, partition, before, image in conn.execute(_ENTRIES, (table_name, after)).fetchall():
+        if operation == "TRUNCATE" and partition is None:
             conn.execute(_TRUNCATE.format(into))
-            images.clear()
+            parts.clear()
+        elif operation == "TRUNCATE":
+            assert after == 0, "nothing tells which of the rows from before were in the partition"
+            parts.pop(partition, None)
+        images = parts.setdefault(partition, Counter())
         images.update([image] if image is not None else [])
         images.subtract([before] if before is not None else [])
-    for image, count in images.items():
+    total: Counter[str] = Counter()
+    for images in parts.values():
+        total.update(images)
+    for image, count in total.items():
         for _ in range(-count):
             assert conn.execute(_DELETE.format(into), (image,)).rowcount == 1, image
         for _ in range(count):

@@ -39,6 +39,7 @@ ENTRY = Entry(
     redacted_fields=None,
     context=None,
     xact_id="7",
+    partition=None,
 )
 
 

@@ -142,6 +142,7 @@ _COLUMNS: Final[Mapping[str, LiteralString]] = {
     "severity": "severity",
     "compliance": "compliance",
     "xact_id": "xact_id",
+    "partition": "null",
 }
 _TEXTS: Final[Mapping[str, LiteralString]] = {
     "record_id": "record_id",

@@ -100,6 +100,7 @@ def _capture_function(rules: TableRules, unattributed: Unattributed) -> SchemaOb
         "function": function,
         "view": function_name("record", table.name),
         "table_name": str(table.name),
+        "is_partitioned": table.is_partitioned,
         "columns": sorted(set(table.columns).difference(table.json_columns)),
         "json_columns": sorted(table.json_columns),
         "known": sorted(table.columns),

@@ -1,12 +1,18 @@
+import json
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from io import BytesIO
 from typing import Any
 
 import psycopg
 import pytest
+from psycopg.sql import Identifier
 
-from svc_pg import Config, schema
+from svc_pg import Config, audit, schema
 from svc_pg.errors import ConfigError, UnknownTableError
+from svc_pg.query import scalar
+from tests.support.replay import contents, replay
 from tests.support.tables import log
 
 MEASUREMENTS = """
@@ -71,6 +77,49 @@ def test_truncate_of_a_parent_or_a_partition_is_recorded(db: psycopg.Connection[
     oid = psycopg.sql.Literal(table)
     [(expected,)] = db.execute(psycopg.sql.SQL("select {}::regclass::oid").format(oid)).fetchall()
     assert expected in {e["table_oid"] for e in entries}
+
+
+def test_a_truncate_of_a_partition_names_it_and_empties_no_other(db: psycopg.Connection[Any]) -> None:
+    db.execute(MEASUREMENTS)
+    db.commit()
+    install(db, {"name": "m"})
+    db.execute("insert into m values (1, 'north', 1), (2, 'south', 1)")
+    db.execute("truncate m_south")
+    db.execute("insert into m values (3, 'south', 1)")
+    db.execute("alter table m rename to renamed")
+    db.execute("alter table renamed rename to m")
+    db.commit()
+    assert [row.values["id"] for row in audit.as_of("m", datetime.now(UTC)).list(db)] == [1, 3]
+    state = "select svc.audit_state_before('public.m', %s, 'infinity', 1000) = ''"
+    assert [scalar(db, state, (key,)) for key in ('["north", 1]', '["south", 2]')] == [False, True]
+    out = BytesIO()
+    audit.export(db, audit.query(), format="ndjson", out=out)
+    entries = [json.loads(line) for line in out.getvalue().splitlines()]
+    assert [(entry["operation"], entry["partition"]) for entry in entries] == [
+        ("INSERT", "public.m_north"),
+        ("INSERT", "public.m_south_low"),
+        ("TRUNCATE", "public.m_south"),
+        ("TRUNCATE", "public.m_south_low"),
+        ("INSERT", "public.m_south_low"),
+    ]
+    db.execute("create table rebuilt (like m)")
+    replay(db, "public.m", into=Identifier("rebuilt"))
+    assert contents(db, Identifier("rebuilt")) == contents(db, Identifier("m")) != []
+    db.execute("truncate m")
+    assert [entry["partition"] for entry in log(db) if entry["operation"] == "TRUNCATE"].count(None) == 1
+    db.commit()
+    assert audit.as_of("m", datetime.now(UTC)).list(db).data == []
+
+
+def test_a_truncate_of_a_detached_partition_empties_no_other(db: psycopg.Connection[Any]) -> None:
+    db.execute(MEASUREMENTS)
+    db.commit()
+    install(db, {"name": "m"})
+    db.execute("insert into m values (1, 'north', 1), (2, 'south', 1)")
+    db.execute("alter table m detach partition m_north")  # keeps its TRUNCATE trigger until the next install
+    db.execute("truncate m_north")
+    db.commit()
+    assert [row.values["id"] for row in audit.as_of("m", datetime.now(UTC)).list(db)] == [2]
 
 
 def test_a_partition_that_is_newer_than_the_install_lacks_its_truncate_trigger_and_status_says_so(

@@ -3,14 +3,15 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 from svc_pg.audit.entry import Entry, Operation, is_erased
 from svc_pg.console.pages.audit.differences import LONGEST, Value, alone, compared, written
 from svc_pg.console.pages.visit import Visit
 
 LIST: Final = (
-    "operation,recordId,actorId,dbUser,changedFields,label,severity,description,redactedFields,xactId,tenantId"
+    "operation,recordId,actorId,dbUser,changedFields,label,severity,description,redactedFields,xactId,tenantId,"
+    "partition"
 )
 """The fields of an entry that a row of a list needs."""
 
@@ -56,7 +57,14 @@ def title(entry: Entry) -> str:
 
 
 def _fields(entry: Entry) -> str:
-    return listed(entry.changed_fields or []) if entry.operation == "UPDATE" else short(entry.table_name)
+    match entry.operation:
+        case "UPDATE":
+            return listed(entry.changed_fields or [])
+        case "TRUNCATE":
+            return short(entry.partition or entry.table_name)
+        case "INSERT" | "DELETE" | "SNAPSHOT":
+            return short(entry.table_name)
+    assert_never(entry.operation)
 
 
 def listed(names: Sequence[str]) -> str:
