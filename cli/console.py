@@ -8,7 +8,7 @@ import typer
 
 from svc_pg.console.prefix import PREFIX
 from svc_pg.console.sign_in import sessions as stored
-from svc_pg.console.sign_in import shell_links
+from svc_pg.console.sign_in import shell_links, tenants
 from svc_pg.console.tokens import new_connection_token
 from svc_pg.errors import NotFoundError
 from svc_pg.settings import Settings
@@ -91,13 +91,27 @@ def _session(session: stored.StoredSession) -> Iterator[str]:
 
 @_console.command()
 def revoke(
-    session_id: Annotated[UUID, typer.Argument(metavar="ID", help="The id of a session or of a link to the portal.")],
+    session_id: Annotated[
+        UUID | None, typer.Argument(metavar="[ID]", help="The id of a session or of a link to the portal.")
+    ] = None,
     *,
+    tenant: Annotated[
+        str | None, typer.Option(metavar="TENANT", help="All that lets somebody in for it: links, sessions and tokens.")
+    ] = None,
     database_url: PostgresUrl = None,
 ) -> None:
-    """End a session, or a link to the portal that nobody has opened. The next call with its token is refused."""
+    """End a session, a link to the portal that nobody has opened, or all of a tenant. The next call is refused."""
     with connect(database_url) as conn, operator(conn):
-        if not stored.revoke(conn, session_id):
+        match session_id, tenant:
+            case None, str():
+                ended = tenants.end_access(conn, tenant)
+                output.words(f"ended {ended} links, sessions and tokens of the tenant {printable(tenant)}")
+                return
+            case UUID(), None:
+                is_known = stored.revoke(conn, session_id)
+            case _:
+                raise typer.BadParameter("write an id, or --tenant")
+        if not is_known:
             raise NotFoundError(
                 f"no session or link has the id {session_id}", hint="List them: svc-pg console sessions --all"
             )

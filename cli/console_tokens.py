@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from svc_pg.console.sign_in import program_tokens
+from svc_pg.console.sign_in import program_tokens, tenants
 from svc_pg.errors import NotFoundError
 from svc_pg.settings import Permission
 
@@ -32,11 +32,17 @@ def add(
 ) -> None:
     """Make a token, and print it. It is not shown again."""
     with connect(database_url) as conn, operator(conn):
+        if tenant is not None:
+            tenants.refuse_unknown(conn, tenant)
         made = program_tokens.add(conn, name, permission=permission, tenant=tenant, lifetime=expires)
     if json:
         records.show_json(made)
         return
     output.data(made.token)
+    if made.is_new_tenant:
+        output.words(
+            f"Nothing else in this database is of the tenant {printable(tenant or '')}; is it spelt as you send it?"
+        )
     output.words(f"The token of {name}, shown this once, good until {records.minute(made.expires_at)}.")
 
 

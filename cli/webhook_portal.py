@@ -10,6 +10,7 @@ from svc_pg.query import fetch_one
 from . import output, records
 from .console_address import Url, base_of
 from .database import connect
+from .json_text import printable
 from .operator import operator
 from .options import PostgresUrl, duration
 
@@ -26,11 +27,14 @@ def portal_link(
 ) -> None:
     """Print a link with which a customer manages the webhooks of its tenant, to be opened once within ten minutes."""
     from svc_pg.console.built_in.webhook_portal import address  # here, because other commands need no web framework
-    from svc_pg.console.sign_in import portal_links
+    from svc_pg.console.sign_in import portal_links, tenants
 
     base = base_of(url)
     wanted = portal_links.link(tenant, lifetime=expires)
     with connect(database_url) as conn, operator(conn):
+        tenants.refuse_unknown(conn, tenant)
         link = fetch_one(conn, wanted)
     output.data(f"{base}{address(link.token)}")
+    if link.is_new_tenant:
+        output.words(f"Nothing else in this database is of the tenant {printable(tenant)}; is it spelt as you send it?")
     output.words(f"Good once, until {records.minute(link.expires_at)}. To end it: svc-pg console revoke {link.id}")

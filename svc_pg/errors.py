@@ -195,7 +195,7 @@ INSUFFICIENT_PRIVILEGE: Final = "42501"
 _NOT_ALLOWED: Final = re.compile(
     r" (schema svc|(table|view|function) (audit|console|installed|webhook)_\w+"
     r"|table (installation|maintenance|migrations)"
-    r"|function (capture_log|erase|history|hold|lift_hold|send(_many)?))$"
+    r"|function (capture_log|end_tenant_access|erase|history|hold|lift_hold|send(_many)?))$"
 )
 
 

@@ -8,6 +8,8 @@ from svc_pg.errors import QueryError
 MAX_IDENTIFIER_BYTES: Final = 63  # NAMEDATALEN - 1; PostgreSQL would cut a longer name silently
 MAX_TENANT_BYTES: Final = 1024
 """Of a message, as ``svc.send`` takes it: with an idempotency key it fits into an index."""
+MAX_TENANT_CHARACTERS: Final = 400
+"""Of a tenant that sessions, tokens, links or ``svc.tenants`` have: it is a part of the ids of actors."""
 
 # an escape in JSON: a pair of surrogates, else in group 1 what jsonb refuses, else any other
 _ESCAPE: Final = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u(0000|[dD][89a-fA-F]..)|.)")
@@ -32,6 +34,16 @@ def refuse_unstorable(**texts: str | None) -> None:
             raise QueryError(f"{name} is {text!r}, not a str", hint=f"Write {name}=str(...).")
         if text is not None and not is_storable(text):
             raise QueryError(f"{name} {text!r} contains NUL or a lone surrogate, which no text in PostgreSQL does")
+
+
+def refuse_tenant(tenant: str) -> None:
+    """Raise QueryError if no session, token, link or row of ``svc.tenants`` can be of this tenant."""
+    refuse_unstorable(tenant=tenant)
+    if not 0 < len(tenant) <= MAX_TENANT_CHARACTERS or len(tenant.encode()) > MAX_TENANT_BYTES:
+        raise QueryError(
+            f"a tenant has 1 to {MAX_TENANT_CHARACTERS} characters, and at most {MAX_TENANT_BYTES} bytes",
+            hint="Use its id, not what it is called.",
+        )
 
 
 def check_texts(*params: object) -> None:

@@ -71,8 +71,8 @@ def _register(conn: Connection[Any], now: datetime, keys: KeyRing, receivers: st
     guard = Guard.of(CONFIG.webhooks)
     with conn.transaction():
         conn.execute(_BEGIN, (now - _REGISTERED, OPERATOR, "", ""))
-        for name in ("acme", "northwind"):
-            conn.execute("insert into svc.tenants (name) values (%s)", [name])
+        for tenant, name in (("acme", "Acme"), ("northwind", "Northwind Traders")):
+            conn.execute("insert into svc.tenants (id, name) values (%s, %s)", [tenant, name])
         for receiver in RECEIVERS:
             url = f"{receivers}/{receiver.name}" if receivers else f"https://{receiver.name}"
             registered = endpoints.create(

@@ -39,6 +39,7 @@ from svc_pg.console.sealed_cursors import SealedCursors
 from svc_pg.console.sign_in import portal_links
 from svc_pg.console.sign_in.mail import EmailSender
 from svc_pg.console.sign_in.method import sign_in_of
+from svc_pg.console.sign_in.tenants import KnownTenants
 from svc_pg.console.turns import Turns
 from svc_pg.console.wrapping import Wrapped
 from svc_pg.settings import Settings, signing_keys
@@ -99,8 +100,13 @@ class Console:
             title="svc-pg console",
         )
         self._add_open_routes(settings)
-        self._core.add_product(account_product(self._database, log, config=desired), is_built_in=True)
-        self.webhooks = webhooks_product(self._database, settings=settings, config=desired.webhooks)
+        self.tenants = KnownTenants()
+        """The tenants that links to the portal and tokens may be for."""
+        account = account_product(self._database, log, config=desired, tenants=self.tenants)
+        self._core.add_product(account, is_built_in=True)
+        self.webhooks = webhooks_product(
+            self._database, settings=settings, config=desired.webhooks, tenants=self.tenants
+        )
         """The built-in product, for ``webhooks_app``."""
         cursors = SealedCursors(signing_keys(settings))
         audit = audit_product(self._database, log, config=desired.audit, cursors=cursors)

@@ -371,10 +371,11 @@ create table svc.migrations (
 );
 
 create table svc.tenants (
-    id uuid default gen_random_uuid() not null,
+    id text default (gen_random_uuid())::text not null,
     name text not null,
     created_at timestamp with time zone default now() not null,
     updated_at timestamp with time zone default now() not null,
+    constraint tenants_id_check CHECK ((((char_length(id) >= 1) AND (char_length(id) <= 400)) AND (octet_length(id) <= 1024))),
     constraint tenants_name_check CHECK (((name = btrim(name)) AND ((char_length(name) >= 1) AND (char_length(name) <= 200)))),
     constraint tenants_pkey PRIMARY KEY (id)
 );
@@ -382,6 +383,8 @@ CREATE UNIQUE INDEX tenants_name ON svc.tenants USING btree (name);
 CREATE TRIGGER "00_svc_audit_truncate" AFTER TRUNCATE ON svc.tenants FOR EACH STATEMENT EXECUTE FUNCTION svc.capture_svc_tenants();
 CREATE TRIGGER "00_svc_audit_update" AFTER UPDATE ON svc.tenants FOR EACH ROW WHEN ((old.* *<> new.*)) EXECUTE FUNCTION svc.capture_svc_tenants();
 CREATE TRIGGER "00_svc_audit_write" AFTER INSERT OR DELETE ON svc.tenants FOR EACH ROW EXECUTE FUNCTION svc.capture_svc_tenants();
+CREATE TRIGGER tenants_gone_row AFTER DELETE OR UPDATE OF id ON svc.tenants FOR EACH ROW EXECUTE FUNCTION svc.console_tenant_gone();
+CREATE TRIGGER tenants_gone_truncate BEFORE TRUNCATE ON svc.tenants FOR EACH STATEMENT EXECUTE FUNCTION svc.console_tenant_gone();
 
 create table svc.webhook_blocks (
     delivery_id uuid not null,
@@ -1131,6 +1134,10 @@ create function svc.console_add_token(p_id uuid, p_name text, p_permission text,
     returns SETOF svc.console_tokens language plpgsql
     set search_path=pg_catalog, pg_temp;
 
+create function svc.console_check_tenant(p_tenant text)
+    returns void language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.console_claim(p_session_id uuid, p_device_hash bytea, p_token_hash bytea, p_permission text, p_expires_at timestamp with time zone, p_idle_timeout interval, p_ip inet, p_user_agent text)
     returns text language plpgsql
     set search_path=pg_catalog, pg_temp;
@@ -1141,6 +1148,10 @@ create function svc.console_hit(p_key text, p_limit integer, p_window interval, 
 
 create function svc.console_init(p_session_id uuid, p_email text, p_is_allowed boolean, p_is_named boolean, p_device_hash bytea, p_code_hash bytea, p_decoy_hash bytea, p_max_attempts integer, p_ip inet, p_user_agent text, p_device text, OUT is_mailed boolean, OUT retry_after integer)
     returns record language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.console_is_new_tenant(p_tenant text)
+    returns boolean language sql stable
     set search_path=pg_catalog, pg_temp;
 
 create function svc.console_link(p_session_id uuid, p_email text, p_device_hash bytea, p_decoy_hash bytea, p_lifetime interval)
@@ -1183,12 +1194,20 @@ create function svc.console_session(p_token_hash bytea, p_is_use boolean DEFAULT
     returns TABLE(id uuid, email text, permission text, tenant text, expires_at timestamp with time zone, retry_after integer) language sql
     set search_path=pg_catalog, pg_temp;
 
+create function svc.console_tenant_gone()
+    returns trigger language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.console_token(p_token_hash bytea, p_is_use boolean DEFAULT true)
     returns TABLE(id uuid, name text, permission text, tenant text, expires_at timestamp with time zone, retry_after integer) language sql
     set search_path=pg_catalog, pg_temp;
 
 create function svc.console_verify(p_session_id uuid, p_device_hash bytea, p_code_hashes bytea[], p_ip inet, p_user_agent text, OUT outcome text, OUT attempts_remaining integer, OUT retry_after integer)
     returns record language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.end_tenant_access(tenant text)
+    returns integer language plpgsql
     set search_path=pg_catalog, pg_temp;
 
 create function svc.erase(table_name text, record_id text)
@@ -1757,11 +1776,13 @@ grant execute on function svc.audit_words to svc_reader;
 grant execute on function svc.audit_words to svc_writer;
 grant execute on function svc.capture_log to svc_admin;
 grant execute on function svc.console_add_token to svc_admin;
+grant execute on function svc.console_check_tenant to svc_admin;
 grant execute on function svc.console_claim to svc_admin;
 grant delete, insert, select, update on table svc.console_events to svc_admin;
 grant select on table svc.console_events to svc_reader;
 grant execute on function svc.console_hit to svc_admin;
 grant execute on function svc.console_init to svc_admin;
+grant execute on function svc.console_is_new_tenant to svc_admin;
 grant execute on function svc.console_link to svc_admin;
 grant execute on function svc.console_link_state to svc_admin;
 grant delete, insert, select, update on table svc.console_magic_links to svc_admin;
@@ -1783,6 +1804,7 @@ grant delete, insert, select, update on table svc.console_tokens to svc_admin;
 grant delete, insert, select, update on table svc.console_uses to svc_admin;
 grant select on table svc.console_uses to svc_reader;
 grant execute on function svc.console_verify to svc_admin;
+grant execute on function svc.end_tenant_access to svc_admin;
 grant execute on function svc.erase to svc_admin;
 grant execute on function svc.history to svc_admin;
 grant execute on function svc.history to svc_reader;

@@ -10,16 +10,17 @@ from svc_pg.console.built_in.account_tokens import TokenRoutes
 from svc_pg.console.changes import Changes
 from svc_pg.console.database import Database
 from svc_pg.console.products import Product
+from svc_pg.console.sign_in.tenants import KnownTenants
 
 
-def account_product(database: Database, log: AuditLog, *, config: Config) -> Product:
-    """The product, for sessions in this database, which should be as ``config`` says."""
+def account_product(database: Database, log: AuditLog, *, config: Config, tenants: KnownTenants) -> Product:
+    """The product, for sessions in this database, which should be as ``config`` says; tokens are for ``tenants``."""
     return Product(
         id="account",
         name="Account",
         endpoints=[
             *SessionRoutes(database).endpoints(),
-            *TokenRoutes(database).endpoints(),
+            *TokenRoutes(database, tenants).endpoints(),
             events_route(database),
             system_route(database, config),
             changes_route(Changes(database, log)),

@@ -18,9 +18,11 @@ from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Probl
 from svc_pg.console.sign_in import program_tokens
 from svc_pg.console.sign_in.lifetimes import STATES
 from svc_pg.console.sign_in.program_tokens import LIFETIME, LONGEST, NewToken, StoredToken, TokenQuery
+from svc_pg.console.sign_in.tenants import KnownTenants
 from svc_pg.errors import ConflictError, QueryError
 from svc_pg.pagination import Page
 from svc_pg.settings import Permission
+from svc_pg.storable_texts import MAX_TENANT_CHARACTERS
 
 _FILTERS: Final[dict[str, FilterParameter[TokenQuery]]] = {
     "state": FilterParameter(TokenQuery.state, "tokens that are live, or have ended", one_of(list(STATES))),
@@ -36,15 +38,18 @@ class TokenToAdd(RequestBody):
         max_length=63, pattern="^[A-Za-z0-9][A-Za-z0-9._-]*$", description="The actor of its changes is token:name."
     )
     permission: Permission
-    tenant: str | None = Field(default=None, min_length=1, max_length=512, description="Only what is this tenant's.")
+    tenant: str | None = Field(
+        default=None, min_length=1, max_length=MAX_TENANT_CHARACTERS, description="Only what is this tenant's."
+    )
     expires_in: int = Field(default=int(LIFETIME.total_seconds()), ge=1, le=LONGEST.days * _DAY, description="Seconds.")
 
 
 @dataclass(frozen=True, slots=True)
 class TokenRoutes:
-    """The handlers, and the database with the tokens."""
+    """The handlers, the database with the tokens, and the tenants that these may be of."""
 
     database: Database
+    known: KnownTenants
 
     def endpoints(self) -> Sequence[ProductEndpoint]:
         """The routes."""
@@ -68,7 +73,7 @@ class TokenRoutes:
                 body_example={"name": "nightly-report", "permission": "read", "expiresIn": 90 * _DAY},
                 response=NewToken,
                 status=201,
-                errors={"people_only": 403, "token_exists": 409},
+                errors={"people_only": 403, "unknown_tenant": 404, "token_exists": 409},
             ),
             ProductEndpoint(
                 method="DELETE",
@@ -92,6 +97,8 @@ class TokenRoutes:
         body = read_body(request, TokenToAdd)
         try:
             async with self.database.acting(request) as conn:
+                if body.tenant is not None:
+                    await self.known.refuse_unknown(conn, body.tenant)
                 token = await program_tokens.aadd(
                     conn,
                     body.name,

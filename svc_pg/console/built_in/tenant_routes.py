@@ -10,12 +10,15 @@ from pydantic import Field, field_validator
 
 from svc_pg.console.body import RequestBody, read_body
 from svc_pg.console.built_in.tenant_table import SVC_TENANTS, Tenant, Tenants, TenantTable
-from svc_pg.console.parameters import PAGE, PAGE_BYTES, documented, filtered
+from svc_pg.console.built_in.tenant_use import MOST_ASKED, TenantUses, Unlisted, unlisted, use_of
+from svc_pg.console.built_in.webhook_bodies import Text
+from svc_pg.console.parameters import PAGE, PAGE_BYTES, FilterParameter, documented, filtered
 from svc_pg.console.preconditions import IF_MATCH, OUTDATED, check, tag
 from svc_pg.console.products import Product, ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem, created
 from svc_pg.console.sign_in.tenants import aend_access
 from svc_pg.pagination import Page
+from svc_pg.storable_texts import MAX_TENANT_CHARACTERS
 
 if TYPE_CHECKING:
     from svc_pg.console.app import Console
@@ -24,6 +27,9 @@ _UNKNOWN: Final = {"unknown_tenant": 404}
 _EXISTS: Final = {"tenant_exists": 409}
 _REFUSED: Final = {"tenant_refused": 422}
 _MISSING: Final = {"tenant_table_missing": 503}
+_IDS: Final[dict[str, FilterParameter[Sequence[str]]]] = {
+    "id": FilterParameter(lambda _, *ids: ids, "a tenant", max_values=MOST_ASKED)
+}
 
 
 class TenantChanges(RequestBody):
@@ -42,13 +48,19 @@ class TenantChanges(RequestBody):
 class NewTenant(TenantChanges):
     """A tenant to add."""
 
-    id: str | None = Field(default=None, min_length=1, max_length=200, description="Default: the table makes one.")
+    id: Text | None = Field(
+        default=None,
+        min_length=1,
+        max_length=MAX_TENANT_CHARACTERS,
+        description="As entries, messages and endpoints name it. Default: the table makes one, svc.tenants a UUID.",
+    )
 
 
 def register_tenants(console: "Console", *, table: TenantTable = SVC_TENANTS) -> Product:
     """Add the product ``tenant`` to the console, and return it. Raises ConfigError if it has one already."""
     product = Product(id="tenant", name="Tenants", endpoints=TenantRoutes(console, table).endpoints())
     console.register_product(product)
+    console.tenants.are_in(table)
     return product
 
 
@@ -79,7 +91,7 @@ class TenantRoutes:
                 required_permission="write",
                 summary="Add a tenant",
                 body=NewTenant,
-                body_example={"name": "Acme"},
+                body_example={"id": "acme", "name": "Acme"},
                 response=Tenant,
                 status=201,
                 errors={**_EXISTS, **_REFUSED, **_MISSING},
@@ -113,7 +125,32 @@ class TenantRoutes:
                 status=204,
                 errors={**_UNKNOWN, "tenant_in_use": 409, **_REFUSED, **_MISSING},
             ),
+            ProductEndpoint(
+                method="GET",
+                path="/use",
+                handler=self._use,
+                summary="The number of endpoints, messages, sessions and tokens of tenants",
+                query=documented(_IDS),
+                response=TenantUses,
+            ),
+            ProductEndpoint(
+                method="GET",
+                path="/unlisted",
+                handler=self._unlisted,
+                summary="Tenants of endpoints, messages, sessions and tokens that the table does not have",
+                response=Unlisted,
+                errors=_MISSING,
+            ),
         ]
+
+    async def _use(self, request: AuthenticatedRequest) -> ConsoleResponse:
+        ids = filtered((), request.query, _IDS)
+        async with self._console.connection() as conn:
+            return ConsoleResponse(200, await use_of(conn, ids))
+
+    async def _unlisted(self, _request: AuthenticatedRequest) -> ConsoleResponse:
+        async with self._answering(self._console.connection()) as conn:
+            return ConsoleResponse(200, await unlisted(conn, self._tenants))
 
     async def _list(self, request: AuthenticatedRequest) -> ConsoleResponse:
         wanted = filtered(self._tenants.query(), request.query, PAGE)

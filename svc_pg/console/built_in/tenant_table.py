@@ -62,6 +62,7 @@ _ONE: Final = "select {row} from {table} where {id} = %s"
 _ADD: Final = "insert into {table} ({name}) values (%s) returning {row}"
 _ADD_WITH_ID: Final = "insert into {table} ({name}, {id}) values (%s, %s) returning {row}"
 _LOCK: Final = "select {row} from {table} where {id} = %s for update"
+_KEEP: Final = "select {row} from {table} where {id} = %s for key share"
 _RENAME: Final = "update {table} set {name} = %s where {id} = %s returning {row}"
 _RENAME_AT: Final = "update {table} set {name} = %s, {updated} = now() where {id} = %s returning {row}"
 _REMOVE: Final = "delete from {table} where {id} = %s returning {row}"
@@ -72,13 +73,15 @@ class Tenants:
 
     def __init__(self, table: TenantTable) -> None:
         self._has_updated_at = table.updated_at_column is not None
-        names = {
+        names: dict[str, SQL | Identifier] = {
             "table": Identifier(*TableName.parse(table.name)),
             "id": Identifier(table.id_column),
             "name": Identifier(table.name_column),
             "created": _column(table.created_at_column),
             "updated": _column(table.updated_at_column),
         }
+        self.names = names
+        """The table and its columns, as they stand in a statement."""
         self._names = {**names, "row": SQL(_ROW).format(**names)}
 
     def query(self) -> Listing[Tenant]:
@@ -98,6 +101,10 @@ class Tenants:
     async def find(self, conn: AsyncConnection[Any], tenant_id: str, *, is_locked: bool = False) -> Tenant | None:
         """The tenant with this id; ``is_locked`` locks it until the end of the transaction."""
         return _first(await self._run(conn, _LOCK if is_locked else _ONE, tenant_id))
+
+    async def kept(self, conn: AsyncConnection[Any], tenant_id: str) -> Tenant | None:
+        """The tenant with this id, which nobody removes before the end of the transaction."""
+        return _first(await self._run(conn, _KEEP, tenant_id))
 
     async def add(self, conn: AsyncConnection[Any], name: str, *, tenant_id: str | None) -> Tenant:
         """Add a tenant. Default id: that of the table."""

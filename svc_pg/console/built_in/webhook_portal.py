@@ -18,13 +18,15 @@ from svc_pg.console.products import ProductEndpoint
 from svc_pg.console.requests import AuthenticatedRequest, ConsoleResponse, Problem
 from svc_pg.console.sign_in import portal_links
 from svc_pg.console.sign_in.portal_links import LIFETIME, LONGEST, WaitingLink
+from svc_pg.console.sign_in.tenants import KnownTenants
 from svc_pg.query import afetch, afetch_one
+from svc_pg.storable_texts import MAX_TENANT_CHARACTERS
 
 
 class PortalSession(RequestBody):
     """The tenant whose webhooks a customer may manage, and the seconds for which the session lasts."""
 
-    tenant: Text = Field(min_length=1, max_length=400)
+    tenant: Text = Field(min_length=1, max_length=MAX_TENANT_CHARACTERS)
     expires_in: int = Field(default=int(LIFETIME.total_seconds()), ge=60, le=int(LONGEST.total_seconds()))
 
 
@@ -33,6 +35,7 @@ class PortalAddress:
     """The address to send a customer to, good once until ``link_expires_at``. ``path`` is its part after the host.
 
     ``url`` is None if SVC_CONSOLE_PUBLIC_URL does not tell the host. ``id`` is that of the link, and of its session.
+    ``is_new_tenant`` if nothing else in the database is of the tenant, whose name may be misspelt.
     """
 
     id: UUID
@@ -40,6 +43,7 @@ class PortalAddress:
     path: str
     link_expires_at: datetime
     expires_in: int
+    is_new_tenant: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,7 @@ class PortalRoutes:
 
     database: Database
     public_url: str | None
+    known: KnownTenants
 
     def endpoints(self) -> Sequence[ProductEndpoint]:
         """The routes."""
@@ -63,7 +68,7 @@ class PortalRoutes:
                 method="GET",
                 path="/portal-sessions",
                 handler=self._list,
-                required_permission="write",
+                required_permission="admin",
                 summary="Links to the portal that nobody has opened yet, newest first",
                 response=WaitingLinks,
             ),
@@ -71,19 +76,19 @@ class PortalRoutes:
                 method="POST",
                 path="/portal-sessions",
                 handler=self._add,
-                required_permission="write",
+                required_permission="admin",
                 summary="Make a link to the portal of a tenant, to be opened once within ten minutes",
                 body=PortalSession,
                 body_example={"tenant": "acme", "expiresIn": 3600},
                 response=PortalAddress,
                 status=201,
-                errors={"invalid_value": 422},
+                errors={"unknown_tenant": 404, "invalid_value": 422},
             ),
             ProductEndpoint(
                 method="DELETE",
                 path="/portal-sessions/:id",
                 handler=self._revoke,
-                required_permission="write",
+                required_permission="admin",
                 summary="End a link to the portal, or the session that it became",
                 status=204,
                 errors={"unknown_session": 404},
@@ -99,10 +104,11 @@ class PortalRoutes:
         with as_problems():
             wanted = portal_links.link(body.tenant, lifetime=timedelta(seconds=body.expires_in))
             async with self.database.acting(request) as conn:
+                await self.known.refuse_unknown(conn, body.tenant)
                 link = await afetch_one(conn, wanted)
         path = address(link.token, root=_root(request))
         url = None if self.public_url is None else origin(self.public_url) + path
-        made = PortalAddress(link.id, url, path, link.expires_at, body.expires_in)
+        made = PortalAddress(link.id, url, path, link.expires_at, body.expires_in, link.is_new_tenant)
         return ConsoleResponse(201, made, {"Location": path})
 
     async def _revoke(self, request: AuthenticatedRequest) -> ConsoleResponse:

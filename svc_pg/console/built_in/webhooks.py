@@ -12,13 +12,16 @@ from svc_pg.console.built_in.webhook_portal import PortalRoutes
 from svc_pg.console.built_in.webhook_traffic import TrafficRoutes
 from svc_pg.console.database import Database
 from svc_pg.console.products import Product
+from svc_pg.console.sign_in.tenants import KnownTenants
 from svc_pg.settings import Settings
 from svc_pg.webhooks.http.guard import Guard
 from svc_pg.webhooks.secrets import KeyRing
 
 
-def webhooks_product(database: Database, *, settings: Settings, config: WebhooksConfig) -> Product:
-    """The product; ``config`` says which addresses endpoints may have."""
+def webhooks_product(
+    database: Database, *, settings: Settings, config: WebhooksConfig, tenants: KnownTenants
+) -> Product:
+    """The product; ``config`` says which addresses endpoints may have, and links are for these ``tenants``."""
     keys = None if settings.encryption_keys is None else KeyRing.of(settings)
     routes = (
         EndpointRoutes(database, Guard.of(config), keys),
@@ -29,6 +32,6 @@ def webhooks_product(database: Database, *, settings: Settings, config: Webhooks
         MessageRoutes(database),
         EventRoutes(database),
         TrafficRoutes(database),
-        PortalRoutes(database, settings.console_public_url),
+        PortalRoutes(database, settings.console_public_url, tenants),
     )
     return Product(id="webhooks", name="Webhooks", endpoints=[each for group in routes for each in group.endpoints()])

@@ -31,7 +31,7 @@ ROUTES: Final[Sequence[PageRoute]] = [
         tenants.listed,
         place=Place(word="Tenants", icon="people", group=ADMINISTRATION, key="n", product="tenant"),
     ),
-    PageRoute("GET", "/tenants/new", tenants.new),
+    PageRoute("GET", "/new-tenant", tenants.new),
     PageRoute("POST", "/tenants", tenants.add),
     PageRoute("GET", "/tenants/:id", tenants.shown),
     PageRoute("POST", "/tenants/:id/rename", tenants.rename),

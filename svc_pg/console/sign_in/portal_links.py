@@ -17,7 +17,7 @@ from svc_pg.console.sign_in.permissions import included
 from svc_pg.console.tokens import Session, TokenError, token_hash
 from svc_pg.errors import QueryError
 from svc_pg.query import Query, afetch
-from svc_pg.storable_texts import refuse_unstorable
+from svc_pg.storable_texts import refuse_tenant
 
 GOOD_FOR: Final = timedelta(minutes=10)
 """The time in which a link can be opened."""
@@ -26,8 +26,10 @@ LONGEST: Final = timedelta(days=1)
 ACTOR_PREFIX: Final = "portal:"
 """The beginning of the actor id of a customer, which the tenant follows."""
 
-_MAX_TENANT: Final = 400
-_MAKE: Final = "select svc.console_portal_link(%s, %s, %s, %s, %s) as expires_at"
+_MAKE: Final = """
+select svc.console_portal_link(%(id)s, %(tenant)s, %(hash)s, %(lifetime)s, %(good_for)s) as expires_at,
+       svc.console_is_new_tenant(%(tenant)s) as is_new_tenant
+"""
 _WAITING: Final = """
 select l.id::text, l.tenant, l.created_at, l.created_by, l.expires_at, l.session_lifetime as lasts
   from svc.console_portal_links l
@@ -40,11 +42,15 @@ _OPEN: Final = "select * from svc.console_open_portal(%s, %s, %s, %s, %s)"
 
 @dataclass(frozen=True, slots=True)
 class PortalLink:
-    """A link, whose token is shown only here. It can be opened until ``expires_at``; ``id`` is that of its session."""
+    """A link, whose token is shown only here. It can be opened until ``expires_at``; ``id`` is that of its session.
+
+    ``is_new_tenant`` if nothing else in the database is of its tenant, whose name may be misspelt.
+    """
 
     token: str
     id: UUID
     expires_at: datetime
+    is_new_tenant: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +77,18 @@ class OpenedPortal:
 
 def link(tenant: str, *, lifetime: timedelta = LIFETIME) -> Query[PortalLink]:
     """Make a link to the portal of a tenant, whose session lasts for ``lifetime``. Raises QueryError."""
-    refuse_unstorable(tenant=tenant)
-    if not 0 < len(tenant) <= _MAX_TENANT:
-        raise QueryError(f"a tenant has 1 to {_MAX_TENANT} characters")
+    refuse_tenant(tenant)
     if not timedelta(minutes=1) <= lifetime <= LONGEST:
         raise QueryError("a session of the portal lasts between a minute and a day", hint="The default is 1h.")
     token, link_id = secrets.token_urlsafe(32), uuid4()
-    return Query(_MAKE, (link_id, tenant, token_hash(token), lifetime, GOOD_FOR), partial(PortalLink, token, link_id))
+    values = {
+        "id": link_id,
+        "tenant": tenant,
+        "hash": token_hash(token),
+        "lifetime": lifetime,
+        "good_for": GOOD_FOR,
+    }
+    return Query(_MAKE, values, partial(PortalLink, token, link_id))
 
 
 def waiting() -> Query[WaitingLink]:

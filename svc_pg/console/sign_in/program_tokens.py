@@ -20,14 +20,13 @@ from svc_pg.errors import ConflictError, QueryError
 from svc_pg.pagination import Listing
 from svc_pg.query import Query, afetch, afetch_one, fetch_one, scalar
 from svc_pg.settings import Permission
-from svc_pg.storable_texts import refuse_unstorable
+from svc_pg.storable_texts import refuse_tenant
 
 LIFETIME: Final = timedelta(days=90)
 LONGEST: Final = timedelta(days=3650)
 _STATES: Final = conditions("t", "t.expires_at")
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
-_MAX_TENANT: Final = 512
 _SELECT: Final = """
 select t.id::text, t.name, t.permission, t.tenant, t.created_at, t.created_by, t.expires_at, u.used_at as last_used_at,
        t.revoked_at, t.revoked_by
@@ -35,7 +34,7 @@ select t.id::text, t.name, t.permission, t.tenant, t.created_at, t.created_by, t
 """
 _ADD: Final = """
 select id::text, name, permission, tenant, created_at, created_by, expires_at, null::timestamptz as last_used_at,
-       revoked_at, revoked_by
+       revoked_at, revoked_by, svc.console_is_new_tenant(tenant) as is_new_tenant
   from svc.console_add_token(%s, %s, %s, %s, %s, %s)
 """
 _FIND: Final = "select * from svc.console_token(%s, %s)"
@@ -61,9 +60,13 @@ class StoredToken:
 
 @dataclass(frozen=True, slots=True)
 class NewToken(StoredToken):
-    """A token that was just made; ``token`` is shown only here."""
+    """A token that was just made; ``token`` is shown only here.
+
+    ``is_new_tenant`` if nothing else in the database is of its tenant, whose name may be misspelt.
+    """
 
     token: str
+    is_new_tenant: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +136,7 @@ def _add(name: str, permission: Permission, tenant: str | None, lifetime: timede
     if not timedelta(seconds=1) <= lifetime <= LONGEST:
         raise QueryError("a token lasts between a second and 3650 days", hint="The default is 90d.")
     if tenant is not None:
-        refuse_unstorable(tenant=tenant)
-        if not 0 < len(tenant) <= _MAX_TENANT:
-            raise QueryError(f"a tenant has 1 to {_MAX_TENANT} characters")
+        refuse_tenant(tenant)
     token = PROGRAM_PREFIX + secrets.token_urlsafe(32)
     values = (uuid4(), name, permission, tenant, token_hash(token), lifetime)
     return Query(_ADD, values, partial(NewToken, token=token))

@@ -1,21 +1,70 @@
-"""End all that lets somebody in for one tenant: links to the portal, sessions, and the tokens of programs."""
+"""The tenants that links and tokens may be for, and the end of all that lets somebody in for one."""
 
 from typing import Any, Final
 
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, Connection, DataError
+from psycopg.rows import scalar_row
 
-# links first: one that is being opened has become a session then
-_END: Final = (
-    "update svc.console_portal_links set expires_at = now() where tenant = %s and opened_at is null",
+from svc_pg.console.built_in.tenant_table import Tenants, TenantTable
+from svc_pg.console.requests import Problem, explained
+from svc_pg.errors import NotFoundError
+from svc_pg.query import Query, afetch, fetch, scalar
+from svc_pg.storable_texts import refuse_tenant
+
+_CHECK: Final = "select svc.console_check_tenant(%s)"
+_END: Final = "select svc.end_tenant_access(%s)"
+
+
+class KnownTenants:
+    """The tenants that a console makes links and tokens for: those of a table, by default of svc.tenants.
+
+    If no table was named and svc.tenants is empty, any text may be a tenant.
     """
-select svc.console_revoke(s.id) from svc.console_sessions s
- where s.tenant = %s and s.revoked_at is null and s.expires_at > now()
-""",
-    "select svc.console_revoke_token(t.id) from svc.console_tokens t where t.tenant = %s and t.revoked_at is null",
-)
+
+    def __init__(self) -> None:
+        self._tenants: Tenants | None = None
+        self._name = ""
+
+    def are_in(self, table: TenantTable) -> None:
+        """From now on, tenants are the rows of this table."""
+        self._tenants, self._name = Tenants(table), table.name
+
+    async def refuse_unknown(self, conn: AsyncConnection[Any], tenant: str) -> None:
+        """Raise Problem 404 if the tenant is unknown; else nobody removes it before the end of the transaction.
+
+        Raises QueryError if none can be called so.
+        """
+        refuse_tenant(tenant)
+        if self._tenants is None:
+            try:
+                await afetch(conn, Query(_CHECK, (tenant,), dict))
+            except NotFoundError as error:
+                raise Problem(404, "unknown_tenant", explained(error)) from error
+            return
+        try:
+            found = await self._tenants.kept(conn, tenant)
+        except DataError:  # the type of the column cannot hold such an id
+            found = None
+        if found is None:
+            raise Problem(404, "unknown_tenant", f"There is no such tenant in {self._name}. Add it first.")
+
+
+def refuse_unknown(conn: Connection[Any], tenant: str) -> None:
+    """Raise NotFoundError if svc.tenants has tenants, but not this one; else it stays as in ``KnownTenants``.
+
+    Raises QueryError if none can be called so.
+    """
+    refuse_tenant(tenant)
+    fetch(conn, Query(_CHECK, (tenant,), dict))
+
+
+def end_access(conn: Connection[Any], tenant: str) -> int:
+    """End the links, sessions and tokens of this tenant, as the actor of the transaction; return their number."""
+    refuse_tenant(tenant)
+    ended: int = scalar(conn, _END, (tenant,))
+    return ended
 
 
 async def aend_access(conn: AsyncConnection[Any], tenant: str) -> None:
-    """End all of this tenant, as the actor of the transaction."""
-    for statement in _END:
-        await conn.execute(statement, [tenant])
+    """As ``end_access``, on an async connection."""
+    await conn.cursor(row_factory=scalar_row).execute(_END, (tenant,))

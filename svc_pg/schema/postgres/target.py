@@ -89,6 +89,7 @@ def target_of(
             ),
             *_rendered("view", _VIEWS),
             *_guard_triggers(),
+            *_tenant_triggers(),
         ],
         tables=tables,
         events=dict(config.webhooks.events),
@@ -130,6 +131,19 @@ def _guard_triggers() -> Sequence[SchemaObject]:
         )
         for table, function in _GUARDED.items()
         for trigger, truncate in (("audit_guard_row", False), ("audit_guard_truncate", True))
+    ]
+
+
+@cache
+def _tenant_triggers() -> Sequence[SchemaObject]:
+    """The triggers that end the access of a tenant that is deleted."""
+    return [
+        SchemaObject(
+            "trigger",
+            f"{trigger} on svc.tenants",
+            render("capture/tenant_trigger.sql.j2", trigger=trigger, truncate=truncate),
+        )
+        for trigger, truncate in (("tenants_gone_row", False), ("tenants_gone_truncate", True))
     ]
 
 

@@ -230,7 +230,7 @@ def _past(conninfo: str) -> None:
             {"name": UNBROKEN},
         )
         for name in ("acme", "globex", TERM, HOSTILE[:200].strip()):
-            conn.execute("insert into svc.tenants (name) values (%s)", [name])
+            conn.execute("insert into svc.tenants (id, name) values (%s, %s)", [name, name])
 
 
 def _is_settled(conninfo: str, made: dict[str, str]) -> bool:

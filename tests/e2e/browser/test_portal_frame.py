@@ -106,6 +106,6 @@ def test_the_portal_works_in_a_frame_of_the_application_and_of_nobody_else(
 def open_framed(page: Page, portal: str, site: str) -> None:
     """Open a page of this site with a new link in a frame."""
     made = page.context.request.post(
-        f"{portal}{PREFIX}/webhooks/portal-sessions", data={"tenant": "acme"}, headers=bearer("write")
+        f"{portal}{PREFIX}/webhooks/portal-sessions", data={"tenant": "acme"}, headers=bearer("admin")
     )
     page.goto(f"{site}/?frame={portal}{made.json()['path']}")

@@ -149,8 +149,13 @@ def test_serve_answers_on_this_machine_until_it_is_told_to_end(db: str, tmp_path
         bearer = {"Authorization": f"Bearer {init.json()['sessionToken']}"}
         assert httpx.get(f"{base_url}/audit/entries", headers=bearer).status_code == 200
         assert httpx.get(f"{url}/api/webhooks/endpoints", headers=bearer).json()["data"] == []
-        link = httpx.post(f"{url}/api/webhooks/portal-sessions", json={"tenant": "acme"}, headers=bearer).json()["path"]
+        tenant, links = f"acme-{number}", f"{url}/api/webhooks/portal-sessions"
+        unknown = httpx.post(links, json={"tenant": tenant}, headers=bearer)
+        assert unknown.json()["code"] == "unknown_tenant"
+        httpx.post(f"{base_url}/tenant/tenants", json={"id": tenant, "name": tenant}, headers=bearer)
+        link = httpx.post(links, json={"tenant": tenant}, headers=bearer).json()["path"]
         assert httpx.get(f"{url}{link}").status_code == 200
+        assert httpx.delete(f"{base_url}/tenant/tenants/{tenant}", headers=bearer).status_code == 204
         spoofed = httpx.post(f"{base_url}/console/session/init", json={}, headers={"X-Forwarded-For": "203.0.113.9"})
         assert spoofed.status_code == 403
         server.send_signal(number)
@@ -281,5 +286,17 @@ def test_portal_link_prints_a_link_of_a_tenant(run: Run, db: str) -> None:
     [ending] = re.findall(r"svc-pg (console revoke \S+)", made.stderr)
     assert run(*ending.split()).returncode == 0
     assert run("webhooks", "portal-link", "--tenant", "").returncode == 1
+    run("webhooks", "portal-link", "--tenant", "acme")
+    ended, again = (run("console", "revoke", "--tenant", "acme").stderr for _ in range(2))
+    assert again == "ended 0 links, sessions and tokens of the tenant acme\n" != ended
+    assert run("console", "revoke").returncode == 2
+    assert "Nothing else in this database" in run("webhooks", "portal-link", "--tenant", "acmee").stderr
+    with psycopg.connect(db) as conn:
+        conn.execute("insert into svc.tenants (id, name) values ('acme', 'Acme')")
+    unknown = run("webhooks", "portal-link", "--tenant", "acmee")
+    assert (unknown.returncode, "no tenant has the id acmee" in unknown.stderr) == (1, True)
+    assert run("console", "token", "add", "of-acmee", "--tenant", "acmee").returncode == 1
+    with psycopg.connect(db) as conn:
+        conn.execute("delete from svc.tenants")
     assert run("webhooks", "portal-link", "--tenant", "acme", "--expires", "2d").returncode == 1
     assert run("webhooks", "portal-link").returncode == 2

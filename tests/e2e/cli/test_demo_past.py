@@ -12,7 +12,8 @@ from psycopg.rows import dict_row
 from cli.demo.database import CONFIG
 from cli.demo.past import fill
 from svc_pg import schema
-from svc_pg.console import Console
+from svc_pg.console import Console, register_tenants
+from tests.integration.console.browsing import signed_in
 from tests.integration.console.serving import serving_installed, settings
 from tests.support.postgres import new_database
 
@@ -172,3 +173,17 @@ def test_the_order_that_was_bought_too_cheap_leads_to_what_its_seller_was_not_to
         " where m.event_name = 'order.canceled' and m.payload ->> 'id' = '900' order by e.tenant"
     ).fetchall()
     assert [(each["tenant"], each["status"]) for each in told] == [("northwind", "pending"), (None, "delivered")]
+
+
+def test_the_page_of_a_tenant_leads_to_what_it_counts(past: str) -> None:
+    console = Console(settings(database_url=past), config=CONFIG)
+    register_tenants(console)
+    with serving_installed(console) as client:
+        admin = signed_in(client, "admin")
+        shown = unescape(admin.get("/tenants").text)
+        assert "Not in the list" not in shown
+        for tenant in ("acme", "northwind"):
+            page = unescape(admin.get(f"/tenants/{tenant}").text)
+            for path in ("endpoints", "deliveries", "audit"):
+                [count] = re.findall(rf'/{path}\?tenant={tenant}">([\d,]+)</a>', page)
+                assert int(count.replace(",", "")) > 0

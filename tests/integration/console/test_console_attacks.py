@@ -106,9 +106,6 @@ def test_the_permission_of_every_built_in_route_is_the_one_that_was_decided() ->
         "POST /webhooks/deliveries/{id}/retry",
         "POST /webhooks/deliveries/{id}/cancel",
         "POST /webhooks/events",
-        "GET /webhooks/portal-sessions",
-        "POST /webhooks/portal-sessions",
-        "DELETE /webhooks/portal-sessions/{id}",
     }
     assert found["admin"] == {
         "DELETE /audit/entries",
@@ -119,6 +116,9 @@ def test_the_permission_of_every_built_in_route_is_the_one_that_was_decided() ->
         "POST /account/tokens",
         "DELETE /account/tokens/{id}",
         "GET /account/events",
+        "GET /webhooks/portal-sessions",
+        "POST /webhooks/portal-sessions",
+        "DELETE /webhooks/portal-sessions/{id}",
     }
     assert {operation for operation in found["read"] if not operation.startswith("GET ")} == {
         "DELETE /account/session",

@@ -72,7 +72,7 @@ def test_names_that_the_table_refuses_are_explained_beside_the_form(admin: Brows
     assert "There is a tenant with this id or this name." in taken.text
     long = admin.post("/tenants", {"name": "x" * 201})
     assert (long.status_code, "name String should have at most" in long.text or "name " in long.text) == (422, True)
-    assert admin.post("/tenants", {"name": "X", "id": "no uuid"}).status_code == 422
+    assert admin.post("/tenants", {"name": "X", "id": "x" * 401}).status_code == 422
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
@@ -88,11 +88,11 @@ def test_hostile_names_stay_texts(admin: Browser, name: str) -> None:
 def test_one_may_do_what_the_permission_allows(client: httpx.Client, admin: Browser) -> None:
     path = admin.post("/tenants", {"name": "Permitted"}).url.path.partition("/ui")[2]
     posts = {"/tenants": "write", f"{path}/rename": "write", f"{path}/delete": "admin"}
-    for permission, offered in (("read", set()), ("write", {"/tenants/new", f"{path}/rename"})):
+    for permission, offered in (("read", set()), ("write", {"/new-tenant", f"{path}/rename"})):
         browser = signed_in(client, permission)  # type: ignore[arg-type]
         shown = browser.get("/tenants").text + browser.get(path).text
         assert {
-            address for address in ("/tenants/new", *posts) if f'{address}"' in shown and address != "/tenants"
+            address for address in ("/new-tenant", *posts) if f'{address}"' in shown and address != "/tenants"
         } == offered
     reader = signed_in(client, "read")
     for address, needed in posts.items():
@@ -106,6 +106,26 @@ def test_tenants_are_offered_only_if_the_console_has_them(admin: Browser) -> Non
     with serving_installed(Console(settings())) as without:
         page = signed_in(without, "admin").get("/missing")
     assert '/ui/tenants"' not in page.text
+
+
+def test_tenants_that_something_names_are_shown_with_what_there_is_of_them(admin: Browser, installed: str) -> None:
+    with psycopg.connect(installed) as conn:
+        conn.execute("delete from svc.tenants")
+        conn.execute(
+            "insert into svc.webhook_messages (id, event_name, payload, tenant)"
+            " select svc.webhook_uuid7(), 'a', '{}', t from unnest('{acme,acme,globex}'::text[]) t"
+        )
+        conn.execute("set local svc.tenant_id = 'acme'")
+        conn.execute("select svc.capture_log('public.a', 'INSERT', record_id => '1', after_data => '{}')")
+    shown = admin.get("/tenants").text
+    assert "There are no tenants yet" not in shown
+    [form] = [address for address in Document(shown).values("href") if address.endswith("new-tenant?id=acme")]
+    assert 'value="acme"' in admin.get(form).text
+    page = admin.post("/tenants", {"id": "acme", "name": "Acme"})
+    assert '/audit?tenant=acme">1</a>' in page.text
+    shown = admin.get("/tenants").text
+    assert ("new-tenant?id=globex" in shown, "new-tenant?id=acme" in shown) == (True, False)
+    assert '/deliveries?tenant=acme">2</a>' in shown
 
 
 def test_long_lists_have_pages(admin: Browser, installed: str) -> None:

@@ -110,7 +110,7 @@ class Customer:
 
 
 def link(client: httpx.Client, tenant: str = "acme", **body: object) -> str:
-    made = client.post("/webhooks/portal-sessions", json={"tenant": tenant} | body, headers=bearer("write"))
+    made = client.post("/webhooks/portal-sessions", json={"tenant": tenant} | body, headers=bearer("admin"))
     assert made.status_code == 201, made.text
     return str(made.json()["path"])
 
@@ -154,19 +154,19 @@ def test_the_cookie_lasts_as_long_as_the_session_and_stays_within_the_portal(cli
 
 
 def test_a_link_is_ended_before_or_after_it_is_opened_and_nothing_else_is(client: httpx.Client, database: str) -> None:
-    writer, admin = bearer("write"), bearer("admin")
+    admin = bearer("admin")
 
     def waiting() -> list[str]:
-        listed = client.get("/webhooks/portal-sessions", headers=writer).json()["data"]
+        listed = client.get("/webhooks/portal-sessions", headers=admin).json()["data"]
         return [each["id"] for each in listed if each["tenant"] == "initech"]
 
     def made() -> tuple[str, str]:
-        body = client.post("/webhooks/portal-sessions", json={"tenant": "initech"}, headers=writer).json()
+        body = client.post("/webhooks/portal-sessions", json={"tenant": "initech"}, headers=admin).json()
         return body["id"], body["path"].partition("token=")[2]
 
     (first, token), (second, other), (third, last) = made(), made(), made()
     assert waiting() == [third, second, first]
-    for ended, by in ((first, client.delete(f"/webhooks/portal-sessions/{first}", headers=writer)),
+    for ended, by in ((first, client.delete(f"/webhooks/portal-sessions/{first}", headers=admin)),
                       (second, client.delete(f"/account/sessions/{second}", headers=admin))):  # fmt: skip
         assert by.status_code == 204, ended
     for each in (token, other):
@@ -174,7 +174,7 @@ def test_a_link_is_ended_before_or_after_it_is_opened_and_nothing_else_is(client
     customer = Customer(client)
     assert customer.post("enter", {"token": last}).status_code == 303
     assert waiting() == []
-    assert client.delete(f"/webhooks/portal-sessions/{third}", headers=writer).status_code == 204
+    assert client.delete(f"/webhooks/portal-sessions/{third}", headers=admin).status_code == 204
     assert customer.get("home").status_code == 401
     events = rows(database, "select event, detail from svc.console_events where event like '%%revoked' order by id")
     assert events == [("portal_link_revoked", "of tenant initech")] * 2 + [("session_revoked", "by ann@corp.example")]
@@ -187,16 +187,16 @@ def test_a_link_is_ended_before_or_after_it_is_opened_and_nothing_else_is(client
             [UUID(int=7)],
         )
     for wrong in (str(UUID(int=7)), str(UUID(int=8)), "x"):
-        assert_problem(client.delete(f"/webhooks/portal-sessions/{wrong}", headers=writer), 404, "unknown_session")
-    assert_problem(client.get("/webhooks/portal-sessions", headers=bearer("read")), 403, "insufficient_scope")
+        assert_problem(client.delete(f"/webhooks/portal-sessions/{wrong}", headers=admin), 404, "unknown_session")
+    assert_problem(client.get("/webhooks/portal-sessions", headers=bearer("write")), 403, "insufficient_scope")
 
 
 def test_of_opening_and_ending_a_link_at_once_one_wins(client: httpx.Client) -> None:
     for _ in range(5):
-        body = client.post("/webhooks/portal-sessions", json={"tenant": "acme"}, headers=bearer("write")).json()
+        body = client.post("/webhooks/portal-sessions", json={"tenant": "acme"}, headers=bearer("admin")).json()
         customer = Customer(client)
         with ThreadPoolExecutor(2) as executor:
-            ended = executor.submit(client.delete, f"/webhooks/portal-sessions/{body['id']}", headers=bearer("write"))
+            ended = executor.submit(client.delete, f"/webhooks/portal-sessions/{body['id']}", headers=bearer("admin"))
             executor.submit(customer.post, "enter", {"token": body["path"].partition("token=")[2]}).result()
             assert ended.result().status_code == 204
         assert customer.get("home").status_code == 401
@@ -247,7 +247,7 @@ def test_a_link_begins_with_the_path_of_the_application(database: str) -> None:
     made.install(app)
     app.mount("/api/webhooks", webhooks_app(made))
     for root in ("", "/shop floor"):
-        with serving(app, root_path=root) as url, httpx.Client(headers=bearer("write")) as client:
+        with serving(app, root_path=root) as url, httpx.Client(headers=bearer("admin")) as client:
             for below in (f"{PREFIX}/webhooks", "/api/webhooks"):
                 answer = client.post(f"{url}{below}/portal-sessions", json={"tenant": "acme"})
                 path = answer.json()["path"]
@@ -267,13 +267,13 @@ def test_a_link_that_cannot_be_is_422(client: httpx.Client) -> None:
         {"tenant": "acme", "permission": "admin"},
     ]
     for body in wrong:
-        answer = client.post("/webhooks/portal-sessions", json=body, headers=bearer("write"))
+        answer = client.post("/webhooks/portal-sessions", json=body, headers=bearer("admin"))
         assert answer.status_code == 422, body
 
 
 def test_readers_and_tenants_make_no_links(client: httpx.Client, database: str) -> None:
     body = {"tenant": "globex"}
-    answer = client.post("/webhooks/portal-sessions", json=body, headers=bearer("read"))
+    answer = client.post("/webhooks/portal-sessions", json=body, headers=bearer("write"))
     assert_problem(answer, 403, "insufficient_scope")
     with psycopg.connect(database) as conn:
         token = program_tokens.add(conn, "acme", permission="admin", tenant="acme").token

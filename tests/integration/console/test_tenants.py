@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import psycopg
@@ -6,10 +7,12 @@ import pytest
 
 from svc_pg.console import Console, TenantTable, register_tenants
 from svc_pg.errors import ConfigError
+from svc_pg.query import scalar
 from tests.integration.console.serving import PREFIX, assert_problem, bearer, serving_installed, settings
 from tests.support.pages import all_data
 from tests.support.postgres import new_database
 from tests.support.tables import log
+from tests.support.waiting import wait_until
 
 ORGANISATIONS = """
 create schema "my app";
@@ -21,6 +24,9 @@ create table "my app".member (org int references "my app"."Org" deferrable initi
 insert into "my app"."Org" select n, 'Org ' || n, '2026-01-02 03:04:05' from generate_series(1, 3) n;
 insert into "my app"."Org" values (9, null);
 insert into "my app".member values (1);
+"""
+WAITS = """
+select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')
 """
 ORG = TenantTable(name='"my app"."Org"', id_column="No", name_column="full 'name'", created_at_column="since")
 
@@ -53,8 +59,8 @@ def orgs(installed: str) -> Iterator[httpx.Client]:
         yield client
 
 
-def add(client: httpx.Client, name: str) -> str:
-    response = client.post("/tenant/tenants", json={"name": name})
+def add(client: httpx.Client, name: str, tenant: str | None = None) -> str:
+    response = client.post("/tenant/tenants", json={"name": name} | ({"id": tenant} if tenant else {}))
     assert response.status_code == 201, response.text
     return str(response.json()["id"])
 
@@ -74,7 +80,7 @@ def test_a_tenant_is_added_read_renamed_and_removed(client: httpx.Client) -> Non
 
 
 def test_with_a_tenant_ends_all_that_lets_somebody_in_for_it(client: httpx.Client, installed: str) -> None:
-    gone, stays = add(client, "Gone"), add(client, "Stays")
+    gone, stays = add(client, "Gone", "gone"), add(client, "Stays", "stays")
     links = {
         name: client.post("/webhooks/portal-sessions", json={"tenant": tenant}).json()["path"].partition("token=")[2]
         for name, tenant in (("opened", gone), ("waiting", gone), ("of another", stays), ("of the other", stays))
@@ -99,10 +105,104 @@ def test_with_a_tenant_ends_all_that_lets_somebody_in_for_it(client: httpx.Clien
     kept = add(client, "In use")  # what cannot be removed loses nothing
     client.post("/account/tokens", json={"name": "of-kept", "permission": "read", "tenant": kept})
     with psycopg.connect(installed) as conn:
-        conn.execute("create table kept (tenant uuid references svc.tenants)")
+        conn.execute("create table kept (tenant text references svc.tenants)")
         conn.execute("insert into kept values (%s)", (kept,))
     assert_problem(client.delete(f"/tenant/tenants/{kept}"), 409, "tenant_in_use")
     assert "of-kept" in {each["name"] for each in client.get("/account/tokens?state=live").json()["data"]}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "delete from svc.tenants where id = 'past'",
+        "truncate svc.tenants cascade",
+        "update svc.tenants set id = 'other' where id = 'past'",
+    ],
+)
+def test_a_tenant_that_sql_removes_keeps_no_access(client: httpx.Client, installed: str, statement: str) -> None:
+    add(client, "Past", "past")
+    path = client.post("/webhooks/portal-sessions", json={"tenant": "past"}).json()["path"]
+    body = {"name": "of-past", "permission": "read", "tenant": "past"}
+    token = client.post("/account/tokens", json=body).json()["token"]
+    headers = {"Authorization": f"Bearer {token}"}
+    assert client.get("/webhooks/endpoints", headers=headers).status_code == 200
+    with psycopg.connect(installed) as conn:
+        conn.execute(statement)
+    assert_problem(client.get("/webhooks/endpoints", headers=headers), 401, "invalid_token")
+    opened = client.post("/console/portal/open", json={"token": path.partition("token=")[2]})
+    assert_problem(opened, 410, "link_over")
+    with psycopg.connect(installed) as conn:
+        conn.execute("delete from svc.tenants where id = 'other'")
+
+
+def test_links_and_tokens_are_for_tenants_of_the_table_alone(client: httpx.Client, orgs: httpx.Client) -> None:
+    for product in (client, orgs):
+        asked = {"/webhooks/portal-sessions": {}, "/account/tokens": {"name": "of-nobody", "permission": "read"}}
+        for path, body in asked.items():
+            refused = product.post(path, json={"tenant": "nobody", **body})
+            assert_problem(refused, 404, "unknown_tenant")
+            assert "Add it first." in refused.json()["detail"]
+    assert orgs.post("/webhooks/portal-sessions", json={"tenant": "3"}).status_code == 201
+
+
+def test_without_a_table_a_link_or_token_says_that_its_tenant_is_new(database: str) -> None:
+    with serving_installed(Console(settings(database_url=database))) as client:
+        client.headers.update(bearer("admin"))
+
+        def made(name: str, tenant: str | None) -> httpx.Response:
+            return client.post("/account/tokens", json={"name": name, "permission": "read", "tenant": tenant})
+
+        link = client.post("/webhooks/portal-sessions", json={"tenant": "acme"}).json()
+        assert (link["isNewTenant"], made("a", "acme").json()["isNewTenant"]) == (True, False)
+        assert (made("b", "acmee").json()["isNewTenant"], made("c", None).json()["isNewTenant"]) == (True, False)
+        with psycopg.connect(database) as conn:
+            conn.execute("insert into svc.tenants (id, name) values ('acme', 'Acme')")
+        assert made("d", "acme").status_code == 201
+        refused = made("e", "acmee")
+        assert_problem(refused, 404, "unknown_tenant")
+        assert "add it to svc.tenants first" in refused.json()["detail"]
+        assert_problem(client.post("/webhooks/portal-sessions", json={"tenant": "acmee"}), 404, "unknown_tenant")
+
+
+def test_of_a_link_and_the_removal_of_its_tenant_at_once_the_removal_wins(client: httpx.Client, installed: str) -> None:
+    add(client, "Raced", "raced")
+    with psycopg.connect(installed) as making, ThreadPoolExecutor() as executor:
+        link = "select svc.console_portal_link(gen_random_uuid(), 'raced', sha256('raced'), '1 h', '10 min')"
+        making.execute("select svc.console_check_tenant('raced')")
+        making.execute(link)
+        removing = executor.submit(client.delete, "/tenant/tenants/raced")
+        with psycopg.connect(installed, autocommit=True) as watching:
+            wait_until(lambda: scalar(watching, WAITS))
+        making.commit()
+        assert removing.result().status_code == 204
+    with psycopg.connect(installed) as conn:
+        assert scalar(conn, "select revoked_at is not null from svc.console_portal_links where tenant = 'raced'")
+
+
+def test_what_there_is_of_tenants_is_counted_also_of_those_that_the_table_lacks(
+    client: httpx.Client, orgs: httpx.Client, installed: str
+) -> None:
+    add(client, "Counted", "counted")
+    with psycopg.connect(installed) as conn:
+        conn.execute(
+            "insert into svc.webhook_endpoints (id, url, events, secret, tenant)"
+            " select svc.webhook_uuid7(), 'https://counted.example/hook', '{*}', '\\x00', t"
+            " from unnest('{counted,3,lost}'::text[]) t"
+        )
+        conn.execute(
+            "insert into svc.webhook_messages (id, event_name, payload, tenant)"
+            " values (svc.webhook_uuid7(), 'a', '{}', 'counted')"
+        )
+    client.post("/account/tokens", json={"name": "of-counted", "permission": "read", "tenant": "counted"})
+    asked = client.get("/tenant/use", params=[("id", "counted"), ("id", "nobody")])
+    assert asked.json()["data"] == [
+        {"id": "counted", "endpoints": 1, "messages": 1, "sessions": 0, "tokens": 1},
+        {"id": "nobody", "endpoints": 0, "messages": 0, "sessions": 0, "tokens": 0},
+    ]
+    for product, lacks in ((client, {"3", "lost"}), (orgs, {"counted", "lost"})):
+        unlisted = product.get("/tenant/unlisted").json()
+        assert lacks == {each["id"] for each in unlisted["data"]} & {"counted", "3", "lost"}
+        assert unlisted["isComplete"]
 
 
 def test_a_tenant_is_renamed_only_as_it_was_read(client: httpx.Client) -> None:
@@ -120,7 +220,11 @@ def test_a_tenant_may_be_added_with_an_id(client: httpx.Client) -> None:
     tenant_id = "6f9619ff-8b86-d011-b42d-00c04fc964ff"
     assert client.post("/tenant/tenants", json={"id": tenant_id, "name": "Chosen"}).json()["id"] == tenant_id
     assert_problem(client.post("/tenant/tenants", json={"id": tenant_id, "name": "Other"}), 409, "tenant_exists")
-    assert_problem(client.post("/tenant/tenants", json={"id": "six", "name": "Other"}), 422, "tenant_refused")
+    assert client.post("/tenant/tenants", json={"id": "six/6 é", "name": "Six"}).status_code == 201
+    assert client.get("/tenant/tenants/six%2F6%20%C3%A9").json()["name"] == "Six"
+    for refused in ("", "\0", "x" * 401):
+        assert_problem(client.post("/tenant/tenants", json={"id": refused, "name": "Other"}), 422, "invalid_body")
+    assert_problem(client.post("/tenant/tenants", json={"id": "🙂" * 300, "name": "Other"}), 422, "tenant_refused")
 
 
 def test_two_tenants_cannot_have_one_name(client: httpx.Client) -> None:
@@ -188,8 +292,9 @@ def test_a_bad_parameter_of_the_list_is_422(client: httpx.Client, query: str) ->
 
 
 def test_a_cursor_of_another_table_is_422(client: httpx.Client, orgs: httpx.Client) -> None:
-    cursor = orgs.get("/tenant/tenants", params={"limit": 1}).json()["nextCursor"]
-    assert_problem(client.get("/tenant/tenants", params={"cursor": cursor}), 422, "invalid_value")
+    add(client, "A"), add(client, "B")
+    cursor = client.get("/tenant/tenants", params={"limit": 1}).json()["nextCursor"]
+    assert_problem(orgs.get("/tenant/tenants", params={"cursor": cursor}), 422, "invalid_value")
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,17 @@ def test_everything_in_svc_has_a_comment(conn: psycopg.Connection[Any]) -> None:
 
 
 def test_what_has_a_short_name_is_for_people() -> None:
-    assert PUBLIC == ["capture_log", "erase", "history", "hold", "lift_hold", "send", "send_many", "uuid7_at"]
+    assert PUBLIC == [
+        "capture_log",
+        "end_tenant_access",
+        "erase",
+        "history",
+        "hold",
+        "lift_hold",
+        "send",
+        "send_many",
+        "uuid7_at",
+    ]
 
 
 def test_the_document_says_what_the_database_says(conn: psycopg.Connection[Any]) -> None:

@@ -1,9 +1,13 @@
 """The pages Tenants and Tenant: list, add, rename, and delete with the name typed once more."""
 
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Final
+from typing import Final, TypeVar
 
+from svc_pg.audit.stats import AuditStats
 from svc_pg.console.built_in.tenant_table import Tenant
+from svc_pg.console.built_in.tenant_use import MOST_COUNTED, TenantUse, TenantUses, Unlisted
+from svc_pg.console.built_in.webhook_bulk import StatusCount
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.preconditions import tag
@@ -13,22 +17,23 @@ from svc_pg.pagination import Page
 _NOT_THE_NAME: Final = Problem(422, "name_differs", "What you typed is not the name of the tenant.")
 
 _REFUSED: Final = (HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY)
-_OF_TENANT: Final = {
-    "audit": ("Changes", "Audit log"),
-    "endpoints": ("Endpoints", "All endpoints"),
-    "deliveries": ("Deliveries", "All deliveries"),
-}
+_NONE: Final = Unlisted([], is_complete=True)
+
+Shape = TypeVar("Shape")
 
 
 async def listed(visit: Visit) -> Answer:
     """All tenants, by name."""
     page = await visit.api.get(Page[Tenant], "tenant", "tenants", query=visit.list_query())
-    return Html("tenants", {"tenants": page})
+    is_first = not page.prev_cursor
+    unlisted = await visit.api.get(Unlisted, "tenant", "unlisted") if is_first else _NONE
+    use = await _use(visit, [tenant.id for tenant in page])
+    return Html("tenants", {"tenants": page, "use": use, "unlisted": unlisted, "most": MOST_COUNTED})
 
 
-async def new(_visit: Visit) -> Answer:
-    """The form for a new tenant."""
-    return _new_form("", "", None)
+async def new(visit: Visit) -> Answer:
+    """The form for a new tenant, with an id that the list of those without a name has led to."""
+    return _new_form("", visit.query.get("id", ""), None)
 
 
 async def add(visit: Visit) -> Answer:
@@ -83,9 +88,25 @@ async def _page(visit: Visit, problem: Problem | None) -> Html:
         "tenant": tenant,
         "problem": problem,
         "seen": tag(tenant.name),
-        "of_tenant": [(path, words) for path, words in _OF_TENANT.items() if visit.has(path)],
+        "use": (await _use(visit, [tenant.id]))[tenant.id],
+        "deliveries": await _counted(visit, list[StatusCount], "webhooks", "deliveries", "counts", tenant=tenant.id),
+        "changes": await _counted(visit, AuditStats, "audit", "stats", tenant=tenant.id),
+        "most": MOST_COUNTED,
     }
     return Html("tenant", values, 200 if problem is None else problem.status)
+
+
+async def _use(visit: Visit, ids: Sequence[str]) -> Mapping[str, TenantUse]:
+    """What there is of each of these tenants."""
+    return {each.id: each for each in (await visit.api.get(TenantUses, "tenant", "use", query={"id": ids})).data}
+
+
+async def _counted(visit: Visit, shape: type[Shape], *segments: str, tenant: str) -> Shape | None:
+    """Counts for one tenant; None if they take too long, or are not to be had of this log."""
+    try:
+        return await visit.api.get(shape, *segments, query={"tenant": tenant})
+    except Problem:
+        return None
 
 
 def _new_form(name: str, tenant_id: str, problem: Problem | None) -> Html:

@@ -1,0 +1,88 @@
+"""What there is of tenants: their endpoints, messages, sessions and tokens, also of those that no table has."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, LiteralString
+
+from psycopg import AsyncConnection
+from psycopg.sql import SQL
+
+from svc_pg.console.built_in.tenant_table import Tenants
+from svc_pg.query import Query, afetch
+
+MOST_ASKED: Final = 100
+MOST_COUNTED: Final = 1000  # in the statement too
+MOST_UNLISTED: Final = 50
+_MOST_MESSAGES: Final = 10_000
+
+_USE: Final = """
+select t.id,
+       (select count(*)::integer from (
+            select from svc.webhook_endpoints e where e.tenant = t.id limit 1000) f) as endpoints,
+       (select count(*)::integer from (
+            select from svc.webhook_messages m where m.tenant = t.id limit 1000) f) as messages,
+       (select count(*)::integer from (
+            select from svc.console_sessions s
+             where s.tenant = t.id and s.revoked_at is null and s.expires_at > now() limit 1000) f) as sessions,
+       (select count(*)::integer from (
+            select from svc.console_tokens k
+             where k.tenant = t.id and k.revoked_at is null and k.expires_at > now() limit 1000) f) as tokens
+  from pg_catalog.unnest(%s::text[]) with ordinality t(id, position)
+ order by t.position
+"""
+_UNLISTED: Final = """
+select used.id
+  from (
+    select e.tenant as id from svc.webhook_endpoints e
+    union select k.tenant from svc.console_tokens k where k.revoked_at is null and k.expires_at > now()
+    union select s.tenant from svc.console_sessions s where s.revoked_at is null and s.expires_at > now()
+    union select l.tenant from svc.console_portal_links l
+           where l.opened_at is null and l.revoked_at is null and l.expires_at > now()
+    union select m.tenant from (select tenant from svc.webhook_messages order by id desc limit %s) m
+  ) used
+ where used.id is not null and not exists (select from {table} t where t.{id}::text = used.id)
+ order by used.id limit %s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class TenantUse:
+    """The numbers of endpoints, of messages that are kept, and of live sessions and tokens; each up to 1,000."""
+
+    id: str
+    endpoints: int
+    messages: int
+    sessions: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class TenantUses:
+    """What there is of each of these tenants."""
+
+    data: Sequence[TenantUse]
+
+
+@dataclass(frozen=True, slots=True)
+class Unlisted(TenantUses):
+    """As TenantUses, of tenants that are not in the table, by id. There are more unless ``is_complete``."""
+
+    is_complete: bool
+
+
+async def use_of(conn: AsyncConnection[Any], ids: Sequence[str]) -> TenantUses:
+    """Count what there is of these tenants, up to 100."""
+    return TenantUses(await afetch(conn, Query(_USE, (list(ids),), TenantUse)))
+
+
+async def unlisted(conn: AsyncConnection[Any], tenants: Tenants) -> Unlisted:
+    """The first 50 tenants of endpoints, sessions, tokens, links and the newest 10,000 messages that have no row."""
+    text: LiteralString = SQL(_UNLISTED).format(**tenants.names).as_string()
+    found = await afetch(conn, Query(text, (_MOST_MESSAGES, MOST_UNLISTED + 1), _Id))
+    counted = await use_of(conn, [each.id for each in found[:MOST_UNLISTED]])
+    return Unlisted(counted.data, is_complete=len(found) <= MOST_UNLISTED)
+
+
+@dataclass(frozen=True, slots=True)
+class _Id:
+    id: str
