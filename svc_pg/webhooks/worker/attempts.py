@@ -22,6 +22,7 @@ from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.signing import sign_with
 from svc_pg.webhooks.signing_keys import Signer, signer
 from svc_pg.webhooks.worker import backoff
+from svc_pg.webhooks.worker.failed_attempts import FailedAttempts
 from svc_pg.webhooks.worker.leases import Acknowledgement, EndpointSnapshot, Lease, Message
 from svc_pg.webhooks.worker.local_faults import LocalFaults
 
@@ -39,11 +40,14 @@ Done = Callable[[Lease, Acknowledgement | None], None]
 class Attempts:
     """Makes attempts over ``transport``. Opened secrets and headers are kept as long as their endpoint's snapshot."""
 
-    def __init__(self, *, transport: Transport, keys: KeyRing, retry: Retry, faults: LocalFaults) -> None:
+    def __init__(
+        self, *, transport: Transport, keys: KeyRing, retry: Retry, faults: LocalFaults, failures: FailedAttempts
+    ) -> None:
         self._transport = transport
         self._keys = keys
         self._retry = retry
         self._faults = faults
+        self._failures = failures
         self._opened: WeakKeyDictionary[EndpointSnapshot, _Opened] = WeakKeyDictionary()
 
     def start(self, lease: Lease, message: Message, endpoint: EndpointSnapshot, done: Done) -> None:
@@ -73,6 +77,8 @@ class Attempts:
                 found = Acknowledgement(lease, "released", result, self._faults.note(result.error or ""))
             else:
                 found = _judged(lease, result, self._retry)
+                if result.outcome != "success":
+                    self._failures.note(lease.endpoint_id, result)
         except Exception:  # noqa: BLE001 - a bug must cost neither the worker nor its slot
             _log.exception("an attempt failed in the worker itself; its lease will end")
             done(lease, None)

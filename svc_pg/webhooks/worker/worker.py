@@ -18,6 +18,7 @@ from svc_pg.webhooks.secrets import KeyRing
 from svc_pg.webhooks.worker import protocol
 from svc_pg.webhooks.worker.attempts import Attempts
 from svc_pg.webhooks.worker.dispatcher import Dispatcher
+from svc_pg.webhooks.worker.failed_attempts import FailedAttempts
 from svc_pg.webhooks.worker.local_faults import LocalFaults
 from svc_pg.webhooks.worker.reconnecting import Reconnecting
 from svc_pg.webhooks.worker.results import ResultQueue
@@ -62,6 +63,7 @@ class Worker:
         self._working: asyncio.Task[None] | None = None
         self._refusal: ProtocolError | None = None
         self._faults = LocalFaults()
+        self._failures = FailedAttempts()
         self._claiming = Reconnecting(database, stopping=self._stopping, statistics=self.statistics)
         self._finished = asyncio.Event()
         self._acknowledging = Reconnecting(database, stopping=self._finished, statistics=self.statistics)
@@ -111,8 +113,15 @@ class Worker:
         _log.info("worker %s started", self.name)
         transport = self._transport or _transport(self._config, concurrency=self._concurrency)
         results = ResultQueue(self.statistics)
+        attempts = Attempts(
+            transport=transport,
+            keys=self._keys,
+            retry=self._config.retry,
+            faults=self._faults,
+            failures=self._failures,
+        )
         dispatcher = Dispatcher(
-            Attempts(transport=transport, keys=self._keys, retry=self._config.retry, faults=self._faults).start,
+            attempts.start,
             worker=self.name,
             listen_conninfo=self._listen_conninfo,
             concurrency=self._concurrency,
@@ -140,6 +149,7 @@ class Worker:
             self._refusal = error
             await dispatcher.finish()
         finally:
+            self._failures.close()
             await transport.close()  # if attempts are under way, their leases will end
             results.close()
             self._finished.set()
