@@ -2,6 +2,7 @@
 
 import logging
 import re
+import shlex
 import sqlite3
 import stat
 from collections.abc import Iterator
@@ -37,20 +38,31 @@ def address(database_url: str | None) -> DatabaseAddress:
     return database_addresses.parse(configured.get_secret_value() if configured else "", name="DATABASE_URL")
 
 
-def conninfo(database_url: str | None) -> Conninfo:
-    """The database of a command that needs PostgreSQL. Raises ConfigError, and wrong usage for another database."""
+def conninfo(database_url: str | None, *, instead: str | None = None) -> Conninfo:
+    """The database of a command that needs PostgreSQL. Raises ConfigError, and wrong usage for another database.
+
+    ``instead`` says what to call there.
+    """
     found = address(database_url)
     if isinstance(found, Conninfo):
         return found
-    raise typer.BadParameter(f"this command needs PostgreSQL, and the address is that of {found}")
+    refusal = f"this command needs PostgreSQL, and the address is that of {found}"
+    raise typer.BadParameter(refusal if instead is None else f"{refusal}; {instead}")
 
 
-def connect(database_url: str | None) -> "psycopg.Connection[Any]":
+def connect(database_url: str | None, *, instead: str | None = None) -> "psycopg.Connection[Any]":
     """Open a connection to PostgreSQL for one command.
 
     Raises SvcError, which names the address without the password, and wrong usage for another database.
     """
-    return _postgres(conninfo(database_url))
+    return _postgres(conninfo(database_url, instead=instead))
+
+
+def log_instead(table: str | None = None, key: str | None = None) -> str:
+    """The command that shows the changes of a table, or of its record, on every database."""
+    named = {"--table": table, "--record": key}
+    options = " ".join(f"{option} {shlex.quote(value)}" for option, value in named.items() if value is not None)
+    return f"svc-pg log {options or '--table TABLE'} shows the changes there, and with --json whole rows"
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from svc_pg.errors import NotFoundError
 from svc_pg.query import fetch
 
 from . import output, records
-from .database import connect
+from .database import connect, log_instead
 from .format_difference import ERASED, field_text, time_text
 from .json_text import printable
 from .options import Json, PostgresUrl
@@ -32,7 +32,7 @@ def diff(
     """Show what an entry or a transaction changed; with --json as JSON Patch (RFC 6902)."""
     if (entry is None) == (transaction is None):
         raise typer.BadParameter("pass the id of an entry, or --transaction ID")
-    with connect(database_url) as conn:
+    with connect(database_url, instead=log_instead()) as conn:
         found: Sequence[audit.Entry]
         cursor = None
         if entry is not None:
@@ -69,7 +69,7 @@ def revert(
     """Print the SQL that takes an entry or a transaction back, if that is still safe."""
     if (entry is None) == (transaction is None):
         raise typer.BadParameter("pass the id of an entry, or --transaction ID")
-    with connect(database_url) as conn:
+    with connect(database_url, instead=log_instead()) as conn:
         text = audit.revert(conn, entry=entry, transaction=transaction, leave=leave or ())
     output.sql(text.rstrip("\n"))
 

@@ -9,7 +9,7 @@ import typer
 from svc_pg import audit, durations
 
 from . import output, records
-from .database import connect
+from .database import connect, log_instead
 from .format_difference import ERASED, differences, time_text, value_text
 from .json_text import printable
 from .known_tables import tell_other_names, warn_of_no_records
@@ -38,7 +38,7 @@ def history(
 ) -> None:
     """Show the states of one record, the newest first."""
     states = audit.history(table, key).limit(limit)
-    with connect(database_url) as conn:
+    with connect(database_url, instead=log_instead(table, key)) as conn:
         warn_of_no_records(conn, table)
         tell_other_names(conn, table)
         page = (states if after is None else states.after(after)).list(conn)
@@ -84,7 +84,7 @@ def as_of(
     point = durations.point_in_time(time)
     if isinstance(point, datetime) and point > datetime.now(UTC):
         output.words(f"warning: {time} is in the future: these are the states of now")
-    with connect(database_url) as conn:
+    with connect(database_url, instead=log_instead(table, key)) as conn:
         warn_of_no_records(conn, table)
         tell_other_names(conn, table)
         if key is not None:
@@ -110,7 +110,7 @@ def as_of(
 @app.command()
 def blame(table: Table, key: Key, *, database_url: PostgresUrl = None, json: Json = False) -> None:
     """Show for each field of a record who last changed it, and when."""
-    with connect(database_url) as conn:
+    with connect(database_url, instead=log_instead(table, key)) as conn:
         warn_of_no_records(conn, table)
         tell_other_names(conn, table)
         origins = audit.blame(conn, table, key)

@@ -131,6 +131,23 @@ def test_what_needs_postgresql_says_so(command: list[str], url: str, tmp_path: P
     assert "geheim" not in refused.stderr
 
 
+@pytest.mark.parametrize(
+    ("command", "instead"),
+    [
+        (["history", "customer", "7"], "svc-pg log --table customer --record 7 shows the changes there"),
+        (["blame", "customer", "[1, 2]"], "svc-pg log --table customer --record '[1, 2]' shows"),
+        (["as-of", "1h", "customer"], "svc-pg log --table customer shows"),
+        (["diff", "5"], "svc-pg log --table TABLE shows"),
+    ],
+)
+def test_what_shows_a_record_on_postgresql_names_the_command_for_others(
+    command: list[str], instead: str, tmp_path: Path
+) -> None:
+    refused = svc_pg(*command, "--database-url", "sqlite:///shop.db", folder=tmp_path)
+    assert refused.returncode == 2, refused.stderr
+    assert instead in " ".join(refused.stderr.replace("│", " ").split())
+
+
 def test_a_file_of_sqlite_without_a_log_says_how_to_install(log: Log, tmp_path: Path) -> None:
     if not isinstance(log.at, Path):
         pytest.skip("of SQLite")
