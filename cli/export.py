@@ -17,6 +17,7 @@ from .database import open_database
 from .known_tables import warn_of_unknown
 from .log_filters import (
     Actors,
+    AllDatabases,
     Changed,
     Compliance,
     Labels,
@@ -60,6 +61,7 @@ def export(
     labels: Labels = None,
     severity: LeastSeverity = None,
     compliance: Compliance = None,
+    all_databases: AllDatabases = False,
     form: Annotated[
         ExportFormat | None,
         typer.Option(
@@ -109,6 +111,7 @@ def export(
         labels=labels,
         severity=severity,
         compliance=compliance,
+        all_databases=all_databases,
     )
     with until_the_reader_leaves(), open_database(database_url) as conn:
         warn_of_unknown(conn, tables)

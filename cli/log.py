@@ -17,6 +17,7 @@ from .json_text import printable
 from .known_tables import warn_of_unknown
 from .log_filters import (
     Actors,
+    AllDatabases,
     Changed,
     Compliance,
     Labels,
@@ -47,6 +48,7 @@ def log(
     labels: Labels = None,
     severity: LeastSeverity = None,
     compliance: Compliance = None,
+    all_databases: AllDatabases = False,
     limit: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="The number of entries to start with.")] = 20,
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Show new entries as they appear, until Ctrl-C.")
@@ -66,6 +68,7 @@ def log(
         labels=labels,
         severity=severity,
         compliance=compliance,
+        all_databases=all_databases,
     ).limit(limit)
     show = _json_line if json else line
     with until_the_reader_leaves(), suppress(KeyboardInterrupt), open_database(database_url) as conn:

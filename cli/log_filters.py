@@ -60,8 +60,17 @@ Compliance = Annotated[
 ]
 
 
+AllDatabases = Annotated[
+    bool,
+    typer.Option(
+        "--all-databases", help="On MySQL and MariaDB, not only of the database that the address names, but of all."
+    ),
+]
+
+
 def selected(
     *,
+    all_databases: bool = False,
     since: str | None = None,
     until: str | None = None,
     tables: list[str] | None,
@@ -75,7 +84,7 @@ def selected(
     compliance: list[str] | None,
 ) -> AuditQuery:
     """The query that these options ask for."""
-    wanted = query()
+    wanted = query().of_any_database() if all_databases else query()
     wanted = wanted if since is None else wanted.since(durations.point_in_time(since))
     wanted = wanted if until is None else wanted.until(durations.point_in_time(until))
     wanted = wanted if not tables else wanted.resource(*tables)

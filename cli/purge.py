@@ -1,5 +1,7 @@
 """The command ``purge``."""
 
+from collections import Counter
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Annotated
 
@@ -13,6 +15,7 @@ from svc_pg.plurals import counted
 
 from . import output, records
 from .database import open_database
+from .log_filters import AllDatabases
 from .operator import acting_as_operator
 from .options import ConfigReference, DatabaseUrl, Json, duration
 from .progress import progress
@@ -31,6 +34,7 @@ def purge(
     unsealed: Annotated[
         bool, typer.Option("--unsealed", help="Also remove entries that no seal has yet, although the log has seals.")
     ] = False,
+    all_databases: AllDatabases = False,
     database_url: DatabaseUrl = None,
     config: ConfigReference = None,
     json: Json = False,
@@ -38,7 +42,15 @@ def purge(
     """Remove entries of the audit log whose retention has ended."""
     wanted = Config.find(config).audit
     with open_database(database_url) as conn, acting_as_operator(conn), progress() as show:
-        report = retention.purge(conn, older_than, config=wanted, dry_run=dry_run, unsealed=unsealed, progress=show)
+        report = retention.purge(
+            conn,
+            older_than,
+            config=wanted,
+            dry_run=dry_run,
+            unsealed=unsealed,
+            all_databases=all_databases,
+            progress=show,
+        )
     if json:
         records.show_json(
             {
@@ -55,6 +67,8 @@ def purge(
         )
     else:
         _tell(report, is_planned=dry_run)
+        if all_databases:
+            _tell_databases(report.tables)
     if report.postponed:
         raise SvcError(
             f"not removed, because others kept using it: {', '.join(report.postponed)}",
@@ -77,3 +91,12 @@ def _tell(report: PurgeReport, *, is_planned: bool) -> None:
         output.words(f"held, so kept: {hold}")
     if report.unsealed_since is not None:
         output.words(f"Entries since {records.minute(report.unsealed_since)} stay until they are sealed: svc-pg seal.")
+
+
+def _tell_databases(tables: Mapping[str, int]) -> None:
+    """Tell the number of entries of each database, if they are of several."""
+    databases: Counter[str] = Counter()
+    for table, entries in tables.items():
+        databases[table.partition(".")[0] if "." in table else "no database"] += entries
+    if len(databases) > 1:
+        output.words(", ".join(f"{name}: {counted(entries, 'entry')}" for name, entries in sorted(databases.items())))

@@ -94,6 +94,11 @@ class HasWords:
     words: str
 
 
+@dataclass(frozen=True, slots=True)
+class OfAnyDatabase:
+    """The entry is of any database of the server: without it, of the connection's, or of a table that is named."""
+
+
 Condition = (
     Is
     | Among
@@ -106,6 +111,7 @@ Condition = (
     | BeforeTransaction
     | Contains
     | HasWords
+    | OfAnyDatabase
 )
 
 _INDEXED: Final = ("table_name", "actor_id")
@@ -117,7 +123,7 @@ def range_of(conditions: Iterable[Condition]) -> list[Condition]:
     by_index: Is | None = None
     for condition in conditions:
         match condition:
-            case Since() | Until() | SinceTransaction() | BeforeTransaction():
+            case Since() | Until() | SinceTransaction() | BeforeTransaction() | OfAnyDatabase():
                 found.append(condition)
             case Among(column, [value], is_excluded=False) if by_index is None and column in _INDEXED:
                 by_index = Is(column, value)

@@ -16,6 +16,7 @@ from svc_pg.audit.conditions import (
     HasWords,
     Is,
     Missable,
+    OfAnyDatabase,
     Overlaps,
     Since,
     SinceTransaction,
@@ -108,6 +109,8 @@ def _with(found: Filter, condition: Condition) -> Filter:
             return found.where(_CONTAINS, text, text)
         case HasWords(words):
             return found.where(_HAS_WORDS, words)
+        case OfAnyDatabase():
+            return found
 
 
 def _among(column: Column, values: list[str], *, is_excluded: bool) -> tuple[LiteralString, object]:

@@ -15,6 +15,7 @@ from svc_pg.audit.conditions import (
     Is,
     ListColumn,
     Missable,
+    OfAnyDatabase,
     Overlaps,
     Since,
     SinceTransaction,
@@ -152,6 +153,14 @@ class AuditQuery(Selection):
         """Entries that have these words in their snapshots or description: see ``svc_pg.audit.search``."""
         check_texts(words)
         return self._where(HasWords(words))
+
+    def of_any_database(self) -> Self:
+        """Entries of all databases of the server, where the log is one for all: on MySQL and MariaDB.
+
+        Without it, they are those of the connection's database, or of the tables that ``resource`` names. A connection
+        to database ``svc`` has those of all.
+        """
+        return self._where(OfAnyDatabase())
 
     def order(self, first: str) -> Self:
         """The order of the entries: the ``newest`` first, which is the default, or the ``oldest``."""

@@ -99,6 +99,7 @@ def purge(
     config: AuditConfig | None = None,
     dry_run: bool = False,
     unsealed: bool = False,
+    all_databases: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> PurgeReport:
     """Remove all entries older than ``older_than``: 1 day to 36500 days. Default: ``retention_days`` of ``config``.
@@ -113,12 +114,15 @@ def purge(
     some seconds is postponed, so that no capture waits long behind it. ``progress`` is called with the name of each
     partition. SQLite and MySQL have no partitions: all is removed in batches, and what is locked is postponed.
 
+    On MySQL and MariaDB, where the log is one for all databases of the server, entries of the connection's database are
+    removed, or with ``all_databases`` those of all by these ages. A connection to database ``svc`` means all.
+
     Raises QueryError for another age or for none at all, TransactionError, and NotInstalledError.
     """
     ages = ages_of(older_than, config)
     conn = sync_connection(conn, twin="await audit.apurge(conn, ...)")
     if dialect_of(conn) != "postgresql":
-        return run(conn, _elsewhere(conn, ages, dry_run=dry_run, progress=progress))
+        return run(conn, _elsewhere(conn, ages, dry_run=dry_run, all_databases=all_databases, progress=progress))
     conn = psycopg_connection(conn)
     check_idle(conn)
     steps = purging(ages, dry_run=dry_run, tries=_TRIES, batch=_BATCH, unsealed=unsealed, progress=progress)
@@ -132,13 +136,16 @@ async def apurge(
     config: AuditConfig | None = None,
     dry_run: bool = False,
     unsealed: bool = False,
+    all_databases: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> PurgeReport:
     """As ``purge``, on an async connection."""
     ages = ages_of(older_than, config)
     conn = await async_connection(conn, twin="audit.purge(conn, ...)")
     if dialect_of(conn) != "postgresql":
-        return await arun_elsewhere(conn, _elsewhere(conn, ages, dry_run=dry_run, progress=progress))
+        return await arun_elsewhere(
+            conn, _elsewhere(conn, ages, dry_run=dry_run, all_databases=all_databases, progress=progress)
+        )
     conn = await apsycopg_connection(conn)
     check_idle(conn)
     steps = purging(ages, dry_run=dry_run, tries=_TRIES, batch=_BATCH, unsealed=unsealed, progress=progress)
@@ -146,10 +153,11 @@ async def apurge(
 
 
 def _elsewhere(
-    conn: object, ages: Ages, *, dry_run: bool, progress: Callable[[str], None]
+    conn: object, ages: Ages, *, dry_run: bool, all_databases: bool, progress: Callable[[str], None]
 ) -> StepsElsewhere[PurgeReport]:
     yield from outside_transaction(conn)
-    return (yield from purging_elsewhere(phrases_of(conn), ages, dry_run=dry_run, progress=progress))
+    steps = purging_elsewhere(phrases_of(conn), ages, dry_run=dry_run, all_databases=all_databases, progress=progress)
+    return (yield from steps)
 
 
 def purging(

@@ -5,10 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, LiteralString, cast
 
-from svc_pg.audit.conditions import Condition
+from svc_pg.audit.conditions import Among, Condition, Is, OfAnyDatabase
 from svc_pg.audit.entry import FIELDS, Entry, row_of
 from svc_pg.audit.numbers import HIGHEST
 from svc_pg.audit.portable.change_order import by_change
+from svc_pg.audit.portable.databases import of_this_database
 from svc_pg.audit.portable.keys import Key, beyond, forged, in_order, time_of, within
 from svc_pg.audit.portable.phrases import (
     MYSQL,
@@ -31,9 +32,22 @@ def phrases_of(conn: object) -> Phrases:
 
 
 def wanted(phrases: Phrases, conditions: Sequence[Condition]) -> Steps[Filter]:
-    """The conditions in the words of the database. Raises QueryError if a table needs a schema."""
+    """The conditions in the words of the database. Raises QueryError if a table needs a schema.
+
+    On MySQL the entries are those of the connection's database, unless tables are named or all databases are wanted.
+    """
     schema = (yield from default_schema_of(phrases)) if names_default_schema(conditions) else "main"
-    return filter_of(phrases, conditions, default_schema=schema)
+    found = filter_of(phrases, conditions, default_schema=schema)
+    if _names_tables(conditions) or OfAnyDatabase() in conditions:
+        return found
+    return found.joined((yield from of_this_database(phrases)))
+
+
+def _names_tables(conditions: Sequence[Condition]) -> bool:
+    return any(
+        isinstance(each, Is | Among) and each.column == "table_name" and not getattr(each, "is_excluded", False)
+        for each in conditions
+    )
 
 
 def default_schema_of(phrases: Phrases) -> Steps[str]:
@@ -64,7 +78,8 @@ def one(phrases: Phrases, entry_id: int, fields: Sequence[str] = FIELDS) -> Step
     """The entry with this id, if there is one."""
     if entry_id > HIGHEST:
         return None
-    rows = yield _select(phrases, fields, "id = %s", entry_id)
+    here = (yield from of_this_database(phrases)).where("id = %s", entry_id)
+    rows = yield _select(phrases, fields, here)
     return next(map(_reader(fields), rows), None)
 
 
@@ -84,7 +99,7 @@ def entries_of(phrases: Phrases, keys: Sequence[Key], fields: Sequence[str] = FI
     if not keys:
         return []
     marks: LiteralString = ", ".join(["%s"] * len(keys))
-    rows = yield _select(phrases, fields, "id in (" + marks + ")", *(key.id for key in keys))
+    rows = yield _select(phrases, fields, ALL.where("id in (" + marks + ")", *(key.id for key in keys)))
     by_id = {entry.id: entry for entry in map(_reader(fields), rows)}
     return [by_id[str(key.id)] for key in keys if str(key.id) in by_id]  # a purge may be quicker
 
@@ -102,11 +117,11 @@ def _keys_beyond(
     return (yield from in_order(phrases, later, is_falling=is_falling, limit=limit))
 
 
-def _select(phrases: Phrases, fields: Sequence[str], condition: LiteralString, *params: object) -> Statement:
+def _select(phrases: Phrases, fields: Sequence[str], found: Filter) -> Statement:
     texts = {name: phrases.text(column) for name, column in _TEXTS.items()}
     known: Mapping[str, LiteralString] = {**_COLUMNS, **texts, "timestamp": phrases.timestamp}
     shown: LiteralString = ", ".join([known[name] for name in fields])
-    return Statement("select " + shown + " from " + phrases.log + " where " + condition, params)  # noqa: S608
+    return Statement("select " + shown + " from " + phrases.log + found.clause, found.params)  # noqa: S608
 
 
 def _reader(fields: Sequence[str]) -> Callable[[Sequence[Any]], Entry]:

@@ -15,6 +15,7 @@ from svc_pg.audit.conditions import (
     HasWords,
     Is,
     Missable,
+    OfAnyDatabase,
     Overlaps,
     Since,
     SinceTransaction,
@@ -204,6 +205,8 @@ def _with(phrases: Phrases, default_schema: str, found: Filter, condition: Condi
             return found.where("xact_id >= %s", min(xact_id, HIGHEST))
         case BeforeTransaction(xact_id):
             return found.where("xact_id < %s", min(xact_id, HIGHEST))
+        case OfAnyDatabase():
+            return found
         case Contains() | HasWords():
             raise UnsupportedQueryError(
                 "snapshots can be searched in an audit log on PostgreSQL only",

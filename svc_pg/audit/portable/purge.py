@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, LiteralString
 
+from svc_pg.audit.portable.databases import Home, home
 from svc_pg.audit.portable.driver_errors import is_busy
 from svc_pg.audit.portable.entries import default_schema_of
 from svc_pg.audit.portable.keys import time_of
@@ -35,6 +36,7 @@ def purging(
     ages: Ages,
     *,
     dry_run: bool,
+    all_databases: bool = False,
     progress: Callable[[str], None] = lambda _: None,
     is_over: Callable[[], bool] = lambda: False,
     batch: int = BATCH,
@@ -48,7 +50,8 @@ def purging(
     postponed: list[str] = []
     if not dry_run:
         progress(phrases.log_name)
-    for old in (yield from _old(phrases, ages, before)):
+    here = None if all_databases else (yield from home(phrases))
+    for old in (yield from _old(phrases, ages, before, here)):
         if dry_run:
             which, params = old.condition(phrases)
             text: LiteralString = "select count(*) from " + phrases.log + " where " + which  # noqa: S608 - ours
@@ -71,12 +74,14 @@ def _ago(phrases: Phrases, age: timedelta | None) -> Steps[datetime | None]:
     return time_of(start)
 
 
-def _old(phrases: Phrases, ages: Ages, before: datetime | None) -> Steps[list[_Old]]:
-    """The old entries by table; ``before`` is the time of those whose age is the log's own."""
+def _old(phrases: Phrases, ages: Ages, before: datetime | None, here: Home | None) -> Steps[list[_Old]]:
+    """The old entries by table, ``here`` alone; ``before`` is the time of those whose age is the log's own."""
     default_schema = "" if ages.are_equal else (yield from default_schema_of(phrases))
     names = yield Statement("select distinct table_name from " + phrases.log)  # noqa: S608 - a constant
     found: list[_Old] = []
     for [name] in names:
+        if here is not None and not here.has(name):
+            continue
         age = ages.of(name, default_schema=default_schema)
         time = before if age == ages.default else (yield from _ago(phrases, age))
         if time is not None:

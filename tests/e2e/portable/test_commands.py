@@ -33,7 +33,7 @@ def call(log: Log, tmp_path: Path) -> Call:
 def test_the_log_shows_the_newest_entries_last(log: Log, conn: Any, call: Call) -> None:
     log.write(conn, "1", actor_id="ann", before_data={"a": 1}, after_data={"a": 2}, changed_fields=["a"])
     log.write(conn, "2", operation="DELETE", table_name="other.x")
-    shown = call("log")
+    shown = call("log", "--all-databases")
     assert shown.returncode == 0, shown.stderr
     first, second = shown.stdout.splitlines()
     assert first.startswith("2026-03-15 12:01:00Z  ann")
@@ -75,7 +75,12 @@ def test_an_export_follows_and_goes_on_after_a_signal(log: Log, conn: Any, call:
     assert file.read_bytes() == out.getvalue()
     parquet_file = tmp_path / "log.parquet"
     with parquet_file.open("wb") as out_file:
-        assert audit.export(conn, audit.query(), format="parquet", out=out_file, is_settled=False).entries == 1004
+        assert (
+            audit.export(
+                conn, audit.query().of_any_database(), format="parquet", out=out_file, is_settled=False
+            ).entries
+            == 1004
+        )
     assert [row["recordId"] for row in parquet.read_table(parquet_file).to_pylist()][-1] == "1004"
 
 
