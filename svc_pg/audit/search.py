@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import Any, Final, LiteralString, TypeVar
 
 from psycopg import AsyncConnection
-from psycopg.errors import QueryCanceled
+from psycopg.errors import InternalError_, ProgramLimitExceeded, QueryCanceled
 
+from svc_pg.audit.conditions import HasWords
 from svc_pg.audit.entry import Entry
 from svc_pg.audit.listing import EntryListing, listing
 from svc_pg.audit.log import AuditQuery
@@ -32,6 +33,7 @@ select c.relname::text as name
  where i.indrelid = 'svc.audit_logs'::regclass::oid and i.indisvalid
    and c.relname = any (select 'audit_logs_' || s from pg_catalog.unnest(%s::text[]) s)
 """
+_READ: Final = "select pg_catalog.websearch_to_tsquery('pg_catalog.simple'::regconfig, %s)"
 _END: Final = """
 select y."timestamp", y.id::text
   from (
@@ -98,8 +100,12 @@ async def search(conn: AsyncConnection[Any], query: AuditQuery, *, max_bytes: in
     A page may therefore be short, or empty, and have a next one all the same. If the search of so many takes longer
     than 1.2 seconds, it is tried with a tenth of them, as large values need. With an index of each search, a page that
     the next few entries do not fill comes from the index, which finds what is rare in the whole log, but would read all
-    entries that have a frequent word. ``conn`` must be in a transaction, whose statement_timeout changes.
+    entries that have a frequent word. ``conn`` must be in a transaction, whose statement_timeout changes. Raises
+    QueryError if PostgreSQL cannot read the words.
     """
+    for condition in query.conditions:
+        if isinstance(condition, HasWords):
+            await _refuse_unreadable(conn, condition.words)
     wanted = listing(query)
     indexed = await afetch(conn, Query(_INDEXED, (sorted(wanted.searches),), _Indexed))
     await conn.execute("select set_config('statement_timeout', %s, true)", [_TIMEOUT])
@@ -116,6 +122,14 @@ async def search(conn: AsyncConnection[Any], query: AuditQuery, *, max_bytes: in
         if (found := await _in_time(conn, _stretch(conn, wanted, entries, max_bytes=max_bytes))) is not None:
             return found.page
     raise QueryCanceled("a search of few entries takes too long")
+
+
+async def _refuse_unreadable(conn: AsyncConnection[Any], words: str) -> None:
+    try:
+        await conn.execute(_READ, (words,))
+    except (InternalError_, ProgramLimitExceeded) as error:  # for example of 33 hyphens, each of which negates the next
+        reason = error.diag.message_primary
+        raise QueryError(f"PostgreSQL cannot read the words: {reason}", hint="Write fewer hyphens.") from error
 
 
 async def _in_time(conn: AsyncConnection[Any], found: Awaitable[Found]) -> Found | None:

@@ -11,14 +11,16 @@ from typing import Final
 from starlette.concurrency import run_in_threadpool
 
 from svc_pg.addresses import is_email
+from svc_pg.audit.context import MAX_ID_LENGTH
 from svc_pg.console.bearer import FindSession, SessionOf, bearer_tokens
 from svc_pg.console.clients import is_among
-from svc_pg.console.requests import ConsoleRequest, Problem
+from svc_pg.console.requests import ConsoleRequest, Problem, explained
 from svc_pg.console.same_origin import refuse_other_sites
 from svc_pg.console.sign_in.permissions import included, permission_of
 from svc_pg.console.tokens import Session, is_own
-from svc_pg.errors import ConfigError
+from svc_pg.errors import ConfigError, QueryError
 from svc_pg.settings import Settings
+from svc_pg.storable_texts import refuse_tenant, refuse_unstorable
 
 HostSessionOf = Callable[[ConsoleRequest], Session | Awaitable[Session | None] | None]
 """Finds the session of the application's user who makes a request; None if nobody is signed in. A sync function runs in
@@ -72,7 +74,23 @@ async def ask(host: HostSessionOf, request: ConsoleRequest) -> Session | None:
     is_async = inspect.iscoroutinefunction(host) or inspect.iscoroutinefunction(type(host).__call__)
     answer = host(request) if is_async else await run_in_threadpool(host, request)
     session = await answer if inspect.isawaitable(answer) else answer
-    return None if session is None or session.expires_at <= datetime.now(UTC) else session
+    if session is None or session.expires_at <= datetime.now(UTC):
+        return None
+    _refuse_impossible(session)
+    return session
+
+
+def _refuse_impossible(session: Session) -> None:
+    """Raise Problem 403 if the log could not name the person, or nothing can be of the tenant."""
+    try:
+        refuse_unstorable(session_id=session.session_id, email=session.email)
+        if not 0 < len(session.email) <= MAX_ID_LENGTH:
+            raise QueryError(f"the email has {len(session.email)} characters", hint=f"It has 1 to {MAX_ID_LENGTH}.")
+        if session.tenant is not None:
+            refuse_tenant(session.tenant)
+    except QueryError as error:
+        detail = f"The application gave a session that cannot be: {explained(error)}"
+        raise Problem(403, "invalid_session", detail) from error
 
 
 def host_of(settings: Settings, session_of: HostSessionOf | None) -> HostSessionOf | None:

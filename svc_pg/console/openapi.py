@@ -33,6 +33,7 @@ _WITH_SESSION: Final = {
     "not_authenticated": 401,
     "invalid_token": 401,
     "insufficient_scope": 403,
+    "invalid_session": 403,
     "invalid_value": 422,
     "too_many_calls": 429,
     **database.PROBLEMS,

@@ -30,8 +30,10 @@ def needs_check(request: ConsoleRequest) -> bool:
 
 def check(request: ConsoleRequest, state: object) -> None:
     """Refuse a request whose header If-Match does not name ``state``, which is locked. Raises Problem 412 and 422."""
+    if not needs_check(request):
+        return
     given = ", ".join(request.headers.getlist("if-match"))
-    if not given or given == "*":
+    if given == "*":
         return
     tags = [each.strip() for each in given.split(",")]
     if not all(_TAG.fullmatch(each.removeprefix("W/")) for each in tags):

@@ -49,6 +49,8 @@ _OF_STATUS: Final[dict[str, LiteralString]] = {
     "failed": "failure = %s",
     "canceled": "failure = %s",
 }
+# a scalar, so that it is looked up for each delivery of the list and not joined
+_MESSAGE_IS_OF: Final = "(select m.tenant from svc.webhook_messages m where m.id = message_id) = %s"
 _TO_ENDPOINTS_OF: Final = "endpoint_id = any (array(select e.id from svc.webhook_endpoints e where e.tenant = %s))"
 _OF_MESSAGE_OF_TENANT: Final = "exists (select from svc.webhook_messages m where m.id = message_id and m.tenant = %s)"
 _OF_TRANSACTION: Final = "message_id in (select m.id from svc.webhook_messages m where m.xact_id = %s)"
@@ -100,8 +102,8 @@ class DeliveryQuery(Listing[Delivery]):
         )
 
     def to_endpoints_of(self, tenant: str) -> Self:
-        """Deliveries to the endpoints of one tenant; ``tenant`` has those to endpoints without one, too."""
-        return self._where(_TO_ENDPOINTS_OF, tenant)
+        """Deliveries of the messages of one tenant to its endpoints; ``tenant`` has those to other endpoints, too."""
+        return self._where(_TO_ENDPOINTS_OF, tenant)._where(_MESSAGE_IS_OF, tenant)
 
     def tenant(self, tenant: str) -> Self:
         """Deliveries of the messages of one tenant."""
@@ -244,14 +246,17 @@ def ping(endpoint_id: str) -> Query[Delivery]:
     return Query(_PING, (endpoint_key(endpoint_id),), Delivery)
 
 
-def recover(endpoint_id: str, *, since: PointInTime | None = None, dry_run: bool = False) -> Query[Changed]:
+def recover(
+    endpoint_id: str, *, since: PointInTime | None = None, dry_run: bool = False, tenant: str | None = None
+) -> Query[Changed]:
     """Try all failed and canceled deliveries of an endpoint again, 10,000 at a time, for example after an outage.
 
-    Deliveries that wait for another attempt after a failed one become due too.
+    Deliveries that wait for another attempt after a failed one become due too. With a ``tenant``, only that tenant's.
 
     Running it raises NotFoundError, and ConflictError if the endpoint is disabled.
     """
     key = endpoint_key(endpoint_id)
     wanted = matching(endpoint=endpoint_id, since=since)
+    wanted = wanted if tenant is None else wanted.to_endpoints_of(tenant)
     text, params = wanted._change(*_RETRY_MANY, dry_run=dry_run)
     return Query(text + _OF_OPEN_ENDPOINT, (*params, key), Changed)

@@ -10,9 +10,13 @@ from svc_pg.query import Query
 from svc_pg.webhooks.ids import delivery_key, endpoint_key, message_key, no_delivery, no_endpoint, no_message
 
 _ENDPOINT: Final = "select e.id::text from svc.webhook_endpoints e where e.id = %s and e.tenant = %s"
-# what went to an endpoint without a tenant is the operator's, even if the message was the tenant's
+# What went to an endpoint without a tenant is the operator's, even if the message was the tenant's; and what went to an
+# endpoint of the tenant is not the tenant's if the endpoint was another's then
 _DELIVERY: Final = """
-select d.id::text from svc.webhook_deliveries d join svc.webhook_endpoints e on e.id = d.endpoint_id
+select d.id::text
+  from svc.webhook_deliveries d
+  join svc.webhook_endpoints e on e.id = d.endpoint_id
+  join svc.webhook_messages m on m.id = d.message_id and m.tenant = e.tenant
  where d.id = %s and e.tenant = %s
 """
 _MESSAGE: Final = "select m.id::text from svc.webhook_messages m where m.id = %s and m.tenant = %s"
@@ -32,7 +36,10 @@ def own_endpoint(endpoint_id: str, tenant: str) -> Query[Own]:
 
 
 def own_delivery(delivery_id: str, tenant: str) -> Query[Own]:
-    """A delivery to an endpoint of the tenant. Those to an endpoint that was deleted belong to nobody."""
+    """A delivery of a message of the tenant to an endpoint of the tenant.
+
+    Those to an endpoint that was deleted belong to nobody.
+    """
     key = delivery_key(delivery_id)
     return Query(_DELIVERY, (key, tenant), Own, absent=no_delivery(key))
 

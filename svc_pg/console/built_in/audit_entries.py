@@ -91,8 +91,16 @@ class EntryRoutes:
         elif listed.around is not None:
             page = await self._around(request.session, listed, listed.around)
         else:
-            page = await self.log.page(_searchable(request.session, listed.query))
+            page = await self._page(_searchable(request.session, listed.query))
         return self._shown(request.session, page)
+
+    async def _page(self, wanted: AuditQuery) -> Page[Entry]:
+        try:
+            return await self.log.page(wanted)
+        except QueryError as error:
+            if not wanted.searches:
+                raise
+            refuse("text", f"is not acceptable: {explained(error)}")
 
     async def _follow(self, listed: _Listed, cursor: str) -> Page[Entry]:
         if listed.around is not None or listed.query.position is not None or listed.query.searches:

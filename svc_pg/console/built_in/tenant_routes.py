@@ -160,8 +160,8 @@ class TenantRoutes:
     async def _get(self, request: AuthenticatedRequest) -> ConsoleResponse:
         async with self._answering(self._console.connection()) as conn:
             with _known():
-                tenant = await self._tenants.find(conn, request.params["id"])
-        return _answer(_one(tenant))
+                tenant = _one(await self._tenants.find(conn, request.params["id"]))
+            return await self._answer(conn, tenant)
 
     async def _add(self, request: AuthenticatedRequest) -> ConsoleResponse:
         new = read_body(request, NewTenant)
@@ -177,8 +177,8 @@ class TenantRoutes:
         async with self._answering(self._console.acting(request)) as conn:
             with _known():
                 tenant = _one(await self._tenants.find(conn, request.params["id"], is_locked=True))
-            check(request, tenant.name)
-            return _answer(await self._tenants.rename(conn, tenant.id, changes.name))
+            check(request, await self._tenants.version(conn, tenant))
+            return await self._answer(conn, await self._tenants.rename(conn, tenant.id, changes.name))
 
     async def _remove(self, request: AuthenticatedRequest) -> ConsoleResponse:
         async with self._answering(self._console.acting(request)) as conn:
@@ -186,6 +186,9 @@ class TenantRoutes:
                 removed = _one(await self._tenants.remove(conn, request.params["id"]))
             await aend_access(conn, removed.id)
         return ConsoleResponse(204)
+
+    async def _answer(self, conn: AsyncConnection[Any], tenant: Tenant) -> ConsoleResponse:
+        return ConsoleResponse(200, tenant, {"ETag": tag(await self._tenants.version(conn, tenant))})
 
     @asynccontextmanager
     async def _answering(
@@ -195,10 +198,6 @@ class TenantRoutes:
         with _explaining(self._table):
             async with opening as conn:
                 yield conn
-
-
-def _answer(tenant: Tenant) -> ConsoleResponse:
-    return ConsoleResponse(200, tenant, {"ETag": tag(tenant.name)})
 
 
 def _one(tenant: Tenant | None) -> Tenant:

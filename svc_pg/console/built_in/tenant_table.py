@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final, LiteralString
 
 from psycopg import AsyncConnection
-from psycopg.rows import class_row
+from psycopg.rows import class_row, scalar_row
 from psycopg.sql import NULL, SQL, Identifier
 
 from svc_pg.errors import ConfigError
@@ -65,6 +65,12 @@ _LOCK: Final = "select {row} from {table} where {id} = %s for update"
 _KEEP: Final = "select {row} from {table} where {id} = %s for key share"
 _RENAME: Final = "update {table} set {name} = %s where {id} = %s returning {row}"
 _RENAME_AT: Final = "update {table} set {name} = %s, {updated} = now() where {id} = %s returning {row}"
+# a table has the system column xmin, the transaction that wrote the row; of a view, the null outside is meant
+_VERSION: Final = """
+select row.version
+  from (select null::text as xmin) beside,
+       lateral (select xmin::text as version from {table} where {id} = %s) row
+"""
 _REMOVE: Final = "delete from {table} where {id} = %s returning {row}"
 
 
@@ -105,6 +111,14 @@ class Tenants:
     async def kept(self, conn: AsyncConnection[Any], tenant_id: str) -> Tenant | None:
         """The tenant with this id, which nobody removes before the end of the transaction."""
         return _first(await self._run(conn, _KEEP, tenant_id))
+
+    async def version(self, conn: AsyncConnection[Any], tenant: Tenant) -> object:
+        """What changes whenever the row of a tenant is written, also with what it had before; of a view, what it shows.
+
+        Two changes within one transaction count as one.
+        """
+        cursor = await conn.cursor(row_factory=scalar_row).execute(self._text(_VERSION), (tenant.id,))
+        return (await cursor.fetchone(), tenant.name, tenant.updated_at)
 
     async def add(self, conn: AsyncConnection[Any], name: str, *, tenant_id: str | None) -> Tenant:
         """Add a tenant. Default id: that of the table."""

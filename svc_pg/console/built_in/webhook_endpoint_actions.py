@@ -153,9 +153,8 @@ class EndpointActionRoutes:
     async def _recover(self, request: AuthenticatedRequest) -> ConsoleResponse:
         body = read_body(request, Recovery)
         since = None if body.since is None else point_in_time(body.since)
-        retried = await self._changed(
-            request, lambda endpoint_id: delivery_queries.recover(endpoint_id, since=since, dry_run=body.dry_run)
-        )
+        recovery = partial(delivery_queries.recover, since=since, dry_run=body.dry_run, tenant=request.session.tenant)
+        retried = await self._changed(request, recovery)
         return ConsoleResponse(200, retried)
 
     async def _replay(self, request: AuthenticatedRequest) -> ConsoleResponse:

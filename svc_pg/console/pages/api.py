@@ -32,6 +32,11 @@ class Api:
         """
         return _checked(shape, await self.call("GET", *segments, query=query), segments)
 
+    async def tagged(self, shape: type[Shape], *segments: str) -> tuple[Shape, str]:
+        """As ``get``, with the ETag of the answer."""
+        answer = await self.core.call(self._request("GET", segments, None, None, None), self.session)
+        return _checked(shape, answer.body, segments), answer.headers["ETag"]
+
     async def post(
         self, shape: type[Shape], *segments: str, body: object = None, headers: Mapping[str, str] | None = None
     ) -> Shape:

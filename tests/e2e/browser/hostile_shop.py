@@ -229,8 +229,9 @@ def _past(conninfo: str) -> None:
             " values (gen_random_uuid(), %(name)s, 'write', %(name)s, sha256('a'), now() + interval '1 hour')",
             {"name": UNBROKEN},
         )
-        for name in ("acme", "globex", TERM, HOSTILE[:200].strip()):
-            conn.execute("insert into svc.tenants (id, name) values (%s, %s)", [name, name])
+        for tenant in ("acme", "globex", "initech", TERM, UNBROKEN, HOSTILE[:200].strip()):
+            name = tenant[:200].strip()
+            conn.execute("insert into svc.tenants (id, name) values (%s, %s)", [tenant, name])
 
 
 def _is_settled(conninfo: str, made: dict[str, str]) -> bool:

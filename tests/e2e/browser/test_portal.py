@@ -24,7 +24,7 @@ _ENDS = """() => [".brand span", ".who span", ".who button"].flatMap((each) => {
 
 def api(shop: Shop) -> httpx.Client:
     return httpx.Client(
-        base_url=shop.base_url + PREFIX, headers={"Authorization": f"Bearer {shop.session('write')}"}, timeout=30
+        base_url=shop.base_url + PREFIX, headers={"Authorization": f"Bearer {shop.session('admin')}"}, timeout=30
     )
 
 

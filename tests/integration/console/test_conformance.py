@@ -1,4 +1,7 @@
+import re
 from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -35,6 +38,7 @@ def tenant_id(client: httpx.Client) -> str:
 
 DOCUMENT = console().openapi()
 STREAM = "GET /account/changes"  # whose answer goes on
+HARD_TO_READ = ("-" * 33, "\ud800", '{"a": "\\u0000"}')
 
 
 @pytest.mark.parametrize("operation", [operation for operation in operations(DOCUMENT) if operation != STREAM])
@@ -58,6 +62,20 @@ def test_answers_about_an_entry_that_there_is_conform_too(client: httpx.Client, 
     [entry] = client.get("/audit/entries", params={"record": tenant_id, "operation": "INSERT"}).json()["data"]
     known = {"id": entry["id"]} if operation.endswith("entries/{id}") else {"table": "svc.tenants", "id": tenant_id}
     assert_conforms(DOCUMENT, operation, base_url=str(client.base_url), headers=bearer("admin"), path_parameters=known)
+
+
+@pytest.mark.usefixtures("tenant_id")  # with it, there is an entry to search in
+def test_no_text_in_a_query_breaks_a_route(client: httpx.Client) -> None:
+    written = [quote(text, safe="", errors="surrogatepass") for text in HARD_TO_READ]
+    paths: Any = DOCUMENT["paths"]
+    broken = []
+    for path, item in paths.items():
+        named = re.sub(r"{\w+}", "1", path.replace("{table}", "svc.tenants"))
+        for parameter in item.get("get", {}).get("parameters", []) if f"GET {path}" != STREAM else []:
+            if parameter["in"] == "query":
+                targets = [f"{named}?{parameter['name']}={text}" for text in written]
+                broken += [each for each in targets if client.get(each, headers=bearer("admin")).is_server_error]
+    assert broken == []
 
 
 def test_the_document_is_served_with_the_path_of_the_console(client: httpx.Client) -> None:

@@ -74,6 +74,33 @@ def test_a_token_of_the_console_decides_else_the_application(client: httpx.Clien
     assert client.get("/account/session").headers["www-authenticate"] == 'Bearer realm="svc"'
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"tenant": ""},
+        {"tenant": "a\0"},
+        {"tenant": "\ud800"},
+        {"tenant": "x" * 401},
+        {"tenant": 7},
+        {"email": "a\0"},
+        {"email": ""},
+        {"email": "x" * 513},
+        {"session_id": "\0"},
+    ],
+)
+def test_a_session_that_cannot_be_is_refused_with_the_reason(values: dict[str, Any]) -> None:
+    impossible = replace(session("ann@shop.example"), **values)
+    with serving_installed(Console(settings(), session_of=lambda _request: impossible)) as client:
+        for method, path in (
+            ("GET", "/webhooks/endpoints"),
+            ("POST", "/webhooks/endpoints"),
+            ("GET", "/audit/entries"),
+        ):
+            refused = client.request(method, path)
+            assert_problem(refused, 403, "invalid_session")
+            assert next(iter(values)) in refused.json()["detail"]
+
+
 def test_a_session_of_the_application_makes_as_many_calls_a_minute_as_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

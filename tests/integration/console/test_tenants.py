@@ -213,6 +213,10 @@ def test_a_tenant_is_renamed_only_as_it_was_read(client: httpx.Client) -> None:
     late = client.patch(path, json={"name": "Tag 3"}, headers={"if-match": tag})
     assert_problem(late, 412, "precondition_failed")
     assert client.get(path).json()["name"] == "Tag 2"
+    assert client.patch(path, json={"name": "Tag"}).headers["etag"] != tag  # as it was called when it was read
+    assert_problem(client.patch(path, json={"name": "Tag 4"}, headers={"if-match": tag}), 412, "precondition_failed")
+    assert_problem(client.patch(path, json={"name": "Tag 4"}, headers={"if-match": ""}), 422, "invalid_if_match")
+    assert client.patch(path, json={"name": "Tag 5"}, headers={"if-match": "*"}).status_code == 200
     assert client.delete(path).status_code == 204
 
 
@@ -334,6 +338,23 @@ def test_a_table_of_the_application_is_used_under_its_own_names(orgs: httpx.Clie
     assert orgs.patch("/tenant/tenants/2", json={"name": "Org 2b"}).json()["name"] == "Org 2b"
     assert orgs.post("/tenant/tenants", json={"id": "7", "name": "Org 7"}).headers["location"].endswith("/7")
     assert orgs.delete("/tenant/tenants/7").status_code == 204
+
+
+def test_a_table_without_times_and_a_view_have_tags_too(orgs: httpx.Client, installed: str) -> None:
+    read = orgs.get("/tenant/tenants/3").headers["etag"]
+    for name in ("Org 3b", "Org 3"):
+        tag = orgs.patch("/tenant/tenants/3", json={"name": name}).headers["etag"]
+    assert read != tag == orgs.get("/tenant/tenants/3").headers["etag"]
+    with psycopg.connect(installed) as conn:
+        conn.execute(
+            'create or replace view public.orgs as select "No" as id, "full \'name\'" as name from "my app"."Org"'
+        )
+    console = Console(settings(database_url=installed))
+    register_tenants(console, table=TenantTable(name="public.orgs"))
+    with serving_installed(console) as client:
+        client.headers.update(bearer("admin"))
+        tag = client.get("/tenant/tenants/3").headers["etag"]
+        assert client.patch("/tenant/tenants/3", json={"name": "Org 3"}, headers={"if-match": tag}).status_code == 200
 
 
 def test_what_the_table_refuses_is_a_problem_that_says_why(orgs: httpx.Client) -> None:

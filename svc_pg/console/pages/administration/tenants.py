@@ -10,7 +10,6 @@ from svc_pg.console.built_in.tenant_use import MOST_COUNTED, TenantUse, TenantUs
 from svc_pg.console.built_in.webhook_bulk import StatusCount
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.visit import Visit
-from svc_pg.console.preconditions import tag
 from svc_pg.console.requests import Problem
 from svc_pg.pagination import Page
 
@@ -83,11 +82,11 @@ async def delete(visit: Visit) -> Answer:
 
 
 async def _page(visit: Visit, problem: Problem | None) -> Html:
-    tenant = await visit.api.get(Tenant, "tenant", "tenants", visit.params["id"])
+    tenant, seen = await visit.api.tagged(Tenant, "tenant", "tenants", visit.params["id"])
     values = {
         "tenant": tenant,
         "problem": problem,
-        "seen": tag(tenant.name),
+        "seen": seen,
         "use": (await _use(visit, [tenant.id]))[tenant.id],
         "deliveries": await _counted(visit, list[StatusCount], "webhooks", "deliveries", "counts", tenant=tenant.id),
         "changes": await _counted(visit, AuditStats, "audit", "stats", tenant=tenant.id),
