@@ -95,7 +95,7 @@ def show_traffic(
     about = "about " if found.is_estimate else ""
     for bucket in found.buckets:
         output.data(f"{records.text(bucket.at)}  {about}{_told(bucket)}")
-    rate = "" if found.success_rate is None else f", {found.success_rate:.1%} of those that are finished"
+    rate = "" if found.success_rate is None else f", {found.success_rate:.1%} of those whose time has come"
     output.words(f"{about}{counted(found.sent, 'delivery')} sent, {found.delivered} delivered{rate}.")
 
 

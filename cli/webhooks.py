@@ -189,7 +189,8 @@ def _symptoms(health: EndpointHealth) -> Iterator[str]:
     if health.disabled_reason:
         yield printable(health.disabled_reason)
     if health.failing_since:
-        yield f"{counted(health.failure_streak, 'failure')} in a row since {records.text(health.failing_since)}"
+        why = f": {printable(health.last_failure)}" if health.last_failure else ""
+        yield f"{counted(health.failure_streak, 'failure')} in a row since {records.text(health.failing_since)}{why}"
     if health.breaker_until and health.health == "broken":
         yield f"breaker open until {records.text(health.breaker_until)}"
     if health.failed_deliveries:
@@ -213,4 +214,5 @@ def _shown(health: EndpointStats) -> dict[str, object]:
         "breaker open until": health.breaker_until,
         "last success": health.last_success_at,
         "last failure": health.last_failure_at,
+        "its error": health.last_failure and printable(health.last_failure),
     }

@@ -55,11 +55,13 @@ _TO_THE_PAST: Final = (
     """
     update svc.webhook_endpoint_state s
        set last_success_at = x.success_at, last_failure_at = x.failure_at,
+           last_failure = 'the endpoint answered ' || x.failure_code,
            failure_streak = x.streak, failing_since = case when x.streak > 0 then x.failing_since end,
            outage_since = case when x.streak >= 10 then x.failing_since end,
            outage_told_at = case when x.streak >= 10 then x.failing_since + interval '3 minutes' end
       from (
         select a.endpoint_id, l.success_at, max(a.started_at) filter (where a.outcome <> 'success') as failure_at,
+               max(a.status_code) filter (where a.outcome <> 'success') as failure_code,
                count(*) filter (where a.outcome <> 'success' and a.started_at > l.success_at)::integer as streak,
                min(a.started_at) filter (where a.started_at > l.success_at) as failing_since
           from made_up_attempt a

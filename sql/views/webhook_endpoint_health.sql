@@ -19,7 +19,8 @@ select e.id as endpoint_id, e.url, e.description, e.tenant, e.status, e.disabled
        e.status = 'active' and coalesce(
            s.failure_streak > 0 or s.breaker_until > now()
                or e.client_certificate_expires_at < now() + interval '30 days', false
-       ) as needs_attention
+       ) as needs_attention,
+       s.last_failure
   from svc.webhook_endpoints e
   left join svc.webhook_endpoint_state s on s.endpoint_id = e.id;
 comment on view svc.webhook_endpoint_health is
@@ -39,6 +40,7 @@ comment on column svc.webhook_endpoint_health.breaker_until is
     'The time until which the circuit breaker sends nothing; then it tries one delivery.';
 comment on column svc.webhook_endpoint_health.last_success_at is 'The last success, within 10 s.';
 comment on column svc.webhook_endpoint_health.last_failure_at is 'The last failure.';
+comment on column svc.webhook_endpoint_health.last_failure is 'What was wrong then: the endpoint answered 503.';
 comment on column svc.webhook_endpoint_health.next_attempt_at is
     'When its first pending delivery is or was due; null if none is pending.';
 comment on column svc.webhook_endpoint_health.in_flight is 'Attempts under way.';

@@ -18,7 +18,7 @@ MOST_COUNTED: Final = 100  # in the statement too
 # A probe for each endpoint of the page. Ids grow with time, so they bound the day.
 _SELECT: Final = """
 select h.endpoint_id::text, h.url, h.description, h.tenant, h.health, h.needs_attention, h.disabled_reason,
-       h.failure_streak, h.failing_since, h.breaker_until, h.last_success_at, h.last_failure_at,
+       h.failure_streak, h.failing_since, h.breaker_until, h.last_success_at, h.last_failure_at, h.last_failure,
        greatest(now() - h.next_attempt_at, '0') as backlog_age, h.in_flight::integer, h.client_certificate_expires_at,
        (select count(*) filter (where f.status = 'failed')::integer from (
             select d.status from svc.webhook_deliveries d
@@ -34,8 +34,9 @@ class EndpointHealth:
 
     ``needs_attention`` if it is failing or broken (paused by its circuit breaker until ``breaker_until``), or if its
     client certificate ends within 30 days or has ended. ``backlog_age`` tells how long its first pending delivery is
-    overdue, None if none is pending. ``failed_deliveries`` have no attempt left, among those sent in the last day; only
-    the latest 100 that failed or were canceled are looked at.
+    overdue, None if none is pending. ``last_failure`` is the error of the last failure, for example ``the endpoint
+    answered 503``. ``failed_deliveries`` have no attempt left, among those sent in the last day; only the latest 100
+    that failed or were canceled are looked at.
     """
 
     endpoint_id: str
@@ -50,6 +51,7 @@ class EndpointHealth:
     breaker_until: datetime | None
     last_success_at: datetime | None
     last_failure_at: datetime | None
+    last_failure: str | None
     backlog_age: timedelta | None
     in_flight: int
     client_certificate_expires_at: datetime | None

@@ -48,14 +48,21 @@ class Now:
 class Sent:
     """The deliveries that were sent from ``at`` on, for the length of a bucket, as they are now.
 
-    ``failed`` have no attempt left, ``failed_attempts`` are the attempts without success so far.
+    ``failed`` have no attempt left. ``late`` are pending after their time: an attempt has failed, or none began within
+    a minute. ``failed_attempts`` are the attempts without success so far.
     """
 
     at: datetime
     sent: int
     delivered: int
     failed: int
+    late: int
     failed_attempts: int
+
+    @property
+    def come(self) -> int:
+        """The number of those whose time has come: delivered, failed or late."""
+        return self.delivered + self.failed + self.late
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +77,7 @@ class TimedBucket(Sent):
 class Traffic:
     """The traffic of a time, in all and bucket by bucket, oldest first.
 
-    ``success_rate`` is the part of those that are finished, delivered or failed, that was delivered. If
+    ``success_rate`` is the part of those whose time has come, delivered, failed or late, that was delivered. If
     ``is_estimate``, numbers come from a sample of each bucket; ``sent`` is exact up to 100,000. ``p50`` and ``p95``
     always come from a sample.
     """
@@ -81,6 +88,7 @@ class Traffic:
     sent: int
     delivered: int
     failed: int
+    late: int
     failed_attempts: int
     success_rate: float | None
     p50: float | None
@@ -191,19 +199,20 @@ def _traffic(
     **counts: Any,
 ) -> Traffic:
     buckets = [
-        TimedBucket(each.at, each.sent, each.delivered, each.failed, each.failed_attempts, half, most)
+        TimedBucket(each.at, each.sent, each.delivered, each.failed, each.late, each.failed_attempts, half, most)
         for each, half, most in zip(_sent(**counts), p50s, p95s, strict=True)
     ]
-    delivered, failed = sum(each.delivered for each in buckets), sum(each.failed for each in buckets)
+    delivered, come = sum(each.delivered for each in buckets), sum(each.come for each in buckets)
     return Traffic(
         by=by,
         since=since,
         until=until,
         sent=sum(each.sent for each in buckets),
         delivered=delivered,
-        failed=failed,
+        failed=sum(each.failed for each in buckets),
+        late=sum(each.late for each in buckets),
         failed_attempts=sum(each.failed_attempts for each in buckets),
-        success_rate=delivered / (delivered + failed) if delivered + failed else None,
+        success_rate=delivered / come if come else None,
         p50=p50,
         p95=p95,
         is_estimate=is_estimate,
@@ -221,6 +230,7 @@ def _sent(
     sent: Sequence[int],
     delivered: Sequence[int],
     failed: Sequence[int],
+    late: Sequence[int],
     failed_attempts: Sequence[int],
 ) -> list[Sent]:
-    return [Sent(*each) for each in zip(at, sent, delivered, failed, failed_attempts, strict=True)]
+    return [Sent(*each) for each in zip(at, sent, delivered, failed, late, failed_attempts, strict=True)]

@@ -26,7 +26,7 @@ with sampled as (
      where t.starts < %(until)s
 ),
 sample as (
-    select s.endpoint_id, s.at, s.sent, s.delivered, s.failed, s.failed_attempts, s.durations,
+    select s.endpoint_id, s.at, s.sent, s.delivered, s.failed, s.late, s.failed_attempts, s.durations,
            coalesce((s.sent + c.number)::float8 / s.sent::float8 * case when c.earliest is null then 1 else greatest(
                extract(epoch from s.ends - s.starts)::float8 * 1000::float8
                / greatest(extract(epoch from s.ends)::float8 * 1000::float8
@@ -45,6 +45,7 @@ bucket as (
     select s.endpoint_id, s.at, round(sum(s.sent::float8 * s.factor))::bigint as sent,
            round(sum(s.delivered::float8 * s.factor))::bigint as delivered,
            round(sum(s.failed::float8 * s.factor))::bigint as failed,
+           round(sum(s.late::float8 * s.factor))::bigint as late,
            round(sum(s.failed_attempts::float8 * s.factor))::bigint as failed_attempts,
            bool_or(s.factor > 1::float8) as is_estimate
       from sample s
@@ -53,7 +54,7 @@ bucket as (
 """
 _COLUMNS: Final = """pg_catalog.array_agg(b.at order by b.at) as at, pg_catalog.array_agg(b.sent order by b.at) as sent,
        pg_catalog.array_agg(b.delivered order by b.at) as delivered,
-       pg_catalog.array_agg(b.failed order by b.at) as failed,
+       pg_catalog.array_agg(b.failed order by b.at) as failed, pg_catalog.array_agg(b.late order by b.at) as late,
        pg_catalog.array_agg(b.failed_attempts order by b.at) as failed_attempts, bool_or(b.is_estimate) as is_estimate
 """
 TRAFFIC: Final[LiteralString] = (

@@ -459,6 +459,7 @@ create table svc.webhook_endpoint_state (
     outage_told_at timestamp with time zone,
     untold_exhausted integer default 0 not null,
     exhausted_told_at timestamp with time zone,
+    last_failure text,
     constraint webhook_endpoint_state_breaker_count_check CHECK ((breaker_count >= 0)),
     constraint webhook_endpoint_state_check CHECK (((failure_streak > 0) = (failing_since IS NOT NULL))),
     constraint webhook_endpoint_state_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES svc.webhook_endpoints(id) ON DELETE CASCADE,
@@ -796,7 +797,8 @@ create view svc.webhook_endpoint_health (
     in_flight bigint,
     max_in_flight integer,
     client_certificate_expires_at timestamp with time zone,
-    needs_attention boolean
+    needs_attention boolean,
+    last_failure text
 ) as ...;
 
 -- Functions
@@ -1562,7 +1564,7 @@ create function svc.webhook_row(p_row json, p_columns text[], p_needed text[])
     returns json language plpgsql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 
-create function svc.webhook_sample(p_endpoint uuid, p_since timestamp with time zone, p_until timestamp with time zone, p_most integer, p_timed integer, OUT sent bigint, OUT failed_attempts bigint, OUT delivered bigint, OUT failed bigint, OUT earliest uuid, OUT durations integer[])
+create function svc.webhook_sample(p_endpoint uuid, p_since timestamp with time zone, p_until timestamp with time zone, p_most integer, p_timed integer, OUT sent bigint, OUT failed_attempts bigint, OUT delivered bigint, OUT failed bigint, OUT late bigint, OUT earliest uuid, OUT durations integer[])
     returns record language plpgsql stable
     set search_path=pg_catalog, pg_temp
     set lock_timeout=5 s

@@ -5,6 +5,7 @@ import time
 from collections.abc import Mapping
 from typing import Final
 
+from svc_pg.console.pages.integrity import integrity
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.requests import Problem
 from svc_pg.pagination import Page
@@ -39,6 +40,8 @@ class Alarms:
                 counts = {"endpoints": await _endpoints(visit)} if visit.has("endpoints") else {}
         except (Problem, TimeoutError):
             counts = {}
+        differing = (await integrity(visit)).count
+        counts |= {"overview": differing, "system": differing}
         self._counts[tenant] = time.monotonic(), counts
         return counts
 

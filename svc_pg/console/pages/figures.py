@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from svc_pg.console.built_in.webhook_traffic import QueueState
 from svc_pg.console.pages.charts import label
-from svc_pg.console.pages.numbers import duration, figure
+from svc_pg.console.pages.numbers import duration
 from svc_pg.times import relative
 from svc_pg.webhooks.backlog import MOST_COUNTED
 from svc_pg.webhooks.traffic_queries import Traffic
@@ -19,7 +19,6 @@ _POINTS: Final = 0.5  # fewer are no news
 _TIMES: Final = 1.5
 _MANY_TIMES: Final = 9.95
 _NEARLY_ALL: Final = 0.999
-_RATES: Final = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1), "day": timedelta(days=1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +34,16 @@ class Figure:
 
 def figures(now: Traffic, before: Traffic, queue: QueueState, *, bucket: timedelta, at: datetime) -> Sequence[Figure]:
     """The four figures of a time, given the traffic of the time before it."""
-    return [_delivered(now, before), _rate(now, bucket), _duration(now, before), _backlog(queue, at)]
+    return [_delivered(now, before), _sent(now, bucket), _duration(now, before), _backlog(now, queue, at)]
 
 
 def _delivered(now: Traffic, before: Traffic) -> Figure:
     if now.success_rate is None:
         return Figure("Delivered", "—", note="nothing has finished")
     value = _percent(now.success_rate)
+    if now.late:
+        waits = "waits" if now.late == 1 else "wait"
+        return Figure("Delivered", value, "%", f"{now.late:,} {waits} past the time", "bad")
     if before.success_rate is None:
         return Figure("Delivered", value, "%")
     points = 100 * (now.success_rate - before.success_rate)
@@ -56,15 +58,13 @@ def _percent(part: float) -> str:
     return f"{100 * part:.{1 if part < _NEARLY_ALL else 2}f}".removesuffix(".00")
 
 
-def _rate(now: Traffic, bucket: timedelta) -> Figure:
+def _sent(now: Traffic, bucket: timedelta) -> Figure:
     busiest = max(now.buckets, key=lambda each: each.sent, default=None)
     if busiest is None or not busiest.sent:
-        return Figure("Deliveries per minute", "0", note="nothing was sent")
-    whole = now.until - now.since
-    unit = next((each for each in _RATES if now.sent * _RATES[each] >= whole), "day")
-    value, peak = (figure(sent / (time / _RATES[unit])) for sent, time in ((now.sent, whole), (busiest.sent, bucket)))
-    at = "on" if bucket >= timedelta(days=1) else "at"
-    return Figure(f"Deliveries per {unit}", value, note=f"peak {peak} {at} {label(busiest.at, bucket)}")
+        return Figure("Deliveries", "0", note="nothing was sent")
+    about = "about " if now.is_estimate else ""
+    at = f"{'on' if bucket >= timedelta(days=1) else 'at'} {label(busiest.at, bucket)}"
+    return Figure("Deliveries", f"{about}{now.sent:,}", note=f"busiest {now.by}: {busiest.sent:,} {at}")
 
 
 def _duration(now: Traffic, before: Traffic) -> Figure:
@@ -84,11 +84,13 @@ def _times(factor: float) -> str:
     return f"{factor:,.0f}" if factor >= _MANY_TIMES else f"{factor:.2g}"
 
 
-def _backlog(queue: QueueState, at: datetime) -> Figure:
+def _backlog(now: Traffic, queue: QueueState, at: datetime) -> Figure:
     waiting = queue.waiting
     counts = (waiting.due, waiting.later, waiting.behind, waiting.parked)
     value = f"{sum(counts):,}" + ("+" if max(counts) >= MOST_COUNTED else "")
     late = timedelta(seconds=queue.backlog.oldest_due_seconds)
+    if not late and (waiting.parked or now.late):
+        return Figure("Backlog", value, note="held up by endpoints", tone="wait")
     if not late:
         return Figure("Backlog", value, note="nothing is overdue")
     note = f"oldest due {relative(at - late, at)}"

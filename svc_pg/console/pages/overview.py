@@ -16,6 +16,7 @@ from svc_pg.console.pages.answers import Answer, Html
 from svc_pg.console.pages.audit.changes import OPERATIONS, short, who
 from svc_pg.console.pages.charts import Bars, Lines
 from svc_pg.console.pages.figures import figures
+from svc_pg.console.pages.integrity import integrity
 from svc_pg.console.pages.numbers import duration
 from svc_pg.console.pages.visit import Visit
 from svc_pg.console.pages.webhooks.activity import HOURS
@@ -62,7 +63,8 @@ async def overview(visit: Visit) -> Answer:
     asked = visit.query.get("window", "24h")
     window = asked if asked in PERIODS else "24h"
     of_webhooks, of_log = await _both(_of_webhooks(visit, window), _of_log(visit, window))
-    return Html("overview", {"periods": PERIODS, "window": window, "period": PERIODS[window], **of_webhooks, **of_log})
+    period = {"periods": PERIODS, "window": window, "period": PERIODS[window]}
+    return Html("overview", {"integrity": await integrity(visit), **period, **of_webhooks, **of_log})
 
 
 async def _both(first: Coroutine[Any, Any, Values], second: Coroutine[Any, Any, Values]) -> tuple[Values, Values]:

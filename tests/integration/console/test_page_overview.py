@@ -20,8 +20,9 @@ select ('01900000-0000-7000-8000-00000000000' || n)::uuid, 'https://host' || n |
   from unnest(%s::text[]) with ordinality as t(name, n);
 """
 _FAILING = """
-insert into svc.webhook_endpoint_state (endpoint_id, failure_streak, failing_since, breaker_until)
-values ('01900000-0000-7000-8000-000000000001', 41, now() - interval '200 min', now() + interval '74 s')
+insert into svc.webhook_endpoint_state (endpoint_id, failure_streak, failing_since, breaker_until, last_failure)
+values ('01900000-0000-7000-8000-000000000001', 41, now() - interval '200 min', now() + interval '74 s',
+        'the endpoint answered 503')
 """
 _DELIVERIES = """
 with made as (
@@ -88,7 +89,7 @@ def test_the_worst_problem_comes_first_and_leads_to_its_endpoint(busy: httpx.Cli
     note = page.text.partition('class="note bad"')[2].partition("</div>")[0]
     assert "<bdi>Acme ERP</bdi>\nbegan to fail" in note
     assert "3 hr ago" in note
-    assert "Failed 41 times in a row; 15 deliveries have no attempt left" in note
+    assert "The endpoint answered 503, 41 times in a row; 15 deliveries have no attempt left" in note
     rows = page.text.partition("Endpoints that need you")[2].partition("</table>")[0]
     states = [state for state in ("Held back", "Paused", "Disabled") if state in rows]
     assert states == ["Held back", "Paused", "Disabled"]

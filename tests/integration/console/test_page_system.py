@@ -19,6 +19,11 @@ insert into svc.webhook_leases (endpoint_id, delivery_id, lease_until, leased_at
 select gen_random_uuid(), gen_random_uuid(), now() + interval '1 hour', now(), w
   from unnest('{<b>:7, pooled:8}'::text[]) w
 """
+_TAMPERED = """
+insert into svc.audit_verifications (first_seal, last_seal, entries, unsealed, findings, is_complete, has_copies, keys,
+                                     verified_by)
+values (1, 1, 10, 0, 2, true, false, '{k}', 'ann')
+"""
 CONFIG = Config.model_validate({"audit": {"retention_days": 400, "tables": [{"name": "orders"}]}})
 
 
@@ -68,8 +73,15 @@ def test_what_differs_is_named_with_the_command_that_mends_it(empty_database: st
         both = Config.model_validate({"audit": {"tables": [{"name": "orders"}, {"name": 'public."<b>orders"'}]}})
         schema.install(conn, both)
         conn.execute('alter table "<b>orders" disable trigger user')
+        conn.execute(_TAMPERED)
     with serving_installed(Console(settings(database_url=empty_database), config=both)) as client:
         page = signed_in(client, "read").get("/system")
+        first = signed_in(client, "read").get("/overview").text
+    assert_strict(first)
+    notes = first.partition('<dl class="figs">')[0]
+    assert "The last verification found 2 differences" in notes
+    assert "3 objects</b>" in notes or "objects are not as configured" in notes
+    assert first.count("need attention") >= 2, "beside the first page and System"
     assert_strict(page.text)
     assert "not as configured" in page.text
     assert "svc-pg plan" in page.text

@@ -91,3 +91,22 @@ def test_a_result_whose_delivery_was_claimed_again_meanwhile_is_lost_and_not_kep
 
     asyncio.run(work())
     assert (statistics.lost_leases, statistics.deliveries["delivered"], len(results)) == (1, 0, 0)
+
+
+def test_the_health_of_an_endpoint_has_the_error_of_its_last_failure(database: str) -> None:
+    endpoint(database, CONFIG, "http://127.0.0.1:9/hook")
+    with psycopg.connect(database) as conn:
+        webhooks.send_many(conn, "order.created", [{}, {}, {}])
+
+    async def work() -> None:
+        async with connected(Conninfo.parse(database)) as conn, asyncio.timeout(10):
+            held, _ = await leases.claim(conn, worker="w", batch=3, after=None)
+            for lease, error in zip(held, ["timeout", "the endpoint answered 503", None], strict=True):
+                result = Result("http_error", error=error) if error else Result("success", 200)
+                await leases.acknowledge(conn, [Acknowledgement(lease, "failed" if error else "delivered", result)])
+
+    asyncio.run(work())
+    with psycopg.connect(database) as conn:
+        [health] = webhooks.endpoints.health(conn)
+        stats = webhooks.endpoints.stats(conn, health.endpoint_id)
+        assert (health.last_failure, stats.last_failure) == ("the endpoint answered 503",) * 2

@@ -117,6 +117,23 @@ def test_one_endpoint_has_its_own_traffic(conn: Connection) -> None:
     assert webhooks.traffic.read(conn, endpoint=unknown).sent == 0
 
 
+def test_what_waits_past_its_time_is_late_and_counts_in_the_share(conn: Connection) -> None:
+    [endpoint] = add_endpoints(conn, 1)
+    add_sent(conn, endpoint, 2, since=timedelta(minutes=5), until=timedelta(minutes=4), every=100)
+    conn.execute(
+        """insert into svc.webhook_deliveries (id, message_id, endpoint_id, event_name, max_attempts, last_error,
+                                               next_attempt_at)
+           select (left(svc.uuid7_at(now() - interval '5 min')::text, 14) || right(gen_random_uuid()::text, 22))::uuid,
+                  gen_random_uuid(), %s, 'none', 5, p.error, now() + p.due
+             from (values ('the endpoint answered 503', interval '1 min'), (null, '-2 min'), -- both late
+                          (null, '-30 s'), (null, '1 h')) p(error, due)""",
+        (endpoint,),
+    )
+    found = webhooks.traffic.read(conn, by="minute", since="1h", endpoint=str(endpoint))
+    assert (found.sent, found.delivered, found.failed, found.late) == (6, 2, 0, 2)
+    assert found.success_rate == 0.5
+
+
 def test_the_activity_of_many_endpoints_comes_in_one_call(conn: Connection) -> None:
     quiet, busy = endpoints(conn)
     unknown = "00000000-0000-7000-8000-000000000000"

@@ -14,11 +14,11 @@ HOUR = timedelta(hours=1)
 QUEUE = QueueState(
     Waiting(0, 0, 0, 0, 0), Backlog(0.0, 1, 0, 0, 0, 0, 0, 0, 0, is_worker_seen=True, needs_attention=False)
 )
-NOTHING = Traffic("hour", AT - 2 * HOUR, AT, 0, 0, 0, 0, None, None, None, is_estimate=False, buckets=[])
+NOTHING = Traffic("hour", AT - 2 * HOUR, AT, 0, 0, 0, 0, 0, None, None, None, is_estimate=False, buckets=[])
 
 
 def traffic(success_rate: float | None, p95: float | None) -> Traffic:
-    buckets = [TimedBucket(AT - 2 * HOUR, 30, 30, 0, 0, 0.1, 0.2), TimedBucket(AT - HOUR, 90, 80, 1, 9, 0.1, 0.2)]
+    buckets = [TimedBucket(AT - 2 * HOUR, 30, 30, 0, 0, 0, 0.1, 0.2), TimedBucket(AT - HOUR, 90, 80, 1, 0, 9, 0.1, 0.2)]
     return replace(NOTHING, sent=120, success_rate=success_rate, p95=p95, buckets=buckets)
 
 
@@ -68,30 +68,30 @@ def test_the_time_of_attempts_is_compared_in_times(
     assert ((figure.value, figure.unit), figure.note, figure.tone) == (shown_as, note, tone)
 
 
-def test_the_busiest_bucket_is_named() -> None:
-    figure = shown(traffic(1, 1))["Deliveries per minute"]
-    assert (figure.value, figure.note) == ("1", "peak 1.5 at 13:00")
-    day = figures(traffic(1, 1), NOTHING, QUEUE, bucket=timedelta(days=1), at=AT)[1]
-    assert day.note == "peak 0.0625 on 12 Mar"
+def test_what_waits_past_its_time_is_told_where_the_share_stands() -> None:
+    figure = shown(replace(traffic(0.5, None), late=60), traffic(0.5, None))["Delivered"]
+    assert (figure.value, figure.note, figure.tone) == ("50.0", "60 wait past the time", "bad")
+    assert shown(replace(traffic(0.5, None), late=60))["Backlog"].note == "held up by endpoints"
 
 
-@pytest.mark.parametrize(("sent", "name", "value"), [(119, "hour", "59.5"), (3, "hour", "1.5"), (1, "day", "12")])
-def test_a_rate_has_the_unit_in_which_it_is_at_least_one(sent: int, name: str, value: str) -> None:
-    assert shown(replace(traffic(1, 1), sent=sent))[f"Deliveries per {name}"].value == value
+def test_deliveries_are_counted_and_the_busiest_bucket_is_named() -> None:
+    figure = shown(traffic(1, 1))["Deliveries"]
+    assert (figure.value, figure.note) == ("120", "busiest hour: 90 at 13:00")
+    days = replace(traffic(1, 1), by="day", is_estimate=True)
+    day = figures(days, NOTHING, QUEUE, bucket=timedelta(days=1), at=AT)[1]
+    assert (day.value, day.note) == ("about 120", "busiest day: 90 on 12 Mar")
 
 
 def test_great_numbers_are_written_out() -> None:
-    now = traffic(1, 150)
-    busy = replace(now, sent=74_000, buckets=[replace(each, sent=90_000) for each in now.buckets])
-    rate = shown(busy)["Deliveries per minute"]
-    assert "e+" not in rate.value + rate.note
-    assert shown(now, traffic(1, 1))["Attempt time, p95"].note == "150 times as slow"
+    assert shown(traffic(1, 150), traffic(1, 1))["Attempt time, p95"].note == "150 times as slow"
 
 
 def test_the_backlog_tells_how_late_it_is_and_what_was_not_counted() -> None:
     queue = QueueState(Waiting(10_000, 3, 2, 1, 5), replace(QUEUE.backlog, oldest_due_seconds=1260.0))
     figure = shown(NOTHING, queue=queue)["Backlog"]
     assert (figure.value, figure.note, figure.tone) == ("10,006+", "oldest due 21 min ago", "wait")
+    held = replace(queue, backlog=QUEUE.backlog)
+    assert shown(NOTHING, queue=held)["Backlog"].note == "held up by endpoints"
     soon = replace(queue, backlog=replace(QUEUE.backlog, oldest_due_seconds=30.0))
     assert shown(NOTHING, queue=soon)["Backlog"].tone == ""
     stopped = replace(soon, backlog=replace(soon.backlog, needs_attention=True))

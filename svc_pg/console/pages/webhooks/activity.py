@@ -19,7 +19,6 @@ async def activities(visit: Visit, endpoint_ids: Iterable[str]) -> Mapping[str, 
 
 
 def delivered_share(hours: Sequence[Sent]) -> float | None:
-    """The part of what has ended that was delivered, in percent; None if nothing has ended."""
-    delivered = sum(hour.delivered for hour in hours)
-    finished = delivered + sum(hour.failed for hour in hours)
-    return charts.share(delivered, finished) if finished else None
+    """The part of those whose time has come that was delivered, in percent; None if there are none."""
+    come = sum(hour.come for hour in hours)
+    return charts.share(sum(hour.delivered for hour in hours), come) if come else None

@@ -70,7 +70,8 @@ def _why(health: EndpointHealth, now: datetime) -> str:
             return "Nothing is sent until it is resumed"
         case "failing" | "broken":
             times = "once" if health.failure_streak == 1 else f"{health.failure_streak} times in a row"
-            return f"Failed {times}"
+            failure = health.last_failure or "failed"
+            return f"{failure[:1].upper()}{failure[1:]}{',' if health.last_failure else ''} {times}"
         case _ if health.client_certificate_expires_at is not None:
             return f"Client certificate ends {relative(health.client_certificate_expires_at, now)}"
     return ""
