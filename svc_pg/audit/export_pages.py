@@ -8,13 +8,13 @@ from typing import Any, Final, LiteralString
 
 from psycopg import AsyncConnection
 
-from svc_pg.audit.entry import keyset
+from svc_pg.audit.entry import FROM, keyset
 from svc_pg.audit.export_copy import csv_cell
 from svc_pg.audit.export_fields import FIELDS, SHAPES, TextFormat
 from svc_pg.audit.horizon import horizon_after
-from svc_pg.audit.listing import filter_of
+from svc_pg.audit.listing import EntryListing, filter_of
 from svc_pg.audit.log import AuditQuery
-from svc_pg.pagination import Listing
+from svc_pg.audit.search import search
 from svc_pg.query import afetch_one
 
 PAGE_SIZE: Final = 500
@@ -35,24 +35,37 @@ async def export_pages(connect: Connect, query: AuditQuery, *, format: TextForma
 
     Each part has up to 500 entries and 4 MiB, but at least one entry. It is read in a transaction of its own, whose
     connection is returned before the part is yielded. Entries of transactions that have not ended at the beginning are
-    left out. The query's order, limit and cursor are ignored. Raises NotInstalledError.
+    left out. A search goes through the log in stretches, so that none of its statements takes long. The query's
+    order, limit and cursor are ignored. Raises NotInstalledError.
     """
     shape = SHAPES[format]
-    select = 'select "timestamp", id::text, ' + _LINES[format] + " as line from svc.audit_logs"  # noqa: S608 - only constants
+    columns = 'select "timestamp", id::text, ' + _LINES[format] + " as line"
     async with connect() as conn:
         horizon = await afetch_one(conn, horizon_after(None))
-    wanted = horizon.settled(filter_of(query.conditions))
-    listing = Listing(keyset("oldest", select, _Line), wanted).limit(PAGE_SIZE)
+    listing = EntryListing(
+        keyset=keyset("oldest", columns + FROM, _Line),
+        filter=horizon.settled(filter_of(query.conditions)),
+        size=PAGE_SIZE,
+        columns=columns,
+        range=filter_of(query.range),
+        is_of_record=False,
+        searches=query.searches,
+    )
     is_first = True
     while True:
         async with connect() as conn:
-            page = await listing.alist(conn, max_bytes=PART_BYTES)
-        part = shape.part([each.line.encode() for each in page], is_first=is_first)
+            if listing.searches:
+                page = await search(conn, listing, max_bytes=PART_BYTES)
+            else:
+                page = await listing.alist(conn, max_bytes=PART_BYTES)
+        lines = [each.line.encode() for each in page]
         if page.next_cursor is None:
-            yield part + shape.tail
+            yield shape.part(lines, is_first=is_first) + shape.tail
             return
-        yield part
-        is_first, listing = False, listing.after(page.next_cursor)
+        if lines:
+            yield shape.part(lines, is_first=is_first)
+            is_first = False
+        listing = listing.after(page.next_cursor)
 
 
 def _json_line() -> LiteralString:

@@ -57,7 +57,7 @@ def follow(conn: Any, query: AuditQuery, *, pause: timedelta = PAUSE) -> Generat
             time.sleep(pause.total_seconds())
 
 
-def _between(conn: Connection[Any], oldest: EntryListing, wanted: Filter) -> Iterator[Entry]:
+def _between(conn: Connection[Any], oldest: EntryListing[Entry], wanted: Filter) -> Iterator[Entry]:
     """The entries between two horizons, in batches, because one transaction may have written millions.
 
     Not by ``Cursor.stream``, which holds the connection's lock between two rows: a reader that breaks off there, as by

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
-from typing import Final, LiteralString
+from typing import Final, LiteralString, cast
 
 from svc_pg.audit.change_order import by_change
 from svc_pg.audit.conditions import (
@@ -26,7 +26,7 @@ from svc_pg.audit.conditions import (
 from svc_pg.audit.entry import FIELDS, FROM, Entry, beyond_parameters, columns, keyset, row_of
 from svc_pg.audit.selection import Selection
 from svc_pg.config.audit import Search
-from svc_pg.pagination import ALL, Filter, Listing
+from svc_pg.pagination import ALL, Filter, Keyset, Listing, Row
 from svc_pg.query import Query
 
 _TYPES: Final[dict[Column, LiteralString]] = {
@@ -48,21 +48,26 @@ _HAS_WORDS: Final[LiteralString] = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EntryListing(Listing[Entry]):
-    """A query of the log. ``range`` are the conditions on time, and one by which an index finds entries."""
+class EntryListing(Listing[Row]):
+    """A query of the log. ``range`` are the conditions on time, and one by which an index finds entries.
+
+    The ``columns`` begin the select of the keyset. Entries of one record come as Entry, in the order of change.
+    """
 
     columns: LiteralString
     range: Filter
     is_of_record: bool
     searches: frozenset[Search]
 
-    def _query(self) -> Query[Entry]:
+    def _query(self) -> Query[Row]:
         if not self.is_of_record:
             return Listing._query(self)
-        return by_change(self.columns, self._direction, self.filter, position=self.position, limit=self.size + 1)
+        direction = cast(Keyset[Entry], self._direction)
+        found = by_change(self.columns, direction, self.filter, position=self.position, limit=self.size + 1)
+        return cast(Query[Row], found)
 
 
-def listing(selection: Selection) -> EntryListing:
+def listing(selection: Selection) -> EntryListing[Entry]:
     """The query of a selection."""
     shown = columns(selection.fields)
     row = Entry if selection.fields == FIELDS else row_of(selection.fields)

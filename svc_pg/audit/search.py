@@ -4,17 +4,16 @@ import json
 from collections.abc import Awaitable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final, LiteralString, TypeVar
+from typing import Any, Final, Generic, LiteralString, TypeVar
 
 from psycopg import AsyncConnection
 from psycopg.errors import InternalError_, ProgramLimitExceeded, QueryCanceled
 
 from svc_pg.audit.conditions import HasWords
-from svc_pg.audit.entry import Entry
-from svc_pg.audit.listing import EntryListing, listing
+from svc_pg.audit.listing import EntryListing
 from svc_pg.audit.log import AuditQuery
 from svc_pg.errors import QueryError
-from svc_pg.pagination import Keyset, Page, encode
+from svc_pg.pagination import Keyset, Page, Row, encode
 from svc_pg.query import Query, afetch
 
 MAX_ENTRIES: Final = 10_000
@@ -69,10 +68,10 @@ class _End:
 
 
 @dataclass(frozen=True, slots=True)
-class _Stretch:
+class _Stretch(Generic[Row]):
     """A page from a stretch, and whether this is all that it can be: full, or of all that is left."""
 
-    page: Page[Entry]
+    page: Page[Row]
     is_full: bool
 
 
@@ -94,19 +93,26 @@ def with_text(query: AuditQuery, words: str) -> AuditQuery:
     return query.with_words(words)
 
 
-async def search(conn: AsyncConnection[Any], query: AuditQuery, *, max_bytes: int) -> Page[Entry]:
-    """A page of a query with a search: those of the next 10,000 entries of its range, or of 16 MiB of snapshots.
+async def check_words(conn: AsyncConnection[Any], query: AuditQuery) -> None:
+    """Raise QueryError if PostgreSQL cannot read the words of a search."""
+    try:
+        for condition in query.conditions:
+            if isinstance(condition, HasWords):
+                await conn.execute(_READ, (condition.words,))
+    except (InternalError_, ProgramLimitExceeded) as error:  # for example of 33 hyphens, each of which negates the next
+        reason = error.diag.message_primary
+        raise QueryError(f"PostgreSQL cannot read the words: {reason}", hint="Write fewer hyphens.") from error
+
+
+async def search(conn: AsyncConnection[Any], wanted: EntryListing[Row], *, max_bytes: int) -> Page[Row]:
+    """A page of a list with a search: those of the next 10,000 entries of its range, or of 16 MiB of snapshots.
 
     A page may therefore be short, or empty, and have a next one all the same. If the search of so many takes longer
     than 1.2 seconds, it is tried with a tenth of them, as large values need. With an index of each search, a page that
     the next few entries do not fill comes from the index, which finds what is rare in the whole log, but would read all
-    entries that have a frequent word. ``conn`` must be in a transaction, whose statement_timeout changes. Raises
-    QueryError if PostgreSQL cannot read the words.
+    entries that have a frequent word. ``conn`` must be in a transaction, whose statement_timeout changes, and
+    the words must be readable: see ``check_words``.
     """
-    for condition in query.conditions:
-        if isinstance(condition, HasWords):
-            await _refuse_unreadable(conn, condition.words)
-    wanted = listing(query)
     indexed = await afetch(conn, Query(_INDEXED, (sorted(wanted.searches),), _Indexed))
     await conn.execute("select set_config('statement_timeout', %s, true)", [_TIMEOUT])
     await conn.execute("savepoint svc_search")
@@ -124,14 +130,6 @@ async def search(conn: AsyncConnection[Any], query: AuditQuery, *, max_bytes: in
     raise QueryCanceled("a search of few entries takes too long")
 
 
-async def _refuse_unreadable(conn: AsyncConnection[Any], words: str) -> None:
-    try:
-        await conn.execute(_READ, (words,))
-    except (InternalError_, ProgramLimitExceeded) as error:  # for example of 33 hyphens, each of which negates the next
-        reason = error.diag.message_primary
-        raise QueryError(f"PostgreSQL cannot read the words: {reason}", hint="Write fewer hyphens.") from error
-
-
 async def _in_time(conn: AsyncConnection[Any], found: Awaitable[Found]) -> Found | None:
     """The entries found; None if it takes too long, and the transaction is as before."""
     try:
@@ -141,7 +139,7 @@ async def _in_time(conn: AsyncConnection[Any], found: Awaitable[Found]) -> Found
         return None
 
 
-def _by_condition(wanted: EntryListing) -> Keyset[Entry]:
+def _by_condition(wanted: EntryListing[Row]) -> Keyset[Row]:
     """The list found by its conditions and then sorted, not read in its order until enough is found."""
     keyset = wanted.keyset
     return replace(
@@ -152,7 +150,9 @@ def _by_condition(wanted: EntryListing) -> Keyset[Entry]:
     )
 
 
-async def _stretch(conn: AsyncConnection[Any], wanted: EntryListing, entries: int, *, max_bytes: int) -> _Stretch:
+async def _stretch(
+    conn: AsyncConnection[Any], wanted: EntryListing[Row], entries: int, *, max_bytes: int
+) -> _Stretch[Row]:
     keyset = wanted.keyset.reverse if wanted.is_backward else wanted.keyset
     looked_at = wanted.range if wanted.position is None else wanted.range.where(keyset.beyond, *wanted.position)
     text = _END + keyset.order + _LOOKED_AT + looked_at.clause + keyset.order + _STRETCH

@@ -15,9 +15,10 @@ from svc_pg.audit.export_fields import TextFormat
 from svc_pg.audit.export_pages import export_pages
 from svc_pg.audit.facets import Facets, afacets
 from svc_pg.audit.follow_pages import following
+from svc_pg.audit.listing import listing
 from svc_pg.audit.log import AuditQuery
 from svc_pg.audit.purge_report import Ages, PurgeReport
-from svc_pg.audit.search import search
+from svc_pg.audit.search import check_words, search
 from svc_pg.audit.stats import AuditStats, Bucket, astats
 from svc_pg.audit.tables import Audited
 from svc_pg.console.audit_log.postgres_purge import purge
@@ -42,7 +43,8 @@ class PostgresLog:
         """A page of entries, found by searches or without."""
         async with self.database.connection() as conn:
             if query.searches:
-                return await search(conn, query, max_bytes=PAGE_BYTES)
+                await check_words(conn, query)
+                return await search(conn, listing(query), max_bytes=PAGE_BYTES)
             return await query.alist(conn, max_bytes=PAGE_BYTES)
 
     async def entry(self, entry_id: str) -> Entry | None:

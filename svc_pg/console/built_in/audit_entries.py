@@ -9,7 +9,7 @@ from svc_pg.audit.follow_position import NOW, START
 from svc_pg.audit.log import AuditQuery
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.built_in.audit_filters import ENTRIES, HISTORY, Asked, asked, visible
-from svc_pg.console.built_in.audit_lookup import unknown_entry, visible_entry
+from svc_pg.console.built_in.audit_lookup import page_of, unknown_entry, visible_entry
 from svc_pg.console.built_in.endpoint_urls import ENDPOINTS, entries_for
 from svc_pg.console.json_schema import Partial
 from svc_pg.console.parameters import FilterParameter, documented, filtered, refuse
@@ -91,16 +91,8 @@ class EntryRoutes:
         elif listed.around is not None:
             page = await self._around(request.session, listed, listed.around)
         else:
-            page = await self._page(_searchable(request.session, listed.query))
+            page = await page_of(self.log, _searchable(request.session, listed.query))
         return self._shown(request.session, page)
-
-    async def _page(self, wanted: AuditQuery) -> Page[Entry]:
-        try:
-            return await self.log.page(wanted)
-        except QueryError as error:
-            if not wanted.searches:
-                raise
-            refuse("text", f"is not acceptable: {explained(error)}")
 
     async def _follow(self, listed: _Listed, cursor: str) -> Page[Entry]:
         if listed.around is not None or listed.query.position is not None or listed.query.searches:

@@ -11,7 +11,8 @@ from svc_pg.audit.log import query
 from svc_pg.audit.purge_report import OLDEST_AGE, YOUNGEST_AGE, PurgeReport, ages_of
 from svc_pg.config import AuditConfig
 from svc_pg.console.audit_log import AuditLog
-from svc_pg.console.built_in.audit_filters import WHICH, Asked, asked
+from svc_pg.console.built_in.audit_filters import SEARCHES, WHICH, Asked, asked
+from svc_pg.console.built_in.audit_lookup import page_of
 from svc_pg.console.database import Database
 from svc_pg.console.documentation import one_of
 from svc_pg.console.events import record_export
@@ -52,6 +53,7 @@ def _age(text: str) -> timedelta:
 
 _EXPORT: Final[dict[str, FilterParameter[_Export]]] = {
     **asked(WHICH, _Export),
+    **asked(SEARCHES, _Export),
     "format": FilterParameter(
         lambda export, text: replace(export, format=_format(text)),
         "the format of the file",
@@ -96,6 +98,7 @@ class FileRoutes:
                 query=documented(_EXPORT),
                 response=object,
                 media_types=list(_MEDIA_TYPES.values()),
+                errors={"not_supported": 422},
             ),
             ProductEndpoint(
                 method="DELETE",
@@ -110,6 +113,8 @@ class FileRoutes:
 
     async def _export(self, request: AuthenticatedRequest) -> ConsoleResponse:
         wanted = filtered(_Export(query()), request.query, _EXPORT)
+        if wanted.query.searches:  # a file that has begun cannot say that its search is refused
+            await page_of(self.log, wanted.query.only("id").limit(1))
         await record_export(self.database, request)
         headers = {
             "Content-Type": _MEDIA_TYPES[wanted.format],

@@ -109,6 +109,14 @@ WHICH: Final[Filters] = {
     "transaction": FilterParameter(_transaction, "entries of one transaction, by the xactId of any of them", _NUMBER),
     **TIMES,
 }
+SEARCHES: Final[Filters] = {
+    "contains": FilterParameter(
+        search.contains, "entries of which a snapshot has these members: a JSON object, as jsonb @> compares"
+    ),
+    "text": FilterParameter(
+        search.with_text, 'entries with these words in their snapshots or description; "of a phrase", or, -without'
+    ),
+}
 _SHOWN: Final[Filters] = {
     "fields": FilterParameter(
         _fields,
@@ -121,12 +129,7 @@ ENTRIES: Final[Filters] = {
     "order": FilterParameter(
         AuditQuery.order, "which entries come first", {**one_of(get_args(Order)), "default": "newest"}
     ),
-    "contains": FilterParameter(
-        search.contains, "entries of which a snapshot has these members: a JSON object, as jsonb @> compares"
-    ),
-    "text": FilterParameter(
-        search.with_text, 'entries with these words in their snapshots or description; "of a phrase", or, -without'
-    ),
+    **SEARCHES,
     **_SHOWN,
     **PAGE,
 }

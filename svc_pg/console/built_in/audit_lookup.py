@@ -1,11 +1,14 @@
-"""Look up what a route names by its number in the log: an entry, or the problem that there is none."""
+"""Look up what a route names in the log: an entry or a page, or the problem that there is none."""
 
 from svc_pg.audit import numbers
 from svc_pg.audit.entry import Entry
+from svc_pg.audit.log import AuditQuery
 from svc_pg.console.audit_log import AuditLog
 from svc_pg.console.built_in.endpoint_urls import entries_for
-from svc_pg.console.requests import Problem
+from svc_pg.console.parameters import refuse
+from svc_pg.console.requests import Problem, explained
 from svc_pg.console.tokens import Session
+from svc_pg.errors import QueryError
 from svc_pg.pagination import Page
 
 
@@ -23,6 +26,16 @@ async def visible_entry(log: AuditLog, session: Session, entry_id: str) -> Entry
         raise unknown_entry()
     [shown] = entries_for(session, Page([found], None))
     return shown
+
+
+async def page_of(log: AuditLog, wanted: AuditQuery) -> Page[Entry]:
+    """A page of entries. Raises Problem 422 if a search cannot be read, or the log has none."""
+    try:
+        return await log.page(wanted)
+    except QueryError as error:
+        if not wanted.searches:
+            raise
+        refuse("text", f"is not acceptable: {explained(error)}")
 
 
 def unknown_entry() -> Problem:

@@ -1,5 +1,7 @@
 """Search in snapshots, and the list of audited tables."""
 
+import csv
+import io
 import json
 from collections.abc import Iterator
 from typing import Any, NoReturn
@@ -157,6 +159,30 @@ def test_a_search_looks_at_so_many_entries_for_each_page_and_misses_none(
     monkeypatch.setattr(search, "MAX_BYTES", 1000)
     assert found(client, contains='{"rare": true}', record="3", resource="notes") == ["3"]
     assert client.get("/audit/entries", params={"contains": '{"rare": true}'}).json()["nextCursor"] is not None
+
+
+def test_an_export_has_what_the_search_found_and_nothing_else(
+    client: httpx.Client, log: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(23):
+        record(log, str(number), after={"odd": number % 2, "note": "rare one" if number in (3, 21) else "common"})
+    monkeypatch.setattr(search, "MAX_ENTRIES", 4)
+    monkeypatch.setattr("svc_pg.audit.export_pages.PAGE_SIZE", 3)
+    for asked in ({"text": "rare"}, {"contains": '{"odd": 1}'}, {"text": "common", "contains": '{"odd": 0}'}):
+        expected = found(client, order="oldest", **asked)
+        assert len(expected) > 1
+        for form in ("json", "ndjson", "csv"):
+            file = client.get("/audit/export", params={**asked, "format": form})
+            match form:
+                case "json":
+                    records = [entry["recordId"] for entry in file.json()]
+                case "ndjson":
+                    records = [json.loads(line)["recordId"] for line in file.text.splitlines()]
+                case _:
+                    records = [row["recordId"] for row in csv.DictReader(io.StringIO(file.text))]
+            assert records == expected
+    assert client.get("/audit/export", params={"text": "nowhere", "format": "json"}).json() == []
+    assert_problem(client.get("/audit/export?contains=x"), 422, "invalid_parameter")
 
 
 def test_a_search_that_takes_too_long_looks_at_fewer_entries_and_misses_none(

@@ -173,11 +173,12 @@ def test_a_prepared_transaction_that_outlived_its_session_is_waited_for(
 
 @pytest.mark.parametrize("search", [{"text": "ann"}, {"contains": '{"a": 1}'}])
 def test_searches_say_that_they_need_postgresql(client: httpx.Client, search: dict[str, str]) -> None:
-    refused = client.get("/audit/entries", params=search)
-    assert_problem(refused, 422, "not_supported")
-    assert "PostgreSQL only" in refused.json()["detail"]
-    promised = client.get("/console/openapi.json").json()["paths"]["/audit/entries"]["get"]["responses"]["422"]
-    assert "not_supported" in json.dumps(promised)
+    described = client.get("/console/openapi.json").json()["paths"]
+    for path in ("/audit/entries", "/audit/export"):
+        refused = client.get(path, params=search)
+        assert_problem(refused, 422, "not_supported")
+        assert "PostgreSQL only" in refused.json()["detail"]
+        assert "not_supported" in json.dumps(described[path]["get"]["responses"]["422"])
 
 
 def test_sessions_of_a_tenant_see_its_entries_alone(client: httpx.Client, own_database: str) -> None:

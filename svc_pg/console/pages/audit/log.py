@@ -59,8 +59,9 @@ async def listed(visit: Visit) -> Answer:
         "around": position.get("around"),
         "other": {name: given for name, given in filters.items() if name not in _IN_FORM},
         "newest": visit.same_page(**FROM_START),
-        "csv": visit.url("audit", "export", query={**selection.without_search(filters), "format": "csv"}),
-        "ndjson": visit.url("audit", "export", query={**selection.without_search(filters), "format": "ndjson"}),
+        "follow": None if selection.unfollowed(filters) else visit.url("tail", query=filters),
+        "csv": visit.url("audit", "export", query={**filters, "format": "csv"}),
+        "ndjson": visit.url("audit", "export", query={**filters, "format": "ndjson"}),
     }
     if problem is None:
         return Html("audit", values)
@@ -69,7 +70,7 @@ async def listed(visit: Visit) -> Answer:
 
 async def export(visit: Visit) -> Answer:
     """The entries that the filters select, as a file."""
-    filters = selection.without_search(selection.used(visit))
+    filters = selection.used(visit)
     format_ = visit.query.get("format", "ndjson")
     content = await visit.api.call("GET", "audit", "export", query={**filters, "format": format_})
     headers = {

@@ -68,8 +68,13 @@ def used(visit: Visit) -> dict[str, list[str]]:
 
 
 def without_search(filters: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
-    """The filters that counts and exports have too."""
+    """The filters that counts have too."""
     return {name: values for name, values in filters.items() if name not in _SEARCH}
+
+
+def unfollowed(filters: Mapping[str, Sequence[str]]) -> list[str]:
+    """The filters by which the log cannot be followed: searches, and an end that has passed or will pass."""
+    return [name for name in filters if name in _SEARCH or name == "until"]
 
 
 def chips(visit: Visit) -> list[Chip]:

@@ -6,6 +6,7 @@ from svc_pg.audit.entry import Entry
 from svc_pg.console.pages.answers import Answer, Html, SeeOther
 from svc_pg.console.pages.audit import changes, selection
 from svc_pg.console.pages.visit import Visit
+from svc_pg.console.requests import Problem
 from svc_pg.pagination import Page
 
 _ROWS: Final = 60
@@ -18,8 +19,11 @@ async def shown(visit: Visit) -> Answer:
     The address keeps the point from which the log is followed, so that a page that is asked for again, after whatever
     time, shows an entry that was committed late too, and tells how many it does not show.
     """
-    filters = selection.without_search(selection.used(visit))
-    followed = {name: values for name, values in filters.items() if name not in ("since", "until")}
+    followed = selection.used(visit)
+    if refused := selection.unfollowed(followed):
+        words = " and ".join(selection.WORDS[name] for name in refused)
+        detail = f"The log cannot be followed by {words}. Take that out of the address, or ask the audit log."
+        raise Problem(422, "invalid_parameter", detail, parameter=refused[0])
     start = visit.query.get("after")
     if not start:
         page = await visit.api.get(Page[Entry], "audit", "entries", query={"after": "now"})
@@ -41,7 +45,7 @@ async def shown(visit: Visit) -> Answer:
         "is_full": len(since.data) >= _READ,
         "again": visit.url("tail", query=followed),
         "log": visit.to.entries(**followed),
-        "chips": [chip for chip in selection.chips(visit) if chip.word not in ("Since", "Until")],
+        "chips": selection.chips(visit),
         "changes": changes,
     }
     return Html("tail", values)
