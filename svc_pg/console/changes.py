@@ -20,8 +20,8 @@ Topic = Literal["audit", "deliveries", "endpoints", "console"]
 TOPICS: Final[tuple[Topic, ...]] = get_args(Topic)
 MOST_CLIENTS: Final = 200
 MOST_OF_A_SESSION: Final = 8
-POLL_SECONDS: Final = 1
-KEEPALIVE_SECONDS: Final = 15
+POLL_SECONDS: Final = 0.5
+KEEPALIVE_SECONDS: Final = 5
 LONGEST_SECONDS: Final = 600
 RETRY_MILLISECONDS: Final = 3000
 
@@ -56,21 +56,38 @@ class _State:
 
 
 class _Client:
-    """Somebody who wants to know: the topics that changed since they were told last."""
+    """Somebody who wants to know: the topics that changed since they were told last.
+
+    They are told too when changes are looked for from now on: what changed before that, they ask for once.
+    """
 
     def __init__(self) -> None:
-        self.changed: set[Topic] = set()
         self.is_told = asyncio.Event()
+        self._changed: set[Topic] = set()
+        self._is_following = False
+        self._begins = False
+
+    def follow(self) -> None:
+        """Say, the first time, that what changes from now on is told."""
+        if not self._is_following:
+            self._is_following = self._begins = True
+            self.is_told.set()
 
     def tell(self, topics: set[Topic]) -> None:
-        self.changed |= topics
+        self._changed |= topics
         self.is_told.set()
 
-    def take(self) -> list[Topic]:
-        taken = sorted(self.changed)
-        self.changed.clear()
+    def take(self) -> bytes:
+        """The events since the last call."""
+        begins, topics = self._begins, sorted(self._changed)
+        self._begins = False
+        self._changed.clear()
         self.is_told.clear()
-        return taken
+        return (_event("following", []) if begins else b"") + (_event("changed", topics) if topics else b"")
+
+
+def _event(name: str, topics: list[Topic]) -> bytes:
+    return f"event: {name}\ndata: ".encode() + encode(topics) + b"\n\n"
 
 
 class Changes:
@@ -109,9 +126,9 @@ class Changes:
                     async with asyncio.timeout(min(KEEPALIVE_SECONDS, left)):
                         await client.is_told.wait()
                 except TimeoutError:
-                    yield b": still here\n\n"
+                    yield _event("alive", [])  # a comment would not be seen by programs that watch for silence
                     continue
-                yield b"event: changed\ndata: " + encode(client.take()) + b"\n\n"
+                yield client.take()
         finally:
             self._forget(client)
 
@@ -132,9 +149,11 @@ class Changes:
             state = await self._read()
             if state is not None:
                 changed = set() if before is None else state.changed_since(before)
-                # once more a second later: what tells of a change may be seen before its transaction
+                # once more at the next look: what tells of a change may be seen before its transaction
                 for client in [*self._clients] if changed | again else []:
                     client.tell(changed | again)
+                for client in [*self._clients]:
+                    client.follow()
                 before, again = state, changed
             await asyncio.sleep(POLL_SECONDS)
 

@@ -3,6 +3,7 @@
 import re
 from itertools import chain, repeat
 
+import psycopg
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.e2e.browser.hostile_shop import Shop
@@ -77,6 +78,32 @@ def test_a_page_that_nobody_sees_leaves_its_connection_to_others(browser: Browse
             page.evaluate(_LOOK, "hidden")
         with page.expect_request("**/changes"):
             page.evaluate(_LOOK, "visible")
+
+
+def test_the_tail_says_when_it_is_cut_off_and_shows_then_what_came_meanwhile(browser: Browser, shop: Shop) -> None:
+    def add(number: int) -> None:
+        with psycopg.connect(shop.conninfo) as conn:
+            conn.execute("insert into orders values (%s, 1, 5, 'placed')", [number])
+
+    with person(browser, shop, "read") as somebody:
+        page, rows = somebody.page, somebody.page.locator("#tail")
+        with page.expect_response("**/changes"):
+            somebody.open("tail")
+        add(90_001)
+        expect(rows).to_contain_text("orders 90001")
+        page.context.set_offline(True)
+        expect(page.locator("#offline")).to_contain_text("Offline: nothing new since")
+        add(90_002)
+        page.context.set_offline(False)
+        expect(rows).to_contain_text("orders 90002")
+        expect(page.locator("#offline")).to_have_count(0)
+        page.route("**/tail?*", lambda route: route.fulfill(status=503, body="busy"))
+        add(90_003)
+        expect(page.locator("#offline")).to_contain_text("The console answers 503")
+        page.unroute_all(behavior="wait")
+        expect(rows).to_contain_text("orders 90003")
+        expect(page.locator("#offline")).to_have_count(0)
+        somebody.watch.take()  # the errors of a network that was cut
 
 
 def changed(route: Route, before: str, after: str) -> None:

@@ -67,7 +67,8 @@ class Listener:
     def _listen(self) -> None:
         try:
             for line in self.response.iter_lines():
-                self.is_open.set()
+                if line == "event: following":
+                    self.is_open.set()
                 if line.startswith("data: "):
                     self.topics += json.loads(line.removeprefix("data: "))
         except (httpx.HTTPError, httpx.StreamError):
@@ -98,22 +99,18 @@ def test_constants_end_a_stream_within_five_seconds(monkeypatch: pytest.MonkeyPa
 
 
 def told(listener: Listener, topic: str, database: str) -> None:
-    """Something happens again and again, as the poller may just begin, until the stream says so."""
+    """Something happens, and the stream says so."""
     with psycopg.connect(database, autocommit=True) as conn:
-
-        def happens() -> bool:
-            match topic:
-                case "audit":
-                    audit.capture_log(conn, "shop.order", "INSERT", record_id="1")
-                case "deliveries":
-                    webhooks.send(conn, "order.created", {"n": 1})
-                case "endpoints":
-                    conn.execute("update svc.webhook_endpoints set updated_at = clock_timestamp()")
-                case "console":
-                    conn.execute("insert into svc.console_events (event, email) values ('signed_in', 'x')")
-            return topic in listener.topics
-
-        wait_until(happens, f"the stream says {topic}")
+        match topic:
+            case "audit":
+                audit.capture_log(conn, "shop.order", "INSERT", record_id="1")
+            case "deliveries":
+                webhooks.send(conn, "order.created", {"n": 1})
+            case "endpoints":
+                conn.execute("update svc.webhook_endpoints set updated_at = clock_timestamp()")
+            case "console":
+                conn.execute("insert into svc.console_events (event, email) values ('signed_in', 'x')")
+    wait_until(lambda: topic in listener.topics, f"the stream says {topic}")
 
 
 def test_every_topic_is_told_by_bearer_and_by_cookie(client: httpx.Client, database: str) -> None:
@@ -257,7 +254,7 @@ def test_a_stream_ends_when_its_session_may_no_longer_open_it(database: str, to:
 
     async def told(_request: AuthenticatedRequest) -> ConsoleResponse:
         async def parts() -> AsyncIterator[bytes]:
-            yield b": here\n\n"
+            yield b"event: following\n\n"
             await asyncio.Event().wait()
 
         return ConsoleResponse(200, parts(), {"Content-Type": "text/event-stream"})

@@ -106,17 +106,35 @@ addEventListener("input", ({ target }) => {
 // old ones: what somebody reads, selects or has scrolled stays, and so does the focus.
 const FOCUSABLE = "a, button, input, select, summary, [tabindex]"
 const EVERY = 1000 * Math.min(...all("[data-live]").map((element) => Number(element.dataset.live) || 5))
-let paused = false, wait = EVERY, timer = 0, asking = false, last = Date.now(), soon = 0
+const ASK = Math.max(EVERY, 5000), SILENT = 12000 // without the stream; of the stream, which says each 5 s that it is there
+let paused = false, wait = ASK, timer = 0, asking = false, more = false, last = Date.now(), soon = 0, answered = Date.now()
 const busy = (element) => element.contains(document.activeElement) && document.activeElement.matches("input, select, textarea")
   || $(":checked", element)?.closest(".pick")
+const offline = Object.assign(document.createElement("p"), { className: "note wait", id: "offline" })
+function tellOffline(status) {
+  if (offline.isConnected) return
+  const since = new Date(answered).toLocaleTimeString()
+  offline.textContent = `${status ? `The console answers ${status}` : "Offline"}: nothing new since ${since}. Trying again.`
+  $("[data-live]").before(offline)
+  say(offline.textContent)
+}
+function tellOnline() {
+  answered = Date.now()
+  if (!offline.isConnected) return
+  offline.remove()
+  say("Up to date again")
+}
 async function renew() {
-  if (asking || paused || document.hidden) return
+  if (paused || document.hidden) return
+  if (asking) return void (more = true) // what is being read may be from before the change
   asking = true
   last = Date.now()
+  let status = 0
   try {
-    const answer = await fetch(location.href, { headers: { accept: "text/html" } })
+    const answer = await fetch(location.href, { headers: { accept: "text/html" }, signal: AbortSignal.timeout(15000) })
     if (answer.redirected || answer.status === 401) return location.reload() // the session is over
-    if (!answer.ok) throw new Error(answer.status)
+    status = answer.status
+    if (!answer.ok) throw new Error(status)
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html")
     setClock(fresh.documentElement.dataset.now)
     ready(fresh)
@@ -132,11 +150,15 @@ async function renew() {
       const same = href && all("a", element).find((link) => link.getAttribute("href") === href)
       if (at >= 0) (same || all(FOCUSABLE, element)[at])?.focus({ preventScroll: true })
     }
-    wait = EVERY
+    wait = ASK
+    tellOnline()
   } catch {
-    wait = Math.min(wait * 2, 60000)
+    wait = Math.min(wait * 2, 15000)
+    tellOffline(status >= 400 && status)
   } finally {
     asking = false
+    if (more) changed()
+    more = false
   }
 }
 function later() {
@@ -153,18 +175,35 @@ function pause(button) {
   say(paused ? "Paused" : "Following")
   if (!paused) renew()
 }
-let stream = null
+let stream = null, heard = 0
+const hear = () => { heard = Date.now() }
 function listen() { // while the page is seen: a browser has six connections of HTTP/1.1 to a host, for all tabs together
   if (document.hidden) return stream?.close()
   if (!html.dataset.stream || stream && stream.readyState !== EventSource.CLOSED) return
   stream = new EventSource(html.dataset.stream)
+  hear()
+  for (const name of ["open", "alive", "following", "changed"]) stream.addEventListener(name, hear)
   stream.addEventListener("open", () => clearTimeout(timer))
+  stream.addEventListener("following", changed) // what changed before it, nobody told
   stream.addEventListener("changed", changed)
-  stream.addEventListener("error", later) // the browser connects again, and until then the page is asked for as before
+  stream.addEventListener("error", lost) // the browser connects again, and until then the page is asked for as before
+}
+function lost() {
+  renew()
+  later()
+}
+function watch() { // a cut that no packet tells of; and an answer in error, after which the browser tries no more
+  if (stream?.readyState === EventSource.OPEN && Date.now() - heard > SILENT) {
+    stream.close()
+    lost()
+  }
+  listen()
 }
 if ($("[data-live]")) {
   later()
   addEventListener("visibilitychange", () => { renew(); listen() })
+  for (const name of ["online", "offline"]) addEventListener(name, lost)
+  setInterval(watch, 4000)
   listen()
 }
 
