@@ -95,9 +95,10 @@ def found(client: httpx.Client, **query: Any) -> list[str]:
 def test_words_that_postgresql_cannot_read_are_refused(client: httpx.Client, log: psycopg.Connection[Any]) -> None:
     record(log, "1", after={"a": "b"})
     for text in ("-" * 33, "- ( " * 40 + "b"):
-        refused = client.get("/audit/entries", params={"text": text})
-        assert_problem(refused, 422, "invalid_parameter")
-        assert "fewer hyphens" in refused.json()["detail"]
+        for path in ("/audit/entries", "/audit/export"):
+            refused = client.get(path, params={"text": text})
+            assert_problem(refused, 422, "invalid_parameter")
+            assert "fewer hyphens" in refused.json()["detail"]
     assert found(client, text="-" * 32 + "b") == ["1"]
 
 
