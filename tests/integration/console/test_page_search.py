@@ -80,6 +80,15 @@ def test_a_table_and_a_key_lead_to_records_with_entries(reader: Browser) -> None
     }
     assert found(reader, "shop.orders/a b/c") == {"/audit/records/shop.orders/a%20b%2Fc": OPENED}
     assert found(reader, "ORDERS#8") == {}
+    assert found(reader, "order 7") == found(reader, "orders 7"), "the singular of a table's name"
+
+
+def test_a_key_alone_that_several_things_have_is_a_question(reader: Browser) -> None:
+    both = found(reader, "7")
+    assert {
+        "/audit/records/public.orders/7": "Record",
+        "/audit/records/shop.orders/7": "Record",
+    }.items() <= both.items()
 
 
 def test_parts_of_names_lead_to_tables_and_tenants(reader: Browser) -> None:
@@ -100,6 +109,20 @@ def test_ids_lead_to_what_has_them(reader: Browser, installed: str) -> None:
     assert found(reader, entry) == {f"/audit/entries/{entry}": OPENED}
     assert found(reader, f" {tenant} ") == {f"/tenants/{tenant}": OPENED}
     assert found(reader, "mara") == {"/audit?actor=mara": OPENED}
+    assert found(reader, "MAR") == {"/audit?actor=mara": OPENED}, "a part of an actor"
+
+
+def test_what_support_types_leads_to_changes(reader: Browser, installed: str) -> None:
+    with psycopg.connect(installed) as conn:
+        conn.execute(
+            "select svc.capture_log('files', 'UPDATE', label => 'file renamed', severity => 'critical',"
+            ' after_data => \'{"name": "tide table"}\')'
+        )
+        [transaction] = conn.execute("select txid_current()::text").fetchone() or ()
+    assert found(reader, "Critical") == {"/audit?severity=critical": OPENED}
+    assert found(reader, "renam") == {"/audit?label=file+renamed": OPENED}
+    assert found(reader, transaction)[f"/audit?transaction={transaction}"] in (OPENED, "Transaction")
+    assert found(reader, "tide table") == {"/audit?text=tide+table": OPENED}
 
 
 def test_endpoints_and_deliveries_are_found_by_url_and_id(reader: Browser, installed: str) -> None:
