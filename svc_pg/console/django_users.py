@@ -1,7 +1,6 @@
 """Sessions of Django's users, by the cookie of ``django.contrib.sessions``."""
 
 from collections.abc import Callable
-from functools import cache
 from hashlib import sha256
 from importlib import import_module
 from typing import Any
@@ -40,7 +39,7 @@ def django_users(permission: Callable[[Any], Permission | None] = staff) -> Host
         close_old_connections()
         try:
             theirs = HttpRequest()
-            theirs.session = _reader(settings.SESSION_ENGINE)(key)
+            theirs.session = _opened(settings.SESSION_ENGINE, key)
             user: Any = get_user(theirs)
             granted = permission(user) if user.is_authenticated and user.is_active else None
             if granted is None:
@@ -58,15 +57,17 @@ def django_users(permission: Callable[[Any], Permission | None] = staff) -> Host
     return session_of
 
 
-@cache
-def _reader(engine: str) -> type[Any]:
-    """The sessions of Django's engine, which stay as they are.
+def _opened(engine: str, key: str) -> Any:
+    """The session of a cookie, which stays as it is.
 
-    ``get_user`` gives one another key while the secret is rotated, and from here no browser would get it.
+    ``get_user`` gives one another key while the secret is rotated, and from here no browser would get it; the engine
+    ``file`` replaces a session that has expired. The class must be Django's own: its name salts what the store signs.
     """
-    stored: type[Any] = import_module(engine).SessionStore
+    session: Any = import_module(engine).SessionStore(key)
+    for change in ("create", "cycle_key", "delete", "flush", "save"):
+        setattr(session, change, _stay)
+    return session
 
-    def stay(_session: object) -> None:
-        return None
 
-    return type("ReadSession", (stored,), {"cycle_key": stay, "flush": stay})
+def _stay(*_arguments: object, **_options: object) -> None:
+    return None

@@ -1,5 +1,6 @@
 """Write a script as a migration of Alembic or Django, after those of the project."""
 
+import re
 import secrets
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -66,6 +67,7 @@ class Migration(migrations.Migration):
 
     operations = [migrations.RunSQL(sql=UPGRADE, reverse_sql=DOWNGRADE)]
 '''
+_OF_SEVERAL: Final = re.compile(r"\brun_migrations\(\s*engine_name\s*=")  # the templates multidb, and Flask-Migrate's
 _TITLE: Final = "svc-pg: audit trail and webhooks"
 
 
@@ -97,6 +99,10 @@ def alembic_revision(script: Script, *, folder: Path, path: Path | None = None) 
     except CommandError as error:
         hint = "Merge the heads first." if "heads" in str(error) else None
         raise ConfigError(f"{ini}: {error}", hint=hint) from error
+    environment = Path(directory.dir, "env.py")
+    if environment.exists() and _OF_SEVERAL.search(environment.read_text(encoding="utf-8")):
+        hint = "Add --format sql, and execute the file in the function of a revision that is for this database."
+        raise ConfigError(f"{environment} runs each revision in several databases", hint=hint)
     upgrade = _listed(script.split(script.upgrade))
     last = directory.get_revision(head) if head else None
     run = "flask db upgrade" if is_flask else "alembic upgrade head"

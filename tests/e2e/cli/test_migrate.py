@@ -1,4 +1,5 @@
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -385,6 +386,36 @@ def test_alembic_goes_up_and_down_and_up_again(project: Project, alembic_folder:
     assert query(project, KEPT_FUNCTIONS) == ["audit_guard", "audit_guard_holds", "audit_new_epoch"]
     project.alembic("upgrade", "head")
     assert project.status().startswith("ok")
+
+
+@pytest.mark.parametrize(
+    ("template", "driver"), [("generic", "psycopg"), ("pyproject", "psycopg"), ("async", "asyncpg")]
+)
+def test_alembics_own_templates_need_only_an_address(project: Project, template: str, driver: str) -> None:
+    with_template(project, template, driver)
+    done = project.run("migrate")
+    assert done.returncode == 0, done.stderr
+    for step in (["upgrade", "head"], ["downgrade", "-1"], ["upgrade", "head"]):
+        project.alembic(*step)
+    assert project.status().startswith("ok")
+
+
+def test_alembics_template_for_several_databases_is_refused(project: Project) -> None:
+    with_template(project, "multidb", "psycopg")
+    done = project.run("migrate")
+    assert (done.returncode, "in several databases" in done.stderr) == (1, True)
+    assert project.run("migrate", "--format", "sql").returncode == 0
+
+
+def with_template(project: Project, template: str, driver: str) -> None:
+    if template == "pyproject":
+        (project.folder / "pyproject.toml").write_text('[project]\nname = "shop"\nversion = "1"\n', encoding="utf-8")
+    project.alembic("init", "--template", template, "migrations")
+    ini = project.folder / "alembic.ini"
+    server = conninfo_to_dict(project.conninfo)
+    address = f"postgresql+{driver}://{server['user']}@{server['host']}:{server['port']}/{server['dbname']}"
+    changed = re.sub(r"(?m)^sqlalchemy.url = .*$", f"sqlalchemy.url = {address}", ini.read_text(encoding="utf-8"))
+    ini.write_text(changed, encoding="utf-8")
 
 
 def test_a_second_alembic_revision_follows_the_first(alembic: Project) -> None:

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any
+from urllib.parse import urlencode
 
 import httpx
 import litestar
@@ -14,16 +15,20 @@ import pytest
 from fastapi import BackgroundTasks, Depends, FastAPI, Header, HTTPException, WebSocket
 from fastapi.responses import StreamingResponse
 from flask import Flask, Response, g, request
+from flask import session as flask_session
 from litestar.connection import ASGIConnection
 from litestar.middleware import AbstractAuthenticationMiddleware, AuthenticationResult, DefineMiddleware
 from litestar.response import Stream
+from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
+from sqlalchemy import create_engine
 from websockets.sync.client import connect
 
 from svc_pg import audit, warn_once
 from svc_pg.audit import Actor, current_actor
 from svc_pg.integrations import flask as in_flask
 from svc_pg.integrations import litestar as in_litestar
+from svc_pg.integrations import sqlalchemy as in_sqlalchemy
 from svc_pg.integrations.fastapi import acting_as
 from svc_pg.integrations.psycopg import with_audit
 from tests.integration.actor.entries import INSERT, actors, entries
@@ -229,6 +234,33 @@ def test_flask_runs_requests_as_their_user(notes: str) -> None:
     first, *_ = entries(notes)
     assert first.context is not None
     assert first.context.value == {"request_id": "r-81", "ip": "127.0.0.1"}
+
+
+def test_flasks_own_session_and_sqlalchemys_own_pool_need_no_settings(notes: str) -> None:
+    app = Flask(__name__)
+    app.secret_key = "of the test"
+    engine = in_sqlalchemy.with_audit(create_engine("postgresql+psycopg://?" + urlencode(conninfo_to_dict(notes))))
+    in_flask.acting_as(app, lambda: flask_session.get("user"))
+
+    @app.post("/sign-in/<name>")
+    def sign_in(name: str) -> str:
+        flask_session["user"] = name
+        return ""
+
+    @app.post("/notes/<int:note>")
+    def add(note: int) -> str:
+        with engine.begin() as conn:
+            conn.exec_driver_sql(INSERT, (note,))
+        return ""
+
+    with serving_wsgi(app) as url, httpx.Client(base_url=url) as client:
+        client.post("/notes/1")
+        client.post("/sign-in/mara")
+        assert client.post("/notes/2").status_code == 200
+        forged = {"Cookie": "session=eyJ1c2VyIjoiYW5uIn0.forged"}
+        assert httpx.post(f"{url}/notes/3", headers=forged).status_code == 200
+    engine.dispose()
+    assert actors(notes) == {1: None, 2: "mara", 3: None}
 
 
 def test_flask_leaves_no_actor_in_a_thread(notes: str) -> None:

@@ -49,6 +49,25 @@ def test_a_request_writes_as_its_user_else_as_the_subject_of_its_token(client: h
     assert actors(notes) == {1: "alice", 2: "7", 3: None, 4: None}
 
 
+def test_the_user_of_djangos_own_sessions_is_the_actor(notes: str) -> None:
+    django_shop.use(notes)
+    from django.contrib.auth.models import User
+    from django.core.management import call_command
+    from django.test import Client
+
+    middleware = ["sessions.middleware.SessionMiddleware", "auth.middleware.AuthenticationMiddleware"]
+    own = [*(f"django.contrib.{each}" for each in middleware), "svc_pg.integrations.django.actor_middleware"]
+    for app in ("auth", "sessions"):
+        call_command("migrate", app, verbosity=0)
+    with override_settings(MIDDLEWARE=own):
+        visitor, somebody = Client(), Client()
+        user = User.objects.create_user("mara")
+        somebody.force_login(user)
+        somebody.get("/single/1")
+        visitor.get("/single/2")
+    assert actors(notes) == {1: str(user.pk), 2: None}
+
+
 def test_requests_at_the_same_time_have_their_own_actors(client: httpx.Client, notes: str) -> None:
     def send(note: int) -> None:
         assert client.get(f"/single/{note}", headers={"x-user": str(note)} if note % 7 else {}).status_code == 200

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from importlib import import_module
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -225,9 +227,12 @@ def test_a_header_without_a_proxy_or_beside_a_function_is_refused_at_the_start()
 # Django
 
 
+ENGINES = ("db", "file", "cache", "cached_db", "signed_cookies")
+
+
 @pytest.fixture
-def staff(database: str) -> Iterator[SimpleNamespace]:
-    """Django's users in the database, and a way to sign them in there."""
+def staff(database: str, tmp_path: Path) -> Iterator[SimpleNamespace]:
+    """Django's users in the database, and a way to sign them in there: in its default engine, unless one is set."""
     with psycopg.connect(database) as conn:
         (needed,) = DatabaseFeatures.minimum_database_version or (0,)
         if conn.info.server_version // 10000 < needed:
@@ -235,13 +240,15 @@ def staff(database: str) -> Iterator[SimpleNamespace]:
     django_shop.use(database)
     from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
     from django.contrib.auth.models import User
-    from django.contrib.sessions.backends.cache import SessionStore
     from django.core.management import call_command
     from django.test import override_settings
 
+    def store_of(key: str | None = None) -> Any:
+        return import_module(django_settings.SESSION_ENGINE).SessionStore(key)
+
     def sign_in(name: str, **fields: Any) -> tuple[Any, dict[str, str]]:
         user = User.objects.create_user(name, f"{name}@shop.example", "password", **fields)
-        store = SessionStore()
+        store = store_of()
         store[SESSION_KEY] = str(user.pk)
         store["_auth_user_backend"] = "django.contrib.auth.backends.ModelBackend"
         store[HASH_SESSION_KEY] = user.get_session_auth_hash()
@@ -249,11 +256,12 @@ def staff(database: str) -> Iterator[SimpleNamespace]:
         return user, {"Cookie": f"sessionid={store.session_key}"}
 
     with override_settings(
-        SESSION_ENGINE="django.contrib.sessions.backends.cache",
+        SESSION_FILE_PATH=str(tmp_path),
         PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],
     ):
-        call_command("migrate", "auth", verbosity=0)
-        yield SimpleNamespace(sign_in=sign_in)
+        for app in ("auth", "sessions"):
+            call_command("migrate", app, verbosity=0)
+        yield SimpleNamespace(sign_in=sign_in, store_of=store_of)
     connections.close_all()
 
 
@@ -278,13 +286,37 @@ def test_djangos_staff_is_signed_in_by_its_cookie(staff: SimpleNamespace) -> Non
         assert_problem(client.get("/account/session", headers=reader_cookie), 401, "not_authenticated")
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_staff_is_signed_in_with_every_engine_of_sessions(staff: SimpleNamespace, tmp_path: Path, engine: str) -> None:
+    from django.core.cache import cache
+    from django.test import override_settings
+
+    name = f"django.contrib.sessions.backends.{engine}"
+    with (
+        override_settings(SESSION_ENGINE=name),
+        serving_installed(Console(settings(), session_of=django_users())) as client,
+    ):
+        _, cookie = staff.sign_in("boss", is_superuser=True)
+        if engine == "cached_db":
+            cache.clear()
+        for _ in range(2):
+            assert who(client, **cookie) == "boss@shop.example"
+        key = cookie["Cookie"].partition("=")[2]
+        assert who(client, Cookie=f"sessionid={key[:-1]}") == (401, "not_authenticated")
+        assert who(client, Cookie="sessionid=../../etc/passwd") == (401, "not_authenticated")
+        with override_settings(SESSION_COOKIE_AGE=-1):
+            assert who(client, **cookie) == (401, "not_authenticated")
+        if engine == "file":
+            [kept] = tmp_path.iterdir()
+            assert kept.name == f"sessionid{key}"
+
+
 def test_djangos_sessions_are_read_whatever_its_times_and_secrets_and_stay_as_they_are(staff: SimpleNamespace) -> None:
-    from django.contrib.sessions.backends.cache import SessionStore
     from django.test import override_settings
 
     _, cookie = staff.sign_in("boss", is_superuser=True)
     key = cookie["Cookie"].partition("=")[2]
-    before = SessionStore(key).load()
+    before = staff.store_of(key).load()
     with serving_installed(Console(settings(), session_of=django_users())) as client:
         with override_settings(USE_TZ=False):
             assert client.get("/account/session", headers=cookie).status_code == 200
@@ -293,7 +325,7 @@ def test_djangos_sessions_are_read_whatever_its_times_and_secrets_and_stay_as_th
                 assert client.get("/account/session", headers=cookie).status_code == 200
         with override_settings(SECRET_KEY="new"):
             assert_problem(client.get("/account/session", headers=cookie), 401, "not_authenticated")
-    assert SessionStore(key).load() == before
+    assert staff.store_of(key).load() == before
 
 
 # Pages
