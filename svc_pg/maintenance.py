@@ -75,7 +75,8 @@ def maintain(conn: Connection[Any], config: Config, *, is_stopping: Callable[[],
 
     Makes the log's partitions; removes entries older than ``retention_days``, deliveries older than ``keep_delivered``
     and ``keep_failed``, and expired rows of the console. A failed step is logged, and the others still run. Does
-    nothing and returns True while another session maintains the database.
+    nothing and returns True while another session maintains the database. If the log is a copy that logical replication
+    keeps, only makes partitions and drops those that the publisher has dropped: the rest arrives.
 
     Raises TransactionError if ``conn`` is not in autocommit, psycopg.OperationalError if the connection is lost.
     """
@@ -85,7 +86,7 @@ def maintain(conn: Connection[Any], config: Config, *, is_stopping: Callable[[],
 
 def _maintain(conn: Connection[Any], config: Config, is_stopping: Callable[[], bool]) -> bool:
     problems: list[str] = []
-    for name, task, step in _STEPS:
+    for name, task, step in _STEPS_OF_COPY if scalar(conn, "select svc.audit_is_copy()") else _STEPS:
         if is_stopping():
             return not problems
         try:
@@ -137,6 +138,11 @@ def _check_autocommit(conn: Connection[Any]) -> None:
 def _make_partitions(conn: Connection[Any], _: Config) -> str | None:
     made = scalar(conn, ENSURE)
     return f"made {', '.join(made)}" if made else None
+
+
+def _follow_purges(conn: Connection[Any], _: Config) -> str | None:
+    dropped = scalar(conn, "select svc.audit_follow_purges()")
+    return f"dropped {', '.join(dropped)}, as the publisher did" if dropped else None
 
 
 def _begin_epoch(conn: Connection[Any], _: Config) -> None:
@@ -215,4 +221,9 @@ _STEPS: Final[tuple[tuple[str, Task | None, Step], ...]] = (
     ("the leaves of removed entries", None, _prune_leaves),
     ("deliveries", None, _prune_webhooks),
     ("the console", None, _prune_console),
+)
+_STEPS_OF_COPY: Final[tuple[tuple[str, Task | None, Step], ...]] = (
+    ("the log's partitions", None, _make_partitions),
+    ("the log's epoch", None, _begin_epoch),
+    ("the log's retention", "purge", _follow_purges),
 )

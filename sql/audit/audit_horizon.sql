@@ -15,6 +15,7 @@ declare
     v_after text[] := regexp_match(p_after, '^([0-9a-f]{12})[.]([0-9]{1,18})$');
 begin
     if svc.audit_is_mixed() then
+        perform svc.audit_refuse_copy();
         raise exception 'the log has entries that another database wrote, so nothing tells which are complete'
             using errcode = 'SV004', hint = 'Run svc-pg install, which begins a new epoch of the log.';
     end if;

@@ -6,6 +6,7 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $svc$
 begin
+    perform svc.audit_refuse_copy();
     if current_setting('transaction_isolation') <> 'read committed' then
         raise exception 'entries are removed in a READ COMMITTED transaction only, which sees all holds'
             using errcode = 'SV106', hint = 'Begin it with: begin isolation level read committed.';

@@ -869,6 +869,11 @@ create function svc.audit_follow_holds(p_hold bigint DEFAULT NULL::bigint)
     returns void language plpgsql security definer
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_follow_purges()
+    returns text[] language plpgsql security definer
+    set search_path=pg_catalog, pg_temp
+    set lock_timeout=300ms;
+
 create function svc.audit_follows(p_table text, p_record text, p_timestamp timestamp with time zone, p_id bigint, p_before jsonb)
     returns boolean language plpgsql stable
     set search_path=pg_catalog, pg_temp;
@@ -904,6 +909,10 @@ create function svc.audit_image(p_row record, p_table oid)
     set IntervalStyle=iso_8601
     set bytea_output=hex
     set lc_monetary=C;
+
+create function svc.audit_is_copy()
+    returns boolean language sql stable
+    set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_is_mixed()
     returns boolean language plpgsql stable security definer
@@ -1023,6 +1032,10 @@ create function svc.audit_purge_whole(p_partition oid, p_before timestamp with t
 
 create function svc.audit_record_id(p_table oid, p_row jsonb)
     returns text language sql stable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_refuse_copy()
+    returns void language plpgsql stable
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_refuse_held(p_table text, p_record text, p_ids bigint[], p_timestamps timestamp with time zone[], p_known_as text[])
@@ -1655,6 +1668,7 @@ grant execute on function svc.audit_events to svc_admin;
 grant execute on function svc.audit_events to svc_reader;
 grant execute on function svc.audit_events to svc_writer;
 grant execute on function svc.audit_follow_holds to svc_admin;
+grant execute on function svc.audit_follow_purges to svc_admin;
 grant execute on function svc.audit_follows to svc_admin;
 grant execute on function svc.audit_follows to svc_reader;
 grant execute on function svc.audit_follows to svc_writer;
@@ -1672,6 +1686,8 @@ grant execute on function svc.audit_horizon to svc_reader;
 grant execute on function svc.audit_horizon to svc_writer;
 grant execute on function svc.audit_image to svc_admin;
 grant execute on function svc.audit_image to svc_writer;
+grant execute on function svc.audit_is_copy to svc_admin;
+grant execute on function svc.audit_is_copy to svc_writer;
 grant execute on function svc.audit_is_mixed to svc_admin;
 grant execute on function svc.audit_is_mixed to svc_writer;
 grant execute on function svc.audit_key_of to svc_admin;
@@ -1737,6 +1753,8 @@ grant execute on function svc.audit_purge_whole to svc_admin;
 grant execute on function svc.audit_purge_whole to svc_writer;
 grant execute on function svc.audit_record_id to svc_admin;
 grant execute on function svc.audit_record_id to svc_writer;
+grant execute on function svc.audit_refuse_copy to svc_admin;
+grant execute on function svc.audit_refuse_copy to svc_writer;
 grant execute on function svc.audit_refuse_held to svc_admin;
 grant execute on function svc.audit_refuse_held to svc_writer;
 grant select on table svc.audit_removals to svc_admin;

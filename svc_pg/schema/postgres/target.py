@@ -115,8 +115,8 @@ def _rendered(kind: ObjectKind, folders: tuple[str, ...], **values: Hashable) ->
 
 def guards() -> list[SchemaObject]:
     """The objects that keep the log append-only and know of a restore: all that an uninstall leaves beside the data."""
-    kept = ("audit_guard", "audit_guard_holds", "audit_new_epoch")
-    functions = [SchemaObject("function", f"svc.{name}", render(f"audit/{name}.sql")) for name in kept]
+    kept = ("audit_guard.sql.j2", "audit_guard_holds.sql.j2", "audit_new_epoch.sql")
+    functions = [SchemaObject("function", f"svc.{name.split('.')[0]}", render(f"audit/{name}")) for name in kept]
     return [*functions, *_guard_triggers()]
 
 
