@@ -375,7 +375,7 @@ create table svc.tenants (
     name text not null,
     created_at timestamp with time zone default now() not null,
     updated_at timestamp with time zone default now() not null,
-    constraint tenants_id_check CHECK ((((char_length(id) >= 1) AND (char_length(id) <= 400)) AND (octet_length(id) <= 1024))),
+    constraint tenants_id_check CHECK (((char_length(id) >= 1) AND (char_length(id) <= 400) AND (octet_length(id) <= 1024))),
     constraint tenants_name_check CHECK (((name = btrim(name)) AND ((char_length(name) >= 1) AND (char_length(name) <= 200)))),
     constraint tenants_pkey PRIMARY KEY (id)
 );
