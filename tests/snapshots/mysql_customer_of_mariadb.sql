@@ -1,12 +1,50 @@
 create trigger `shop`.`00_svc_audit_insert_customer` after insert on `shop`.`customer` for each row
 svc: begin
 -- made by svc-pg from its configuration for shop.customer; change it there
-    if @@session.binlog_format = 'STATEMENT' and @@log_bin and @@sql_log_bin then
-        signal sqlstate '45000' set mysql_errno = 1665, message_text =
-            'svc-pg: binlog_format is STATEMENT, under which replicas would have other entries; set it to ROW';
-    end if;
-    if @@insert_id <> 0 then
-        set insert_id = 0;
+    if (
+        @@insert_id = 0 and @@session.binlog_format <> 'STATEMENT'
+        and (@svc_actor_id is null
+             or charset(@svc_actor_id) <> 'binary' and octet_length(@svc_actor_id) between 1 and 512)
+        and (@svc_tenant_id is null
+             or charset(@svc_tenant_id) <> 'binary' and octet_length(@svc_tenant_id) between 1 and 512)
+        and (@svc_context is null
+             or charset(@svc_context) <> 'binary' and octet_length(@svc_context) < 65536 and json_valid(@svc_context))
+        and @svc_xact_id is null
+    ) is not true then
+        if @@session.binlog_format = 'STATEMENT' and @@log_bin and @@sql_log_bin then
+            signal sqlstate '45000' set mysql_errno = 1665, message_text =
+                'svc-pg: binlog_format is STATEMENT, under which replicas would have other entries; set it to ROW';
+        end if;
+        if @@insert_id <> 0 then
+            set insert_id = 0;
+        end if;
+        begin
+            declare v_actor_id, v_tenant_id, v_context longtext character set utf8mb4 collate utf8mb4_bin;
+            declare v_is_json boolean default false;
+            declare continue handler for 1300, 1366, 3157 begin end;
+            set v_actor_id = convert(@svc_actor_id using utf8mb4);
+            set v_tenant_id = convert(@svc_tenant_id using utf8mb4);
+            set v_context = convert(@svc_context using utf8mb4);
+            set v_actor_id = coalesce(v_actor_id, concat('\\x', lower(hex(left(@svc_actor_id, 255)))));
+            set v_tenant_id = coalesce(v_tenant_id, concat('\\x', lower(hex(left(@svc_tenant_id, 255)))));
+            set v_context = coalesce(v_context, concat('\\x', lower(hex(left(@svc_context, 255)))));
+            set @svc_actor_id = if(octet_length(v_actor_id) = 0, null,
+                if(char_length(v_actor_id) > 512, concat(left(v_actor_id, 511), '…'), v_actor_id));
+            set @svc_tenant_id = if(octet_length(v_tenant_id) = 0, null,
+                if(char_length(v_tenant_id) > 512, concat(left(v_tenant_id, 511), '…'), v_tenant_id));
+            set v_is_json = json_valid(v_context);
+            if octet_length(v_context) = 0 then
+                set @svc_context = null;
+            elseif octet_length(v_context) > 65535 then
+                set @svc_context = concat(
+                    '{"oversized": true, "bytes": ', octet_length(v_context),
+                    ', "sha256": "', sha2(v_context, 256), '"}'
+                );
+            else
+                set @svc_context = if(v_is_json is true, v_context, json_quote(v_context));
+            end if;
+            set @svc_xact_id = if(convert(@svc_xact_id using utf8mb4) regexp '^[0-9]{1,19}$', @svc_xact_id, null);
+        end;
     end if;
     insert into svc.audit_logs (
         `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, moved_from,
@@ -14,8 +52,8 @@ svc: begin
     ) values (
         utc_timestamp(6) + interval if(sysdate(6) between now(6) - interval 1 hour and now(6), 0,
             timestampdiff(microsecond, now(6), sysdate(6))) microsecond,
-        @svc_xact_id, left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
-        if(json_valid(@svc_context), @svc_context, json_quote(nullif(@svc_context, ''))),
+        @svc_xact_id, convert(@svc_actor_id using utf8mb4), convert(@svc_tenant_id using utf8mb4), user(),
+        convert(@svc_context using utf8mb4),
         'shop.customer', 'INSERT', cast(new.`id` as char),
         null,
         null,
@@ -49,12 +87,50 @@ svc: begin
             leave svc;
         end if;
     end if;
-    if @@session.binlog_format = 'STATEMENT' and @@log_bin and @@sql_log_bin then
-        signal sqlstate '45000' set mysql_errno = 1665, message_text =
-            'svc-pg: binlog_format is STATEMENT, under which replicas would have other entries; set it to ROW';
-    end if;
-    if @@insert_id <> 0 then
-        set insert_id = 0;
+    if (
+        @@insert_id = 0 and @@session.binlog_format <> 'STATEMENT'
+        and (@svc_actor_id is null
+             or charset(@svc_actor_id) <> 'binary' and octet_length(@svc_actor_id) between 1 and 512)
+        and (@svc_tenant_id is null
+             or charset(@svc_tenant_id) <> 'binary' and octet_length(@svc_tenant_id) between 1 and 512)
+        and (@svc_context is null
+             or charset(@svc_context) <> 'binary' and octet_length(@svc_context) < 65536 and json_valid(@svc_context))
+        and @svc_xact_id is null
+    ) is not true then
+        if @@session.binlog_format = 'STATEMENT' and @@log_bin and @@sql_log_bin then
+            signal sqlstate '45000' set mysql_errno = 1665, message_text =
+                'svc-pg: binlog_format is STATEMENT, under which replicas would have other entries; set it to ROW';
+        end if;
+        if @@insert_id <> 0 then
+            set insert_id = 0;
+        end if;
+        begin
+            declare v_actor_id, v_tenant_id, v_context longtext character set utf8mb4 collate utf8mb4_bin;
+            declare v_is_json boolean default false;
+            declare continue handler for 1300, 1366, 3157 begin end;
+            set v_actor_id = convert(@svc_actor_id using utf8mb4);
+            set v_tenant_id = convert(@svc_tenant_id using utf8mb4);
+            set v_context = convert(@svc_context using utf8mb4);
+            set v_actor_id = coalesce(v_actor_id, concat('\\x', lower(hex(left(@svc_actor_id, 255)))));
+            set v_tenant_id = coalesce(v_tenant_id, concat('\\x', lower(hex(left(@svc_tenant_id, 255)))));
+            set v_context = coalesce(v_context, concat('\\x', lower(hex(left(@svc_context, 255)))));
+            set @svc_actor_id = if(octet_length(v_actor_id) = 0, null,
+                if(char_length(v_actor_id) > 512, concat(left(v_actor_id, 511), '…'), v_actor_id));
+            set @svc_tenant_id = if(octet_length(v_tenant_id) = 0, null,
+                if(char_length(v_tenant_id) > 512, concat(left(v_tenant_id, 511), '…'), v_tenant_id));
+            set v_is_json = json_valid(v_context);
+            if octet_length(v_context) = 0 then
+                set @svc_context = null;
+            elseif octet_length(v_context) > 65535 then
+                set @svc_context = concat(
+                    '{"oversized": true, "bytes": ', octet_length(v_context),
+                    ', "sha256": "', sha2(v_context, 256), '"}'
+                );
+            else
+                set @svc_context = if(v_is_json is true, v_context, json_quote(v_context));
+            end if;
+            set @svc_xact_id = if(convert(@svc_xact_id using utf8mb4) regexp '^[0-9]{1,19}$', @svc_xact_id, null);
+        end;
     end if;
     set v_rule = case when ((not (cast(old.`email` as binary) <=> new.`email`)) and not (((coalesce(1 = 1 and cast(new.`status` as binary) = 'test', 1 = 0) or coalesce(1 = 1 and cast(new.`status` as binary) = 'demo', 1 = 0))))) then 0 when ((coalesce(1 = 1 and new.`credit` > 10000, 1 = 0))) then 1 when 1 = 1 then 2 end;
     insert into svc.audit_logs (
@@ -63,8 +139,8 @@ svc: begin
     ) values (
         utc_timestamp(6) + interval if(sysdate(6) between now(6) - interval 1 hour and now(6), 0,
             timestampdiff(microsecond, now(6), sysdate(6))) microsecond,
-        @svc_xact_id, left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
-        if(json_valid(@svc_context), @svc_context, json_quote(nullif(@svc_context, ''))),
+        @svc_xact_id, convert(@svc_actor_id using utf8mb4), convert(@svc_tenant_id using utf8mb4), user(),
+        convert(@svc_context using utf8mb4),
         'shop.customer', 'UPDATE', cast(new.`id` as char),
         if(not (old.`id` <=> new.`id`), cast(old.`id` as char), null),
         concat('{"id": ', ifnull(coalesce(json_quote(old.`id`), old.`id`), 'null'), ', "name": ', ifnull(coalesce(json_quote(old.`name`), old.`name`), 'null'), ', "email": ', ifnull(coalesce(json_quote(old.`email`), old.`email`), 'null'), ', "card_number": ', ifnull(json_quote(if(char_length(old.`card_number`) >= 8, concat('****', right(old.`card_number`, 4)), if(old.`card_number` is null, null, '****'))), 'null'), ', "status": ', ifnull(coalesce(json_quote(old.`status`), old.`status`), 'null'), ', "credit": ', ifnull(coalesce(json_quote(old.`credit`), old.`credit`), 'null'), ', "settings": ', ifnull(if(json_valid(old.`settings`), old.`settings`, json_quote(old.`settings`)), 'null'), '}'),
@@ -72,19 +148,57 @@ svc: begin
         concat('[', v_changed, ']'),
         '["card_number", "password_hash"]',
         case v_rule when 0 then 'customer edited' when 2 then 'customer changed' end, case v_rule when 0 then 'medium' when 1 then 'high' when 2 then 'low' end, case v_rule when 0 then '["gdpr"]' end,
-        case v_rule when 0 then concat(ifnull(nullif(@svc_actor_id, ''), ''), ifnull(' changed email from ', ''), ifnull(old.`email`, ''), ifnull(' to ', ''), ifnull(new.`email`, '')) end
+        case v_rule when 0 then concat(ifnull(convert(@svc_actor_id using utf8mb4), ''), ifnull(' changed email from ', ''), ifnull(old.`email`, ''), ifnull(' to ', ''), ifnull(new.`email`, '')) end
     );
 end
 
 create trigger `shop`.`00_svc_audit_delete_customer` after delete on `shop`.`customer` for each row
 svc: begin
 -- made by svc-pg from its configuration for shop.customer; change it there
-    if @@session.binlog_format = 'STATEMENT' and @@log_bin and @@sql_log_bin then
-        signal sqlstate '45000' set mysql_errno = 1665, message_text =
-            'svc-pg: binlog_format is STATEMENT, under which replicas would have other entries; set it to ROW';
-    end if;
-    if @@insert_id <> 0 then
-        set insert_id = 0;
+    if (
+        @@insert_id = 0 and @@session.binlog_format <> 'STATEMENT'
+        and (@svc_actor_id is null
+             or charset(@svc_actor_id) <> 'binary' and octet_length(@svc_actor_id) between 1 and 512)
+        and (@svc_tenant_id is null
+             or charset(@svc_tenant_id) <> 'binary' and octet_length(@svc_tenant_id) between 1 and 512)
+        and (@svc_context is null
+             or charset(@svc_context) <> 'binary' and octet_length(@svc_context) < 65536 and json_valid(@svc_context))
+        and @svc_xact_id is null
+    ) is not true then
+        if @@session.binlog_format = 'STATEMENT' and @@log_bin and @@sql_log_bin then
+            signal sqlstate '45000' set mysql_errno = 1665, message_text =
+                'svc-pg: binlog_format is STATEMENT, under which replicas would have other entries; set it to ROW';
+        end if;
+        if @@insert_id <> 0 then
+            set insert_id = 0;
+        end if;
+        begin
+            declare v_actor_id, v_tenant_id, v_context longtext character set utf8mb4 collate utf8mb4_bin;
+            declare v_is_json boolean default false;
+            declare continue handler for 1300, 1366, 3157 begin end;
+            set v_actor_id = convert(@svc_actor_id using utf8mb4);
+            set v_tenant_id = convert(@svc_tenant_id using utf8mb4);
+            set v_context = convert(@svc_context using utf8mb4);
+            set v_actor_id = coalesce(v_actor_id, concat('\\x', lower(hex(left(@svc_actor_id, 255)))));
+            set v_tenant_id = coalesce(v_tenant_id, concat('\\x', lower(hex(left(@svc_tenant_id, 255)))));
+            set v_context = coalesce(v_context, concat('\\x', lower(hex(left(@svc_context, 255)))));
+            set @svc_actor_id = if(octet_length(v_actor_id) = 0, null,
+                if(char_length(v_actor_id) > 512, concat(left(v_actor_id, 511), '…'), v_actor_id));
+            set @svc_tenant_id = if(octet_length(v_tenant_id) = 0, null,
+                if(char_length(v_tenant_id) > 512, concat(left(v_tenant_id, 511), '…'), v_tenant_id));
+            set v_is_json = json_valid(v_context);
+            if octet_length(v_context) = 0 then
+                set @svc_context = null;
+            elseif octet_length(v_context) > 65535 then
+                set @svc_context = concat(
+                    '{"oversized": true, "bytes": ', octet_length(v_context),
+                    ', "sha256": "', sha2(v_context, 256), '"}'
+                );
+            else
+                set @svc_context = if(v_is_json is true, v_context, json_quote(v_context));
+            end if;
+            set @svc_xact_id = if(convert(@svc_xact_id using utf8mb4) regexp '^[0-9]{1,19}$', @svc_xact_id, null);
+        end;
     end if;
     insert into svc.audit_logs (
         `timestamp`, xact_id, actor_id, tenant_id, db_user, context, table_name, operation, record_id, moved_from,
@@ -92,8 +206,8 @@ svc: begin
     ) values (
         utc_timestamp(6) + interval if(sysdate(6) between now(6) - interval 1 hour and now(6), 0,
             timestampdiff(microsecond, now(6), sysdate(6))) microsecond,
-        @svc_xact_id, left(nullif(@svc_actor_id, ''), 512), left(nullif(@svc_tenant_id, ''), 512), user(),
-        if(json_valid(@svc_context), @svc_context, json_quote(nullif(@svc_context, ''))),
+        @svc_xact_id, convert(@svc_actor_id using utf8mb4), convert(@svc_tenant_id using utf8mb4), user(),
+        convert(@svc_context using utf8mb4),
         'shop.customer', 'DELETE', cast(old.`id` as char),
         null,
         concat('{"id": ', ifnull(coalesce(json_quote(old.`id`), old.`id`), 'null'), ', "name": ', ifnull(coalesce(json_quote(old.`name`), old.`name`), 'null'), ', "email": ', ifnull(coalesce(json_quote(old.`email`), old.`email`), 'null'), ', "card_number": ', ifnull(json_quote(if(char_length(old.`card_number`) >= 8, concat('****', right(old.`card_number`, 4)), if(old.`card_number` is null, null, '****'))), 'null'), ', "status": ', ifnull(coalesce(json_quote(old.`status`), old.`status`), 'null'), ', "credit": ', ifnull(coalesce(json_quote(old.`credit`), old.`credit`), 'null'), ', "settings": ', ifnull(if(json_valid(old.`settings`), old.`settings`, json_quote(old.`settings`)), 'null'), '}'),

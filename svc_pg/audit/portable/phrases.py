@@ -47,7 +47,7 @@ class Phrases:
     - ``time``: writes a time as the log has it
     - ``size``: the size of a text in bytes
     - ``text``: reads a text that applications made, as bytes: on SQLite it need not be valid UTF-8
-    - ``context``: the actor, the tenant and the context of the session, as triggers read them
+    - ``context``: the actor, the tenant and the context of the session, as triggers read them; on MySQL parameters
     - ``begin``: begins a transaction that may write
     - ``open_guard``, ``close_guard``: from the one to the other, entries from before a time may be deleted
     - ``undo``: takes back what the transaction did, the open guard included
@@ -136,7 +136,7 @@ MYSQL: Final = Phrases(
     # bytes, in which the server does not write ? for what a connection's character set has not
     text=lambda column: "cast(" + column + " as binary)",
     no_compliance="coalesce(json_length(compliance), 0) = 0",
-    context="@svc_actor_id, @svc_tenant_id, @svc_context",
+    context="%s, %s, %s",
     db_user="user()",
     begin="start transaction",
     open_guard="set @svc_purge_before = %s",

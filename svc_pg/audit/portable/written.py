@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final, LiteralString
 
-from svc_pg.audit.portable.phrases import Phrases
+from svc_pg.audit.portable.phrases import MYSQL, Phrases
+from svc_pg.audit.portable.session_values import session_values
 from svc_pg.audit.portable.statements import Statement, Steps
 from svc_pg.encoding import encode
 
@@ -41,9 +42,10 @@ def write_entry(
         _json(list(compliance) or None),
         description,
     )
+    who = (yield from session_values()) if phrases is MYSQL else ()
     columns: LiteralString = " (timestamp, actor_id, tenant_id, context, db_user, " + _COLUMNS + ") "
     given: LiteralString = ", ".join([phrases.now, phrases.context, phrases.db_user] + ["%s"] * len(values))
-    yield Statement("insert into " + phrases.log + columns + "select " + given, values)
+    yield Statement("insert into " + phrases.log + columns + "select " + given, (*who, *values))
     [[entry_id]] = yield Statement(phrases.last_id)
     return str(entry_id)
 

@@ -16,8 +16,8 @@ from svc_pg.sql_text import Sql, checked, joined, sql
 
 MAX_IDENTIFIER: Final = 64  # characters
 _VARIABLES: Final[dict[Variable, Sql]] = {
-    "actor_id": sql("nullif(@svc_actor_id, '')"),
-    "tenant_id": sql("nullif(@svc_tenant_id, '')"),
+    "actor_id": sql("convert(@svc_actor_id using utf8mb4)"),
+    "tenant_id": sql("convert(@svc_tenant_id using utf8mb4)"),
     "rule": sql("v_rule"),
 }
 _OLD: Final = sql("old")

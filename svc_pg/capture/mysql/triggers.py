@@ -91,7 +91,6 @@ def snapshot_sql(dialect: MySql, table: MySqlTable, rules: TableRules, *, trunca
         "mysql/capture/snapshot.sql.j2",
         table=tuple(rules.table.name),
         table_name=str(rules.table.name),
-        is_mariadb=dialect.is_mariadb,
         has_key=bool(rules.key),
         record_id=record_id(child, "new", [columns[name] for name in rules.key]),
         image=snapshot(child, "new", rules, table.columns),

@@ -1,8 +1,11 @@
 """Settings of a session neither falsify the log of MySQL and MariaDB nor stop its writers."""
 
+from hashlib import sha256
+
 import pymysql
 import pytest
 
+from svc_pg.audit import capture_log
 from svc_pg.dbapi import rows
 from svc_pg.schema.mysql.differences import status
 from svc_pg.schema.mysql.install import install
@@ -100,3 +103,67 @@ def test_a_session_that_logs_statements_is_refused(
                 run(conn, statement)
         run(conn, "set sql_log_bin = 0", "update t set v = 'b'")
     assert len(facts(shop, "id")) == 3
+
+
+@pytest.mark.parametrize("is_captured", [True, False], ids=["trigger", "capture_log"])
+def test_variables_of_any_type_are_recorded(
+    mysql_server: MySqlServer, mysql_database: str, shop: Connection, *, is_captured: bool
+) -> None:
+    rules = [{"description": "by {actor_id} of {tenant_id}"}]
+    audit(shop, "create table t (id int auto_increment primary key)", enrich=rules)
+    kinds = {
+        "0": "0",
+        "12.50": "12.50",
+        "1e300": "1e300",
+        "true": "1",
+        "''": None,
+        "null": None,
+        "'  '": "  ",
+        "_latin1 x'e9'": "é",
+        "_utf8mb4 x'F09F9880'": "😀",
+        "convert('ä' using utf16)": "ä",
+        "_binary'ab'": "ab",
+        "_binary x'c3a9'": "é",
+        "x'ff00'": "\\xff00",
+        "repeat(x'ff', 600)": "\\x" + "ff" * 255,
+        "date '2026-01-02'": "2026-01-02",
+        "repeat('é', 513)": "é" * 511 + "…",
+        "18446744073709551615": "18446744073709551615",
+    }
+    for value in kinds:
+        with mysql_server.connect(mysql_database) as conn:  # MySQL rounds a decimal where an integer was before
+            run(conn, f"set @svc_actor_id = {value}, @svc_tenant_id = {value}")
+            run(conn, "insert into t values ()") if is_captured else capture_log(conn, "files", "DELETE")
+    assert facts(shop, "actor_id", "tenant_id") == [(text, text) for text in kinds.values()]
+    if is_captured:
+        expected = [f"by {text or ''} of {text or ''}" for text in kinds.values()]
+        assert [description for (description,) in facts(shop, "description")] == expected
+
+
+@pytest.mark.parametrize("is_captured", [True, False], ids=["trigger", "capture_log"])
+def test_contexts_of_any_kind_are_recorded(shop: Connection, *, is_captured: bool) -> None:
+    audit(shop, "create table t (id int auto_increment primary key)")
+    deep = "[" * 200 + "]" * 200
+    kinds = {
+        "'{\"a\": [1]}'": {"a": [1]},
+        "'no json'": "no json",
+        "'{\"a\"'": '{"a"',
+        "7": 7,
+        "''": None,
+        "x'ff'": "\\xff",
+        f"'{deep}'": deep,
+        "_latin1 x'22e922'": "é",
+        "concat('\"', repeat('x', 65534), '\"')": {
+            "oversized": True,
+            "bytes": 65536,
+            "sha256": sha256(b'"' + b"x" * 65534 + b'"').hexdigest(),
+        },
+    }
+    for value in kinds:
+        run(shop, f"set @svc_context = {value}, @svc_xact_id = 'abc'")
+        run(shop, "insert into t values ()") if is_captured else capture_log(shop, "files", "DELETE")
+    assert [context for (context,) in facts(shop, "context")] == list(kinds.values())
+    run(shop, "set @svc_context = null, @svc_xact_id = 77")
+    run(shop, "insert into t values ()")
+    assert facts(shop, "xact_id")[-1] == (77,)
+    run(shop, "set @svc_xact_id = null")
