@@ -93,6 +93,7 @@ def verify(
                 "seals": found.seals,
                 "entries": found.entries,
                 "unsealed": found.unsealed,
+                "oldSeals": found.old_seals,
                 "purged": found.purged,
                 "erased": found.erased,
                 "isRecorded": found.is_recorded,
@@ -105,6 +106,11 @@ def verify(
             output.data(printable(finding.message))
         compared = f"{counted(found.entries, 'entry')} as sealed by {counted(found.seals, 'seal')}"
         output.words(f"{compared}; {found.unsealed:,} without a seal.")
+        if found.old_seals:
+            output.words(
+                f"{counted(found.old_seals, 'seal')} of version 1 are links of the chain alone: only newer ones"
+                " prove entries."
+            )
         if found.purged or found.erased:
             output.words(f"{found.purged:,} were purged, and the contents of {found.erased:,} erased.")
         if not found.is_complete:
@@ -151,10 +157,11 @@ def check(
                 "entry": proven.id,
                 "timestamp": proven.timestamp,
                 "fields": proven.fields,
+                "isErased": proven.is_erased,
                 "seal": proven.seal.number,
                 "sealedAt": proven.seal.sealed_at,
                 "keyId": proven.seal.key_id,
             }
         )
     else:
-        records.show(known | dict(proven.fields or {"fields": "erased"}))
+        records.show(known | dict(proven.fields) | ({"contents": "erased"} if proven.is_erased else {}))

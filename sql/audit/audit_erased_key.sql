@@ -4,11 +4,8 @@ create or replace function svc.audit_erased_key(p_key text) returns text
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $svc$
-declare
-    v_uuid constant text := '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 begin
-    if p_key is null or p_key ~ '^erased:[0-9a-f]{64}$' or p_key ~ ('^(-?[0-9]+|' || v_uuid || ')$')
-       or p_key ~ ('^[[]((-?[0-9]+|"-?[0-9]+"|"' || v_uuid || '"|null)(, )?)+[]]$') then
+    if p_key is null or p_key ~ '^erased:[0-9a-f]{64}$' or svc.audit_anonymous_key(p_key) is not null then
         return p_key;
     end if;
     return 'erased:' || svc.audit_hash(p_key);

@@ -14,8 +14,10 @@ declare
     v_next timestamptz; -- when the epoch after that of the last seal began
 begin
     select s.epoch_began_at, s.from_xact_id, s.until_xact_id, s.until_id into v_last
-      from svc.audit_seals s order by s.number desc limit 1;
-    if not found then
+      from svc.audit_last_seal() s;
+    if not found and exists (select from svc.audit_seals) then  -- of version 1 alone
+        return (select min(l."timestamp") from svc.audit_logs l);
+    elsif not found then
         return timestamptz 'infinity';
     end if;
     select min(e.began_at) into v_next

@@ -105,6 +105,8 @@ create table svc.audit_omissions (
 
 create table svc.audit_removals (
     entry_id bigint not null,
+    "timestamp" timestamp with time zone not null,
+    who text not null,
     content text not null,
     constraint audit_removals_pkey PRIMARY KEY (entry_id)
 );
@@ -112,14 +114,14 @@ CREATE TRIGGER audit_guard_row BEFORE DELETE OR UPDATE ON svc.audit_removals FOR
 CREATE TRIGGER audit_guard_truncate BEFORE TRUNCATE ON svc.audit_removals FOR EACH STATEMENT EXECUTE FUNCTION svc.audit_guard();
 
 create table svc.audit_removed_leaves (
+    removal bigint not null,
     id bigint not null,
     "timestamp" timestamp with time zone not null,
-    xact_id bigint not null,
-    table_name text collate "C" not null,
-    leaf bytea not null,
-    constraint audit_removed_leaves_leaf_check CHECK ((length(leaf) = 32)),
-    constraint audit_removed_leaves_pkey PRIMARY KEY (id)
+    digest bytea not null,
+    constraint audit_removed_leaves_digest_check CHECK ((length(digest) = 32)),
+    constraint audit_removed_leaves_pkey PRIMARY KEY (removal, id)
 );
+CREATE INDEX audit_removed_leaves_id ON svc.audit_removed_leaves USING btree (id);
 CREATE INDEX audit_removed_leaves_time ON svc.audit_removed_leaves USING brin ("timestamp") WITH (pages_per_range='32', autosummarize='on');
 CREATE TRIGGER audit_guard_row BEFORE DELETE OR UPDATE ON svc.audit_removed_leaves FOR EACH ROW EXECUTE FUNCTION svc.audit_guard();
 CREATE TRIGGER audit_guard_truncate BEFORE TRUNCATE ON svc.audit_removed_leaves FOR EACH STATEMENT EXECUTE FUNCTION svc.audit_guard();
@@ -148,6 +150,7 @@ create table svc.audit_seals (
     sealed_at timestamp with time zone not null,
     key_id text not null,
     signature bytea not null,
+    version integer not null,
     constraint audit_seals_check CHECK ((until_xact_id >= from_xact_id)),
     constraint audit_seals_check1 CHECK ((until_id >= after_id)),
     constraint audit_seals_entries_check CHECK ((entries >= 0)),
@@ -155,7 +158,8 @@ create table svc.audit_seals (
     constraint audit_seals_pkey PRIMARY KEY (number),
     constraint audit_seals_previous_check CHECK ((length(previous) = 32)),
     constraint audit_seals_root_check CHECK ((length(root) = 32)),
-    constraint audit_seals_signature_check CHECK ((length(signature) = 64))
+    constraint audit_seals_signature_check CHECK ((length(signature) = 64)),
+    constraint audit_seals_version_check CHECK ((version = ANY (ARRAY[1, 2])))
 );
 CREATE INDEX audit_seals_xact ON svc.audit_seals USING btree (until_xact_id);
 CREATE TRIGGER audit_guard_row BEFORE DELETE OR UPDATE ON svc.audit_seals FOR EACH ROW EXECUTE FUNCTION svc.audit_guard();
@@ -803,18 +807,24 @@ create view svc.webhook_endpoint_health (
 
 -- Functions
 
-create function svc.audit_add_removal(p_entry bigint)
-    returns void language plpgsql
-    set search_path=pg_catalog, pg_temp
-    set enable_seqscan=off;
+create function svc.audit_add_entry(table_name text, operation text, record_id text DEFAULT NULL::text, before_data jsonb DEFAULT NULL::jsonb, after_data jsonb DEFAULT NULL::jsonb, label text DEFAULT NULL::text, severity text DEFAULT NULL::text, compliance text[] DEFAULT NULL::text[], description text DEFAULT NULL::text, id bigint DEFAULT NULL::bigint)
+    returns svc.audit_logs language plpgsql
+    set search_path=pg_catalog, pg_temp;
 
-create function svc.audit_add_seal(p_number bigint, p_epoch text, p_epoch_began_at timestamp with time zone, p_epoch_ended_at timestamp with time zone, p_from_xact_id bigint, p_until_xact_id bigint, p_after_id bigint, p_until_id bigint, p_entries integer, p_root bytea, p_previous bytea, p_sealed_at timestamp with time zone, p_key_id text, p_signature bytea, p_leaves bytea)
+create function svc.audit_add_removal(p_removal bigint, p_operation text, p_label text, p_severity text, p_facts jsonb, p_description text, p_has_sealed boolean)
+    returns void language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_add_seal(p_number bigint, p_epoch text, p_epoch_began_at timestamp with time zone, p_epoch_ended_at timestamp with time zone, p_from_xact_id bigint, p_until_xact_id bigint, p_after_id bigint, p_until_id bigint, p_entries integer, p_erased integer, p_root bytea, p_previous bytea, p_sealed_at timestamp with time zone, p_key_id text, p_signature bytea, p_leaves bytea)
     returns boolean language plpgsql security definer
     set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_add_verification(p_first_seal bigint, p_last_seal bigint, p_entries bigint, p_unsealed bigint, p_findings integer, p_is_complete boolean, p_has_copies boolean, p_keys text[])
     returns void language plpgsql security definer
     set search_path=pg_catalog, pg_temp;
+
+create function svc.audit_anonymous_key(p_key text)
+    returns text language sql immutable parallel safe;
 
 create function svc.audit_begin_epoch()
     returns void language plpgsql security definer
@@ -864,6 +874,9 @@ create function svc.audit_erasure()
 
 create function svc.audit_events(p_table text, p_record text)
     returns TABLE(id bigint, "timestamp" timestamp with time zone, xact_id bigint, before_data jsonb, after_data jsonb) language sql stable;
+
+create function svc.audit_first_part(l svc.audit_logs)
+    returns text language sql stable parallel safe;
 
 create function svc.audit_follow_holds(p_hold bigint DEFAULT NULL::bigint)
     returns void language plpgsql security definer
@@ -939,6 +952,10 @@ create function svc.audit_known(p_table text, p_time timestamp with time zone, O
 
 create function svc.audit_last4(p_value text)
     returns text language sql immutable parallel safe;
+
+create function svc.audit_last_seal()
+    returns SETOF svc.audit_seals language sql stable
+    set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_leaf(l svc.audit_logs)
     returns bytea language sql stable parallel safe;
@@ -1043,6 +1060,10 @@ create function svc.audit_refuse_held(p_table text, p_record text, p_ids bigint[
     set search_path=pg_catalog, pg_temp
     set enable_hashjoin=off
     set enable_mergejoin=off;
+
+create function svc.audit_removed_digest(p_removal bigint)
+    returns text language sql stable
+    set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_seal_lag()
     returns TABLE(number bigint, sealed_at timestamp with time zone, lag interval) language plpgsql stable security definer
@@ -1632,9 +1653,13 @@ grant usage on schema svc to svc_sender;
 grant usage on schema svc to svc_writer;
 grant select on table svc.audit_activity_daily to svc_admin;
 grant select on table svc.audit_activity_daily to svc_reader;
+grant execute on function svc.audit_add_entry to svc_admin;
 grant execute on function svc.audit_add_removal to svc_admin;
 grant execute on function svc.audit_add_seal to svc_admin;
 grant execute on function svc.audit_add_verification to svc_admin;
+grant execute on function svc.audit_anonymous_key to svc_admin;
+grant execute on function svc.audit_anonymous_key to svc_reader;
+grant execute on function svc.audit_anonymous_key to svc_writer;
 grant execute on function svc.audit_begin_epoch to svc_admin;
 grant execute on function svc.audit_blame to svc_admin;
 grant execute on function svc.audit_blame to svc_reader;
@@ -1667,6 +1692,9 @@ grant execute on function svc.audit_erasure to svc_writer;
 grant execute on function svc.audit_events to svc_admin;
 grant execute on function svc.audit_events to svc_reader;
 grant execute on function svc.audit_events to svc_writer;
+grant execute on function svc.audit_first_part to svc_admin;
+grant execute on function svc.audit_first_part to svc_reader;
+grant execute on function svc.audit_first_part to svc_writer;
 grant execute on function svc.audit_follow_holds to svc_admin;
 grant execute on function svc.audit_follow_purges to svc_admin;
 grant execute on function svc.audit_follows to svc_admin;
@@ -1701,6 +1729,8 @@ grant execute on function svc.audit_known to svc_reader;
 grant execute on function svc.audit_known to svc_writer;
 grant execute on function svc.audit_last4 to svc_admin;
 grant execute on function svc.audit_last4 to svc_writer;
+grant execute on function svc.audit_last_seal to svc_admin;
+grant execute on function svc.audit_last_seal to svc_writer;
 grant execute on function svc.audit_leaf to svc_admin;
 grant execute on function svc.audit_leaf to svc_reader;
 grant execute on function svc.audit_leaf to svc_writer;
@@ -1759,6 +1789,8 @@ grant execute on function svc.audit_refuse_held to svc_admin;
 grant execute on function svc.audit_refuse_held to svc_writer;
 grant select on table svc.audit_removals to svc_admin;
 grant select on table svc.audit_removals to svc_reader;
+grant execute on function svc.audit_removed_digest to svc_admin;
+grant execute on function svc.audit_removed_digest to svc_writer;
 grant select on table svc.audit_removed_leaves to svc_admin;
 grant select on table svc.audit_removed_leaves to svc_reader;
 grant execute on function svc.audit_seal_lag to svc_admin;

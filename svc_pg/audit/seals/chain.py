@@ -6,7 +6,7 @@ from typing import Final
 
 from svc_pg.audit.seals.finding import Finding, FindingKind
 from svc_pg.audit.seals.keys import PublicKeys
-from svc_pg.audit.seals.seal import BEFORE_FIRST, Seal
+from svc_pg.audit.seals.seal import BEFORE_FIRST, VERSION, Seal
 
 _MOST_TRIED: Final = 20
 
@@ -18,7 +18,7 @@ class Chain:
         self.findings: list[Finding] = []
         self.first: Seal | None = None
         self.last: Seal | None = None
-        self.taken = 0
+        self.taken = self.old = 0
         self._public_keys = public_keys
         self._copies = iter(copies)
         self._copy = next(self._copies, None)
@@ -40,6 +40,7 @@ class Chain:
         self.first = self.first or seal
         self.last, self._has_followed = seal, is_signed
         self.taken += 1
+        self.old += seal.version != VERSION
         return is_signed
 
     def end(self) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from svc_pg.audit.seals.leaves import SIZE, Leaf, split
 from svc_pg.audit.seals.seal import Seal
@@ -24,8 +23,8 @@ class Comparison:
     missing: list[Leaf] = field(default_factory=list)
     extra: list[Leaf] = field(default_factory=list)
     changed: list[tuple[Leaf, Leaf]] = field(default_factory=list)
-    erased: Sequence[Sequence[Any]] = ()
-    """Of each erased entry its id, its table and the id of the erasure."""
+    erased: Sequence[Sequence[str]] = ()
+    """The id and the second part of each erased entry."""
 
     @property
     def is_known(self) -> bool:
@@ -33,7 +32,7 @@ class Comparison:
         return self.is_sealed or self.has_leaves
 
 
-def compare(seal: Seal, found: bytes, kept: bytes | None, erased: Sequence[Sequence[Any]] = ()) -> Comparison:
+def compare(seal: Seal, found: bytes, kept: bytes | None, erased: Sequence[Sequence[str]] = ()) -> Comparison:
     """Compare the leaves of the entries with those that were kept when they were sealed, and these with the root."""
     entries = len(found) // SIZE
     has_leaves = kept is not None and _is_sealed(seal, kept)

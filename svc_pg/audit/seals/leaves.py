@@ -1,9 +1,10 @@
-"""The leaves of the log: 48 bytes an entry, its id, its time and the digest of its fields."""
+"""The leaves of the log: 48 bytes an entry, its id, its time and the digest of its two parts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, Self
+from hashlib import sha256
+from typing import Final, Self
 
 from svc_pg.audit.seals.seal import Stretch
 from svc_pg.query import Query
@@ -12,18 +13,32 @@ SIZE: Final = 48
 _EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _LOWEST: Final = -(2**63)
+_LONGEST_TOMBSTONE: Final = 10_000
 
+# The expressions of functions of the same names, so that nobody changes what is verified by replacing a function
+_UUID: Final = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_ANONYMOUS_KEY: Final = """case when l.{column} operator(pg_catalog.~)
+        '^(?:-?[0-9]+|{uuid}|[[](?:(?:-?[0-9]+|"-?[0-9]+"|"{uuid}"|null)(?:, )?)+[]])$' then l.{column} end"""
+WHO: Final = """pg_catalog.json_build_array(
+        2, l.xact_id, l.table_name, l.table_oid, l.operation, {record_id}, {moved_from}, l.actor_id, l.tenant_id,
+        l.db_user, l.db_role, l.changed_fields, l.label, l.severity, l.compliance,
+        l.partition
+    )::pg_catalog.text""".replace(
+    "{record_id}", _ANONYMOUS_KEY.replace("{column}", "record_id").replace("{uuid}", _UUID)
+).replace("{moved_from}", _ANONYMOUS_KEY.replace("{column}", "moved_from").replace("{uuid}", _UUID))
+"""The first part of an entry, which an erasure leaves: who did what to which record. As svc.audit_first_part."""
 CONTENT: Final = """pg_catalog.json_build_array(
-        1, l.xact_id, l.table_name,
-        case when l.partition is null then pg_catalog.to_json(l.table_oid)
-             else pg_catalog.json_build_array(l.table_oid, l.partition) end,
-        l.operation, l.record_id, l.moved_from, l.actor_id, l.tenant_id,
-        l.db_user, l.db_role, l.before_data, l.after_data, l.changed_fields, l.label, l.severity, l.compliance,
-        l.description, l.redacted_fields, l.context
+        l.record_id, l.moved_from, l.before_data, l.after_data, l.description, l.redacted_fields, l.context,
+        pg_catalog.encode(l.erased_leaf, 'hex')
     )::pg_catalog.text"""
-"""The expression of svc.audit_content, so that nobody changes what is verified by replacing the function."""
-DIGEST: Final = "coalesce(l.erased_leaf, pg_catalog.sha256(pg_catalog.convert_to(" + CONTENT + ", 'UTF8')))"
-"""The expression of svc.audit_leaf."""
+"""The second part: all that an erasure takes away, or leaves in its place. As svc.audit_content."""
+CONTENT_DIGEST: Final = """case when pg_catalog.length(l.erased_leaf) operator(pg_catalog.>) 0 then l.erased_leaf
+        else pg_catalog.sha256(pg_catalog.convert_to({content}, 'UTF8')) end""".replace("{content}", CONTENT)
+"""The digest of the second part when it was sealed."""
+DIGEST: Final = """pg_catalog.sha256(
+        pg_catalog.sha256(pg_catalog.convert_to({who}, 'UTF8')) operator(pg_catalog.||) {content_digest}
+    )""".replace("{who}", WHO).replace("{content_digest}", CONTENT_DIGEST)
+"""The digest of an entry, as svc.audit_leaf."""
 LEAF: Final = (
     'pg_catalog.int8send(l.id) operator(pg_catalog.||) pg_catalog.timestamptz_send(l."timestamp")'
     " operator(pg_catalog.||) " + DIGEST
@@ -40,12 +55,13 @@ _COUNT: Final = """
 select min(l.id) as lowest_id, count(*) as entries, clock_timestamp() as at from svc.audit_logs l where {in_stretch}
 """.replace("{in_stretch}", _IN_STRETCH)
 # The digests are made before the sort, which so moves 48 bytes an entry and no snapshots
-_LEAVES: Final = """
+_LEAVES: Final = (
+    """
 select x.position, string_agg(x.leaf, ''::bytea order by x.id) as leaves,
        pg_catalog.array_agg(x.erased order by x.id) filter (where x.erased is not null) as erased
   from (
     select pg_catalog.width_bucket(l.xact_id, %(from_xact_ids)s::bigint[]) as position, l.id,
-           case when l.erased_leaf is not null then array[l.id::text, l.table_name, l.context ->> 'erasure'] end
+           case when l.erased_leaf is not null then array[l.id::text, pg_catalog.left({content}, {longest})] end
                as erased,
            {leaf} as leaf
       from svc.audit_logs l
@@ -53,12 +69,16 @@ select x.position, string_agg(x.leaf, ''::bytea order by x.id) as leaves,
     offset 0
   ) x
  group by x.position
-""".replace("{leaf}", LEAF).replace("{in_stretch}", _IN_STRETCH)
+""".replace("{leaf}", LEAF)
+    .replace("{content}", CONTENT)
+    .replace("{longest}", str(_LONGEST_TOMBSTONE))
+    .replace("{in_stretch}", _IN_STRETCH)
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One entry as its seal knows it: ``time`` is in microseconds since 2000, ``digest`` that of its fields."""
+    """One entry as its seal knows it: ``time`` is in microseconds since 2000, ``digest`` that of its two parts."""
 
     id: int
     time: int
@@ -85,12 +105,12 @@ class Leaf:
 class FoundLeaves:
     """The leaves of one of several stretches, the first at position 1.
 
-    ``erased`` has the id of each erased entry, its table, and the id of the erasure.
+    ``erased`` has the id and the second part of each erased entry.
     """
 
     position: int
     leaves: bytes
-    erased: list[list[Any]] | None
+    erased: list[list[str]] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +120,16 @@ class Count:
     lowest_id: int | None
     entries: int
     at: datetime
+
+
+def digest_of(who: str, content_digest: bytes) -> bytes:
+    """The digest of an entry by its first part, and the digest of its second."""
+    return sha256(sha256_of(who) + content_digest).digest()
+
+
+def sha256_of(text: str) -> bytes:
+    """The digest of a text; one that no database has gets one too."""
+    return sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def split(leaves: bytes) -> list[bytes]:

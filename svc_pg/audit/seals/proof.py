@@ -3,9 +3,8 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from hashlib import sha256
 from typing import Any, Final, Self
 
 from psycopg import AsyncConnection, Connection
@@ -13,7 +12,7 @@ from psycopg import AsyncConnection, Connection
 from svc_pg.audit.numbers import number_of
 from svc_pg.audit.patient_steps import Steps
 from svc_pg.audit.seals.keys import PublicKeys
-from svc_pg.audit.seals.leaves import CONTENT, LEAF, Leaf, split
+from svc_pg.audit.seals.leaves import CONTENT, CONTENT_DIGEST, WHO, Leaf, digest_of, sha256_of, split
 from svc_pg.audit.seals.seal import Seal
 from svc_pg.audit.seals.steps import arun, run
 from svc_pg.audit.seals.stored import require_sealable, sealing_of
@@ -24,8 +23,8 @@ from svc_pg.query import Query
 from svc_pg.settings import Settings
 
 KIND: Final = "svc-pg audit proof"
-VERSION: Final = 1
-FIELDS: Final = (
+VERSION: Final = 2
+_WHO: Final = (
     "xact_id",
     "table_name",
     "table_oid",
@@ -36,25 +35,37 @@ FIELDS: Final = (
     "tenant_id",
     "db_user",
     "db_role",
-    "before_data",
-    "after_data",
     "changed_fields",
     "label",
     "severity",
     "compliance",
+    "partition",
+)
+"""The fields of the first part of an entry, after the version of both; then those of the second."""
+_CONTENT: Final = (
+    "record_id",
+    "moved_from",
+    "before_data",
+    "after_data",
     "description",
     "redacted_fields",
     "context",
+    "erased_leaf",
 )
-"""The fields of an entry in the order in which its content has them, after the version."""
 _SNAPSHOTS: Final = ("before_data", "after_data", "context")
 _LONGEST_PATH: Final = 64
+_VERIFY: Final = "Run: svc-pg verify"
 _TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[][{},]')
 
-_ENTRY: Final = """
-select {leaf} as leaf, case when l.erased_leaf is null then {content} end as content
+_ENTRY: Final = (
+    """
+select pg_catalog.timestamptz_send(l."timestamp") as time, {who} as who, {content_digest} as digest,
+       case when l.erased_leaf is null or pg_catalog.length(l.erased_leaf) = 0 then {content} end as content
   from svc.audit_logs l where l.id = %s
-""".replace("{leaf}", LEAF).replace("{content}", CONTENT)
+""".replace("{who}", WHO)
+    .replace("{content_digest}", CONTENT_DIGEST)
+    .replace("{content}", CONTENT)
+)
 _KEPT: Final = "select leaves from svc.audit_seal_leaves where seal = %s"
 
 
@@ -62,13 +73,22 @@ _KEPT: Final = "select leaves from svc.audit_seal_leaves where seal = %s"
 class Proof:
     """An entry, the seal that has it, and the way from the one to the root of the other.
 
-    ``content`` is the JSON text of the entry's fields; None if they were erased, which leaves their digest.
+    ``time`` is in microseconds since 2000. ``who`` is the JSON text of the entry's first part; ``content`` is that of
+    the second, None if it was erased, which leaves its ``digest``.
     """
 
-    leaf: Leaf
+    id: int
+    time: int
+    who: str
     content: str | None
+    digest: bytes
     path: list[PathStep]
     seal: Seal
+
+    @property
+    def leaf(self) -> Leaf:
+        """The entry as its seal knows it."""
+        return Leaf(self.id, self.time, digest_of(self.who, self.digest))
 
     @property
     def text(self) -> str:
@@ -78,10 +98,11 @@ class Proof:
                 "kind": KIND,
                 "version": VERSION,
                 "entry": {
-                    "id": self.leaf.id,
-                    "time": self.leaf.time,
+                    "id": self.id,
+                    "time": self.time,
+                    "who": self.who,
                     "content": self.content,
-                    "digest": self.leaf.digest.hex(),
+                    "digest": self.digest.hex(),
                 },
                 "path": [{"left" if step.is_left else "right": step.digest.hex()} for step in self.path],
                 "seal": self.seal.copy,
@@ -103,7 +124,8 @@ class Proof:
         if (proof["kind"], proof["version"]) != (KIND, VERSION):
             raise ValueError
         entry, path = proof["entry"], proof["path"]
-        if not (entry["content"] is None or isinstance(entry["content"], str)) or len(path) > _LONGEST_PATH:
+        who, content = entry["who"], entry["content"]
+        if not isinstance(who, str) or not isinstance(content, str | None) or len(path) > _LONGEST_PATH:
             raise ValueError
         steps = []
         for step in path:
@@ -111,28 +133,33 @@ class Proof:
             if side not in ("left", "right"):
                 raise ValueError
             steps.append(PathStep(is_left=side == "left", digest=bytes.fromhex(digest)))
-        leaf = Leaf(entry["id"], entry["time"], bytes.fromhex(entry["digest"]))
-        bytes(leaf)  # raises if a number is none, or too large
-        return cls(leaf, entry["content"], steps, Seal.of_copy(proof["seal"]))
+        digest = bytes.fromhex(entry["digest"])
+        found = cls(entry["id"], entry["time"], who, content, digest, steps, Seal.of_copy(proof["seal"]))
+        bytes(found.leaf)  # raises if a number is none, or too large
+        return found
 
 
 @dataclass(frozen=True, slots=True)
 class ProvenEntry:
-    """An entry that was in the log when ``seal`` was made. ``fields`` are None if they were erased.
+    """An entry that was in the log when ``seal`` was made; ``fields`` lacks what an erasure took away since.
 
-    Its snapshots and its context are a ``Snapshot``, whose ``text`` is what was sealed.
+    Its snapshots and its context are a ``Snapshot``, whose ``text`` is what was sealed. An erasure also takes a
+    ``record_id`` that is neither a number nor a UUID, which is None then.
     """
 
     id: str
     timestamp: datetime | None
-    fields: Mapping[str, Any] | None
+    fields: Mapping[str, Any]
+    is_erased: bool
     seal: Seal
 
 
 @dataclass(frozen=True, slots=True)
 class _Sealed:
-    leaf: bytes
+    time: bytes
+    who: str
     content: str | None
+    digest: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,23 +199,22 @@ def check_proof(proof: Proof | str | bytes, *, public_keys: PublicKeys | None = 
         )
     if not known.has_signed(seal.key_id, seal.text, seal.signature):
         raise ProofError("the signature is not of this seal")
-    if given.content is not None and sha256(given.content.encode("utf-8", "surrogatepass")).digest() != leaf.digest:
+    if given.content is not None and sha256_of(given.content) != given.digest:
         raise ProofError("the digest is not that of the entry's content")
     if root_above(bytes(leaf), given.path) != seal.root:
         raise ProofError(f"the entry is not in seal {seal.number}")
-    return ProvenEntry(str(leaf.id), leaf.timestamp, _fields(given.content), seal)
+    fields = _fields(given.who, given.content)
+    mark = fields.pop("erased_leaf", None)
+    return ProvenEntry(str(leaf.id), leaf.timestamp, fields, given.content is None or mark is not None, seal)
 
 
-def _fields(content: str | None) -> Mapping[str, Any] | None:
-    if content is None:
-        return None
-    version, *texts = _elements(content)
-    if version != "1" or len(texts) != len(FIELDS):
-        raise ProofError("the entry's content has another version than this program knows")
-    return {
-        name: Snapshot(text) if name in _SNAPSHOTS and text != "null" else json.loads(text)
-        for name, text in zip(FIELDS, texts, strict=True)
-    }
+def _fields(who: str, content: str | None) -> dict[str, Any]:
+    version, *first = _elements(who)
+    second = [*_elements(content)] if content is not None else []
+    if version != "2" or len(first) != len(_WHO) or len(second) not in (0, len(_CONTENT)):
+        raise ProofError("the entry has another version than this program knows")
+    texts = [*zip(_WHO, first, strict=True), *zip(_CONTENT, second, strict=False)]
+    return {name: Snapshot(text) if name in _SNAPSHOTS and text != "null" else json.loads(text) for name, text in texts}
 
 
 def _elements(content: str) -> Iterator[str]:
@@ -209,17 +235,15 @@ def _proving(entry_id: int) -> Steps[Proof]:
     if not entries:
         raise NotFoundError(f"there is no entry {entry_id}")
     entry = entries[0]
-    found: list[Seal] = yield sealing_of(entry_id)
-    if not found:
+    seal: Seal | None = next(iter((yield sealing_of(entry_id))), None)
+    if seal is None:
         raise ConflictError(f"entry {entry_id} has no seal yet", hint="Make one when it is settled: svc-pg seal")
-    [seal] = found
-    kept: list[_Kept] = yield Query(_KEPT, (seal.number,), _Kept)
-    leaves = split(kept[0].leaves) if kept else []
-    if entry.leaf not in leaves:
-        raise ConflictError(
-            f"entry {entry_id} is not as it was when seal {seal.number} was made", hint="Run: svc-pg verify"
-        )
-    path = path_to_root(leaves, leaves.index(entry.leaf))
-    if root_above(entry.leaf, path) != seal.root:
-        raise ConflictError(f"the leaves of seal {seal.number} were changed", hint="Run: svc-pg verify")
-    return Proof(Leaf.of(entry.leaf), entry.content, path, seal)
+    leaves = [leaf for kept in (yield Query(_KEPT, (seal.number,), _Kept)) for leaf in split(kept.leaves)]
+    proof = Proof(entry_id, int.from_bytes(entry.time, signed=True), entry.who, entry.content, entry.digest, [], seal)
+    leaf = bytes(proof.leaf)
+    if leaf not in leaves:
+        raise ConflictError(f"entry {entry_id} is not as it was when seal {seal.number} was made", hint=_VERIFY)
+    path = path_to_root(leaves, leaves.index(leaf))
+    if root_above(leaf, path) != seal.root:
+        raise ConflictError(f"the leaves of seal {seal.number} were changed", hint=_VERIFY)
+    return replace(proof, path=path)

@@ -11,7 +11,9 @@ from typing import Any, Final, Self
 from svc_pg.errors import ProofError
 
 KIND: Final = "svc-pg audit seal"
-VERSION: Final = 1
+VERSION: Final = 2
+"""The present version. Seals of version 1 have leaves of one part, which nothing compares any more."""
+_KNOWN: Final = (1, VERSION)
 BEFORE_FIRST: Final = bytes(32)
 """The digest of the seal before the first."""
 
@@ -45,13 +47,14 @@ class Seal(Stretch):
     sealed_at: datetime
     key_id: str
     signature: bytes = b""
+    version: int = VERSION
 
     @property
     def text(self) -> str:
         """The text that is signed: JSON with all fields but the signature, in alphabetical order."""
         values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "signature"}
         return json.dumps(
-            {"kind": KIND, "version": VERSION} | {name: _json(value) for name, value in values.items()},
+            {"kind": KIND} | {name: _json(value) for name, value in values.items()},
             separators=(",", ":"),
             sort_keys=True,
         )
@@ -83,7 +86,7 @@ class Seal(Stretch):
             if field.name != "signature"
         }
         seal = cls(**members, signature=base64.b64decode(copy["signature"], validate=True))
-        if seal.text != copy["text"] or None in (seal.number, seal.entries):
+        if seal.text != copy["text"] or None in (seal.number, seal.entries) or seal.version not in _KNOWN:
             raise ValueError
         return seal
 

@@ -26,7 +26,7 @@ _MOST_CONFLICTS: Final = 20
 _HORIZON: Final = "select oldest_running from svc.audit_horizon()"
 _ADD: Final = """
 select svc.audit_add_seal(
-           %s, %s, coalesce(%s::timestamptz, '-infinity'), %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s
+           %s, %s, coalesce(%s::timestamptz, '-infinity'), %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s
        ) as is_added
 """
 
@@ -152,11 +152,11 @@ def _sealing_rest(
         if left > MOST_ENTRIES and lowest_id is not None:
             part = replace(rest, until_id=lowest_id + MOST_ENTRIES - 1)
         found = yield leaves_of([part], ended_at=ended_at)
-        leaves = found[0].leaves if found else b""
+        leaves, erased = (found[0].leaves, found[0].erased or ()) if found else (b"", ())
         if not leaves and part.until_id is not None:
             return False  # ids leave out a lot there: count again
         new = _signed(part, leaves, last, pending.at, key)
-        [added] = yield _addition(new, leaves, ended_at)
+        [added] = yield _addition(new, leaves, len(erased), ended_at)
         if not added.is_added:
             return True
         made.append(new)
@@ -180,7 +180,7 @@ def _signed(part: Stretch, leaves: bytes, last: Seal | None, at: datetime, key: 
     return replace(new, signature=key.sign(new.text))
 
 
-def _addition(new: Seal, leaves: bytes, ended_at: datetime | None) -> Query[_Added]:
+def _addition(new: Seal, leaves: bytes, erased: int, ended_at: datetime | None) -> Query[_Added]:
     lowest, highest = UNBOUNDED
     return Query(
         _ADD,
@@ -194,6 +194,7 @@ def _addition(new: Seal, leaves: bytes, ended_at: datetime | None) -> Query[_Add
             lowest if new.after_id is None else new.after_id,
             highest if new.until_id is None else new.until_id,
             new.entries,
+            erased,
             new.root,
             new.previous,
             new.sealed_at,

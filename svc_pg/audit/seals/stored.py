@@ -8,7 +8,7 @@ from typing import Any, Final
 from psycopg import AsyncConnection, Connection
 
 from svc_pg.audit.patient_steps import Steps
-from svc_pg.audit.seals.seal import Seal, Stretch
+from svc_pg.audit.seals.seal import VERSION, Seal, Stretch
 from svc_pg.dialects import require_postgres
 from svc_pg.errors import ProofError
 from svc_pg.pagination import MAX_SIZE, Keyset, Listing, decode
@@ -22,11 +22,11 @@ select number, epoch, nullif(epoch_began_at, '-infinity') as epoch_began_at,
        nullif(from_xact_id, -9223372036854775808) as from_xact_id,
        nullif(until_xact_id, 9223372036854775807) as until_xact_id,
        nullif(after_id, -9223372036854775808) as after_id, nullif(until_id, 9223372036854775807) as until_id,
-       entries, root, previous, sealed_at, key_id, signature
+       entries, root, previous, sealed_at, key_id, signature, version
   from svc.audit_seals
 """
 LAST: Final = Query(COLUMNS + " order by number desc limit 1", (), Seal)
-"""The last seal, if there is one."""
+"""The last seal, if there is one: of version 1 only if there is no other."""
 
 # With a restore that no install has recorded yet
 _EPOCHS: Final = """(
@@ -48,7 +48,7 @@ _OF_ENTRY: Final = """
          where s.epoch_began_at = (
                 select max(e.began_at) from {epochs} where e.began_at <= l."timestamp"
             )
-           and s.until_xact_id > l.xact_id and s.until_id >= l.id and s.after_id < l.id
+           and s.version = 2 and s.until_xact_id > l.xact_id and s.until_id >= l.id and s.after_id < l.id
          order by s.until_xact_id, s.number
          limit 1
       ) s
@@ -112,8 +112,10 @@ def end_of(epochs: Sequence[Epoch], began_at: datetime | None) -> datetime | Non
 
 
 def after(last: Seal | None, epochs: Sequence[Epoch]) -> list[Stretch]:
-    """The parts of the log that come after the last seal, the oldest first."""
+    """The parts of the log that come after the last seal, the oldest first; after one of version 1, all parts."""
     parts: list[Stretch] = []
+    if last is not None and last.version != VERSION:
+        last = None
     if last is not None and last.until_id is not None:
         ends = (last.from_xact_id, last.until_xact_id)
         parts.append(Stretch(last.epoch, last.epoch_began_at, *ends, after_id=last.until_id, until_id=None))

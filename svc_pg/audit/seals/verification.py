@@ -15,7 +15,7 @@ from svc_pg.audit.seals.finding import Finding
 from svc_pg.audit.seals.keys import PublicKeys
 from svc_pg.audit.seals.leaves import count_of, leaves_of
 from svc_pg.audit.seals.recorded import recording
-from svc_pg.audit.seals.seal import Seal
+from svc_pg.audit.seals.seal import VERSION, Seal
 from svc_pg.audit.seals.sealing import MOST_ENTRIES
 from svc_pg.audit.seals.steps import arun, run
 from svc_pg.audit.seals.stored import EPOCHS, LAST, Epoch, after, end_of, following, require_sealable
@@ -34,6 +34,7 @@ class Verification:
     """The result of a verification.
 
     - ``seals``: the number of seals that were read
+    - ``old_seals``: the number of those of version 1: nothing but their signatures and their order was verified
     - ``entries``: the number of entries that are as they were sealed
     - ``unsealed``: the number of entries newer than the last seal, of which nothing is known
     - ``purged``, ``erased``: the numbers of entries that are gone, or whose contents are, as the log's own entries say
@@ -46,6 +47,7 @@ class Verification:
     seals: int = 0
     entries: int = 0
     unsealed: int = 0
+    old_seals: int = 0
     purged: int = 0
     erased: int = 0
     last_seal: Seal | None = None
@@ -106,7 +108,7 @@ def _verifying(public_keys: PublicKeys, copies: Iterable[Seal], progress: Progre
     with ThreadPoolExecutor(max_workers=1) as pool:  # hashes the leaves while the server reads the next ones
         waiting: list[Future[list[Comparison]]] = []
         while page := (yield following(chain.last.number if chain.last else 0, _PAGE)):
-            signed = [seal for seal in page if chain.take(seal)]
+            signed = [seal for seal in page if chain.take(seal) and seal.version == VERSION]
             for group in _groups(signed):
                 if len(entries) + len(chain.findings) > MOST_FINDINGS:
                     break
@@ -128,6 +130,11 @@ def _verifying(public_keys: PublicKeys, copies: Iterable[Seal], progress: Progre
             "the log has no seals, so nothing can be verified",
             hint="Make one: svc-pg seal. If there were seals, somebody removed them.",
         )
+    if last is not None and last.version != VERSION and not chain.findings:
+        raise ConflictError(
+            f"all seals of the log are of version {last.version}, by which nothing can be verified any more",
+            hint="Their entries get new ones, which the copies go on with: svc-pg seal",
+        )
     last_seal = chain.last.number if chain.last and is_complete else None
     found_in_entries = yield from entries.findings(last_seal=last_seal)
     findings = sorted([*chain.findings, *found_in_entries], key=lambda finding: finding.seal)
@@ -135,6 +142,7 @@ def _verifying(public_keys: PublicKeys, copies: Iterable[Seal], progress: Progre
         seals=chain.taken,
         entries=entries.verified,
         unsealed=(yield from _unsealed(last, epochs)),
+        old_seals=chain.old,
         purged=entries.purged,
         erased=entries.erased,
         last_seal=last,

@@ -9,6 +9,7 @@ import pytest
 
 from svc_pg import audit
 from svc_pg.audit import SealKey
+from svc_pg.query import scalar
 from tests.support import debian
 from tests.support.commands import program, svc_pg
 from tests.support.documents import examples
@@ -156,7 +157,7 @@ def test_a_full_disk_leaves_the_file_as_it_was(run: Run, database: str, tmp_path
 
 
 def test_a_proof_is_checked_without_a_database_and_by_the_program_of_the_documentation(
-    run: Run, tmp_path: Path
+    run: Run, database: str, tmp_path: Path
 ) -> None:
     run("seal")
     proof = tmp_path / "proof.json"
@@ -183,7 +184,8 @@ def test_a_proof_is_checked_without_a_database_and_by_the_program_of_the_documen
         assert "alice" in words
     whole = proof.read_text()
     for old, new, reason in [
-        ("alice", "mallory", "the content has another digest"),
+        ("alice", "mallory", "the entry is not in the seal"),
+        ("249.00", "1.00", "the content has another digest"),
         ('"id": 3', '"id": 4', "the entry is not in the seal"),
         ('\\"entries\\":3', '\\"entries\\":4', "the signature is not of this seal"),
     ]:
@@ -192,6 +194,17 @@ def test_a_proof_is_checked_without_a_database_and_by_the_program_of_the_documen
         assert checked_elsewhere(KEY.public.text) == (1, f"{reason}\n")
         done = run("check", "proof.json")
         assert (done.returncode, done.stdout) == (1, "")
+    proof.write_text(whole)
+    with psycopg.connect(database) as conn:
+        conn.autocommit = True
+        audit.erase(conn, "customer", 1)
+        erased = scalar(conn, "select min(id) from svc.audit_logs where erased_leaf is not null")
+    proof.write_text(run("prove", str(erased)).stdout)
+    code, words = checked_elsewhere(KEY.public.text)
+    assert (code, "alice" in words, words.endswith(" erased\n")) == (0, True, True)
+    words = run("check", "proof.json").stdout
+    assert ("alice" in words, "erased" in words, "249.00" in words) == (True, True, False)
+    assert json.loads(run("check", "proof.json", "--json").stdout)["isErased"]
     proof.write_text(whole)
     assert checked_elsewhere(SealKey("s1", b"o" * 32).public.text) == (1, "the signature is not of this seal\n")
     assert run("check", "proof.json", SVC_SEAL_KEY="", SVC_SEAL_PUBLIC_KEYS="s2" + KEY.public.text[2:]).returncode == 1

@@ -48,10 +48,10 @@ def test_the_log_and_each_partition_refuse_every_change(db: psycopg.Connection[A
 def test_seals_and_their_leaves_refuse_every_change(db: psycopg.Connection[Any], role: str) -> None:
     digest, pair = bytes(32), bytes(64)
     rows: dict[str, list[object]] = {
-        "audit_seals": [1, "a", "-infinity", 1, 9, 0, 9, 1, digest, digest, "2026-01-31", "s1", pair],
+        "audit_seals": [1, "a", "-infinity", 1, 9, 0, 9, 1, digest, digest, "2026-01-31", "s1", pair, 2],
         "audit_seal_leaves": [1, bytes(48)],
-        "audit_removed_leaves": [1, "2026-01-31", 1, "public.t", digest],
-        "audit_removals": [1, "[]"],
+        "audit_removed_leaves": [1, 2, "2026-01-31", digest],
+        "audit_removals": [1, "2026-01-31", "[]", "[]"],
         "audit_verifications": [1, "2026-01-31", 1, 1, 1, 0, 0, True, False, ["s1"], "alice"],
     }
     for table, row in rows.items():
@@ -60,13 +60,14 @@ def test_seals_and_their_leaves_refuse_every_change(db: psycopg.Connection[Any],
     db.execute("select set_config('session_replication_role', %s, false)", (role,))
     db.commit()
     columns = {
+        "audit_removed_leaves": "digest",
         "audit_seals": "signature",
         "audit_seal_leaves": "leaves",
         "audit_removals": "content",
         "audit_verifications": "findings",
     }
     for table in rows:
-        column = columns.get(table, "table_name")
+        column = columns[table]
         for statement in (f"update svc.{table} set {column} = {column}", f"delete from svc.{table}"):
             with pytest.raises(psycopg.DatabaseError, match=f"{table} refused: seals are append-only") as caught:
                 db.execute(statement)

@@ -188,7 +188,7 @@ def test_a_table_without_a_key_or_without_capture_has_no_past_to_read(db: Connec
 def test_an_entry_without_values_tells_nobody_who_set_a_field(db: Connection) -> None:
     install(db, "create table t (id int primary key, a int)")
     db.execute("insert into t values (1, 1)")
-    audit.capture_log(db, "public.t", "UPDATE", record_id="1", label="looked at")
+    db.execute("select svc.audit_add_entry('public.t', 'UPDATE', '1', label => 'looked at')")
     with pytest.raises(NotFoundError, match=r'the newest entry of record 1 of "public\.t" has no values'):
         audit.blame(db, "t", 1)
 

@@ -5,7 +5,9 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from datetime import timedelta
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +76,11 @@ def audit_guards(conn: Connection) -> Iterator[None]:
 def claim(conn: Connection, entry: int, operation: str, facts: dict[str, Any]) -> None:
     """Claim, as a superuser can, that an entry of the log tells of a purge or an erasure."""
     label = {"DELETE": "audit log purged", "UPDATE": "audit log erased"}[operation]
-    content = [1, 1, "svc.audit_logs", 0, operation, None, None, None, None, "x", None, facts, None, None, label]
-    conn.execute("insert into svc.audit_removals values (%s, %s)", (entry, json.dumps(content)))
+    who = [2, 1, "svc.audit_logs", 0, operation, None, None, None, None, "x", None, None, label, "high", None, None]
+    content = [None, None, facts, None, None, None, None, None]
+    conn.execute(
+        "insert into svc.audit_removals values (%s, now(), %s, %s)", (entry, json.dumps(who), json.dumps(content))
+    )
 
 
 def said(conn: Connection) -> list[tuple[str, str | None]]:
@@ -438,51 +443,99 @@ def test_a_purge_between_the_reading_of_entries_and_their_seal_is_no_difference(
 
 def test_an_entry_that_somebody_took_out_of_its_seal_without_a_purge_is_named(db: Connection) -> None:
     db.execute(
-        "insert into svc.audit_removed_leaves select id, timestamp, xact_id, table_name, svc.audit_leaf(l)"
+        "insert into svc.audit_removed_leaves select 11, id, timestamp, svc.audit_leaf(l)"
         " from svc.audit_logs l where id in (2, 3)"
     )
+    digest = scalar(db, "select svc.audit_removed_digest(11)")
     db.execute("delete from svc.audit_logs where id in (2, 3)")
     assert said(db) == [("deleted", "2"), ("deleted", "3")]
-    claim(db, 11, "DELETE", {"tables": {"public.t": {"before": "2100-01-01T00:00:00+00:00", "entries": 2}}})
-    assert (said(db), verified(db).purged) == ([("removal_claimed", "11")], 2)
-    db.execute("update svc.audit_removed_leaves set leaf = sha256(leaf) where id = 3")
-    assert said(db) == [("deleted", "3"), ("removal_claimed", "11")]
+    claim(db, 11, "DELETE", {"partition": "x", "digest": digest})
+    assert said(db) == [("deleted", "2"), ("deleted", "3"), ("removal_claimed", "11")]
+    db.execute("delete from svc.audit_removals")
     with audit_guards(db):  # what is in the log is there to be seen, and gets a seal
-        entry = audit.capture_log(db, "svc.audit_logs", "DELETE", label="audit log purged")
-    assert ("removal_claimed", "11") in said(db)
-    db.execute("update svc.audit_removals set entry_id = %s", (int(entry),))
-    assert ("removal_claimed", str(entry)) in said(db)
-    db.execute("update svc.audit_removals set content = svc.audit_content(l) from svc.audit_logs l where id = entry_id")
-    assert said(db) == [("deleted", "2"), ("deleted", "3")]
+        facts = json.dumps({"partition": "x", "digest": digest})
+        db.execute("select svc.audit_add_removal(11, 'DELETE', 'audit log purged', 'high', %s, 'x', true)", (facts,))
+    assert (said(db), verified(db).purged) == ([], 2)
+    db.execute("update svc.audit_removed_leaves set digest = sha256(digest) where id = 3")
+    assert said(db) == [("deleted", "2"), ("deleted", "3"), ("removal_claimed", "11")]
     for entry_id in range(100, 130):
-        db.execute("insert into svc.audit_removals values (%s, 'nothing')", (entry_id,))
-    findings = verified(db).findings
-    assert len(findings) == 2 + 21
+        db.execute("insert into svc.audit_removals values (%s, now(), 'nothing', 'nothing')", (entry_id,))
+    findings = [finding for finding in verified(db).findings if finding.entry not in ("2", "3", "11")]
+    assert len(findings) == 21
     assert findings[-1].message == "the log never had the entries of 10 more purges or erasures"
 
 
-def test_an_erased_entry_keeps_its_seal_and_needs_an_erasure(db: Connection) -> None:
+def test_an_erased_entry_keeps_its_seal_and_proves_who_acted(db: Connection) -> None:
     before = audit.prove(db, 3)
-    db.execute(
-        "update svc.audit_logs l set erased_leaf = svc.audit_leaf(l), before_data = null, after_data = null,"
-        " context = '{\"erasure\": 12}' where id in (3, 4)"
-    )
-    assert verified(db).erased == 2
-    assert said(db) == [("erased", "3")]
-    for erased, expected in ((1, ["2 entries of public.t say that erasure 12 erased them, which says 1"]), (2, [])):
-        db.execute("delete from svc.audit_removals")
-        claim(db, 12, "UPDATE", {"tables": {"public.t": erased}})
-        assert [finding.message.split(":")[0] for finding in verified(db).findings] == expected
-    db.execute(
-        "update svc.audit_logs l set erased_leaf = svc.audit_leaf(l), context = '{\"erasure\": 13}' where id = 8"
-    )
-    claim(db, 13, "UPDATE", {"tables": {"public.t": 1}})  # its seal is not of the first ones, and the log had no such
-    assert said(db) == [("removal_claimed", "13")]
+    with audit_guards(db):
+        audit.erase(db, "t", 3)
+    found = verified(db)
+    assert (found.findings, found.erased) == ([], 2)
     proof = audit.prove(db, 3)
-    assert proof.content is None
-    assert proof.leaf == before.leaf
-    proven = audit.check_proof(proof, public_keys=KEY.public)
-    assert (proven.id, proven.fields) == ("3", None)
+    assert (proof.content, proof.who, proof.leaf) == (None, before.who, before.leaf)
+    proven = audit.check_proof(proof.text, public_keys=KEY.public)
+    assert (proven.id, proven.is_erased) == ("3", True)
+    assert {name: proven.fields[name] for name in ("actor_id", "operation", "table_name", "record_id")} == {
+        "actor_id": "alice",
+        "operation": "INSERT",
+        "table_name": "public.t",
+        "record_id": "3",
+    }
+    assert "after_data" not in proven.fields
+
+
+def test_an_entry_that_was_erased_before_its_seal_is_sealed_as_it_is(db: Connection) -> None:
+    with audit_guards(db):
+        db.execute("insert into t values (20, 'new')")
+        newest = scalar(db, "select max(id) from svc.audit_logs")
+        audit.erase(db, "t", 20)
+        audit.seal(db, key=KEY)
+    assert scalar(db, "select erased_leaf from svc.audit_logs where id = %s", (newest,)) == b""
+    assert scalar(db, "select count(*) from svc.audit_removals") == 0
+    found = verified(db)
+    assert (found.findings, found.erased) == ([], 1)
+    proven = audit.check_proof(audit.prove(db, newest).text, public_keys=KEY.public)
+    assert (proven.is_erased, proven.fields["after_data"]) == (True, {"erased": True})
+
+
+def test_an_erasure_between_the_reading_of_entries_and_their_seal_is_no_difference(
+    db: Connection, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signed = sealing._signed
+
+    def erasing(*arguments: Any) -> Seal:
+        with psycopg.connect(database, autocommit=True) as other:
+            audit.erase(other, "t", 20)
+        return signed(*arguments)
+
+    with audit_guards(db):
+        db.execute("insert into t values (20, 'new')")
+        monkeypatch.setattr(sealing, "_signed", erasing)
+        audit.seal(db, key=KEY)
+    found = verified(db)
+    assert (found.findings, found.erased) == ([], 1)
+
+
+def test_seals_of_version_1_stay_in_the_chain_and_their_entries_get_new_ones(db: Connection) -> None:
+    db.execute("delete from svc.audit_seal_leaves where seal = 2; delete from svc.audit_seals where number = 2")
+    [first] = audit.seals(db)
+    old = replace(first, version=1)
+    old = replace(old, signature=KEY.sign(old.text))
+    assert Seal.of_copy(old.copy) == old
+    db.execute("update svc.audit_seals set version = 1, signature = %s", (old.signature,))
+    db.execute("update svc.audit_seal_leaves set leaves = overlay(leaves placing sha256('') from 17)")
+    assert scalar(db, "select svc.audit_unsealed_since() = min(timestamp) from svc.audit_logs")
+    with pytest.raises(ConflictError, match="all seals of the log are of version 1") as caught:
+        verified(db)
+    assert caught.value.hint == "Their entries get new ones, which the copies go on with: svc-pg seal"
+    with pytest.raises(ConflictError, match="has no seal yet"):
+        audit.prove(db, 3)
+    [new] = audit.seal(db, key=KEY, known=old)
+    assert (new.number, new.previous, new.entries) == (2, old.digest, 10)
+    found = verified(db, copies=[old, new])
+    assert (found.findings, found.entries, found.unsealed, found.seals, found.old_seals) == ([], 10, 0, 2, 1)
+    db.execute("update svc.audit_seals set sealed_at = now() where number = 1")
+    assert said(db) == [("seal_changed", None)]
 
 
 def test_a_proof_holds_without_a_database(db: Connection) -> None:
@@ -513,7 +566,11 @@ def forged(text: str, change: Callable[[dict[str, Any]], object]) -> str:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda p: p["entry"].update(content=p["entry"]["content"].replace("alice", "mallory")), "content"),
+        (lambda p: p["entry"].update(who=p["entry"]["who"].replace("alice", "mallory")), "not in seal 1"),
+        (lambda p: p["entry"].update(content=p["entry"]["content"].replace('"x"', '"y"')), "content"),
+        (lambda p: p["entry"].update(who=p["entry"]["content"], content=p["entry"]["who"]), "content"),
+        (lambda p: p["entry"].update(content=None, digest="00" * 32), "not in seal 1"),
+        (lambda p: p["entry"].pop("who"), "damaged"),
         (lambda p: p["entry"].update(time=p["entry"]["time"] + 1), "not in seal 1"),
         (lambda p: p["entry"].update(id=4), "not in seal 1"),
         (lambda p: p["path"].pop(), "not in seal 1"),
@@ -524,7 +581,7 @@ def forged(text: str, change: Callable[[dict[str, Any]], object]) -> str:
         (lambda p: p["entry"].update(id=2**70), "damaged"),
         (lambda p: p["entry"].update(id="3"), "damaged"),
         (lambda p: p.update(path=[{"up": "00"}]), "damaged"),
-        (lambda p: p.update(version=2), "damaged"),
+        (lambda p: p.update(version=1), "damaged"),
         (lambda p: p.clear(), "damaged"),
     ],
 )
@@ -653,10 +710,38 @@ def test_a_reader_can_verify_and_an_administrator_can_seal(db: Connection) -> No
     with db.transaction():
         db.execute("set local role svc_reader")
         with pytest.raises(psycopg.errors.InsufficientPrivilege), db.transaction():
-            db.execute("insert into svc.audit_removed_leaves values (1, now(), 1, 'x', sha256(''))")
+            db.execute("insert into svc.audit_removed_leaves values (1, 1, now(), sha256(''))")
         assert verified(db).is_intact
         assert audit.prove(db, 3).seal.number == 1
     db.execute("set role svc_admin")
     assert len(audit.seal(db, key=KEY)) == 1
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         db.execute("insert into svc.audit_seal_leaves values (9, '')")
+
+
+def test_an_upgrade_keeps_seals_of_version_1_and_needs_no_digest_of_what_was_erased(empty_database: str) -> None:
+    before: list[str] = []
+    upgrade: list[str] = []
+    for file in sorted(files("svc_pg.sql").joinpath("migrations").iterdir(), key=lambda each: each.name):
+        (upgrade if file.name.endswith("two_part_leaves.sql") else before).append(file.read_text())
+        if upgrade:
+            break
+    with psycopg.connect(empty_database, autocommit=True) as conn:
+        for text in before:
+            conn.execute(text.encode())
+        conn.execute(
+            "create function svc.audit_guard() returns trigger language plpgsql as"
+            " $$ begin raise 'append-only'; end $$;"
+            "create trigger audit_guard_row before update on svc.audit_logs for each row"
+            " execute function svc.audit_guard();"
+            "insert into svc.audit_logs (table_name, table_oid, operation, erased_leaf)"
+            " values ('public.t', 1, 'INSERT', sha256('')), ('public.t', 1, 'INSERT', null);"
+            'insert into svc.audit_removals values (9, \'[1, 1, "svc.audit_logs", 0, "UPDATE", "audit log erased"]\');'
+            "insert into svc.audit_seals values (1, 'e', '-infinity', 1, 9, 0, 9, 2, sha256(''), sha256(''), now(),"
+            " 's1', sha256('') || sha256(''))"
+        )
+        conn.execute(upgrade[0].encode())
+        assert conn.execute("select erased_leaf from svc.audit_logs order by id").fetchall() == [(b"",), (None,)]
+        assert conn.execute("select number, version from svc.audit_seals").fetchall() == [(1, 1)]
+        with pytest.raises(psycopg.errors.RaiseException, match="append-only"):
+            conn.execute("update svc.audit_logs set erased_leaf = null")

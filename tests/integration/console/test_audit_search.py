@@ -240,13 +240,8 @@ def test_a_search_for_nothing_that_can_be_found_is_422(reader: httpx.Client, que
 
 
 def test_a_search_does_not_find_what_a_session_may_not_see(client: httpx.Client, log: psycopg.Connection[Any]) -> None:
-    audit.capture_log(
-        log,
-        "svc.webhook_endpoints",
-        "INSERT",
-        record_id="7",
-        after={"url": "https://a.example/?token=hush", "status": "active"},
-    )
+    after = json.dumps({"url": "https://a.example/?token=hush", "status": "active"})
+    log.execute("select svc.audit_add_entry('svc.webhook_endpoints', 'INSERT', '7', after_data => %s)", (after,))
     asked = {"contains": '{"url": "https://a.example/?token=hush"}'}
     assert found(client, **asked) == found(client, text="active") == ["7"]
     client.headers.update(bearer("read"))
