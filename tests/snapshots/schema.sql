@@ -209,6 +209,8 @@ create table svc.console_events (
     constraint console_events_user_agent_check CHECK ((length(user_agent) <= 256))
 );
 CREATE INDEX console_events_occurred ON svc.console_events USING btree (occurred_at);
+CREATE TRIGGER audit_guard_row BEFORE DELETE OR UPDATE ON svc.console_events FOR EACH ROW EXECUTE FUNCTION svc.console_guard_events();
+CREATE TRIGGER audit_guard_truncate BEFORE TRUNCATE ON svc.console_events FOR EACH STATEMENT EXECUTE FUNCTION svc.console_guard_events();
 
 create table svc.console_magic_links (
     session_id uuid not null,
@@ -1176,6 +1178,10 @@ create function svc.console_check_tenant(p_tenant text)
 
 create function svc.console_claim(p_session_id uuid, p_device_hash bytea, p_token_hash bytea, p_permission text, p_expires_at timestamp with time zone, p_idle_timeout interval, p_ip inet, p_user_agent text)
     returns text language plpgsql
+    set search_path=pg_catalog, pg_temp;
+
+create function svc.console_guard_events()
+    returns trigger language plpgsql
     set search_path=pg_catalog, pg_temp;
 
 create function svc.console_hit(p_key text, p_limit integer, p_window interval, p_weight integer DEFAULT 1)

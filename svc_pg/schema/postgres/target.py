@@ -41,6 +41,7 @@ _GUARDED = {
     "audit_removals": "audit_guard",
     "audit_verifications": "audit_guard",
     "audit_holds": "audit_guard_holds",
+    "console_events": "console_guard_events",
 }
 
 
@@ -115,14 +116,20 @@ def _rendered(kind: ObjectKind, folders: tuple[str, ...], **values: Hashable) ->
 
 def guards() -> list[SchemaObject]:
     """The objects that keep the log append-only and know of a restore: all that an uninstall leaves beside the data."""
-    kept = ("audit_guard.sql.j2", "audit_guard_holds.sql.j2", "audit_new_epoch.sql")
-    functions = [SchemaObject("function", f"svc.{name.split('.')[0]}", render(f"audit/{name}")) for name in kept]
+    kept = (
+        "audit/audit_guard.sql.j2",
+        "audit/audit_guard_holds.sql.j2",
+        "audit/audit_new_epoch.sql",
+        "console/console_guard_events.sql",
+    )
+    paths = [PurePosixPath(name) for name in kept]
+    functions = [SchemaObject("function", f"svc.{path.name.split('.')[0]}", render(str(path))) for path in paths]
     return [*functions, *_guard_triggers()]
 
 
 @cache
 def _guard_triggers() -> Sequence[SchemaObject]:
-    """The triggers on the log itself, its seals and holds; svc.audit_ensure_partitions makes those on partitions."""
+    """Those of the log, its seals, holds and the console's events; svc.audit_ensure_partitions guards partitions."""
     return [
         SchemaObject(
             "trigger",

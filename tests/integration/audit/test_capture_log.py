@@ -5,9 +5,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from svc_pg import audit
-from svc_pg.errors import NotInstalledError, QueryError
-from tests.support.tables import log
+from svc_pg import audit, schema
+from svc_pg.errors import AccessError, AppendOnlyError, ConflictError, NotInstalledError, QueryError, translating
+from tests.support.tables import audited, create_and_audit, log
 
 
 def test_an_entry_that_no_trigger_sees_is_written_with_the_actor_of_the_transaction(
@@ -62,3 +62,47 @@ def test_what_an_entry_cannot_have_is_refused_and_the_transaction_goes_on(
 def test_a_database_without_svc_pg_says_so(empty_database: str) -> None:
     with psycopg.connect(empty_database) as conn, pytest.raises(NotInstalledError):
         audit.capture_log(conn, "files", "INSERT")
+
+
+def test_nobody_writes_entries_of_audited_tables_or_of_our_own(database: str) -> None:
+    config = audited("t")
+    create_and_audit(database, "create table t (id int primary key, a text)", config)
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute("insert into t values (1, 'x')")
+        conn.execute("alter table t rename to moved")
+        schema.install(conn, audited("moved"))
+        conn.execute("set role svc_admin")
+        for table in ("public.t", "public.moved", "svc.tenants", "svc.audit_logs", "svc.anything"):
+            with pytest.raises(
+                ConflictError, match=f'an entry of "{table}" can be written by its triggers alone'
+            ) as bad:
+                audit.capture_log(
+                    conn, table, "UPDATE", record_id="1", before={"a": "x"}, after={"id": 1, "a": "forged"}
+                )
+            assert bad.value.hint is not None
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                conn.execute("select svc.audit_add_entry(%s, 'UPDATE')", (table,))
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            conn.execute("select svc.audit_add_removal(1, 'UPDATE', 'audit log erased', 'high', '{}', 'x', true)")
+        assert audit.capture_log(conn, "files", "UPDATE", record_id="1")
+        assert [entry["operation"] for entry in log(conn)] == ["INSERT", "UPDATE"]
+
+
+@pytest.mark.parametrize("role", ["svc_admin", "svc_owner", "postgres"])
+def test_events_of_the_console_stay_as_they_were_written(conn: psycopg.Connection[Any], role: str) -> None:
+    insert = "insert into svc.console_events (event, email, occurred_at) values ('signed_in', 'mallory@x.example', %s)"
+    conn.execute(insert, ("now",))
+    conn.execute(insert, ("2001-01-01",))
+    if role == "postgres":
+        conn.execute("set session_replication_role = replica")
+    conn.execute(psycopg.sql.SQL("set local role {}").format(psycopg.sql.Identifier(role)))
+    for statement in (
+        "update svc.console_events set email = 'ann@x.example'",
+        "delete from svc.console_events",
+        "truncate svc.console_events",
+        "alter table svc.console_events disable trigger all",
+    )[: 3 if role != "svc_admin" else 4]:
+        with pytest.raises((AppendOnlyError, AccessError)), conn.transaction(), translating():
+            conn.execute(statement)
+    conn.execute("select svc.console_prune()")
+    assert conn.execute("select count(*), max(email) from svc.console_events").fetchall() == [(1, "mallory@x.example")]
