@@ -159,8 +159,12 @@ def test_the_documented_copy_follows_a_new_month_an_erasure_and_purges_is_upgrad
         assert months(target) == months(source)
         assert log(target) == log(source)
         assert audit.verify(target, public_keys=KEY.public).findings == []
-        for statement in ("delete from svc.audit_logs", "update svc.audit_seals set number = 9"):
-            with pytest.raises(psycopg.DatabaseError, match="refused"):
+        for statement, words in (
+            ("delete from svc.audit_logs", "refused"),
+            ("update svc.audit_seals set number = 9", "refused"),
+            ("select * from svc.webhook_claim('worker', 1)", "the deliveries are a copy"),
+        ):
+            with pytest.raises(psycopg.DatabaseError, match=words):
                 target.execute(statement)
         for call in (
             lambda: audit.purge(target, config=CONFIG.audit, unsealed=True),
@@ -202,6 +206,7 @@ def test_the_documented_copy_follows_a_new_month_an_erasure_and_purges_is_upgrad
         assert scalar(target, "select count(*) = count(distinct id) from svc.webhook_keys")
         assert scalar(target, "select min(sequence) from svc.webhook_keys") > sequence
         assert scalar(target, "insert into svc.notes (note) values ('third') returning id") == 3
+        assert len(target.execute("select * from svc.webhook_claim('worker', 10)").fetchall()) == 2
         audit.seal(target, key=KEY)
         assert audit.verify(target, public_keys=KEY.public).findings == []
         continued = io.BytesIO()
