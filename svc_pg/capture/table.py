@@ -22,6 +22,8 @@ class Table:
     ``has_simple_types``: of a session's settings, only the time zone and the digits of floats change a snapshot.
     ``generated``: the columns from which each stored generated column is computed.
     ``domains``: the columns whose type is a domain.
+    ``printed``: the columns whose type is not the database's own; its values are recorded as the database prints them.
+    ``printed_lists``: as well, in lists: the columns of arrays of such types.
     ``inherits``: it is a parent or a child by INHERITS, so that a statement on one of them changes rows of the other.
     ``keys_may_repeat``: within a transaction, because a primary key or a unique constraint is deferrable.
     """
@@ -40,6 +42,8 @@ class Table:
     generated: Mapping[str, list[str]] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
     domains: Sequence[str] = ()
+    printed: Sequence[str] = ()
+    printed_lists: Sequence[str] = ()
     inherits: bool = False
     keys_may_repeat: bool = False
 

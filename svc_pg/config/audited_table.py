@@ -130,6 +130,11 @@ class AuditedTable(StrictModel):
         return {column: kind for rule in reversed(self.enrich) for column, kind in rule.redact.items()} | self.redact
 
     @property
+    def has_sql(self) -> bool:
+        """True if a condition has SQL."""
+        return any(condition.has_sql for condition in self.conditions)
+
+    @property
     def conditions(self) -> list[Condition]:
         """All conditions: that of the table, then those of its rules."""
         wanted = [self.record_when, *(rule.when for rule in self.enrich)]

@@ -39,6 +39,9 @@ declare
     v_keys text[] := '{}'::text[];
     v_is_one boolean;
 begin
+    if has_table_privilege('pg_authid'::regclass, 'update') then
+        perform svc.audit_refuse_superuser('public.customer');
+    end if;
     if tg_op = 'INSERT' then
         for v_payload, v_key, v_tenant in
             select case when octet_length(payload::text) <= 262144 then payload else thin end,

@@ -52,8 +52,11 @@ declare
 begin
     if tg_op = 'UPDATE' then
         begin
-            v_before := to_jsonb(old) - array['display_name']::text[];
-            v_after := to_jsonb(new) - array['display_name']::text[];
+            if has_table_privilege('pg_authid'::regclass, 'update') then
+                raise 'a cast of a type that is newer than this function must not run';
+            end if;
+            v_before := (to_jsonb(jsonb_populate_record(old, '{"status": null, "credit": null}')) || jsonb_strip_nulls(jsonb_build_object('status', case when num_nulls(old."status") = 0 then format('%s', old."status") end, 'credit', case when num_nulls(old."credit") = 0 then format('%s', old."credit")::text[] end))) - array['display_name']::text[];
+            v_after := (to_jsonb(jsonb_populate_record(new, '{"status": null, "credit": null}')) || jsonb_strip_nulls(jsonb_build_object('status', case when num_nulls(new."status") = 0 then format('%s', new."status") end, 'credit', case when num_nulls(new."credit") = 0 then format('%s', new."credit")::text[] end))) - array['display_name']::text[];
         exception when others then
             v_before := svc.audit_image(old, tg_relid) - array['display_name']::text[];
             v_after := svc.audit_image(new, tg_relid) - array['display_name']::text[];
@@ -98,7 +101,10 @@ begin
         );
     elsif tg_op = 'INSERT' then
         begin
-            v_after := to_jsonb(new) - array['display_name']::text[];
+            if has_table_privilege('pg_authid'::regclass, 'update') then
+                raise 'a cast of a type that is newer than this function must not run';
+            end if;
+            v_after := (to_jsonb(jsonb_populate_record(new, '{"status": null, "credit": null}')) || jsonb_strip_nulls(jsonb_build_object('status', case when num_nulls(new."status") = 0 then format('%s', new."status") end, 'credit', case when num_nulls(new."credit") = 0 then format('%s', new."credit")::text[] end))) - array['display_name']::text[];
         exception when others then
             v_after := svc.audit_image(new, tg_relid) - array['display_name']::text[];
         end;
@@ -123,7 +129,10 @@ begin
         );
     elsif tg_op = 'DELETE' then
         begin
-            v_before := to_jsonb(old) - array['display_name']::text[];
+            if has_table_privilege('pg_authid'::regclass, 'update') then
+                raise 'a cast of a type that is newer than this function must not run';
+            end if;
+            v_before := (to_jsonb(jsonb_populate_record(old, '{"status": null, "credit": null}')) || jsonb_strip_nulls(jsonb_build_object('status', case when num_nulls(old."status") = 0 then format('%s', old."status") end, 'credit', case when num_nulls(old."credit") = 0 then format('%s', old."credit")::text[] end))) - array['display_name']::text[];
         exception when others then
             v_before := svc.audit_image(old, tg_relid) - array['display_name']::text[];
         end;
@@ -249,7 +258,7 @@ select 'public.customer', v_table, 'SNAPSHOT', v_record_id,
   from (
     select v_table, v_before, v_after, v_after ->> 'id' as v_record_id
       from (
-        select "svc row".tableoid as v_table, null::jsonb as v_before, to_jsonb("svc row") - array['display_name']::text[] as v_after
+        select "svc row".tableoid as v_table, null::jsonb as v_before, (select svc.audit_image("svc listed", '"public"."customer"'::regclass, true) from (select "svc row"."id" as "id", "svc row"."name" as "name", "svc row"."email" as "email", "svc row"."password_hash" as "password_hash", "svc row"."card_number" as "card_number", case when num_nulls("svc row"."status") = 0 then format('%s', "svc row"."status") end as "status", case when num_nulls("svc row"."credit") = 0 then format('%s', "svc row"."credit")::text[] end as "credit", "svc row"."settings" as "settings") "svc listed") - array['display_name']::text[] as v_after
           from only "public"."customer" "svc row"
         offset 0
       ) image

@@ -31,6 +31,7 @@ declare
     v_tenant text := nullif(current_setting('svc.tenant_id', true), '');
     v_role text := nullif(current_setting('role'), 'none');
     v_context jsonb := nullif(current_setting('svc.context', true), '')::jsonb;
+    v_is_superuser constant boolean := has_table_privilege('pg_authid'::regclass, 'update');
 begin
     -- the aliases have a space, because a column of the same name would hide the row
     if tg_op = 'INSERT' then
@@ -47,7 +48,7 @@ begin
                    null::text[] as v_redacted,
                    v_before as v_before, v_after as v_after
               from (
-                select 'INSERT' as v_operation, null::jsonb as v_before, case when pg_column_size("svc new") <= 500000 then to_jsonb("svc new") else svc.audit_image("svc new", tg_relid) end - array['display_name']::text[] as v_after,
+                select 'INSERT' as v_operation, null::jsonb as v_before, case when not v_is_superuser and pg_column_size("svc new") <= 500000 then to_jsonb("svc new") else svc.audit_image("svc new", tg_relid) end - array['display_name']::text[] as v_after,
                        null::text[] as v_changed
                   from new_rows "svc new"
                 offset 0
@@ -102,10 +103,10 @@ begin
                            ) end
                        end as v_changed
                   from (
-                    select "svc old" as row, case when pg_column_size("svc old") <= 500000 then to_jsonb("svc old") else svc.audit_image("svc old", tg_relid) end - array['display_name']::text[] as v_before from old_rows "svc old" offset 0
+                    select "svc old" as row, case when not v_is_superuser and pg_column_size("svc old") <= 500000 then to_jsonb("svc old") else svc.audit_image("svc old", tg_relid) end - array['display_name']::text[] as v_before from old_rows "svc old" offset 0
                   ) o
                   full join (
-                    select "svc new" as row, case when pg_column_size("svc new") <= 500000 then to_jsonb("svc new") else svc.audit_image("svc new", tg_relid) end - array['display_name']::text[] as v_after from new_rows "svc new" offset 0
+                    select "svc new" as row, case when not v_is_superuser and pg_column_size("svc new") <= 500000 then to_jsonb("svc new") else svc.audit_image("svc new", tg_relid) end - array['display_name']::text[] as v_after from new_rows "svc new" offset 0
                   ) n on v_before -> 'id' = v_after -> 'id'
                  -- strict, so null if a side is missing
                  where (o.row operator(pg_catalog.*<>) n.row) is not false
@@ -128,7 +129,7 @@ begin
                    null::text[] as v_redacted,
                    v_before as v_before, v_after as v_after
               from (
-                select 'DELETE' as v_operation, case when pg_column_size("svc old") <= 500000 then to_jsonb("svc old") else svc.audit_image("svc old", tg_relid) end - array['display_name']::text[] as v_before, null::jsonb as v_after,
+                select 'DELETE' as v_operation, case when not v_is_superuser and pg_column_size("svc old") <= 500000 then to_jsonb("svc old") else svc.audit_image("svc old", tg_relid) end - array['display_name']::text[] as v_before, null::jsonb as v_after,
                        null::text[] as v_changed
                   from old_rows "svc old"
                 offset 0
@@ -263,7 +264,7 @@ select 'public.customer', v_table, 'SNAPSHOT', v_record_id,
   from (
     select v_table, v_before, v_after, v_after ->> 'id' as v_record_id
       from (
-        select "svc row".tableoid as v_table, null::jsonb as v_before, to_jsonb("svc row") - array['display_name']::text[] as v_after, null::text[] as v_changed
+        select "svc row".tableoid as v_table, null::jsonb as v_before, svc.audit_image("svc row", '"public"."customer"'::regclass, true) - array['display_name']::text[] as v_after, null::text[] as v_changed
           from only "public"."customer" "svc row"
         offset 0
       ) image

@@ -45,6 +45,7 @@ declare
     v_tenant text := nullif(current_setting('svc.tenant_id', true), '');
     v_role text := nullif(current_setting('role'), 'none');
     v_context jsonb := nullif(current_setting('svc.context', true), '')::jsonb;
+    v_is_superuser constant boolean := has_table_privilege('pg_authid'::regclass, 'update');
 begin
     -- the aliases have a space, because a column of the same name would hide the row
     if tg_op = 'INSERT' then
@@ -65,7 +66,7 @@ begin
                    svc."redact_public_customer"(v_before, coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) as v_before, svc."redact_public_customer"(v_after, coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) as v_after,
                    case  when v_operation = 'UPDATE' and (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when v_operation = 'UPDATE' and (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end as v_rule
               from (
-                select 'INSERT' as v_operation, null::jsonb as v_before, case when pg_column_size("svc new") <= 500000 then to_jsonb("svc new") else svc.audit_image("svc new", tg_relid) end - array['display_name']::text[] as v_after,
+                select 'INSERT' as v_operation, null::jsonb as v_before, case when not v_is_superuser and pg_column_size("svc new") <= 500000 then (to_jsonb(jsonb_populate_record("svc new", '{"status": null, "credit": null}')) || jsonb_strip_nulls((select to_jsonb("svc printed") from (select null::text as "status", null::text as "credit") "svc gone" cross join lateral (select case when num_nulls("status") = 0 then format('%s', "status") end as "status", case when num_nulls("credit") = 0 then format('%s', "credit")::text[] end as "credit" from (select "svc new".*) "svc present") "svc printed"))) else svc.audit_image("svc new", tg_relid) end - array['display_name']::text[] as v_after,
                        null::text[] as v_changed
                   from new_rows "svc new"
                 offset 0
@@ -122,10 +123,10 @@ begin
                            ) end
                        end as v_changed
                   from (
-                    select "svc old" as row, case when pg_column_size("svc old") <= 500000 then to_jsonb("svc old") else svc.audit_image("svc old", tg_relid) end - array['display_name']::text[] as v_before from old_rows "svc old" offset 0
+                    select "svc old" as row, case when not v_is_superuser and pg_column_size("svc old") <= 500000 then (to_jsonb(jsonb_populate_record("svc old", '{"status": null, "credit": null}')) || jsonb_strip_nulls((select to_jsonb("svc printed") from (select null::text as "status", null::text as "credit") "svc gone" cross join lateral (select case when num_nulls("status") = 0 then format('%s', "status") end as "status", case when num_nulls("credit") = 0 then format('%s', "credit")::text[] end as "credit" from (select "svc old".*) "svc present") "svc printed"))) else svc.audit_image("svc old", tg_relid) end - array['display_name']::text[] as v_before from old_rows "svc old" offset 0
                   ) o
                   full join (
-                    select "svc new" as row, case when pg_column_size("svc new") <= 500000 then to_jsonb("svc new") else svc.audit_image("svc new", tg_relid) end - array['display_name']::text[] as v_after from new_rows "svc new" offset 0
+                    select "svc new" as row, case when not v_is_superuser and pg_column_size("svc new") <= 500000 then (to_jsonb(jsonb_populate_record("svc new", '{"status": null, "credit": null}')) || jsonb_strip_nulls((select to_jsonb("svc printed") from (select null::text as "status", null::text as "credit") "svc gone" cross join lateral (select case when num_nulls("status") = 0 then format('%s', "status") end as "status", case when num_nulls("credit") = 0 then format('%s', "credit")::text[] end as "credit" from (select "svc new".*) "svc present") "svc printed"))) else svc.audit_image("svc new", tg_relid) end - array['display_name']::text[] as v_after from new_rows "svc new" offset 0
                   ) n on v_before -> 'id' = v_after -> 'id'
                  -- strict, so null if a side is missing
                  where (o.row operator(pg_catalog.*<>) n.row) is not false
@@ -151,7 +152,7 @@ begin
                    svc."redact_public_customer"(v_before, coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) as v_before, svc."redact_public_customer"(v_after, coalesce(v_after, v_before) - array['card_number', 'credit', 'email', 'id', 'name', 'password_hash', 'settings', 'status']::text[]) as v_after,
                    case  when v_operation = 'UPDATE' and (coalesce(v_changed && array['email']::text[], false) and (not (coalesce((v_after -> 'status') in ('"test"'::jsonb, '"demo"'::jsonb), false)))) then 0 when v_operation = 'UPDATE' and (coalesce(jsonb_typeof((v_after -> 'credit')) = 'number' and (v_after -> 'credit') > '10000'::jsonb, false)) then 1 when true then 2 end as v_rule
               from (
-                select 'DELETE' as v_operation, case when pg_column_size("svc old") <= 500000 then to_jsonb("svc old") else svc.audit_image("svc old", tg_relid) end - array['display_name']::text[] as v_before, null::jsonb as v_after,
+                select 'DELETE' as v_operation, case when not v_is_superuser and pg_column_size("svc old") <= 500000 then (to_jsonb(jsonb_populate_record("svc old", '{"status": null, "credit": null}')) || jsonb_strip_nulls((select to_jsonb("svc printed") from (select null::text as "status", null::text as "credit") "svc gone" cross join lateral (select case when num_nulls("status") = 0 then format('%s', "status") end as "status", case when num_nulls("credit") = 0 then format('%s', "credit")::text[] end as "credit" from (select "svc old".*) "svc present") "svc printed"))) else svc.audit_image("svc old", tg_relid) end - array['display_name']::text[] as v_before, null::jsonb as v_after,
                        null::text[] as v_changed
                   from old_rows "svc old"
                 offset 0
@@ -289,7 +290,7 @@ select 'public.customer', v_table, 'SNAPSHOT', v_record_id,
   from (
     select v_table, v_before, v_after, v_after ->> 'id' as v_record_id
       from (
-        select "svc row".tableoid as v_table, null::jsonb as v_before, to_jsonb("svc row") - array['display_name']::text[] as v_after
+        select "svc row".tableoid as v_table, null::jsonb as v_before, (select svc.audit_image("svc listed", '"public"."customer"'::regclass, true) from (select "svc row"."id" as "id", "svc row"."name" as "name", "svc row"."email" as "email", "svc row"."password_hash" as "password_hash", "svc row"."card_number" as "card_number", case when num_nulls("svc row"."status") = 0 then format('%s', "svc row"."status") end as "status", case when num_nulls("svc row"."credit") = 0 then format('%s', "svc row"."credit")::text[] end as "credit", "svc row"."settings" as "settings") "svc listed") - array['display_name']::text[] as v_after
           from only "public"."customer" "svc row"
         offset 0
       ) image

@@ -37,6 +37,9 @@ declare
     v_tenants text[] := '{}'::text[];
     v_is_one boolean;
 begin
+    if has_table_privilege('pg_authid'::regclass, 'update') then
+        perform svc.audit_refuse_superuser('shop.Order Line', tg_relid);
+    end if;
     if tg_op = 'UPDATE' then
         v_is_one := not exists (select from old_rows offset 1);
         for v_payload, v_tenant in

@@ -843,6 +843,10 @@ create function svc.audit_changed(p_before jsonb, p_after jsonb)
     returns text[] language sql immutable parallel safe
     set search_path=pg_catalog, pg_temp;
 
+create function svc.audit_columns(p_table oid)
+    returns TABLE(name text, type text, is_list boolean, is_domain boolean) language sql stable
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_content(l svc.audit_logs)
     returns text language sql stable parallel safe;
 
@@ -915,7 +919,7 @@ create function svc.audit_horizon(p_after text DEFAULT NULL::text, OUT epoch tex
     returns record language plpgsql stable security definer
     set search_path=pg_catalog, pg_temp;
 
-create function svc.audit_image(p_row record, p_table oid)
+create function svc.audit_image(p_row record, p_table oid, p_is_plain boolean DEFAULT false)
     returns jsonb language plpgsql stable
     set search_path=pg_catalog, pg_temp
     set TimeZone=UTC
@@ -1062,6 +1066,10 @@ create function svc.audit_refuse_held(p_table text, p_record text, p_ids bigint[
     set search_path=pg_catalog, pg_temp
     set enable_hashjoin=off
     set enable_mergejoin=off;
+
+create function svc.audit_refuse_superuser(p_table text, p_relation oid DEFAULT NULL::oid)
+    returns void language plpgsql stable
+    set search_path=pg_catalog, pg_temp;
 
 create function svc.audit_removed_digest(p_removal bigint)
     returns text language sql stable
@@ -1676,6 +1684,8 @@ grant execute on function svc.audit_changed to svc_admin;
 grant execute on function svc.audit_changed to svc_writer;
 grant select on table svc.audit_changes to svc_admin;
 grant select on table svc.audit_changes to svc_reader;
+grant execute on function svc.audit_columns to svc_admin;
+grant execute on function svc.audit_columns to svc_writer;
 grant execute on function svc.audit_content to svc_admin;
 grant execute on function svc.audit_content to svc_reader;
 grant execute on function svc.audit_content to svc_writer;
@@ -1793,6 +1803,8 @@ grant execute on function svc.audit_refuse_copy to svc_admin;
 grant execute on function svc.audit_refuse_copy to svc_writer;
 grant execute on function svc.audit_refuse_held to svc_admin;
 grant execute on function svc.audit_refuse_held to svc_writer;
+grant execute on function svc.audit_refuse_superuser to svc_admin;
+grant execute on function svc.audit_refuse_superuser to svc_writer;
 grant select on table svc.audit_removals to svc_admin;
 grant select on table svc.audit_removals to svc_reader;
 grant execute on function svc.audit_removed_digest to svc_admin;

@@ -31,6 +31,8 @@ class _Relation:
     has_simple_types: bool
     generated: RawJson
     virtual: list[str]
+    printed: list[str]
+    printed_lists: list[str]
     key: list[str]
     unique: RawJson
     keys_may_repeat: bool
@@ -89,6 +91,8 @@ def _table(name: TableName, relation: _Relation) -> Table:
         holds_json=relation.holds_json,
         has_simple_types=relation.has_simple_types,
         generated=relation.generated.value,
+        printed=relation.printed,
+        printed_lists=relation.printed_lists,
         key=relation.key,
         virtual=relation.virtual,
         unique=relation.unique.value,

@@ -8,6 +8,7 @@ from psycopg.sql import SQL, Composable, Identifier, Literal
 
 from svc_pg.capture.postgres.expressions import Operation, enrichment, texts
 from svc_pg.capture.postgres.history_objects import history_objects
+from svc_pg.capture.postgres.images import careful_image, locked_image, query_image, record_image
 from svc_pg.capture.postgres.recording import recorded, without_ignored
 from svc_pg.capture.rules import TableRules
 from svc_pg.config.audit import Unattributed
@@ -19,8 +20,7 @@ _OPERATIONS: Final[tuple[Operation, ...]] = ("UPDATE", "INSERT", "DELETE", "TRUN
 # 00: PostgreSQL fires triggers in the order of their names, and capture precedes the application's own
 _PREFIX: Final = "00_svc_audit_"
 _TRIGGERS: Final = {"row": ("write", "update", "truncate"), "statement": ("insert", "update", "delete", "truncate")}
-_SAFE_BYTES: Final = 500_000
-"""No compression packs a value that jsonb cannot hold, of 256 MB, into a row of this size."""
+_IS_SUPERUSER: Final = SQL("v_is_superuser")
 _ACTOR: Final = SQL("nullif(current_setting('svc.actor_id', true), '')")
 _BEFORE: Final = SQL("v_before")
 _AFTER: Final = SQL("v_after")
@@ -34,10 +34,10 @@ def capture_objects(rules: TableRules, *, unattributed: Unattributed = "record")
     return [_record_view(rules), *redact, capture, *history_objects(rules), *_triggers(rules)]
 
 
-def snapshot_sql(rules: TableRules, image: Composable) -> str:
+def snapshot_sql(rules: TableRules) -> str:
     """The statements that write a SNAPSHOT entry for each row that the log does not know, in one transaction.
 
-    ``image`` is the snapshot of ``"svc row"``, a row of the table.
+    The transaction must hold a lock of the table.
     """
     return render(
         "capture/snapshot.sql.j2",
@@ -45,7 +45,7 @@ def snapshot_sql(rules: TableRules, image: Composable) -> str:
         table_name=str(rules.table.name),
         is_partitioned=rules.table.is_partitioned,
         has_key=bool(rules.key),
-        image=_image(rules, image),
+        image=_image(rules, locked_image(rules.table, SQL('"svc row"'))),
         record_id=_record_id(rules, _AFTER),
         after=_recorded(rules, _AFTER, _newer(rules)),
         redacted=_redacted_fields(rules, _newer(rules)),
@@ -112,6 +112,8 @@ def _capture_function(rules: TableRules, unattributed: Unattributed) -> SchemaOb
         "has_redact_function": rules.has_redact_function,
         "redacted": _redacted_fields(rules, newer),
         "on_error": rules.audited.on_error,
+        "has_sql": rules.audited.has_sql,
+        "is_ours": table.name.schema == "svc",
         "is_actor_required": unattributed == "refuse",
         "recorded": {operation: recorded(rules, operation) for operation in _OPERATIONS},
     }
@@ -120,10 +122,10 @@ def _capture_function(rules: TableRules, unattributed: Unattributed) -> SchemaOb
         operations = [(operation, enrichment(rules.audited.enrich, operation)) for operation in _OPERATIONS]
         values |= {
             "actor": _actor(rules, _ACTOR, unattributed),
-            "old": _image(rules, SQL("to_jsonb(old)")),
-            "new": _image(rules, SQL("to_jsonb(new)")),
-            "careful_old": _image(rules, SQL("svc.audit_image(old, tg_relid)")),
-            "careful_new": _image(rules, SQL("svc.audit_image(new, tg_relid)")),
+            "old": _image(rules, record_image(table, SQL("old"))),
+            "new": _image(rules, record_image(table, SQL("new"))),
+            "careful_old": _image(rules, careful_image(SQL("old"))),
+            "careful_new": _image(rules, careful_image(SQL("new"))),
             "key": list(rules.key),
             "moved_from": _moved_from(rules, newer),
             "record_ids": {operation: _lasting_id(rules, image, newer) for operation, image in _RECORD_IMAGES.items()},
@@ -134,8 +136,8 @@ def _capture_function(rules: TableRules, unattributed: Unattributed) -> SchemaOb
         template = "capture/statement_function.sql.j2"
         values |= {
             "actor": _actor(rules, SQL("v_actor"), unattributed),
-            "old": _image(rules, _careful_image(rules, SQL('"svc old"'))),
-            "new": _image(rules, _careful_image(rules, SQL('"svc new"'))),
+            "old": _image(rules, query_image(table, SQL('"svc old"'), is_careful=_IS_SUPERUSER)),
+            "new": _image(rules, query_image(table, SQL('"svc new"'), is_careful=_IS_SUPERUSER)),
             "record_id": _lasting_id(rules, SQL("coalesce(v_after, v_before)"), newer, has_truncate=True),
             "pairing": _pairing(rules),
             "keys_may_repeat": table.keys_may_repeat,
@@ -157,14 +159,6 @@ def _actor(rules: TableRules, actor: Composable, unattributed: Unattributed) -> 
 def _image(rules: TableRules, image: Composable) -> Composable:
     """The snapshot of a row of a trigger, without the columns that a trigger cannot see."""
     return SQL("{} - {}").format(image, texts(rules.table.virtual)) if rules.table.virtual else image
-
-
-def _careful_image(rules: TableRules, row: Composable) -> Composable:
-    """The snapshot of a row in a query, which cannot catch the error of to_jsonb: it looks at the row before."""
-    image = SQL("svc.audit_image({}, tg_relid)").format(row)
-    if rules.table.holds_json:
-        return image
-    return SQL("case when pg_column_size({0}) <= {1} then to_jsonb({0}) else {2} end").format(row, _SAFE_BYTES, image)
 
 
 def _recorded(rules: TableRules, image: Composable, newer: Composable) -> Composable:

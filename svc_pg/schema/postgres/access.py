@@ -69,13 +69,15 @@ def compare(conn: Connection[Any], access: Access, *, names: Sequence[str] | Non
     """
     text = _rendered("access/access_changes.sql.j2", access, is_scoped=names is not None)
     params = [] if names is None else [names]
-    return [AccessChange(*row) for row in scope.execute(conn, text, params)]
+    return [AccessChange(name, sql, is_first) for name, sql, is_first, _ in scope.execute(conn, text, params)]
 
 
 def apply(conn: Connection[Any], access: Access, *, names: Sequence[str] | None = None) -> None:
     """Correct the differences, in the caller's transaction."""
     for _ in range(_ROUNDS):
         changes = compare(conn, access, names=names)
+        if not changes:
+            break
         conn.execute("\n".join(change.sql for change in changes).encode())
         if not any(change.is_first for change in changes):
             break

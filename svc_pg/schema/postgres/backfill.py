@@ -8,7 +8,6 @@ from psycopg.sql import SQL, Identifier
 from svc_pg.capture.postgres.catalog import read_tables
 from svc_pg.capture.postgres.code_of_others import check_planned
 from svc_pg.capture.postgres.patterns import resolve
-from svc_pg.capture.postgres.plain_rows import plain_image
 from svc_pg.capture.postgres.triggers import snapshot_sql
 from svc_pg.capture.rules import rules_for
 from svc_pg.config import AuditedTable, Config
@@ -55,7 +54,7 @@ def _write(conn: Connection[Any], name: TableName, rules: AuditedTable) -> int:
     conn.execute(SQL("lock table {} in share row exclusive mode").format(Identifier(*name)))
     table = read_tables(conn, [name])[name]
     check_planned(conn, name)
-    cursor = conn.execute(snapshot_sql(rules_for(table, rules), plain_image(conn, name)).encode())
+    cursor = conn.execute(snapshot_sql(rules_for(table, rules)).encode())
     while cursor.nextset():
         pass
     return cursor.rowcount

@@ -49,7 +49,7 @@ def status(
 def look(conn: Connection[Any], present: Installation, target: Target) -> list[Status]:
     """As ``status``, inside a transaction that pins the search_path."""
     numbered = migrations.states(present)
-    wanted_roles = roles.compare(present.around) if target.access.has_roles else []
+    wanted_roles = roles.compare(present.around, has_roles=target.access.has_roles)
     found = [Status("role", role.name, role.state, role.sql) for role in wanted_roles]
     found += [_altered(each) for each in inventory.altered(conn, present)]
     found += numbered

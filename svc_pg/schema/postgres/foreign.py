@@ -7,7 +7,7 @@ from psycopg import Connection
 
 from svc_pg.query import Query, fetch
 from svc_pg.render import render
-from svc_pg.schema.postgres.installation import CLOSED, Installation
+from svc_pg.schema.postgres.installation import CAPTURER, CLOSED, Installation
 from svc_pg.schema.status import ForeignKind
 
 _NEEDED: Final = ("audit_logs", "audit_hash_key", "installation")
@@ -34,6 +34,7 @@ def find(conn: Connection[Any], installation: Installation, *, has_roles: bool) 
         "installed/foreign.sql.j2",
         has_roles=has_roles,
         owners=CLOSED,
+        capturer_pattern=CAPTURER,
         sees_key=installation.around.sees_hash_key,
         has_user_types=installation.around.has_user_types,
     )

@@ -12,6 +12,8 @@ from svc_pg.query import Query, RawJson, fetch_one, scalar
 
 OWNERS: Final = ("svc_owner", "svc_writer")
 CAPTURE: Final = "svc_capture"
+CAPTURER: Final = "^svc_capture_.*_[0-9a-f]{8}$"
+"""The roles of superusers' tables, one for each: members of CAPTURE."""
 CLOSED: Final = (*OWNERS, CAPTURE)
 """The roles that nobody should be able to log in as."""
 ROLES: Final = (*CLOSED, "svc_sender", "svc_reader", "svc_admin")
@@ -90,11 +92,15 @@ select current_setting('server_version_num')::integer as server_version,
        (select coalesce(jsonb_object_agg(rolname, concat_ws(
                    ' ', case when rolsuper then 'nosuperuser' end, case when rolcreaterole then 'nocreaterole' end,
                    case when rolbypassrls then 'nobypassrls' end, case when rolreplication then 'noreplication' end,
-                   case when rolcanlogin and rolname = any(%(closed)s) then 'nologin' end
+                   case when rolcanlogin and is_closed then 'nologin' end
                )), '{}')
           from pg_roles
-         where rolname = any(%(svc_roles)s) and (rolsuper or rolcreaterole or rolbypassrls or rolreplication
-                                             or rolcanlogin and rolname = any(%(closed)s))) as excess,
+         cross join lateral (
+            select rolname = any(%(closed)s) or rolname ~ %(capturer)s and pg_roles.oid in (
+                       select p.proowner from pg_proc p where p.pronamespace = n.oid) as is_closed
+         ) c
+         where (is_closed or rolname = any(%(svc_roles)s))
+           and (rolsuper or rolcreaterole or rolbypassrls or rolreplication or rolcanlogin and is_closed)) as excess,
        array(select rolname::text from pg_roles
               where rolname = any(%(owners)s)
                 and not (pg_has_role(oid, 'USAGE') and pg_has_role(oid, case
@@ -127,6 +133,7 @@ def look_around(conn: Connection[Any]) -> Surroundings:
     params = {
         "owners": list(OWNERS),
         "closed": list(CLOSED),
+        "capturer": CAPTURER,
         "svc_roles": list(ROLES),
         "options_since": OPTIONS_SINCE,
     }

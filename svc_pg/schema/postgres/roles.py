@@ -2,8 +2,8 @@
 
 - ``svc_owner`` owns the schema, its tables and functions; ``svc_writer`` the views through which entries are written,
   and can insert entries into the audit log, and nothing else. The triggers of a table run as its owner; if that is a
-  superuser, as ``svc_capture``, which can do nothing else. Nobody logs in as one of these three, and nobody but the
-  installer should be a member.
+  superuser, as a role of the table's own, a member of ``svc_capture``, which can do nothing else. Nobody logs in as one
+  of these, and nobody but the installer should be a member.
 - ``svc_sender`` calls ``svc.send``, ``svc_reader`` reads, ``svc_admin`` administers and delivers: ``svc-pg worker`` and
   the console connect as a member of it. Make your own roles members of these, or name them under ``[grants]``, which
   applies to one database only.
@@ -12,6 +12,7 @@ Roles belong to the whole cluster. Every database with svc-pg shares them, so ``
 with the data, and only if no database needs it any more.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,7 +21,7 @@ from psycopg.errors import DependentObjectsStillExist, InsufficientPrivilege
 
 from svc_pg.errors import InstallError
 from svc_pg.render import ident, render
-from svc_pg.schema.postgres.installation import CAPTURE, OWNERS, ROLES, Surroundings, look_around
+from svc_pg.schema.postgres.installation import CAPTURE, CAPTURER, OWNERS, ROLES, Surroundings, look_around
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +33,10 @@ class RoleState:
     sql: str
 
 
-def compare(around: Surroundings) -> list[RoleState]:
-    """The state of every role."""
-    return [_state(role, around) for role in ROLES]
+def compare(around: Surroundings, *, has_roles: bool) -> list[RoleState]:
+    """The state of every role, and of those of superusers' tables that have powers."""
+    of_tables = sorted(role for role in around.excess if role not in ROLES)
+    return [_state(role, around) for role in (*(ROLES if has_roles else ()), *of_tables)]
 
 
 def _state(role: str, around: Surroundings) -> RoleState:
@@ -73,13 +75,15 @@ def join(conn: Connection[Any], around: Surroundings) -> None:
 def drop_unused(conn: Connection[Any], *, has_roles: bool) -> list[str]:
     """Drop the roles that no database of the cluster needs and that the installer may drop; return their names.
 
-    Without roles ``svc_capture`` is the only one that an install may have made. It goes after ``svc_owner``, because a
-    database that needs it may not have used it yet.
+    Without roles ``svc_capture`` and its members are the only ones that an install may have made. It goes after
+    ``svc_owner``, because a database that needs it may not have used it yet.
     """
     dropped: list[str] = []
     existing = look_around(conn).roles
-    for role in ROLES if has_roles else (CAPTURE,):
-        if role not in existing or (role == CAPTURE and {*OWNERS} & {*existing} - {*dropped}):
+    of_tables = [role for role in existing if re.search(CAPTURER, role)]
+    for role in (*of_tables, *(ROLES if has_roles else (CAPTURE,))):
+        is_needed = role == CAPTURE and ({*OWNERS, *of_tables} & {*existing}) - {*dropped}
+        if role not in existing or is_needed:
             continue
         try:
             with conn.transaction():

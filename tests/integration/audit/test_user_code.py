@@ -263,20 +263,121 @@ def test_a_column_that_is_added_later_changes_nothing_about_it(shop: str, owner:
     assert seen(shop) == {(owner, False, False)}
 
 
-def test_the_triggers_of_a_superusers_table_run_as_a_role_without_other_rights(shop: str) -> None:
-    rules = Config(audit=AuditConfig(tables=[AuditedTable(name="public.boss")]))
+@pytest.fixture
+def boss(shop: str) -> Config:
+    """A superuser's tables, of which one has a column of the owner's type, and one is none of its business."""
+    rules = Config(audit=AuditConfig(tables=[AuditedTable(name="public.boss"), AuditedTable(name="public.salaries")]))
     with psycopg.connect(shop) as conn:
         conn.execute("grant usage on schema shop to public")
         conn.execute("create table public.boss (id int primary key, m shop.mood)")
+        conn.execute("create table public.salaries (id int primary key)")
         conn.commit()
         schema.install(conn, rules, prune=True)
+    return rules
+
+
+def test_the_captures_of_a_superusers_table_run_no_code_of_a_type(shop: str, boss: Config) -> None:
+    with psycopg.connect(shop) as conn:
         conn.execute("insert into public.boss values (1, 'low')")
-        assert [entry["table_name"] for entry in log(conn)] == ["public.boss"]
+        assert [(entry["table_name"], entry["after_data"]["m"]) for entry in log(conn)] == [("public.boss", "low")]
         conn.commit()
-        differing = [entry.identity for entry in schema.status(conn, rules) if entry.state != "ok"]
-        assert differing == ["type shop.mood of m of public.boss"]  # which can run as svc_capture
-        assert schema.install(conn, rules) == []
-    assert seen(shop) == {("svc_capture", False, False)}
+        assert all(entry.state == "ok" for entry in schema.status(conn, boss))
+        assert schema.install(conn, boss) == []
+    assert seen(shop) == set()
+
+
+def test_they_run_as_a_role_of_the_table_which_has_no_right_on_another(shop: str, boss: Config) -> None:
+    with psycopg.connect(shop, autocommit=True) as conn:
+        conn.execute("alter table public.salaries add column m shop.mood")  # and no install
+        conn.execute("insert into public.salaries values (1, 'low')")
+        [(role, may_forge, may_read)] = seen(shop)
+        assert role.startswith("svc_capture_public_salaries_")
+        assert (may_forge, may_read) == (False, False)
+        rights = """select c.relname::text from pg_class c
+                     where c.relkind in ('r', 'p', 'v') and c.relname !~ '^(pg_|seen$)' and not starts_with(
+                               c.relnamespace::regnamespace::text, 'information')
+                       and (has_table_privilege(%s, c.oid, 'select, insert, update, delete, truncate'))"""
+        assert conn.execute(rights, (role,)).fetchall() == [("record_public_salaries",)]
+        schema.install(conn, boss)
+        conn.execute("truncate shop.seen")
+        conn.execute("update public.salaries set m = 'high'")
+        assert log(conn)[-1]["changed_fields"] == ["m"]
+    assert seen(shop) == set()
+
+
+def test_the_role_of_a_superusers_table_with_a_login_or_a_member_is_named(shop: str, boss: Config, owner: str) -> None:
+    with psycopg.connect(shop, autocommit=True) as conn:
+        role = scalar(
+            conn,
+            "select relowner::regrole::text from pg_class where relname = 'none'"
+            " union all select proowner::regrole::text from pg_proc where proname = 'capture_public_boss'",
+        )
+        execute(shop, "alter role {} login", role)
+        execute(shop, "grant {} to {}", role, owner)
+        found = {entry.identity: entry.sql for entry in schema.status(conn, boss) if entry.state != "ok"}
+        assert set(found) == {role, f"{owner} as a member of {role}"}
+        for statement in found.values():
+            conn.execute(statement.encode())
+        assert all(entry.state == "ok" for entry in schema.status(conn, boss))
+
+
+TAKEN_OVER: LiteralString = """
+create table shop.plain (id int primary key, n int);
+create table shop.typed (id int primary key, m shop.mood, j json);
+create table shop.typed_by_statement (id int primary key, m shop.mood, j json);
+create table shop.ruled (id int primary key, n int);
+create table shop.sent (id int primary key, n int);
+create table shop.sent_typed (id int primary key, m shop.mood);
+"""
+PLAIN = ("plain", "typed", "typed_by_statement", "sent")
+REFUSED = ("ruled", "sent_typed")
+
+
+@pytest.mark.parametrize("way", ["reassign owned by {} to postgres", "alter role {} superuser"])
+def test_code_of_others_never_runs_as_a_superuser_who_became_the_owner_of_a_capture(
+    maintenance: psycopg.Connection[Any], postgres: str, shop_template: str, way: LiteralString
+) -> None:
+    rules = hooks_config("mood.changed")
+    rules.audit = AuditConfig(tables=[AuditedTable(name=f"shop.{name}") for name in (*PLAIN, *REFUSED)])
+    rules.audit.tables[2].level = "statement"
+    rules.audit.enrich("shop.ruled", "*", label="changed", when={"sql": "shop.spy()"})
+    for name in ("sent", "sent_typed"):
+        rules.webhooks.on_change(f"shop.{name}", ["INSERT"], event="mood.changed", payload="row")
+    with copied(maintenance, postgres, template=shop_template) as conninfo, new_role(postgres) as app:
+        execute(conninfo, "grant all on schema shop to {}; grant usage on schema shop to public", app)
+        execute(conninfo, "set role {}; " + TAKEN_OVER, app)
+        with psycopg.connect(conninfo, autocommit=True) as conn:
+            schema.install(conn, rules, prune=True)
+            try:
+                execute(conninfo, way, app)
+                # a column that the functions do not know yet
+                for name in PLAIN[:3]:
+                    conn.execute(f"alter table shop.{name} add column later shop.mood".encode())
+                for name in PLAIN[:3]:
+                    conn.execute(f"insert into shop.{name} (id, later) values (1, 'low')".encode())
+                    conn.execute(f"update shop.{name} set later = 'high'".encode())
+                    assert log(conn)[-1]["after_data"]["later"] == "high"
+                conn.execute("insert into shop.sent values (1)")
+                for name in REFUSED:
+                    with pytest.raises(
+                        psycopg.errors.InsufficientPrivilege, match=f"shop.{name}.* superuser"
+                    ) as caught:
+                        conn.execute(f"insert into shop.{name} values (1)".encode())
+                    assert "svc-pg install" in str(caught.value.diag.message_hint)
+                assert seen(conninfo) == set()
+                found = {entry.identity: entry.sql for entry in schema.status(conn, rules) if entry.state != "ok"}
+                mends = [sql for identity, sql in found.items() if identity.startswith("superuser ")]
+                assert len(mends) == len((*PLAIN, *REFUSED)) + 2  # of which two are recorded and sent
+                conn.execute("\n".join(mends).encode())
+                conn.execute("insert into shop.plain values (3)")
+                conn.execute("insert into shop.sent values (3)")
+                schema.install(conn, rules)
+                for name in REFUSED:
+                    conn.execute(f"insert into shop.{name} values (1)".encode())
+                assert all(who.startswith("svc_capture_shop_") for who, _, _ in seen(conninfo))
+            finally:
+                execute(conninfo, "alter role {} nosuperuser", app)
+                execute(conninfo, "drop owned by {} cascade", app)
 
 
 def test_a_new_owner_of_the_table_becomes_that_of_its_triggers_by_an_install(

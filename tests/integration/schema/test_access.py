@@ -199,7 +199,8 @@ def test_a_changed_owner_or_privilege_is_tampered_and_install_puts_it_back(db: s
         for change in changes.values():
             conn.execute(psycopg.sql.SQL(change).format(psycopg.sql.Identifier(role)))
         conn.commit()
-        assert differing(conn, config) == dict.fromkeys(changes, "tampered")
+        found = {name: state for name, state in differing(conn, config).items() if not name.startswith("superuser ")}
+        assert found == dict.fromkeys(changes, "tampered")
         assert schema.install(conn, config)
         assert differing(conn, config) == {}
         assert schema.install(conn, config) == []

@@ -35,8 +35,8 @@ def installing(db: psycopg.Connection[Any], config: Config) -> Traffic:
 def test_each_table_costs_an_install_the_same_few_statements_and_rows(db: psycopg.Connection[Any]) -> None:
     few = installing(db, tables(db, 4))
     many = installing(db, tables(db, 24))
-    assert (many.statements - few.statements) / 20 <= 15
-    assert (many.rows - few.rows) / 20 <= 13  # without a look at all objects for each table
+    assert (many.statements - few.statements) / 20 <= 17
+    assert (many.rows - few.rows) / 20 <= 18  # with a role for each, without a look at all objects
 
 
 def test_an_install_that_changes_nothing_takes_few_statements_whatever_the_number_of_tables(
