@@ -74,7 +74,7 @@ class OnChange(StrictModel):
     - ``payload``: the columns to send, or a table of names and the columns they hold (``before.status`` is the old
       value), or ``row``: all columns that are not redacted. Default: the key.
     - ``tenant``: the column that holds the row's tenant.
-    - ``key``: the column by which the messages are numbered (``id`` of ``orders`` gives ``orders:7``), or a text with
+    - ``key``: the column that puts messages into an order (``id`` of ``orders`` gives ``orders:7``), or a text with
       columns in braces: ``order-{id}``.
     """
 
