@@ -50,7 +50,10 @@ def install(
     config: ConfigReference = None,
     prune: Prune = False,
     backfill: Annotated[
-        bool, typer.Option("--backfill", help="Record the existing rows of audited tables as SNAPSHOT entries.")
+        bool,
+        typer.Option(
+            "--backfill", help="Record what the log does not know: existing rows, and changes without an entry."
+        ),
     ] = False,
     roles: Roles = None,
     lock_timeout: LockTimeout = "5s",  # type: ignore[assignment]  # Typer parses it
@@ -136,8 +139,13 @@ def status(
                 if now is not None:
                     output.words(f"{table} is now {now}. To go on recording it, name it so.")
             for entry in differing:
-                if entry.is_left:
+                if entry.is_left and entry.kind != "gap":
                     output.words(f"An install keeps {entry.kind} {entry.identity}. To change it: {entry.sql}")
+            if any(entry.kind == "gap" for entry in differing):
+                output.words(
+                    "Changes of incomplete tables may have no entry. To record what their rows are now:"
+                    " svc-pg install --backfill"
+                )
         else:
             output.words(f"ok: all {len(found)} objects are as they should be.")
         _say_without_actor(attributed)

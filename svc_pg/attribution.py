@@ -22,10 +22,10 @@ select k.name as table_name, e.entries, e.without_actor
   from known k
  cross join lateral (
     select count(*) as entries, count(*) filter (where r.actor_id is null) as without_actor
-      from (select l.actor_id, l.operation from svc.audit_logs l
+      from (select l.actor_id, l.operation, l.label from svc.audit_logs l
              where l.table_name = k.name and l."timestamp" >= now() - interval '1 day'
              order by l."timestamp" desc, l.id desc limit 1000) r
-     where r.operation <> 'SNAPSHOT'
+     where r.operation <> 'SNAPSHOT' and r.label is distinct from 'found by backfill'
  ) e
  where k.name is not null and e.entries > 0
 """
@@ -35,7 +35,7 @@ select k.name as table_name, e.entries, e.without_actor
 class Attribution:
     """The newest entries of a table in the last day, 1,000 at most: all, and those without an actor.
 
-    A SNAPSHOT is of no actor by nature, and does not count.
+    What a backfill found is of no actor by nature, and does not count.
     """
 
     table_name: str

@@ -44,7 +44,8 @@ begin
             end if;
             exit when v_state.after_data is null; -- another life
             foreach v_field in array v_left loop
-                if v_state.operation in ('INSERT', 'SNAPSHOT') and (v_state.after_data ? v_field
+                if v_state.operation in ('INSERT', 'SNAPSHOT') and v_state.before_data is null
+                   and (v_state.after_data ? v_field
                         or v_field = any (coalesce(v_state.redacted_fields, '{}')))
                    or v_field = any (v_state.changed_fields) then
                     field := v_field;
@@ -66,7 +67,8 @@ begin
             end loop;
             v_until := v_state.valid_from;
             v_until_id := v_state.place_id;
-            exit when v_left = '{}' or v_state.operation in ('INSERT', 'SNAPSHOT') or v_state.moved_from is not null;
+            exit when v_left = '{}' or v_state.moved_from is not null
+                      or v_state.operation in ('INSERT', 'SNAPSHOT') and v_state.before_data is null;
         end loop;
         if v_now is null then
             raise exception 'the log does not know a record % of "%"', p_record, p_table using errcode = 'SV104';

@@ -32,8 +32,8 @@ begin
         select e.id, e.xact_id, coalesce(e.before_data::text, '') as before, coalesce(e.after_data::text, '') as after
           from (
             (select l.id, l."timestamp", l.xact_id,
-                    case when l.operation in ('UPDATE', 'DELETE') and l.moved_from is null then l.before_data end
-                        as before_data,
+                    case when l.operation in ('UPDATE', 'DELETE', 'SNAPSHOT') and l.moved_from is null
+                         then l.before_data end as before_data,
                     case when l.operation <> 'DELETE' then l.after_data end as after_data
                from svc.audit_logs l
               where l.table_name = p_table and l.record_id = p_record

@@ -9,7 +9,7 @@ select l.id as entry_id, l."timestamp", l.actor_id, l.tenant_id, l.table_name, l
                                               and jsonb_typeof(coalesce(l.after_data, l.before_data)) = 'object'
                                          then coalesce(l.after_data, l.before_data) else '{}' end)
        ))) c(field)
- where l.operation <> 'SNAPSHOT';
+ where l.operation <> 'SNAPSHOT' or l.before_data is not null;
 comment on view svc.audit_changes is
     'The audit log by field: a row for each field that an UPDATE changed, and for each of an INSERT and a DELETE. '
     'Erased entries have no values.';
@@ -18,7 +18,8 @@ comment on column svc.audit_changes."timestamp" is 'When the entry was written.'
 comment on column svc.audit_changes.actor_id is 'The actor, as the application set it.';
 comment on column svc.audit_changes.tenant_id is 'The tenant, as the application set it.';
 comment on column svc.audit_changes.table_name is 'The table, with its schema: public.customer.';
-comment on column svc.audit_changes.operation is 'INSERT, UPDATE or DELETE.';
+comment on column svc.audit_changes.operation is
+    'INSERT, UPDATE or DELETE, or SNAPSHOT of a change that a backfill found.';
 comment on column svc.audit_changes.record_id is
     'The key of the record: the text of one column, or a JSON array of several.';
 comment on column svc.audit_changes.field is 'The column that changed.';

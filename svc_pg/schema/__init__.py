@@ -121,12 +121,14 @@ def uninstall(conn: Any, *, drop_data: bool = False, wait_for_table: timedelta =
 
 
 def backfill(conn: Any, config: Config) -> dict[str, int]:
-    """Write a SNAPSHOT entry for every row that the log does not know; return the number for each table.
+    """Write a SNAPSHOT entry for every row that the log does not know; return the number of entries for each table.
 
     A row is known if the last entry of its record is anything but a DELETE, and the table was not truncated after it.
-    So a second run writes nothing. Of a table without a key all rows are written, if it has no entries (on PostgreSQL:
-    since it was last truncated). Run it after ``install``, on a connection outside a transaction: one transaction for
-    each table, which waits for its writers and lets them wait. Raises the errors of ``install`` if the configuration
+    On PostgreSQL a row that the log knows otherwise gets a SNAPSHOT entry with both images, and a record that the table
+    lacks a DELETE entry with its last one. So a second run writes nothing. Of a table without a key all rows are
+    written, if it has no entries (on PostgreSQL: since it was last truncated). Run it after ``install``, on a
+    connection outside a transaction. PostgreSQL's writers wait for pieces of a table in which something is lacking;
+    those of other databases for the whole table. Raises the errors of ``install`` if the configuration
     does not fit the tables, and InstallError if a right is missing, or if the connection cannot do what the rules need.
     """
     match _dialect(conn):

@@ -6,10 +6,11 @@ from typing import Literal
 
 from svc_pg.schema_objects import ObjectKind, SchemaObject
 
-State = Literal["ok", "missing", "outdated", "tampered", "disabled", "orphan"]
+State = Literal["ok", "missing", "outdated", "tampered", "disabled", "incomplete", "orphan"]
 InventoryKind = Literal["table", "column", "index", "constraint"]
 ForeignKind = Literal["rule", "trigger", "policy", "table", "column", "role", "setting"]
-Kind = ObjectKind | InventoryKind | ForeignKind | Literal["role", "migration", "partition", "event", "access", "schema"]
+OtherKind = Literal["role", "migration", "partition", "event", "access", "schema", "gap"]
+Kind = ObjectKind | InventoryKind | ForeignKind | OtherKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +18,9 @@ class Status:
     """An object and its state: one of ours, or one of somebody else's that ends or falsifies captures.
 
     ``state``: ``ok``; ``missing``; ``outdated``, if the configuration or svc-pg has changed since; ``tampered``, if
-    somebody else changed it; ``disabled``, for a trigger that does not fire; or ``orphan``, if the configuration does
-    not name it. Our tables, columns, indexes and constraints are listed only if they are missing or tampered.
+    somebody else changed it; ``disabled``, for a trigger that does not fire; ``incomplete``, for a table with changes
+    without an entry (kind ``gap``: a backfill mends the log); or ``orphan``, if the configuration does not name it.
+    Our tables, columns, indexes and constraints are listed only if they are missing or tampered.
     ``sql``: the statement by which install corrects it; empty if only a backup can.
     ``audited_table``: the table whose changes it records or sends.
     ``is_foreign``: install keeps it, because others made it, or have to decide.

@@ -183,47 +183,95 @@ begin
 end
 $svc$;
 
--- Write a SNAPSHOT entry for every row that is new to the log, or that the log last saw deleted. The table is locked.
-set local "TimeZone" = 'UTC';
-set local extra_float_digits = 1;
-set local "DateStyle" = 'ISO, YMD';
-set local "IntervalStyle" = 'iso_8601';
-set local bytea_output = 'hex';
-set local lc_monetary = 'C';
--- an error is better than the rows that a policy shows
-set local row_security = off;
-with truncated as materialized (
-    select distinct on (leaf) null::oid as leaf, "timestamp", id
-      from svc.audit_logs
-     where table_name = 'public.customer' and operation = 'TRUNCATE'
-     order by leaf, "timestamp" desc, id desc
+-- Compare the rows in some pages of a table or partition with the last state of their records in the log. Write a
+-- SNAPSHOT entry for each that the log does not know, or knows otherwise; or only look if there is one. One statement,
+-- whose snapshot sees a change and its entry, or neither.
+insert into svc.audit_logs (
+    table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, after_data,
+    changed_fields, redacted_fields, label, context, partition
+)
+select 'public.customer', suspect.v_leaf, 'SNAPSHOT', suspect.v_record_id,
+       nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
+       nullif(current_setting('role'), 'none'), known.state, suspect.v_recorded,
+       case when known.state is not null then svc.audit_differing(
+           known.state, known.redacted_fields, suspect.v_recorded, suspect.v_redacted, array[]::text[]
+       ) end,
+       suspect.v_redacted, case when known.state is not null then 'found by backfill' end,
+       nullif(current_setting('svc.context', true), '')::jsonb, null
+  from (
+    select row.*
+      from (
+        select v_leaf, v_after ->> 'id' as v_record_id, v_after as v_recorded,
+               null::text[] as v_redacted
+          from (
+            select "svc row".tableoid as v_leaf, null::jsonb as v_before, svc.audit_image("svc row", '"public"."customer"'::regclass, true) - array['display_name']::text[] as v_after
+              from only "public"."customer" "svc row"
+             where "svc row".ctid >= '(0,0)'::tid and "svc row".ctid < '(64,0)'::tid
+            offset 0
+          ) image
+        offset 0
+      ) row
+      left join lateral (
+        select l.operation, l.after_data, l."timestamp", l.id
+          from svc.audit_logs l
+         where l.table_name = 'public.customer' and l.record_id = row.v_record_id
+         order by l."timestamp" desc, l.id desc limit 1
+      ) last on true
+     where last.id is null or last.operation = 'DELETE'
+        or (last.after_data - array[]::text[]::text[])
+           is distinct from (row.v_recorded - array[]::text[]::text[])
+        or exists (
+            select from svc.audit_logs m
+             where m.table_name = 'public.customer' and m.moved_from = row.v_record_id
+               and (m."timestamp", m.id) > (last."timestamp", last.id)
+        )
+        or exists (
+            select from svc.audit_logs t
+             where t.table_name = 'public.customer' and t.record_id is null and t.operation = 'TRUNCATE'
+               and (t."timestamp", t.id) > (last."timestamp", last.id)
+        )
+    offset 0
+  ) suspect
+  left join lateral svc.audit_last_known('public.customer', suspect.v_record_id) known on true
+ where known.state is null
+    or svc.audit_differing(
+           known.state, known.redacted_fields, suspect.v_recorded, suspect.v_redacted, array[]::text[]
+       ) <> '{}'
+
+-- Look among the next records of a table in the log for those that the log knows and the table lacks; or write a
+-- DELETE entry for each, with the last image. One statement, as in compare.sql.j2.
+with record as (
+    select distinct l.record_id from svc.audit_logs l
+     where l.table_name = 'public.customer' and l.record_id > '' and l.record_id <= 'z'
+     order by l.record_id
+),
+gone as (
+    select r.record_id from record r
+     where not exists (
+        select
+          from (
+            select v_after ->> 'id' as v_record_id
+              from (
+                select svc.audit_image("svc row", '"public"."customer"'::regclass, true) - array['display_name']::text[] as v_after
+                  from only "public"."customer" "svc row" offset 0
+              ) image
+            offset 0
+          ) row
+         where row.v_record_id = r.record_id
+       )
+    offset 0
+),
+ended as (
+    select g.record_id, known.*
+      from gone g cross join lateral svc.audit_last_known('public.customer', g.record_id) known
+     where known.state is not null and known.leaf <> 0
 )
 insert into svc.audit_logs (
-    table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, after_data, redacted_fields, context
+    table_name, table_oid, operation, record_id, actor_id, tenant_id, db_role, before_data, redacted_fields, label,
+    context, partition
 )
-select 'public.customer', v_table, 'SNAPSHOT', v_record_id,
+select 'public.customer', leaf, 'DELETE', record_id,
        nullif(current_setting('svc.actor_id', true), ''), nullif(current_setting('svc.tenant_id', true), ''),
-       nullif(current_setting('role'), 'none'), v_after,
-       null::text[], nullif(current_setting('svc.context', true), '')::jsonb
-  from (
-    select v_table, v_before, v_after, v_after ->> 'id' as v_record_id
-      from (
-        select "svc row".tableoid as v_table, null::jsonb as v_before, svc.audit_image("svc row", '"public"."customer"'::regclass, true) - array['display_name']::text[] as v_after
-          from only "public"."customer" "svc row"
-        offset 0
-      ) image
-    offset 0
-  ) row
-  left join truncated t on true
-  left join lateral (
-    select l.operation, l."timestamp", l.id
-      from svc.audit_logs l
-     where l.table_name = 'public.customer' and l.record_id = v_record_id
-     order by l."timestamp" desc, l.id desc limit 1
-  ) last on true
- where last.id is null
-    or last.operation = 'DELETE'  -- by its number; a trigger may have brought the row back before that was recorded
-       and coalesce(svc.audit_state_before(
-           'public.customer', v_record_id, last."timestamp", last.id + 1
-       ), '') = ''
-    or (last."timestamp", last.id) < (t."timestamp", t.id);
+       nullif(current_setting('role'), 'none'), state, redacted_fields, 'found by backfill',
+       nullif(current_setting('svc.context', true), '')::jsonb, partition
+  from ended

@@ -19,6 +19,16 @@ create table svc.audit_epochs (
     constraint audit_epochs_pkey PRIMARY KEY (name)
 );
 
+create table svc.audit_gaps (
+    id bigint generated always as identity not null,
+    table_name text collate "C" not null,
+    what text not null,
+    name text not null,
+    found_at timestamp with time zone default clock_timestamp() not null,
+    constraint audit_gaps_pkey PRIMARY KEY (id),
+    constraint audit_gaps_table_name_what_name_key UNIQUE (table_name, what, name)
+);
+
 create table svc.audit_hash_key (
     is_only boolean default true not null,
     inner_pad bytea not null,
@@ -101,6 +111,16 @@ create table svc.audit_omissions (
     ignored text[] not null,
     is_conditional boolean not null,
     constraint audit_omissions_pkey PRIMARY KEY (table_name)
+);
+
+create table svc.audit_relations (
+    table_name text collate "C" not null,
+    relation oid not null,
+    name text not null,
+    is_part boolean not null,
+    place text not null,
+    facts jsonb not null,
+    constraint audit_relations_pkey PRIMARY KEY (table_name, relation)
 );
 
 create table svc.audit_removals (
@@ -850,6 +870,10 @@ create function svc.audit_columns(p_table oid)
 create function svc.audit_content(l svc.audit_logs)
     returns text language sql stable parallel safe;
 
+create function svc.audit_differing(p_known jsonb, p_known_redacted text[], p_row jsonb, p_row_redacted text[], p_ignored text[])
+    returns text[] language sql immutable parallel safe
+    set search_path=pg_catalog, pg_temp;
+
 create function svc.audit_drifted(p_table text)
     returns jsonb language plpgsql stable parallel safe
     set search_path=pg_catalog, pg_temp;
@@ -958,6 +982,11 @@ create function svc.audit_known(p_table text, p_time timestamp with time zone, O
 
 create function svc.audit_last4(p_value text)
     returns text language sql immutable parallel safe;
+
+create function svc.audit_last_known(p_table text, p_record text, OUT state jsonb, OUT redacted_fields text[], OUT leaf oid, OUT partition text)
+    returns record language plpgsql stable
+    set search_path=pg_catalog, pg_temp
+    set plan_cache_mode=force_generic_plan;
 
 create function svc.audit_last_seal()
     returns SETOF svc.audit_seals language sql stable
@@ -1689,6 +1718,8 @@ grant execute on function svc.audit_columns to svc_writer;
 grant execute on function svc.audit_content to svc_admin;
 grant execute on function svc.audit_content to svc_reader;
 grant execute on function svc.audit_content to svc_writer;
+grant execute on function svc.audit_differing to svc_admin;
+grant execute on function svc.audit_differing to svc_writer;
 grant execute on function svc.audit_drifted to svc_admin;
 grant execute on function svc.audit_drifted to svc_writer;
 grant execute on function svc.audit_ends to svc_admin;
@@ -1716,6 +1747,7 @@ grant execute on function svc.audit_follow_purges to svc_admin;
 grant execute on function svc.audit_follows to svc_admin;
 grant execute on function svc.audit_follows to svc_reader;
 grant execute on function svc.audit_follows to svc_writer;
+grant select on table svc.audit_gaps to svc_admin;
 grant execute on function svc.audit_hash to svc_admin;
 grant execute on function svc.audit_hash to svc_writer;
 grant select on table svc.audit_held_records to svc_admin;
@@ -1745,6 +1777,8 @@ grant execute on function svc.audit_known to svc_reader;
 grant execute on function svc.audit_known to svc_writer;
 grant execute on function svc.audit_last4 to svc_admin;
 grant execute on function svc.audit_last4 to svc_writer;
+grant execute on function svc.audit_last_known to svc_admin;
+grant execute on function svc.audit_last_known to svc_writer;
 grant execute on function svc.audit_last_seal to svc_admin;
 grant execute on function svc.audit_last_seal to svc_writer;
 grant execute on function svc.audit_leaf to svc_admin;
@@ -1805,6 +1839,7 @@ grant execute on function svc.audit_refuse_held to svc_admin;
 grant execute on function svc.audit_refuse_held to svc_writer;
 grant execute on function svc.audit_refuse_superuser to svc_admin;
 grant execute on function svc.audit_refuse_superuser to svc_writer;
+grant select on table svc.audit_relations to svc_admin;
 grant select on table svc.audit_removals to svc_admin;
 grant select on table svc.audit_removals to svc_reader;
 grant execute on function svc.audit_removed_digest to svc_admin;

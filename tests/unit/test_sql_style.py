@@ -45,7 +45,7 @@ def test_a_text_means_the_same_whatever_standard_conforming_strings_says() -> No
 
 def test_a_snapshot_is_taken_with_the_settings_of_a_capture() -> None:
     pinned = [line for line in FILES["include/snapshot_settings.sql.j2"].splitlines() if line.startswith("set ")]
-    local = [line for line in FILES["capture/snapshot.sql.j2"].splitlines() if line.startswith("set local ")]
+    local = [line for line in FILES["capture/backfill_settings.sql"].splitlines() if line.startswith("set local ")]
     assert local.pop() == "set local row_security = off;"
     assert local == [line.replace("set ", "set local ") + ";" for line in pinned if "search_path" not in line]
 

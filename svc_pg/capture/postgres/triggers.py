@@ -34,23 +34,18 @@ def capture_objects(rules: TableRules, *, unattributed: Unattributed = "record")
     return [_record_view(rules), *redact, capture, *history_objects(rules), *_triggers(rules)]
 
 
-def snapshot_sql(rules: TableRules) -> str:
-    """The statements that write a SNAPSHOT entry for each row that the log does not know, in one transaction.
-
-    The transaction must hold a lock of the table.
-    """
-    return render(
-        "capture/snapshot.sql.j2",
-        table=tuple(rules.table.name),
-        table_name=str(rules.table.name),
-        is_partitioned=rules.table.is_partitioned,
-        has_key=bool(rules.key),
-        image=_image(rules, locked_image(rules.table, SQL('"svc row"'))),
-        record_id=_record_id(rules, _AFTER),
-        after=_recorded(rules, _AFTER, _newer(rules)),
-        redacted=_redacted_fields(rules, _newer(rules)),
-        recorded=recorded(rules, "INSERT"),
-    )
+def snapshot_values(rules: TableRules) -> dict[str, object]:
+    """The values of the templates of a backfill, whose transaction must hold a lock of the table."""
+    return {
+        "table": tuple(rules.table.name),
+        "table_name": str(rules.table.name),
+        "is_partitioned": rules.table.is_partitioned,
+        "image": _image(rules, locked_image(rules.table, SQL('"svc row"'))),
+        "record_id": _record_id(rules, _AFTER),
+        "after": _recorded(rules, _AFTER, _newer(rules)),
+        "redacted": _redacted_fields(rules, _newer(rules)),
+        "recorded": recorded(rules, "INSERT"),
+    }
 
 
 def _record_view(rules: TableRules) -> SchemaObject:

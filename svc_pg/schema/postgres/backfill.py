@@ -1,35 +1,82 @@
-"""Record the rows that tables had before they were audited: a SNAPSHOT entry for each row."""
+"""Record what tables hold and the log does not know: rows from before capture, and changes without an entry."""
 
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
 
-from psycopg import Connection, Error
+from psycopg import Connection, DataError, Error
 from psycopg.sql import SQL, Identifier
 
 from svc_pg.capture.postgres.catalog import read_tables
 from svc_pg.capture.postgres.code_of_others import check_planned
+from svc_pg.capture.postgres.comparing import SETTINGS, Comparison, pages_from, tells_all
 from svc_pg.capture.postgres.patterns import resolve
-from svc_pg.capture.postgres.triggers import snapshot_sql
-from svc_pg.capture.rules import rules_for
+from svc_pg.capture.postgres.triggers import snapshot_values
+from svc_pg.capture.rules import TableRules, rules_for
 from svc_pg.config import AuditedTable, Config
-from svc_pg.errors import ConfigError
-from svc_pg.schema.postgres.diagnosis import diagnose
+from svc_pg.errors import ConfigError, InstallError
+from svc_pg.query import Query, fetch, fetch_one, scalar
+from svc_pg.render import render
+from svc_pg.schema.patience import TRIES
+from svc_pg.schema.postgres import gaps
+from svc_pg.schema.postgres.diagnosis import LOCKED, diagnose
 from svc_pg.schema.postgres.transactions import Patience, locked, transaction
 from svc_pg.table_names import TableName
 
+_PAGES: Final = 64
+_RECORDS: Final = 5000
+_RANGES_SINCE: Final = 140000
+"""The server version from which a range of pages is read without the rest of the table."""
+
+_LEAVES: Final = """
+select n.nspname::text as schema, c.relname::text as "table", c.relfilenode::bigint as file,
+       case when c.relkind = 'f' then null
+            else ceil(pg_relation_size(c.oid)::numeric / current_setting('block_size')::integer)::integer end as pages
+  from (select relid from pg_partition_tree(%s::regclass) union select %s::regclass) t
+  join pg_class c on c.oid = t.relid and c.relkind in ('r', 'f')
+  join pg_namespace n on n.oid = c.relnamespace
+ order by c.oid
+"""
+_PLAIN_KEY: Final = """
+select count(*) = cardinality(%s::text[]) from pg_attribute
+ where attrelid = %s::regclass and attname = any (%s::text[]) and atttypid < 16384
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    schema: str
+    table: str
+    file: int
+    pages: int | None
+
+    @property
+    def name(self) -> TableName:
+        return TableName(self.schema, self.table)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    upto: str | None
+    records: int
+    is_found: bool
+
 
 def backfill(conn: Connection[Any], config: Config) -> dict[str, int]:
-    """Write a SNAPSHOT entry for every row that the log does not know; return the number for each table.
+    """Compare every audited table with the log, and write entries for what the log does not know; return their number.
 
-    A row is known if the last entry of its record is anything but a DELETE, and the table was not truncated after it.
-    So a second run writes nothing, and rows of a partition that was attached in between are found. Of a table without a
-    key all rows are written, if it has no entries since it was last truncated; of a partitioned one, if it has none.
-    A table with ``record_when`` gets the entries of those rows whose INSERT would be recorded.
+    A row that the log does not know, or last saw deleted, gets a SNAPSHOT entry. So does a row that the log knows
+    otherwise, with both images. A record that the log knows and the table lacks gets a DELETE entry with its last
+    image. From then on the log tells what is there; a second run writes nothing. Of a table without a key all rows are
+    written, if it has no entries since it was last truncated; of a partitioned one, if it has none. A table with
+    ``record_when`` gets the entries of those rows whose INSERT would be recorded, and of new records alone.
 
-    Run it after ``install``, on a connection outside a transaction: one transaction for each table, which waits for its
-    writers and lets them wait. Raises the errors of ``install`` if the configuration does not fit the tables, and
-    InstallError if a right is missing: for row security, too, which would hide rows; and if the planner would run code
-    of others, such as the function of an index, with the rights of this connection. A ``record_when`` in SQL is refused
-    for the same reason, before anything is written.
+    Run it after ``install``, on a connection outside a transaction. It reads a table in pieces, each in one statement,
+    while writers go on; they wait only for the writing of a piece in which something is lacking. Raises the errors of
+    ``install`` if the configuration does not fit the tables, and InstallError if a right is missing: for row security,
+    too, which would hide rows; and if the planner would run code of others, such as the function of an index, with the
+    rights of this connection. What was written stays, and the next run goes on. A ``record_when`` in SQL is refused for
+    the same reason, before anything is written.
     """
     with transaction(conn):
         audited = resolve(conn, config.audit.tables)
@@ -44,17 +91,125 @@ def backfill(conn: Connection[Any], config: Config) -> dict[str, int]:
     for name, rules in audited.items():
         try:
             with locked(conn, Patience()):
-                written[str(name)] = _write(conn, name, rules)
+                known = gaps.keep_of(conn, str(name))
+            written[str(name)] = _Backfill(conn, name, rules).run()
+            with locked(conn, Patience()):
+                gaps.mend(conn, known)
         except Error as error:
             raise diagnose(conn, error, table=str(name)) from error
     return written
 
 
-def _write(conn: Connection[Any], name: TableName, rules: AuditedTable) -> int:
-    conn.execute(SQL("lock table {} in share row exclusive mode").format(Identifier(*name)))
-    table = read_tables(conn, [name])[name]
-    check_planned(conn, name)
-    cursor = conn.execute(snapshot_sql(rules_for(table, rules)).encode())
-    while cursor.nextset():
-        pass
-    return cursor.rowcount
+class _Backfill:
+    """The backfill of one table."""
+
+    def __init__(self, conn: Connection[Any], name: TableName, audited: AuditedTable) -> None:
+        self._conn = conn
+        self._name = name
+        self._audited = audited
+        with transaction(conn):
+            self._table = read_tables(conn, [name])[name]
+            self._rules = rules_for(self._table, audited)
+            self._has_plain_key = bool(
+                scalar(conn, _PLAIN_KEY, (self._rules.key, Identifier(*name).as_string(), self._rules.key))
+            )
+
+    def run(self) -> int:
+        """Write what the log lacks; return the number of entries."""
+        if not self._rules.key:
+            return self._write(self._name, lambda: self._keyless(self._rules))
+        written = 0
+        for leaf in self._leaves():
+            written += self._of_leaf(leaf)
+        return written + self._ended()
+
+    def _keyless(self, rules: TableRules) -> str:
+        return render("capture/snapshot.sql.j2", **snapshot_values(rules))
+
+    def _comparison(self) -> Comparison:
+        return Comparison.of(self._rules, has_plain_key=self._has_plain_key)
+
+    def _leaves(self) -> list[_Leaf]:
+        name = Identifier(*self._name).as_string()
+        with transaction(self._conn):
+            return fetch(self._conn, Query(_LEAVES, (name, name), _Leaf))
+
+    def _of_leaf(self, leaf: _Leaf) -> int:
+        """Compare its rows; again from the first page if they have moved to another file meanwhile."""
+        written, file = 0, None
+        while file != leaf.file:
+            file = leaf.file
+            for pages in self._pages(leaf):
+                if self._look(leaf.name, lambda: self._comparison().rows(leaf.name, pages, is_look=True)):  # noqa: B023 - called at once
+                    written += self._write(
+                        leaf.name,
+                        lambda: self._comparison().rows(leaf.name, pages, is_look=False),  # noqa: B023
+                    )
+            [leaf] = [each for each in self._leaves() if each.name == leaf.name] or [leaf]
+        return written
+
+    def _pages(self, leaf: _Leaf) -> Iterator[Any]:
+        by_range = self._conn.info.server_version >= _RANGES_SINCE
+        if leaf.pages is None:
+            yield None
+        for first in range(0, leaf.pages or 0, _PAGES):
+            yield pages_from(first, _PAGES, by_range=by_range)
+
+    def _ended(self) -> int:
+        """Write the ends of records that the table lacks."""
+        if not tells_all(self._rules):
+            return 0
+        try:
+            return self._ended_records(_RECORDS if self._has_plain_key else None)
+        except DataError:  # the key had another type once
+            self._has_plain_key = False
+            return self._ended_records(None)
+
+    def _ended_records(self, records: int | None) -> int:
+        written, after = 0, ""
+        while True:
+            found = self._look_at_ended(after, records)
+            if found.upto is None:
+                return written
+            if found.is_found:
+                upto = found.upto
+                written += self._write(
+                    self._name,
+                    lambda: self._comparison().ended(after, upto=upto),  # noqa: B023
+                )
+            if records is None or found.records < records:
+                return written
+            after = found.upto
+
+    def _look_at_ended(self, after: str, records: int | None) -> _Ended:
+        with transaction(self._conn):
+            self._lock(self._name, "share update exclusive")
+            text = self._comparison().ended(after, records=records)
+            return fetch_one(self._conn, Query(text, (), _Ended))
+
+    def _look(self, relation: TableName, text: Callable[[], str]) -> bool:
+        """The lock lets writers go on, and nobody give the planner code of his."""
+        with transaction(self._conn):
+            self._lock(relation, "share update exclusive")
+            return bool(scalar(self._conn, text()))
+
+    def _write(self, relation: TableName, text: Callable[[], str]) -> int:
+        """Write in a transaction of its own, in which nobody changes the table or this part of it."""
+        tries = TRIES
+        while True:
+            tries -= 1
+            try:
+                with locked(self._conn, Patience()):
+                    self._lock(relation, "share row exclusive")
+                    return self._conn.execute(text().encode()).rowcount
+            except Error as error:
+                if not (tries and isinstance(error, LOCKED)):
+                    raise
+
+    def _lock(self, relation: TableName, mode: str) -> None:
+        self._conn.execute(SETTINGS, prepare=False)
+        lock = SQL("lock table {} in {} mode").format(Identifier(*relation), SQL(mode))
+        self._conn.execute(lock)
+        check_planned(self._conn, relation)
+        if read_tables(self._conn, [self._name]) != {self._name: self._table}:  # its images are for the columns it had
+            raise InstallError(f'table "{self._name}" was changed during the backfill', hint="Run it again.")

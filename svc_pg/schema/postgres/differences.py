@@ -9,6 +9,7 @@ from svc_pg.config import Config
 from svc_pg.schema.postgres import (
     access,
     foreign,
+    gaps,
     installation,
     installed,
     inventory,
@@ -67,6 +68,10 @@ def look(conn: Connection[Any], present: Installation, target: Target) -> list[S
         Status("event", event.name, event.state, event.sql) for event in compare_events(conn, present, target.events)
     ]
     found += [entry for entry in made if entry.audited_table]
+    found += [
+        Status("gap", f"{gap.table_name}: {gap.words}", "incomplete", "", audited_table=gap.table_name, is_foreign=True)
+        for gap in gaps.find(conn, present, target.tables)
+    ]
     is_new = any(entry.kind in ("role", "migration") and entry.action == "create" for entry in found)
     found += _access(conn, present, target.access, is_new=is_new)
     # removals come last, and those of tables first among them: their views call functions of the schema

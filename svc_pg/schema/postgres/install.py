@@ -15,7 +15,16 @@ from svc_pg.config import Config, Grants
 from svc_pg.errors import ConfigError, InstallError, UnknownTableError
 from svc_pg.query import scalar
 from svc_pg.schema.patience import FOR_INSTALL, FOR_TABLE, TRIES
-from svc_pg.schema.postgres import access, diagnosis, installation, inventory, partitions, preflight, search_indexes
+from svc_pg.schema.postgres import (
+    access,
+    diagnosis,
+    gaps,
+    installation,
+    inventory,
+    partitions,
+    preflight,
+    search_indexes,
+)
 from svc_pg.schema.postgres.differences import look
 from svc_pg.schema.postgres.installation import Installation, look_around, next_revision
 from svc_pg.schema.postgres.roles import drop_unused, join
@@ -123,8 +132,6 @@ def _install_schema(
     done = take(conn, [step for step in steps if step.action != "remove"])
     if any(step.kind == "migration" for step in done):
         inventory.record(conn)
-    else:
-        conn.execute(inventory.RENEW)
     left = {table: steps for table, steps in plan.by_table.items() if table not in own}
     return replace(plan, by_table=left, revision=_finish_schema(conn, present, plan, done)), done
 
@@ -136,7 +143,7 @@ def _finish_schema(conn: Connection[Any], present: Installation, plan: Plan, don
         join(conn, look_around(conn))
     if done or any(step.kind == "access" for step in plan.steps):
         access.apply(conn, wanted)
-    conn.execute(partitions.REPAIR + partitions.EPOCH)
+    conn.execute((partitions.REPAIR + partitions.EPOCH + inventory.RENEW + gaps.keep_sql(plan.steps)).encode())
     record = (__version__, wanted.has_roles, access.fingerprint(wanted))
     if not done and record == (present.version, present.has_roles, present.access_sha256):
         return present.revision
@@ -160,6 +167,7 @@ def _install_table(conn: Connection[Any], config: Config, plan: Plan, table: str
         plan, taken = anew, {(step.kind, step.identity) for step in done}
         again = take(conn, plan.by_table.get(table, []))
         done += [step for step in again if (step.kind, step.identity) not in taken]
+    gaps.note(conn, [table])
     if names := Scope.of([step.item for step in done if step.item is not None]).names:
         access.apply(conn, plan.target.access, names=names)
     return plan, done
@@ -179,6 +187,7 @@ def _made_anew(conn: Connection[Any], config: Config, plan: Plan, table: str) ->
 def _remove(conn: Connection[Any], plan: Plan, *, prune: bool) -> list[Status]:
     """Take the removals, and then all rights that were needed by what is gone or was replaced, such as to hash."""
     done = take(conn, plan.next(conn).removals(prune=prune))
+    gaps.note(conn, [step.audited_table for step in done if step.audited_table in plan.target.tables])
     access.apply(conn, plan.target.access)
     return done
 

@@ -70,12 +70,16 @@ present (kind, identity, of_table, sql, definition, is_whole) as (
       from own_constraint k
 )
 """
-# Another version of PostgreSQL may print a definition in other words. A record of an older svc-pg has none.
+# Another version of PostgreSQL may print a definition in other words, and after a dump it has other parentheses. A
+# record of an older svc-pg has none.
 _MAJOR: Final[LiteralString] = "current_setting('server_version_num')::integer / 10000"
+_IS_ANOTHER: Final[LiteralString] = (
+    "translate(p.definition, '()', '') <> translate(to_jsonb(r) ->> 'definition', '()', '')"
+)
 _ALTERED: Final = rf"""{_PRESENT}
 select r.kind, r.identity, case when p.kind is null then 'missing' else 'tampered' end as state,
        r.kind = 'index' and r.of_table = 'audit_logs' as is_of_log,
-       coalesce(p.definition <> to_jsonb(r) ->> 'definition', false) as is_another,
+       coalesce({_IS_ANOTHER}, false) as is_another,
        substring(r.sql from ' svc[.]audit_logs (USING .*);$') as method,
        case when r.kind = 'column' and p.kind is null then null
             when r.kind = 'index' and p.kind is not null then format('drop index %s; ', r.identity)
@@ -88,7 +92,7 @@ select r.kind, r.identity, case when p.kind is null then 'missing' else 'tampere
   from svc.installed_inventory r
   left join present p on p.kind = r.kind and p.identity = r.identity
  where (p.kind is null or not p.is_whole
-        or p.definition <> to_jsonb(r) ->> 'definition' and (to_jsonb(r) ->> 'postgres_major')::integer = {_MAJOR})
+        or {_IS_ANOTHER} and (to_jsonb(r) ->> 'postgres_major')::integer = {_MAJOR})
    and (r.kind = 'table' or exists (select from own o where o.relname = r.of_table))
  order by r.kind = 'constraint', r.sql !~ ' PRIMARY KEY ', r.identity
 """  # noqa: S608 - constants

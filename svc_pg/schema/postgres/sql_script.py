@@ -15,7 +15,7 @@ from svc_pg.config import Config
 from svc_pg.render import render
 from svc_pg.schema.export.script import Script
 from svc_pg.schema.migration_files import Migration, by_name
-from svc_pg.schema.postgres import installation, installed, inventory, preflight
+from svc_pg.schema.postgres import gaps, installation, installed, inventory, preflight
 from svc_pg.schema.postgres.access import Access, access_sql, fingerprint
 from svc_pg.schema.postgres.differences import look
 from svc_pg.schema.postgres.installation import OWNERS, ROLES, Installation
@@ -57,9 +57,10 @@ def script(conn: Connection[Any], config: Config, *, prune: bool = False, roles:
         render("script/begin.sql.j2"),
         *_check(steps, notes),
         *_roles(target.access, [step for step in steps if step.kind == "role" and step.action == "replace"]),
-        *(_step(step) for step in steps if step.kind not in ("role", "partition", "access")),
+        *_steps(step for step in steps if step.kind not in ("role", "partition", "access")),
         *([inventory.RECORD] if any(step.kind == "migration" for step in steps) else []),
         *_record([step.item for step in objects if step.item is not None]),
+        gaps.note_sql(keeps=False) + ";",
         access_sql(target.access),
         _finish(target.access),
         render("script/end.sql"),
@@ -68,6 +69,16 @@ def script(conn: Connection[Any], config: Config, *, prune: bool = False, roles:
     state = sha256(json.dumps([present.revision, sorted(notes.items())]).encode()).hexdigest()
     downgrade = _downgrade(objects, is_first=not notes)
     return Script("\n".join(texts), downgrade, list(dict.fromkeys(tables)), made_for=state)
+
+
+def _steps(steps: Iterator[Status]) -> Iterator[str]:
+    """The steps; before the first of a table, what the log may lack of it is kept."""
+    is_kept = False
+    for step in steps:
+        if step.audited_table is not None and not is_kept:
+            is_kept = True
+            yield gaps.note_sql() + ";"
+        yield _step(step)
 
 
 def _check(steps: list[Status], notes: Mapping[tuple[str, str], str]) -> Iterator[str]:

@@ -4,7 +4,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from svc_pg import Config, schema
+from svc_pg import Config, audit, schema
 from svc_pg.errors import InstallError
 from svc_pg.query import scalar
 from tests.support.replay import contents, replay
@@ -166,3 +166,82 @@ def test_rows_that_a_policy_hides_are_an_error(db: psycopg.Connection[Any], post
         db.commit()
         execute(db.info.dsn, "reassign owned by {} to current_user", owner)
         execute(db.info.dsn, "drop owned by {}", owner)
+
+
+def unseen(conn: psycopg.Connection[Any], change: LiteralString) -> None:
+    conn.execute("set session_replication_role = replica")
+    conn.execute(change)
+    conn.execute("reset session_replication_role")
+    conn.commit()
+
+
+def test_a_row_that_changed_unseen_is_recorded_with_both_images_and_a_lost_one_with_its_last(
+    db: psycopg.Connection[Any],
+) -> None:
+    wanted = config(redact=["secret"], ignore=["d"])
+    schema.install(db, wanted)
+    schema.backfill(db, wanted)
+    audit.erase(db, "t", 5)
+    db.commit()
+    unseen(
+        db, "update t set d = now(), secret = 'other'; update t set a = 'b' where id < 3; delete from t where id = 4"
+    )
+    before = len(log(db))
+    db.commit()
+    assert schema.backfill(db, wanted) == {"public.t": 3}
+    found = log(db)[before:]
+    db.commit()
+    assert [(e["operation"], e["record_id"], e["changed_fields"], e["label"]) for e in found] == [
+        ("SNAPSHOT", "1", ["a"], "found by backfill"),
+        ("SNAPSHOT", "2", ["a"], "found by backfill"),
+        ("DELETE", "4", None, "found by backfill"),
+    ]
+    assert (found[0]["before_data"]["a"], found[0]["after_data"]["a"], found[2]["before_data"]["a"]) == ("a", "b", "a")
+    assert "hush" not in str(found)
+    assert "other" not in str(found)
+    [state, _] = audit.history("t", 1).order("newest").list(db).data
+    assert (state.operation, state.changed_fields) == ("SNAPSHOT", ["a"])
+    assert {field.field: field.operation for field in audit.blame(db, "t", 1)}["a"] == "SNAPSHOT"
+    db.commit()
+    assert schema.backfill(db, wanted) == {"public.t": 0}
+
+
+@pytest.mark.parametrize("key", ["int", "mood", "int, b text", "jsonb"])
+def test_lost_records_are_found_by_any_key(database: str, key: LiteralString) -> None:
+    with psycopg.connect(database) as conn:
+        conn.execute("create type mood as enum ('1', '2', '3')")
+        conn.execute("create table t (a " + key + ", n int)")
+        columns = "a, b" if "b text" in key else "a"
+        conn.execute("alter table t add primary key (" + columns + ")")
+        conn.commit()
+        schema.install(conn, config())
+        values = (
+            "select v::text::"
+            + key.split(",")[0]
+            + (", 'x'" if "," in key else "")
+            + ", 1 from unnest('{1,2,3}'::int[]) v"
+        )
+        conn.execute(("insert into t " + values).encode())
+        conn.commit()
+        unseen(conn, "delete from t where a::text = '2'")
+        assert schema.backfill(conn, config()) == {"public.t": 1}
+        [entry] = [entry for entry in log(conn) if entry["operation"] == "DELETE"]
+        assert "2" in entry["record_id"]
+        conn.commit()
+        assert schema.backfill(conn, config()) == {"public.t": 0}
+
+
+def test_a_table_of_many_pages_is_compared_while_writers_go_on(database: str) -> None:
+    with psycopg.connect(database) as conn, psycopg.connect(database) as writer:
+        conn.execute("create table t (id int primary key, pad text)")
+        conn.execute("insert into t select n, repeat('x', 700) from generate_series(1, 2000) n")  # 200 pages
+        conn.commit()
+        schema.install(conn, config())
+        assert schema.backfill(conn, config()) == {"public.t": 2000}
+        writer.execute("update t set pad = 'y' where id = 7; delete from t where id = 8")
+        assert schema.backfill(conn, config()) == {"public.t": 0}  # waits for no writer while it only looks
+        writer.commit()
+        assert schema.backfill(conn, config()) == {"public.t": 0}
+        unseen(conn, "delete from t where id between 10 and 1000; update t set pad = 'z' where id > 1990")
+        assert schema.backfill(conn, config()) == {"public.t": 991 + 10}
+        assert schema.backfill(conn, config()) == {"public.t": 0}

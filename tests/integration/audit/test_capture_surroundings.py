@@ -148,7 +148,7 @@ def test_a_dump_that_is_restored_elsewhere_is_intact_and_goes_on(
         [programs / "psql", "--quiet", "--dbname", empty_database], input=dump, capture_output=True, check=True
     )
     with psycopg.connect(empty_database) as copy:
-        assert {entry.state for entry in schema.status(copy, config)} == {"ok"}
+        assert {entry.identity: entry.sql for entry in schema.status(copy, config) if entry.state != "ok"} == {}
         copy.execute("update t set a = 'b'")
         assert brief(copy) == [("public.t", "INSERT", "1"), ("public.t", "UPDATE", "1")]
         with pytest.raises(psycopg.DatabaseError, match="append-only"):

@@ -146,6 +146,9 @@ def test_a_disabled_trigger_is_noticed_and_put_back(recorded: psycopg.Connection
     recorded.commit()
     assert differing(recorded, CUSTOMER) == {"00_svc_audit_write on public.customer": "disabled"}
     schema.install(recorded, CUSTOMER)
+    told = "trigger 00_svc_audit_write on public.customer was off, gone or another for a time"
+    assert differing(recorded, CUSTOMER) == {f"public.customer: {told}": "incomplete"}
+    schema.backfill(recorded, CUSTOMER)
     assert differing(recorded, CUSTOMER) == {}
 
 

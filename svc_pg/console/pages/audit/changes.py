@@ -98,7 +98,8 @@ def fields(entry: Entry) -> list[Field]:
         sides: tuple[Value | None, Value | None] = (_one(before, name), _one(after, name))
         if was is not None and now is not None and was != now:
             sides = compared(written(was), written(now))
-        is_changed = name in changed if entry.operation == "UPDATE" else name in before or name in after
+        has_sides = entry.before_data is not None and entry.after_data is not None
+        is_changed = name in changed if has_sides else name in before or name in after
         found.append(Field(name, *sides, is_changed=is_changed, is_disguised=is_disguised))
     return sorted(found, key=lambda field: not field.is_changed)
 

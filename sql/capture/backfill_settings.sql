@@ -1,0 +1,8 @@
+set local "TimeZone" = 'UTC';
+set local extra_float_digits = 1;
+set local "DateStyle" = 'ISO, YMD';
+set local "IntervalStyle" = 'iso_8601';
+set local bytea_output = 'hex';
+set local lc_monetary = 'C';
+-- an error is better than the rows that a policy shows
+set local row_security = off;
