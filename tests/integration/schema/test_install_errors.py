@@ -292,7 +292,7 @@ def test_a_lost_connection_keeps_what_is_finished_and_names_the_rest(db: psycopg
 
 
 @pytest.mark.parametrize(
-    ("timeout", "code", "words"), [("50ms", 2, "is not a duration"), ("1s", 1, "locks are held by")]
+    ("timeout", "code", "words"), [("50us", 2, "is not a duration"), ("50ms", 1, "locks are held by")]
 )
 def test_the_command_line_says_how_long_to_wait(
     db: psycopg.Connection[Any], shop: str, tmp_path: Path, timeout: str, code: int, words: str
