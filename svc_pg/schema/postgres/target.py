@@ -120,7 +120,7 @@ def guards() -> list[SchemaObject]:
         "audit/audit_guard.sql.j2",
         "audit/audit_guard_holds.sql.j2",
         "audit/audit_new_epoch.sql",
-        "console/console_guard_events.sql",
+        "console/console_guard_events.sql.j2",
     )
     paths = [PurePosixPath(name) for name in kept]
     functions = [SchemaObject("function", f"svc.{path.name.split('.')[0]}", render(str(path))) for path in paths]
