@@ -27,8 +27,8 @@ FindingKind = Literal[
 class Finding:
     """One difference, in a sentence: of the entry with this id, or else of the seal itself.
 
-    The ``seal`` of a claimed removal is the last one. ``timestamp`` is the time that the entry had when it was sealed;
-    of an inserted entry, the time that it has.
+    The ``seal`` of a claimed removal, and of an entry that is erased no more, is the last one. ``timestamp`` is the
+    time that the entry had when it was sealed; of an inserted entry, the time that it has.
     """
 
     kind: FindingKind

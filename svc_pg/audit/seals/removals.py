@@ -41,8 +41,9 @@ select r.id
  )
 """
 _LISTS: Final = """
-select removal, pg_catalog.sha256(string_agg(pg_catalog.int8send(id) operator(pg_catalog.||) digest, '' order by id))
-           as digest
+select removal, pg_catalog.sha256(string_agg(pg_catalog.int8send(id) operator(pg_catalog.||)
+                                             pg_catalog.timestamptz_send("timestamp") operator(pg_catalog.||) digest,
+                                             '' order by id)) as digest
   from svc.audit_removed_leaves group by removal
 """
 _LISTED: Final = "select id, removal, digest from svc.audit_removed_leaves where id = any (%s::bigint[])"

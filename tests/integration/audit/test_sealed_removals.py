@@ -13,7 +13,7 @@ from svc_pg import Config, audit, maintenance, schema
 from svc_pg.audit import Seal, SealKey, Verification
 from svc_pg.audit.seals import sealing, steps, verification
 from svc_pg.audit.seals.comparison import Comparison, compare
-from svc_pg.audit.seals.leaves import CONTENT, DIGEST, WHO
+from svc_pg.audit.seals.leaves import CONTENT, DIGEST, WHO, leaves_of
 from svc_pg.query import Query, fetch, scalar
 from tests.support.postgres import Prepare
 from tests.support.tables import audited, create_and_audit
@@ -363,3 +363,21 @@ def test_an_event_loop_goes_on_while_leaves_are_hashed(
             return await audit.averify(conn, public_keys=KEY.public)
 
     assert asyncio.run(verifying()).is_intact
+
+
+def test_what_is_erased_and_purged_while_the_log_is_verified_is_no_difference(
+    db: Connection, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(db, "public.session", 500)
+    write(db, "public.customer", 500, 501)
+    audit.seal(db, key=KEY)
+
+    def removing(*arguments: Any, **options: Any) -> Query[Any]:
+        with psycopg.connect(database, autocommit=True) as other:
+            audit.erase(other, "customer", "500")
+            audit.purge(other, config=RETENTION)
+        return leaves_of(*arguments, **options)
+
+    monkeypatch.setattr(verification, "leaves_of", removing)
+    found = verified(db)
+    assert (found.findings, found.erased, found.purged, found.unsealed) == ([], 1, 1, 2)

@@ -204,6 +204,7 @@ SEALS: list[tuple[str, str, list[tuple[str, str | None]]]] = [
         "update svc.audit_seals set number = 3 - number where number in (1, 2)",
         [("seals_swapped", None)],
     ),
+    ("an older version", "update svc.audit_seals set version = 1 where number = 1", [("seal_changed", None)]),
     (
         "signature of another",
         "update svc.audit_seals set signature = (select signature from svc.audit_seals where number = 2)",

@@ -238,6 +238,7 @@ def test_an_erased_entry_that_got_its_contents_back_is_found(log: Log) -> None:
     for also in (
         "select",
         f"delete from svc.audit_removed_leaves where id = {log.erased}",
+        f"update svc.audit_removed_leaves set timestamp = '2001-01-01' where id = {log.erased}",
         f"delete from svc.audit_removals where entry_id = {log.erasure}",
         f"delete from svc.audit_logs where id = {log.erasure}",
     ):
