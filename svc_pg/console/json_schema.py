@@ -1,11 +1,12 @@
 """The JSON Schemas of the values that ``encoding`` writes and of the bodies that handlers read."""
 
+import json
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 from uuid import UUID
 
 from pydantic import BaseModel, JsonValue
@@ -54,7 +55,9 @@ class Schemas:
         self._bodies, document = models_json_schema(
             [(model, "validation") for model in bodies], by_alias=True, ref_template=REF_TEMPLATE
         )
-        self.components: dict[str, Schema] = dict(document.get("$defs", {}))
+        self.components: dict[str, Schema] = {
+            name: _without_defaults(schema) for name, schema in document.get("$defs", {}).items()
+        }
         self._names: dict[type, str] = {}
 
     def of_body(self, model: type[BaseModel]) -> Schema:
@@ -73,7 +76,7 @@ class Schemas:
                 return {**self._members(arguments[0], {}), "required": [to_camel(name) for name in partial.names]}
             return self._of(arguments[0], bound)
         if origin is Literal:
-            return {**self._of(type(arguments[0]), {}), "enum": list(arguments)}
+            return _open(arguments)
         if origin in (Union, UnionType):
             return _any_of([self._of(option, bound) for option in arguments])
         if isinstance(annotation, TypeVar):
@@ -106,6 +109,33 @@ class Schemas:
         types = get_type_hints(kind)
         members: Schema = {to_camel(field.name): self._of(types[field.name], bound) for field in fields(kind)}
         return {"type": "object", "required": list(members), "properties": members}
+
+
+def _without_defaults(schema: Schema) -> Schema:
+    """The schema of a body, whose defaults are told in words: clients that are generated would send each of them."""
+    properties = schema.get("properties")
+    if not isinstance(properties, dict):
+        return schema
+    return {**schema, "properties": {name: _told(field) for name, field in properties.items()}}
+
+
+def _told(field: JsonValue) -> JsonValue:
+    if not isinstance(field, dict) or "default" not in field:
+        return field
+    kept = {name: value for name, value in field.items() if name != "default"}
+    if field["default"] in (None, "", {}, []):  # as everybody expects
+        return kept
+    told = f"Default: {json.dumps(field['default'])}."
+    return {**kept, "description": f"{field['description']} {told}" if "description" in field else told}
+
+
+def _open(words: Sequence[object]) -> Schema:
+    """The schema of one of these texts. Of several it is open: old clients must be able to read what is added."""
+    if len(words) == 1 or not all(isinstance(word, str) for word in words):
+        return {**_SCALARS[type(words[0])], "enum": cast(list[JsonValue], list(words))}
+    listed = cast(list[JsonValue], list(words))
+    description = f"{', '.join(map(str, words))}; later versions may have others"
+    return {"type": "string", "description": description, "x-extensible-enum": listed}
 
 
 def _any_of(options: list[Schema]) -> Schema:

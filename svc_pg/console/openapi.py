@@ -16,6 +16,9 @@ from svc_pg.settings import Permission
 
 JSON: Final = "application/json"
 PROBLEM: Final = "application/problem+json"
+CODES: Final = "x-codes"
+"""The member of a response with the codes of its problems. A schema that allowed no others would make clients that are
+generated fail at a code of a later version, or of the application."""
 
 _SESSION: Final = "session"
 _DEVICE: Final = "device"
@@ -38,6 +41,7 @@ _WITH_SESSION: Final = {
     "too_many_calls": 429,
     **database.PROBLEMS,
 }
+_WITH_CHANGE: Final = {"foreign_origin": 403}
 _WITHOUT_TENANTS: Final = {"not_for_tenants": 403}
 _WITH_QUERY: Final = {"invalid_parameter": 422}
 _WITH_BODY: Final = {
@@ -58,7 +62,11 @@ _PROBLEM_SCHEMA: Final[Schema] = {
         "title": {"type": "string"},
         "status": {"type": "integer"},
         "detail": {"type": "string"},
-        "code": {"type": "string", "description": "not_found if no route has the method and the path"},
+        "code": {
+            "type": "string",
+            "description": "as the response lists them; not_found if no route has the method and the path;"
+            " later versions may have others",
+        },
         "requestId": {"type": "string"},
         "retryAfter": {"type": "integer", "description": "seconds, as the header Retry-After says"},
         "parameter": {"type": "string", "description": "the parameter of the query that is not acceptable"},
@@ -202,6 +210,7 @@ def _content(schema: Schema, example: object) -> JsonValue:
 def _problems(route: Route) -> dict[str, JsonValue]:
     codes: dict[str, int] = {**_ALWAYS, **route.documentation.errors}
     codes |= _WITH_SESSION if route.permission is not None else {}
+    codes |= _WITH_CHANGE if route.permission is not None and route.method != "GET" else {}
     codes |= _WITHOUT_TENANTS if route.permission is not None and not route.serves_tenants else {}
     codes |= _WITH_QUERY if route.documentation.query else {}
     codes |= _WITH_BODY if route.documentation.body is not None else {}
@@ -213,11 +222,10 @@ def _with_status(codes: Mapping[str, int], wanted: int) -> list[str]:
 
 
 def _problem(status: int, codes: list[str]) -> JsonValue:
-    members: JsonValue = {"properties": {"code": {"enum": list(codes)}}}
-    schema: JsonValue = {"allOf": [{"$ref": REF_TEMPLATE.format(model="Problem")}, members]}
     problem: dict[str, JsonValue] = {
-        "description": HTTPStatus(status).phrase,
-        "content": {PROBLEM: {"schema": schema}},
+        "description": f"{HTTPStatus(status).phrase}: {', '.join(codes)}",
+        CODES: list(codes),
+        "content": {PROBLEM: {"schema": {"$ref": REF_TEMPLATE.format(model="Problem")}}},
     }
     if status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE):
         problem["headers"] = _RETRY_AFTER

@@ -64,12 +64,13 @@ def refuse_excess(request: AuthenticatedRequest, wanted: Changes, before: Endpoi
 def of_customer(request: AuthenticatedRequest, wanted: Changes, before: Endpoint | None = None) -> Changes:
     """The fields as the session may give them: the URL of a session of one tenant is a customer's, unless it stays.
 
-    Raises Problem 403 if such a session says who gave it.
+    Raises Problem 403 if such a session says that the operator gave it.
     """
     if request.session.tenant is None:
         return wanted
-    if "url_by" in wanted:
-        raise Problem(403, "not_for_tenants", "Who gave a URL is not for sessions of one tenant to say.")
+    if wanted.get("url_by", "customer") != "customer":
+        raise Problem(403, "not_for_tenants", "A URL that a session of one tenant gives is a customer's.")
+    wanted = cast(Changes, {name: value for name, value in wanted.items() if name != "url_by"})
     if before is not None and wanted.get("url") == before.url:
         return cast(Changes, {name: value for name, value in wanted.items() if name != "url"})
     return {**wanted, "url_by": "customer"} if "url" in wanted else wanted

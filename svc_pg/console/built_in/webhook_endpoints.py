@@ -102,7 +102,7 @@ class EndpointRoutes:
                 body_example=ENDPOINT_EXAMPLE,
                 response=EndpointWithSecret,
                 status=201,
-                errors={"unknown_tenant": 404, "too_many_endpoints": 409, **REFUSED_ENDPOINT},
+                errors={"not_for_tenants": 403, "unknown_tenant": 404, "too_many_endpoints": 409, **REFUSED_ENDPOINT},
             ),
             ProductEndpoint(
                 method="GET",
@@ -124,7 +124,7 @@ class EndpointRoutes:
                 body=EndpointChanges,
                 body_example={"events": ["order.*"], "ratePerSecond": None},
                 response=Endpoint,
-                errors={UNKNOWN_ENDPOINT: 404, **REFUSED_ENDPOINT, **OUTDATED},
+                errors={"not_for_tenants": 403, UNKNOWN_ENDPOINT: 404, **REFUSED_ENDPOINT, **OUTDATED},
             ),
             ProductEndpoint(
                 method="DELETE",

@@ -6,6 +6,8 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings
 
+from svc_pg.console.openapi import CODES, PROBLEM
+
 RANDOM_IN_A_THREAD = "ignore:Do not use the `random` module inside strategies"
 """For Hypothesis' own warning: the console, served by a thread, may use ``random`` while an example is drawn."""
 
@@ -24,7 +26,7 @@ def assert_conforms(
     path_parameters: Mapping[str, str] | None = None,
     examples: int = 150,
 ) -> None:
-    """No answer is a 5xx; each has a status, a media type and a body that the document promises.
+    """No answer is a 5xx; each has a status, a media type, a body and, if it is a problem, a code as promised.
 
     Bodies that do not fit are refused, and so is a request without a session where one is needed. Without
     ``path_parameters`` they are made up. ``examples`` are those of the profile ``thorough``.
@@ -43,6 +45,8 @@ def assert_conforms(
     found = next(
         each.ok() for each in schema.get_all_operations() if isinstance(each, Ok) and each.ok().label == operation
     )
+    method, _, path = operation.partition(" ")
+    promised = document["paths"][path][method.lower()]["responses"]
     has_body = len(found.body) > 0
     # in a query an object or a list that does not fit may be sent as text that does
     unchecked = not_promised if has_body else [*not_promised, checks.negative_data_rejection]
@@ -65,7 +69,10 @@ def assert_conforms(
             suppress_health_check=list(HealthCheck),
         )
         def holds(session: requests.Session, case: Any) -> None:
-            case.call_and_validate(base_url, session, headers=dict(headers), excluded_checks=unchecked)
+            answer = case.call_and_validate(base_url, session, headers=dict(headers), excluded_checks=unchecked)
+            if answer.headers.get("content-type") == [PROBLEM]:
+                code, status = answer.json()["code"], str(answer.status_code)
+                assert code in promised.get(status, {}).get(CODES, ["not_found"]), (status, code)
 
         with requests.Session() as session:  # a connection for all examples
             session.trust_env = False  # it reads the whole environment for each request

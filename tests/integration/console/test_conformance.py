@@ -1,12 +1,13 @@
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
 import httpx
 import pytest
 
-from svc_pg.console import Console, register_tenants
+from svc_pg.console import Console, ConsoleRequest, Session, call_limits, register_tenants
 from svc_pg.webhooks.secrets import new_key
 from tests.integration.console.conformance import RANDOM_IN_A_THREAD, assert_conforms, operations
 from tests.integration.console.serving import bearer, serving_installed, settings, shop
@@ -15,17 +16,31 @@ from tests.support.postgres import new_database
 pytestmark = pytest.mark.filterwarnings(RANDOM_IN_A_THREAD)
 
 ENCRYPTION_KEYS = new_key("test")
+OF_ACME = {"Authorization": "Bearer of-acme"}
+
+
+def customer(request: ConsoleRequest) -> Session | None:
+    """A session of one tenant, by a token of the application's own."""
+    is_acme = request.headers.get("authorization") == OF_ACME["Authorization"]
+    ends_at = datetime.now(UTC) + timedelta(minutes=5)
+    return Session("customer", "ann@acme.example", ("read", "write"), ends_at, "acme") if is_acme else None
 
 
 def console(database_url: str | None = None) -> Console:
-    made = Console(settings(database_url=database_url, encryption_keys=ENCRYPTION_KEYS))
+    given = settings(database_url=database_url, encryption_keys=ENCRYPTION_KEYS)
+    made = Console(given, session_of=customer)
     register_tenants(made)
     return made
 
 
 @pytest.fixture(scope="module")
 def client(postgres: str, template: str) -> Iterator[httpx.Client]:
-    with new_database(postgres, template=template) as conninfo, serving_installed(console(conninfo)) as client:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        new_database(postgres, template=template) as conninfo,
+        serving_installed(console(conninfo)) as client,
+    ):
+        patch.setattr(call_limits, "MOST_CALLS", 1_000_000)
         client.headers.update(bearer("admin"))
         yield client
 
@@ -38,12 +53,24 @@ def tenant_id(client: httpx.Client) -> str:
 
 DOCUMENT = console().openapi()
 STREAM = "GET /account/changes"  # whose answer goes on
+PATHS: Any = DOCUMENT["paths"]
+FOR_TENANTS = [
+    operation
+    for operation in operations(DOCUMENT)
+    for method, path in [operation.split()]
+    if "A session of one tenant" in PATHS[path][method.lower()].get("description", "")
+]
 HARD_TO_READ = ("-" * 33, "\ud800", '{"a": "\\u0000"}')
 
 
 @pytest.mark.parametrize("operation", [operation for operation in operations(DOCUMENT) if operation != STREAM])
 def test_every_answer_is_one_that_the_document_promises(client: httpx.Client, operation: str) -> None:
     assert_conforms(DOCUMENT, operation, base_url=str(client.base_url), headers=bearer("admin"))
+
+
+@pytest.mark.parametrize("operation", FOR_TENANTS)
+def test_every_answer_to_a_session_of_one_tenant_is_promised_too(client: httpx.Client, operation: str) -> None:
+    assert_conforms(DOCUMENT, operation, base_url=str(client.base_url), headers=OF_ACME, examples=50)
 
 
 @pytest.mark.parametrize("operation", ["GET /tenant/tenants/{id}", "PATCH /tenant/tenants/{id}"])
@@ -67,9 +94,8 @@ def test_answers_about_an_entry_that_there_is_conform_too(client: httpx.Client, 
 @pytest.mark.usefixtures("tenant_id")  # with it, there is an entry to search in
 def test_no_text_in_a_query_breaks_a_route(client: httpx.Client) -> None:
     written = [quote(text, safe="", errors="surrogatepass") for text in HARD_TO_READ]
-    paths: Any = DOCUMENT["paths"]
     broken = []
-    for path, item in paths.items():
+    for path, item in PATHS.items():
         named = re.sub(r"{\w+}", "1", path.replace("{table}", "svc.tenants"))
         for parameter in item.get("get", {}).get("parameters", []) if f"GET {path}" != STREAM else []:
             if parameter["in"] == "query":

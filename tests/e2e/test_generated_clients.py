@@ -1,0 +1,192 @@
+"""Clients that generators make of the OpenAPI document by their defaults, for an operator and for a customer."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+import psycopg
+import pytest
+from pydantic import SecretStr
+
+from svc_pg.console import Console, register_tenants
+from tests.integration.console.serving import bearer, serving_installed, settings
+from tests.support.generators import python_programs, typescript_modules
+from tests.support.hooks import KEYS_TEXT, hooks_config, install
+from tests.support.postgres import new_database
+
+CONFIG: Final = hooks_config("order.created")
+CALLS: Final = 14
+IN_PYTHON: Final = """
+import json
+import sys
+
+from shop.api.audit_log import get_audit_entries, get_audit_facets
+from shop.api.webhooks import (
+    delete_webhooks_endpoints_by_id,
+    get_webhooks_deliveries,
+    get_webhooks_deliveries_by_id,
+    get_webhooks_deliveries_by_id_attempts,
+    get_webhooks_endpoints,
+    get_webhooks_endpoints_by_id,
+    get_webhooks_endpoints_by_id_stats,
+    get_webhooks_event_types,
+    get_webhooks_messages,
+    patch_webhooks_endpoints_by_id,
+    post_webhooks_endpoints,
+    post_webhooks_endpoints_by_id_ping,
+    post_webhooks_endpoints_by_id_rotate_secret,
+)
+from shop.client import AuthenticatedClient
+from shop.models import EndpointChanges, NewEndpoint, NewEndpointUrlby, Problem, Rotation
+
+found = []
+
+
+def ask(route, *arguments, **more):
+    answer = route.sync_detailed(*arguments, client=client, **more)
+    code = answer.parsed.code if isinstance(answer.parsed, Problem) else None
+    found.append([int(answer.status_code), code])
+    return answer.parsed
+
+
+with AuthenticatedClient(base_url=sys.argv[1], token=sys.argv[2]) as client:
+    ask(get_webhooks_endpoints)
+    made = ask(post_webhooks_endpoints, body=NewEndpoint(url="https://9.9.9.9/hook", events=["order.*"]))
+    ask(get_webhooks_endpoints_by_id, made.id)
+    ask(get_webhooks_endpoints_by_id_stats, made.id)
+    ask(patch_webhooks_endpoints_by_id, made.id, body=EndpointChanges(description="Orders"))
+    ping = ask(post_webhooks_endpoints_by_id_ping, made.id)
+    listed = ask(get_webhooks_deliveries, endpoint_id=made.id)
+    assert [each.id for each in listed.data] == [ping.id]
+    ask(get_webhooks_deliveries_by_id, ping.id)
+    ask(get_webhooks_deliveries_by_id_attempts, ping.id)
+    ask(post_webhooks_endpoints_by_id_rotate_secret, made.id, body=Rotation())
+    ask(get_webhooks_messages)
+    ask(get_webhooks_event_types)
+    ask(get_audit_entries)
+    ask(get_audit_facets)
+    of_operator = NewEndpoint(url="https://9.9.9.9/", events=["*"], url_by=NewEndpointUrlby.OPERATOR)
+    ask(post_webhooks_endpoints, body=of_operator)
+    ask(delete_webhooks_endpoints_by_id, made.id)
+    ask(get_webhooks_endpoints_by_id, made.id)
+print(json.dumps(found))
+"""
+IN_TYPESCRIPT: Final = """
+declare const process: { argv: string[] }
+import createClient from "openapi-fetch"
+import type { components, paths } from "./shop.js"
+
+const [baseUrl, token] = process.argv.slice(2)
+const client = createClient<paths>({ baseUrl, headers: { Authorization: `Bearer ${token}` } })
+const found: [number, string | null][] = []
+
+type Answer<T> = { data?: T; error?: components["schemas"]["Problem"]; response: Response }
+
+function noted<T>({ data, error, response }: Answer<T>): T {
+    found.push([response.status, error ? error.code : null])
+    return data as T
+}
+
+const body: components["schemas"]["NewEndpoint"] = { url: "https://9.9.9.9/hook", events: ["order.*"] }
+noted(await client.GET("/webhooks/endpoints"))
+const { id } = noted(await client.POST("/webhooks/endpoints", { body }))
+const params = { path: { id } }
+noted(await client.GET("/webhooks/endpoints/{id}", { params }))
+noted(await client.GET("/webhooks/endpoints/{id}/stats", { params }))
+noted(await client.PATCH("/webhooks/endpoints/{id}", { params, body: { description: "Orders" } }))
+const ping = noted(await client.POST("/webhooks/endpoints/{id}/ping", { params }))
+const listed = noted(await client.GET("/webhooks/deliveries", { params: { query: { endpointId: id } } }))
+if (listed.data[0]?.id !== ping.id) throw new Error("another delivery")
+const delivery = { params: { path: { id: ping.id } } }
+noted(await client.GET("/webhooks/deliveries/{id}", delivery))
+noted(await client.GET("/webhooks/deliveries/{id}/attempts", delivery))
+noted(await client.POST("/webhooks/endpoints/{id}/rotate-secret", { params, body: {} }))
+noted(await client.GET("/webhooks/messages"))
+noted(await client.GET("/webhooks/event-types"))
+noted(await client.GET("/audit/entries"))
+noted(await client.GET("/audit/facets"))
+noted(await client.POST("/webhooks/endpoints", { body: { ...body, urlBy: "operator" } }))
+noted(await client.DELETE("/webhooks/endpoints/{id}", { params }))
+noted(await client.GET("/webhooks/endpoints/{id}", { params }))
+console.log(JSON.stringify(found))
+"""
+TYPESCRIPT_OPTIONS: Final = ("--strict", "--target", "es2022", "--module", "nodenext", "--skipLibCheck")
+
+
+@dataclass(frozen=True)
+class Served:
+    """A console, and the tokens of an administrator's program and of a customer's."""
+
+    base_url: str
+    tokens: dict[str, str]
+    document: str
+
+
+@pytest.fixture(scope="module")
+def served(postgres: str, template: str) -> Iterator[Served]:
+    given = {"encryption_keys": SecretStr(KEYS_TEXT)}
+    with new_database(postgres, template=template) as conninfo:
+        install(conninfo, CONFIG)
+        with psycopg.connect(conninfo) as conn:
+            conn.execute("insert into svc.tenants (id, name) values ('acme', 'Acme')")
+        console = Console(settings(database_url=conninfo, **given), config=CONFIG)
+        register_tenants(console)
+        with serving_installed(console) as client:
+            tokens = {"operator": token(client, "admin", None), "customer": token(client, "write", "acme")}
+            yield Served(str(client.base_url).rstrip("/"), tokens, client.get("/console/openapi.json").text)
+
+
+def token(client: httpx.Client, permission: str, tenant: str | None) -> str:
+    body = {"name": f"of-{tenant}", "permission": permission, "tenant": tenant}
+    return str(client.post("/account/tokens", json=body, headers=bearer("admin")).json()["token"])
+
+
+def run(command: Sequence[str | Path], folder: Path, *, programs: Path | None = None) -> str:
+    """What a command prints, which finds others in the folder ``programs`` first."""
+    path = os.pathsep.join([*([] if programs is None else [str(programs)]), os.environ["PATH"]])
+    done = subprocess.run(
+        command, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=240, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def python_client(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Sequence[str | Path]:
+    folder, programs = tmp_path_factory.mktemp("python"), python_programs()
+    (folder / "document.json").write_text(served.document, encoding="utf-8")
+    (folder / "calls.py").write_text(IN_PYTHON, encoding="utf-8")
+    options = ("--path", "document.json", "--output-path", "shop", "--meta", "none", "--fail-on-warning")
+    run([programs / "openapi-python-client", "generate", *options], folder, programs=programs)
+    run([programs / "python", "-m", "compileall", "-q", "shop"], folder)
+    return [programs / "python", folder / "calls.py"]
+
+
+@pytest.fixture(scope="module")
+def typescript_client(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Sequence[str | Path]:
+    folder, modules = tmp_path_factory.mktemp("typescript"), typescript_modules()
+    (folder / "node_modules").symlink_to(modules)
+    (folder / "package.json").write_text(json.dumps({"type": "module"}), encoding="utf-8")
+    (folder / "document.json").write_text(served.document, encoding="utf-8")
+    (folder / "calls.ts").write_text(IN_TYPESCRIPT, encoding="utf-8")
+    run([modules / ".bin" / "openapi-typescript", "document.json", "-o", "shop.d.ts"], folder)
+    run([modules / ".bin" / "tsc", *TYPESCRIPT_OPTIONS, "calls.ts"], folder)
+    return ["node", folder / "calls.js"]
+
+
+@pytest.mark.parametrize("language", ["python_client", "typescript_client"])
+@pytest.mark.parametrize("who", ["operator", "customer"])
+def test_a_generated_client_makes_the_usual_calls(
+    served: Served, request: pytest.FixtureRequest, language: str, who: str, tmp_path: Path
+) -> None:
+    command = request.getfixturevalue(language)
+    found: Any = json.loads(run([*command, served.base_url, served.tokens[who]], tmp_path))
+    usual, (refused, gone, missing) = found[:CALLS], found[CALLS:]
+    assert usual == [[200, None], [201, None], *([[200, None]] * 3), [202, None], *([[200, None]] * 8)]
+    assert refused == ([201, None] if who == "operator" else [403, "not_for_tenants"])
+    assert (gone, missing) == ([204, None], [404, "unknown_endpoint"])
